@@ -1,0 +1,102 @@
+// Collapsed variational Bayes for one document with fixed topics (Teh et al. 2007), second order:
+//     q_jk ~ beta_kj a_k exp(-V_k / (2 a_k^2)),    a_k = alpha_k + E_k,
+// E and V the mean and variance of the other tokens' topic counts. All tokens of a word share one q.
+#pragma once
+
+#include "solver.hpp"
+
+namespace OPELDA_ISA {
+
+class Cvb {
+  public:
+    Cvb(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+
+    void cut(Arena& arena) {
+        alpha = arena.cut<double>(p.stride);
+        mean = arena.cut<double>(p.stride);
+        variance = arena.cut<double>(p.stride);
+        size = arena.cut<double>(p.stride);
+        power = arena.cut<double>(p.stride);
+        q = arena.cut<float>(p.max_words * p.stride);
+    }
+
+    void prepare() {
+        for (int64_t k = 0; k < p.stride; ++k)
+            alpha[k] = k < p.n_topics && p.alpha[k] > kTiny ? double(p.alpha[k]) : kTiny;
+    }
+
+    int32_t solve(const Gathered& gathered, int64_t, float* theta) {
+        const Document& doc = gathered.doc;
+        begin(doc);
+        int64_t t = 1;
+        for (; t <= settings.n_iter; ++t) {
+            vd change = {};
+            for (int64_t j = 0; j < doc.n; ++j) change = max(change, visit(doc.row[j], doc.count[j], q + j * p.stride));
+            if (largest(change) < settings.tol) break;
+        }
+        for (int64_t k = 0; k < p.stride; k += 8) store(mean + k, load(alpha + k) + load(mean + k));
+        normalise(mean, p.n_topics, theta);
+        return int32_t(t < settings.n_iter ? t : settings.n_iter);
+    }
+
+  private:
+    // q_jk ~ beta_kj alpha_k
+    void begin(const Document& doc) {
+        for (int64_t k = 0; k < p.stride; ++k) mean[k] = variance[k] = 0;
+        for (int64_t j = 0; j < doc.n; ++j) {
+            vd acc = {};
+            for (int64_t k = 0; k < p.stride; k += 8) acc += widen(doc.row[j] + k) * load(alpha + k);
+            const double mass = sum(acc);
+            for (int64_t k = 0; k < p.stride; k += 8)
+                put(q + j * p.stride + k, k, double(doc.count[j]), widen(doc.row[j] + k) * load(alpha + k) / mass);
+        }
+    }
+
+    // Sets eight q of a word, keeps E and V in step and returns the change.
+    OPELDA_INLINE vd put(float* at, int64_t k, double d, vd value, vd before = vd{}) {
+        const vf8 single = __builtin_convertvector(value < kTiny ? vd{} : value, vf8);  // no denormal numbers
+        std::memcpy(at, &single, sizeof single);
+        const vd after = __builtin_convertvector(single, vd);
+        store(mean + k, load(mean + k) + d * (after - before));
+        store(variance + k, load(variance + k) + d * (after * (1.0 - after) - before * (1.0 - before)));
+        return after - before;
+    }
+
+    // Returns how much each q of the word changed.
+    OPELDA_INLINE vd visit(const float* row, double d, float* own) {
+        const double w = d < 1 ? d : 1;  // the token itself, or all there is of it
+        vd highest = broadcast(-1e300);
+        for (int64_t k = 0; k < p.stride; k += 8) {
+            const vd before = widen(own + k);
+            const vd a = load(alpha + k) + max(load(mean + k) - w * before, vd{});
+            const vd v = max(load(variance + k) - w * before * (1.0 - before), vd{});
+            const vd h = -0.5 * v / (a * a);
+            const vd b = widen(row + k);
+            store(size + k, a * b);
+            store(power + k, h);
+            highest = max(highest, b > 0.0 ? h : broadcast(-1e300));
+        }
+        const double top = largest(highest);  // only ratios count, and no word loses all its topics to underflow
+        vd acc = {};
+        for (int64_t k = 0; k < p.stride; k += 8) {
+            const vd h = load(power + k) - top;
+            const vd value = load(size + k) * (h < -200.0 ? vd{} : exp(h < 0.0 ? h : vd{}));
+            store(size + k, value);
+            acc += value;
+        }
+        const double scale = 1 / sum(acc);
+        vd change = {};
+        for (int64_t k = 0; k < p.stride; k += 8) {
+            const vd moved = put(own + k, k, d, load(size + k) * scale, widen(own + k));
+            change = max(change, max(moved, -moved));
+        }
+        return change;
+    }
+
+    const Problem& p;
+    const Settings& settings;
+    double *alpha, *mean, *variance, *size, *power;
+    float* q;
+};
+
+}  // namespace OPELDA_ISA

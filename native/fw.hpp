@@ -1,0 +1,111 @@
+// Frank-Wolfe on the likelihood alone (Than & Ho 2012): from the likeliest single topic, steps towards the steepest one.
+//
+// Floats find the topics that may be the steepest, doubles decide among them: the walk is that of double precision.
+#pragma once
+
+#include "solver.hpp"
+
+namespace OPELDA_ISA {
+
+class Fw {
+  public:
+    Fw(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+
+    void cut(Arena& arena) {
+        theta = arena.cut<double>(p.stride);
+        score = arena.cut<float>(p.stride);
+        ratio = arena.cut<float>(padded(p.max_words));
+        x = arena.cut<double>(padded(p.max_words));
+        ratio64 = arena.cut<double>(padded(p.max_words));
+    }
+
+    void prepare() {}
+
+    int32_t solve(const Gathered& gathered, int64_t, float* mixture) {
+        const Document& doc = gathered.doc;
+        for (int64_t k = 0; k < p.stride; ++k) theta[k] = 0;
+        int64_t k = likeliest(gathered);
+        theta[k] = 1;
+        for (int64_t j = 0; j < doc.n; ++j) x[j] = doc.row[j][k];
+        for (int64_t j = doc.n; j < doc.n_padded; ++j) x[j] = 1;
+        for (int64_t t = 0; t < settings.n_iter; ++t) {
+            k = steepest(doc);
+            const double step = settings.steps[t];
+            for (int64_t i = 0; i < p.stride; i += 8) store(theta + i, load(theta + i) * (1 - step));
+            theta[k] += step;
+            for (int64_t j = 0; j < doc.n; ++j) x[j] = (1 - step) * x[j] + step * doc.row[j][k];
+        }
+        normalise(theta, p.n_topics, mixture);
+        return int32_t(settings.n_iter);
+    }
+
+  private:
+    // argmax_k sum_j d_j log beta_kj, lowest index first
+    int64_t likeliest(const Gathered& gathered) {
+        const Document& doc = gathered.doc;
+        for (int64_t k = 0; k < p.stride; k += kLanes) {
+            vf acc = {};
+            for (int64_t j = 0; j < doc.n; ++j)
+                acc += gathered.share[j] * log(max(load(doc.row[j] + k), broadcast(float(kTiny))));
+            store(score + k, acc);
+        }
+        return decide(doc, [&](int64_t k) {
+            double value = 0;
+            for (int64_t j = 0; j < doc.n; ++j) {
+                const double b = doc.row[j][k];
+                value += doc.count[j] * std::log(b > kTiny ? b : kTiny);
+            }
+            return value;
+        });
+    }
+
+    // argmax_k sum_j d_j beta_kj / x_j, lowest index first
+    int64_t steepest(const Document& doc) {
+        for (int64_t j = 0; j < doc.n_padded; j += 8) {
+            const vd r = widen(doc.count + j) / (doc.tokens * max(load(x + j), broadcast(kTiny)));
+            store(ratio64 + j, r);
+            const vf8 single = __builtin_convertvector(r, vf8);
+            std::memcpy(ratio + j, &single, sizeof single);
+        }
+        add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
+        return decide(doc, [&](int64_t k) { return likelihood_slope(doc, ratio64, k); });
+    }
+
+    // The largest `exact(k)` among the topics whose score is within rounding of the largest: single-precision sums of n
+    // terms of one sign are off by at most about n units of 2^-24, twice that between two of them.
+    template <class Exact> OPELDA_INLINE int64_t decide(const Document& doc, Exact exact) {
+        vf top = broadcast(-3e38f);
+        for (int64_t k = p.n_topics; k < p.stride; ++k) score[k] = -3e38f;
+        for (int64_t k = 0; k < p.stride; k += kLanes) top = max(top, load(score + k));
+        const float best = largest(top);
+        const float enough = best - 1.3e-7f * float(doc.n + 8) * std::fabs(best);
+        int64_t found = -1;
+        double value = 0;
+        bool compared = false;
+        for (int64_t k = 0; k < p.stride; k += kLanes) {
+            const vi near = load(score + k) >= enough;
+            vi any = near;
+            any |= __builtin_shufflevector(near, near, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+            any |= __builtin_shufflevector(any, any, 4, 5, 6, 7, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15);
+            if (!(any[0] | any[1] | any[2] | any[3])) continue;
+            for (int i = 0; i < kLanes; ++i) {
+                if (!near[i]) continue;
+                if (found < 0) {
+                    found = k + i;
+                    continue;
+                }
+                if (!compared) value = exact(found), compared = true;
+                const double other = exact(k + i);
+                if (other > value) value = other, found = k + i;
+            }
+        }
+        return found;
+    }
+
+    const Problem& p;
+    const Settings& settings;
+    double *theta, *x, *ratio64;
+    float *score, *ratio;
+};
+
+}  // namespace OPELDA_ISA

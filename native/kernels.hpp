@@ -1,0 +1,107 @@
+// What a kernel is given: arrays that belong to the caller, and plain numbers. Each instruction set provides one table of these
+// functions; dispatch.cpp picks the table at run time.
+#pragma once
+
+#include <cstdint>
+
+namespace opelda {
+
+// Documents (CSR, words sorted, counts > 0) and topics (word-major, rows padded with zeros to a multiple of 16 floats).
+struct Problem {
+    const float* rows;
+    int64_t stride;
+    int64_t n_topics;
+    const int64_t* indptr;
+    const int32_t* words;
+    const float* counts;
+    int64_t n_docs;
+    int64_t max_words;  // distinct words of the longest document
+    const float* alpha;
+    // The rows as one-byte floats rounded up (see inference/_topics.py), or null. Each block of 64 topics is 16 integers of four
+    // bytes: byte g of integer i belongs to topic 16 g + i of the block, so that shifts alone unpack it.
+    const int32_t* coarse;
+    int64_t coarse_stride;  // integers per row
+    const float* coarse_scale;
+};
+
+// Per-document outputs; null where the caller does not want them.
+struct Outputs {
+    float* theta;  // n_docs x n_topics
+    int32_t* n_iter;
+    double* gap;
+    double* likelihood_gap;
+    double* log_likelihood;
+    double* log_prior;
+};
+
+// A schedule of OPE (see inference/_plan.py). After s moves the unnormalised mixture is base[s] * start + (times picked).
+struct OpePlan {
+    int64_t n_moves;
+    int64_t n_sequences;
+    const float* a;   // n_sequences x n_moves: weight of the likelihood's gradient at each move, > 0
+    const float* b;   // n_sequences x n_moves: weight of the prior's
+    const float* a2;  // second sequence of the two-sequence variants, or null
+    const float* b2;
+    const float* coin;         // n_moves: uniform numbers of OPE2, or null for OPE3's larger f
+    const float* base;         // n_moves + 1
+    const float* start;        // n_topics
+    const float* start_words;  // V: sum_k start_k beta_kj
+    bool by_content;           // a document's key chooses its sequence; otherwise all follow the first
+    uint64_t seed;
+    int64_t n_restarts;        // sequences tried per document, the best f is kept
+    double tol;                // stop when gap <= tol * tokens; 0: never
+    bool screen;
+};
+
+// Numbers of the iterative methods; each reads those that its class in inference/ has.
+struct Settings {
+    int64_t n_iter;        // iterations at most; where passes are averaged, those thrown away before
+    int64_t n_samples;     // passes averaged
+    double tol;            // when to stop early; 0: never
+    double scale;          // CVB0's rate is scale / (offset + t)^decay
+    double offset;
+    double decay;
+    const double* start;   // n_topics: VB's first gamma, or null
+    const double* steps;   // n_iter: FW's steps
+    const uint64_t* keys;  // n_docs: CGS's streams of random numbers
+    int64_t max_tokens;    // of the longest document, for CGS
+};
+
+// A batch by words (CSC of the words it holds) and its mixtures, for the sums that learning needs.
+struct WordSums {
+    const float* rows;
+    int64_t stride;
+    int64_t n_topics;
+    int64_t n_words;
+    const int32_t* words;   // n_words
+    const int64_t* indptr;  // n_words + 1
+    const int32_t* docs;
+    const float* counts;
+    const float* theta;  // documents x n_topics
+    bool divide;
+    float* sums;  // n_words x n_topics
+};
+
+struct Queue;  // ranges of documents handed to threads, see threads.cpp
+bool take(Queue& queue, int64_t& begin, int64_t& end);
+
+// Receives what OPE picked for one document, in picking order.
+struct PickSink;
+void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics, const int32_t* counts);
+
+// Each worker returns false when it could not get memory.
+using Iterative = bool(const Problem&, const Settings&, const Outputs&, Queue&);
+
+struct Kernels {
+    const char* name;
+    bool (*ope)(const Problem&, const OpePlan&, const Outputs&, Queue&, PickSink*);
+    Iterative *vb, *cvb0, *cvb, *cgs, *fw;
+    bool (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
+    bool (*word_sums)(const WordSums&, Queue&);
+    bool (*read_rows)(const Problem&, Queue&, float* sum);
+};
+
+const Kernels& best_kernels();
+bool use_kernels(const char* name);
+
+}  // namespace opelda

@@ -1,0 +1,53 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Batch:
+    def __init__(
+        self,
+        rows: NDArray[np.float32],
+        n_topics: int,
+        indptr: NDArray[np.int64],
+        words: NDArray[np.int32],
+        counts: NDArray[np.float32],
+        alpha: NDArray[np.float32],
+        coarse: NDArray[np.int32] | None,
+        coarse_scale: NDArray[np.float32] | None,
+    ) -> None: ...
+
+class Results:
+    def __init__(
+        self,
+        theta: NDArray[np.float32] | None,
+        n_iter: NDArray[np.int32] | None,
+        gap: NDArray[np.float64] | None,
+        likelihood_gap: NDArray[np.float64] | None,
+        log_likelihood: NDArray[np.float64] | None,
+        log_prior: NDArray[np.float64] | None,
+    ) -> None: ...
+
+def ope(batch: Batch, results: Results, **settings: Any) -> Any: ...
+def vb(batch: Batch, results: Results, **settings: Any) -> None: ...
+def cvb0(batch: Batch, results: Results, **settings: Any) -> None: ...
+def cvb(batch: Batch, results: Results, **settings: Any) -> None: ...
+def cgs(batch: Batch, results: Results, **settings: Any) -> None: ...
+def fw(batch: Batch, results: Results, **settings: Any) -> None: ...
+def certify(
+    batch: Batch, theta: NDArray[np.float32], results: Results, *, n_threads: int
+) -> None: ...
+def word_sums(
+    rows: NDArray[np.float32],
+    theta: NDArray[np.float32],
+    words: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    docs: NDArray[np.int32],
+    counts: NDArray[np.float32],
+    *,
+    divide: bool,
+    sums: NDArray[np.float32],
+    n_threads: int,
+) -> None: ...
+def read_rows(batch: Batch, *, n_threads: int) -> None: ...
+def instruction_set() -> str: ...
+def use_instruction_set(name: str) -> bool: ...

@@ -1,0 +1,47 @@
+"""The topic mixture of a document, given topics: one method per file, one interface.
+
+>>> from opelda.inference import OPE, infer
+>>> infer([[3, 1]], [[0.5, 0.5], [0.9, 0.1]], method=OPE(n_iter=10), random_state=0).theta.shape
+(1, 2)
+"""
+
+from opelda.inference._infer import Inference, infer
+from opelda.inference._method import Method
+from opelda.inference._topics import Topics
+from opelda.inference.cccp import CCCP
+from opelda.inference.cgs import CGS
+from opelda.inference.cvb import CVB
+from opelda.inference.cvb0 import CVB0
+from opelda.inference.fw import FW
+from opelda.inference.hamcmc import HAMCMC
+from opelda.inference.ofw import OFW
+from opelda.inference.ope import OPE
+from opelda.inference.pmd import PMD
+from opelda.inference.smm import SMM
+from opelda.inference.tli import TLI, TLIWarning
+from opelda.inference.vb import VB
+
+METHODS: dict[str, type[Method]] = {
+    cls.name: cls for cls in (OPE, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC)
+}
+
+__all__ = [
+    "CCCP",
+    "CGS",
+    "CVB",
+    "CVB0",
+    "FW",
+    "HAMCMC",
+    "METHODS",
+    "OFW",
+    "OPE",
+    "PMD",
+    "SMM",
+    "TLI",
+    "VB",
+    "Inference",
+    "Method",
+    "TLIWarning",
+    "Topics",
+    "infer",
+]

@@ -1,0 +1,132 @@
+"""Checks what the user gave and brings it into the form kernels take."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from opelda.engines import Batch
+from opelda.errors import InputError
+from opelda.inference._topics import Topics
+
+
+def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
+    """Check the documents and gather them with the topics into a `Batch`.
+
+    Words without probability in any topic are left out: no mixture can explain them.
+    """
+    matrix = _as_csr(X)
+    if matrix.shape[1] != topics.n_words:
+        raise InputError(
+            f"X has {matrix.shape[1]} columns but the topics have {topics.n_words} words; "
+            "count the documents with the topics' own vocabulary."
+        )
+    keep = topics.mean[matrix.indices] > 0
+    keep &= matrix.data > 0
+    indptr, words, counts = matrix.indptr, matrix.indices, matrix.data
+    if not keep.all():
+        before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
+        indptr, words, counts = before[matrix.indptr], words[keep], counts[keep]
+    return Batch(
+        rows=topics.rows,
+        mean=topics.mean,
+        coarse=topics.coarse,
+        coarse_scale=topics.coarse_scale,
+        n_topics=topics.n_topics,
+        indptr=np.ascontiguousarray(indptr, np.int64),
+        words=np.ascontiguousarray(words, np.int32),
+        counts=np.ascontiguousarray(counts, np.float32),
+        alpha=alpha.astype(np.float32),
+    )
+
+
+def _as_csr(X: Any) -> sparse.csr_array:
+    """Documents as CSR with sorted, distinct words; the caller's arrays are never changed."""
+    if not isinstance(X, sparse.sparray | sparse.spmatrix):
+        X = _as_dense(X)
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"X must hold counts, got values of type {X.dtype}.")
+    matrix = sparse.csr_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    _check_counts(matrix)
+    return matrix
+
+
+def _as_dense(X: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"X must be a matrix of counts: {error}.") from None
+    if array.ndim != 2:
+        raise InputError(
+            f"X must have shape (documents, words), got {array.shape}; "
+            "for one document give X.reshape(1, -1)."
+        )
+    return array.astype(np.float32) if array.dtype == np.float16 else array  # SciPy knows no halves
+
+
+def _check_counts(matrix: sparse.csr_array) -> None:
+    data = matrix.data
+    if data.dtype.kind in "bu" or not len(data):
+        return
+    # NaN fails both comparisons, so one pass over the extremes finds every bad value
+    if data.min() >= 0 and data.max() <= 1e15:
+        return
+    at = int(np.flatnonzero(~((data >= 0) & (data <= 1e15)))[0])
+    row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+    raise InputError(
+        f"X[{row}, {matrix.indices[at]}] is {data[at]}; counts must be from 0 to 1e15."
+    )
+
+
+def as_prior(doc_topic_prior: ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
+    """Return alpha as a vector over topics; None is 1/K each."""
+    if doc_topic_prior is None:
+        return np.full(n_topics, 1.0 / n_topics)
+    try:
+        alpha = np.asarray(doc_topic_prior, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"doc_topic_prior must be a number or a vector: {error}.") from None
+    if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) != n_topics):
+        raise InputError(
+            f"doc_topic_prior must be a number or one number per topic ({n_topics}), "
+            f"got shape {alpha.shape}."
+        )
+    if not ((alpha >= 1e-30) & (alpha <= 1e6)).all():
+        raise InputError(
+            f"doc_topic_prior must be positive, from 1e-30 to 1e6, got {doc_topic_prior!r}."
+        )
+    return np.full(n_topics, alpha) if alpha.ndim == 0 else alpha.copy()
+
+
+def as_seed(random_state: Any) -> int:
+    """Return a seed below 2**32 from None, a number, a RandomState or a Generator."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, int | np.integer) and 0 <= random_state < 2**32:
+        return int(random_state)
+    raise InputError(
+        f"random_state must be None, a whole number from 0 to 2**32 - 1, a RandomState or a "
+        f"Generator, got {random_state!r}."
+    )
+
+
+def as_threads(n_jobs: int | None) -> int:
+    """Return a number of threads; None is one, negative counts from the machine's cores."""
+    import os
+
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise InputError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (cores or 1) + 1 + int(n_jobs))

@@ -1,0 +1,101 @@
+"""The one interface of all inference methods."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from opelda.engines import Batch, Engine, Solution
+from opelda.errors import InputError
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document in double precision, as the references read it.
+
+    Attributes
+    ----------
+    counts : float64 array (n,)
+        d_j, the counts of its n distinct words.
+    beta : float64 array (K, n)
+        Those words' probabilities in each topic.
+    alpha : float64 array (K,)
+    key : int
+        A number that depends on the seed and on the document's content alone.
+    """
+
+    counts: NDArray[np.float64]
+    beta: NDArray[np.float64]
+    alpha: NDArray[np.float64]
+    key: int = 0
+
+    @property
+    def n_tokens(self) -> float:
+        """N, the document's length."""
+        return float(self.counts.sum())
+
+
+class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+    """A way to infer the topic mixture of a document.
+
+    Subclasses are dataclasses whose fields are the method's parameters; `get_params`, `set_params`
+    and `clone` work as for any scikit-learn object. Parameters are checked when they are used.
+    """
+
+    name: ClassVar[str]
+
+    def solve(self, batch: Batch, seed: int, engine: Engine, n_threads: int) -> Solution:
+        """Infer a batch's mixtures; methods with a kernel run it on the engine."""
+        return self.solve_reference(batch, seed)
+
+    def solve_reference(self, batch: Batch, seed: int) -> Solution:
+        """Infer a batch's mixtures with the plain-NumPy reference, one document after another."""
+        theta = np.zeros((batch.n_docs, batch.n_topics))
+        n_iter = np.zeros(batch.n_docs, np.int32)
+        for i, document in enumerate(documents(batch, seed)):
+            if len(document.counts):
+                theta[i], n_iter[i] = self.reference(document, seed)
+        return Solution(theta, n_iter)
+
+    @abstractmethod
+    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+        """Return the mixture of one document (not empty) and the iterations it took."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `InputError` for a parameter that cannot be used."""
+
+    def _require(self, good: bool, parameter: str, wanted: str) -> None:
+        if not good:
+            raise InputError(
+                f"{type(self).__name__}: {parameter} must be {wanted}, "
+                f"got {getattr(self, parameter)!r}."
+            )
+
+    def _require_count(self, parameter: str, least: int = 1) -> None:
+        value = getattr(self, parameter)
+        good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        self._require(good and value >= least, parameter, f"a whole number, at least {least}")
+
+    def _require_number(self, parameter: str, low: float, high: float, *, open_low: bool) -> None:
+        value = getattr(self, parameter)
+        good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        good = good and (low < value if open_low else low <= value) and value <= high
+        edge = "above" if open_low else "at least"
+        self._require(good, parameter, f"a number {edge} {low:g} and at most {high:g}")
+
+
+def documents(batch: Batch, seed: int) -> Iterator[Document]:
+    """Go through a batch in double precision."""
+    from opelda.inference._randomness import document_keys
+
+    alpha = batch.alpha.astype(np.float64)
+    keys = document_keys(batch, seed)
+    for i in range(batch.n_docs):
+        part = slice(batch.indptr[i], batch.indptr[i + 1])
+        beta = batch.rows[batch.words[part], : batch.n_topics].T.astype(np.float64)
+        yield Document(batch.counts[part].astype(np.float64), beta, alpha, int(keys[i]))

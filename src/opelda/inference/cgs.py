@@ -1,0 +1,116 @@
+"""CGS: collapsed Gibbs sampling of a document's topic assignments."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.engines import Batch, Engine, Solution
+from opelda.errors import InputError
+from opelda.inference._method import Document, Method
+from opelda.inference._randomness import document_keys, uniforms
+
+MOST_TOKENS = 10**8
+
+
+@dataclass
+class CGS(Method):
+    """Collapsed Gibbs sampling: one topic z per token, redrawn in turn given all the others.
+
+    P(z = k) is proportional to (alpha_k + N_k) beta_kj, N_k counting the document's other tokens in
+    topic k. The first sweep places the tokens one after another, each given those before it. The
+    mixture is the mean of (alpha + N) / (sum(alpha) + |d|) over the counted sweeps. A count of 2.5
+    is three tokens of weight 1, 1 and 0.5.
+
+    The random numbers depend on the seed and on the document's content alone. Time and memory grow
+    with the number of tokens, which may be 10^8 at most.
+
+    Parameters
+    ----------
+    burn_in : int
+        Sweeps before the counted ones.
+    n_samples : int
+        Sweeps counted.
+
+    References
+    ----------
+    Griffiths & Steyvers, "Finding scientific topics" (PNAS 2004); Mimno, Hoffman & Blei, "Sparse
+    stochastic inference for latent Dirichlet allocation" (ICML 2012).
+
+    Examples
+    --------
+    >>> from opelda.inference import infer
+    >>> topics = [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
+    >>> result = infer([[40, 0, 20]], topics, method=CGS(), random_state=0)
+    >>> bool(0.5 < result.theta[0, 0] < 0.9)
+    True
+    """
+
+    name: ClassVar[str] = "cgs"
+
+    burn_in: int = 25
+    n_samples: int = 25
+
+    def check(self) -> None:
+        """Raise `InputError` for a parameter that cannot be used."""
+        self._require_count("burn_in", least=0)
+        self._require_count("n_samples")
+
+    def solve(self, batch: Batch, seed: int, engine: Engine, n_threads: int) -> Solution:
+        """Infer a batch's mixtures with the engine's kernel."""
+        settings = {
+            "n_iter": int(self.burn_in),
+            "n_samples": int(self.n_samples),
+            "keys": document_keys(batch, seed),
+            "max_tokens": longest(batch),
+        }
+        return engine.infer("cgs", batch, settings, n_threads)
+
+    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+        """Return one document's mixture and the number of sweeps."""
+        beta, alpha = document.beta, document.alpha
+        words, weights = tokens(document.counts)
+        n_sweeps = self.burn_in + self.n_samples
+        z = np.zeros(len(words), np.int64)
+        sizes, mean = np.zeros_like(alpha), np.zeros_like(alpha)
+        for sweep in range(n_sweeps):
+            u = uniforms(document.key, sweep * len(words), len(words))
+            for i, (j, w) in enumerate(zip(words, weights, strict=True)):
+                if sweep > 0:
+                    sizes[z[i]] -= w
+                # N_k beta_kj before alpha_k beta_kj: of the former few are not zero
+                ends = np.cumsum(np.concatenate((sizes * beta[:, j], alpha * beta[:, j])))
+                at = np.searchsorted(ends, u[i] * ends[-1], side="right")
+                z[i] = at % len(alpha)
+                sizes[z[i]] += w
+            if sweep >= self.burn_in:
+                mean += sizes / self.n_samples
+        return (mean + alpha) / (document.n_tokens + alpha.sum()), n_sweeps
+
+
+def tokens(counts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return each token's word (its place in the document) and weight.
+
+    >>> tokens(np.array([1.0, 2.5]))
+    (array([0, 1, 1, 1]), array([1. , 1. , 1. , 0.5]))
+    """
+    each = np.ceil(counts).astype(np.int64)
+    words = np.repeat(np.arange(len(counts)), each)
+    weights = np.ones(len(words))
+    weights[np.cumsum(each) - 1] = counts - (each - 1)
+    return words, weights
+
+
+def longest(batch: Batch) -> int:
+    """Return the tokens of the longest document, or raise `InputError` when it is too long."""
+    each = np.minimum(np.ceil(batch.counts.astype(np.float64)), 2.0 * MOST_TOKENS)
+    lengths = np.diff(np.concatenate(([0.0], np.cumsum(each)))[batch.indptr])
+    most = int(lengths.max(initial=0.0))
+    if most > MOST_TOKENS:
+        raise InputError(
+            f"Document {int(lengths.argmax())} has more than {MOST_TOKENS:,} tokens, the most that "
+            "CGS, which keeps a topic for each, can take; scale its counts down or use another "
+            "method."
+        )
+    return most

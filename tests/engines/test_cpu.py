@@ -1,0 +1,87 @@
+"""The CPU engine: sums per word, certificates, threads, instruction sets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda.engines import CPUEngine, get_engine
+from opelda.errors import EngineError
+from opelda.inference import OPE, Topics, infer
+from opelda.inference._inputs import as_batch, as_prior
+
+
+def make_batch(seed, n_docs=40, n_words=60, n_topics=21, empty=True):
+    rng = np.random.default_rng(seed)
+    topics = Topics(rng.dirichlet(np.full(n_words, 0.2), n_topics))
+    X = rng.poisson(0.3, (n_docs, n_words)).astype(np.float32)
+    if empty:
+        X[rng.integers(n_docs)] = 0
+        X[:, rng.integers(n_words)] = 0
+    theta = rng.dirichlet(np.ones(n_topics), n_docs).astype(np.float32)
+    return as_batch(sparse.csr_array(X), topics, as_prior(None, n_topics)), X, topics, theta
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 40))
+def test_word_sums_are_the_products_they_claim(seed, divide, n_topics):
+    batch, X, topics, theta = make_batch(seed, n_topics=n_topics)
+    words, sums = CPUEngine().word_sums(batch, theta, divide=divide)
+    weights = X / (theta @ topics.components) if divide else X
+    expected = weights.T.astype(np.float64) @ theta
+    assert np.array_equal(words, np.flatnonzero(X.sum(axis=0)))
+    np.testing.assert_allclose(sums, expected[words], rtol=2e-5, atol=1e-6)
+
+
+def test_word_sums_do_not_depend_on_threads():
+    batch, _, _, theta = make_batch(3, n_docs=300, n_words=900)
+    one = CPUEngine().word_sums(batch, theta, divide=True, n_threads=1)[1]
+    for n_threads in (2, 3, 8):
+        many = CPUEngine().word_sums(batch, theta, divide=True, n_threads=n_threads)[1]
+        assert np.array_equal(one, many)
+
+
+def test_word_sums_of_nothing():
+    _, _, topics, theta = make_batch(0)
+    empty = as_batch(np.zeros((3, 60)), topics, as_prior(None, 21))
+    words, sums = CPUEngine().word_sums(empty, theta[:3], divide=True)
+    assert words.shape == (0,)
+    assert sums.shape == (0, 21)
+
+
+def test_unknown_engine_and_kernel():
+    with pytest.raises(EngineError, match="no engine 'abacus'"):
+        get_engine("abacus")
+    batch, *_ = make_batch(0)
+    with pytest.raises(EngineError, match="no kernel 'abacus'"):
+        CPUEngine().infer("abacus", batch, {})
+
+
+@pytest.fixture
+def other_instruction_set(request):
+    engine = CPUEngine()
+    best = engine.instruction_set
+    try:
+        engine.use_instruction_set(request.param)
+    except EngineError:
+        pytest.skip(f"this processor has no {request.param}")
+    yield request.param
+    engine.use_instruction_set(best)
+
+
+@pytest.mark.parametrize("other_instruction_set", ["base", "avx2", "avx512"], indirect=True)
+@pytest.mark.parametrize("n_topics", [7, 100, 300])
+def test_every_instruction_set_agrees_with_the_reference(other_instruction_set, n_topics):
+    _, X, topics, _ = make_batch(5, n_docs=30, n_topics=n_topics)
+    assert CPUEngine().instruction_set == other_instruction_set
+    fast = infer(X, topics, random_state=1)
+    dense = infer(X, topics, random_state=1, method=OPE(screen=False))
+    slow = infer(X, topics, random_state=1, engine="reference")
+    assert np.array_equal(fast.theta, dense.theta)
+    close = np.abs(fast.theta - slow.theta).max(axis=1) < 1e-5
+    assert close.mean() > 0.9  # a tie within rounding may go either way
+
+
+def test_unknown_instruction_set():
+    with pytest.raises(EngineError, match="no instruction set 'mmx'"):
+        CPUEngine().use_instruction_set("mmx")

@@ -1,0 +1,274 @@
+"""`infer`, the same for every method: shapes, edge cases, independence, errors."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from opelda.engines import CPUEngine
+from opelda.errors import InputError
+from opelda.inference import METHODS, OPE, Topics, infer
+
+# these corpora are not what TLI is made for, and it says so
+pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
+
+RNG = np.random.default_rng(0)
+TOPICS = RNG.dirichlet(np.full(40, 0.3), 6)
+COUNTS = RNG.poisson(0.5, (12, 40)).astype(np.float32)
+
+every_method = pytest.mark.parametrize("method", sorted(METHODS))
+
+
+def check(result, n_docs, n_topics):
+    assert result.theta.shape == (n_docs, n_topics)
+    assert result.theta.dtype == np.float32
+    assert (result.theta >= 0).all()
+    np.testing.assert_allclose(result.theta.sum(axis=1), 1, atol=2e-6)
+    for name in ("gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):
+        values = getattr(result, name)
+        assert values.shape == (n_docs,)
+        assert np.isfinite(values).all(), name
+    assert (result.gap >= 0).all()
+    assert (result.likelihood_gap >= 0).all()
+
+
+@every_method
+@pytest.mark.parametrize("alpha", [None, 0.1, 1.0, 2.0, np.linspace(0.1, 1.5, 6)])
+def test_ordinary_documents(method, alpha):
+    check(infer(COUNTS, TOPICS, method=method, doc_topic_prior=alpha, random_state=0), 12, 6)
+
+
+@every_method
+@pytest.mark.parametrize("alpha", [None, np.linspace(0.2, 1.2, 6)])
+def test_empty_documents_get_the_prior_mean(method, alpha):
+    X = COUNTS[:4].copy()
+    X[1] = 0
+    result = infer(X, TOPICS, method=method, doc_topic_prior=alpha, random_state=0)
+    check(result, 4, 6)
+    mean = np.full(6, 1 / 6) if alpha is None else alpha / alpha.sum()
+    np.testing.assert_allclose(result.theta[1], mean, rtol=1e-6)
+    assert result.gap[1] == result.likelihood_gap[1] == result.log_likelihood[1] == 0
+    assert result.n_iter[1] == 0
+    if result.picked is not None:
+        assert result.picked[[1]].nnz == 0
+    check(infer(np.zeros((3, 40)), TOPICS, method=method), 3, 6)
+    check(infer(np.zeros((0, 40)), TOPICS, method=method), 0, 6)
+
+
+@every_method
+def test_one_word(method):
+    X = np.zeros((1, 40))
+    X[0, 7] = 1
+    check(infer(X, TOPICS, method=method, random_state=0), 1, 6)
+
+
+@every_method
+def test_words_of_no_topic_are_left_out(method):
+    topics = np.hstack([TOPICS[:, :30], np.zeros((6, 10))])
+    topics /= topics.sum(axis=1, keepdims=True)
+    X = COUNTS[:3].copy()
+    X[2] = 0
+    X[2, 35] = 4
+    without = X.copy()
+    without[:, 30:] = 0
+    full = infer(X, topics, method=method, random_state=0)
+    check(full, 3, 6)
+    assert np.array_equal(full.theta, infer(without, topics, method=method, random_state=0).theta)
+    np.testing.assert_allclose(full.theta[2], 1 / 6, rtol=1e-6)
+
+
+@every_method
+def test_a_topic_without_a_words_of_the_document(method):
+    topics = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5], [0.0, 0.0, 0.0, 1.0]])
+    check(infer([[1, 0, 1, 0], [3, 0, 0, 0], [0, 0, 0, 2]], topics, method=method), 3, 3)
+
+
+@every_method
+def test_a_million_tokens(method):
+    X = np.zeros((2, 40))
+    X[0, 3] = 1e6
+    X[1] = 25_000
+    fast = {"cgs": {"burn_in": 1, "n_samples": 1}}.get(method, {})
+    check(infer(X, TOPICS, method=METHODS[method](**fast), random_state=0), 2, 6)
+
+
+@every_method
+def test_one_topic(method):
+    result = infer(COUNTS[:3], TOPICS[:1], method=method, random_state=0)
+    check(result, 3, 1)
+    assert (result.theta == 1).all()
+    assert (result.gap <= 1e-4).all()
+
+
+@every_method
+def test_one_document_of_one_topic_is_recognised(method):
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(200, 0.05), 6)
+    X = np.stack([rng.multinomial(400, topics[k]) for k in range(6)])
+    theta = infer(X, topics, method=method, random_state=0).theta
+    assert np.array_equal(theta.argmax(axis=1), np.arange(6))
+    assert (theta.max(axis=1) > 0.8).all()
+
+
+def same(a, b):
+    return np.array_equal(a.theta, b.theta) and np.array_equal(a.gap, b.gap)
+
+
+@every_method
+def test_every_form_of_the_same_counts(method):
+    X = COUNTS[:5] * np.float32(1.5)
+    base = infer(X, TOPICS, method=method, random_state=0)
+    csr = sparse.csr_array(X)
+    shuffled = csr.copy()
+    for i in range(5):
+        part = slice(shuffled.indptr[i], shuffled.indptr[i + 1])
+        shuffled.indices[part] = shuffled.indices[part][::-1].copy()
+        shuffled.data[part] = shuffled.data[part][::-1].copy()
+    shuffled.has_sorted_indices = False
+    rows, cols = np.nonzero(X)
+    halves = sparse.coo_array(
+        (np.tile(X[rows, cols] / 2, 2), (np.tile(rows, 2), np.tile(cols, 2))), shape=X.shape
+    )
+    wide = sparse.csr_array(
+        (csr.data.astype(np.float64), csr.indices.astype(np.int64), csr.indptr.astype(np.int64)),
+        shape=X.shape,
+    )
+    frozen = csr.copy()
+    for array in (frozen.data, frozen.indices, frozen.indptr):
+        array.flags.writeable = False
+    forms = [csr, sparse.csr_matrix(X), sparse.csc_array(X), halves, wide, frozen, shuffled]
+    forms += [X.tolist(), np.asfortranarray(X), X.astype(np.float64)]
+    for form in forms:
+        assert same(base, infer(form, TOPICS, method=method, random_state=0))
+    assert not shuffled.has_sorted_indices  # the caller's matrix is as it was
+
+
+def test_integer_counts_of_every_type():
+    X = np.round(COUNTS[:4])
+    base = infer(X, TOPICS, random_state=0)
+    for kind in (bool, np.uint8, np.uint16, np.int32, np.int64, np.float16):
+        expected = infer(X > 0, TOPICS, random_state=0) if kind is bool else base
+        assert same(expected, infer(X.astype(kind), TOPICS, random_state=0))
+
+
+def test_duplicate_entries_are_added_up():
+    twice = sparse.csr_array(
+        (np.array([1.0, 2.0, 1.0]), np.array([3, 5, 3]), np.array([0, 3])), shape=(1, 40)
+    )
+    once = np.zeros((1, 40))
+    once[0, [3, 5]] = 2
+    assert same(infer(twice, TOPICS, random_state=0), infer(once, TOPICS, random_state=0))
+    assert twice.nnz == 3  # the caller's matrix is as it was
+
+
+@every_method
+def test_a_row_depends_on_itself_alone(method):
+    quick = {"hamcmc": {"n_iter": 60, "burn_in": 20}, "pmd": {"n_particles": 20, "n_iter": 5}}
+    options = {"method": METHODS[method](**quick.get(method, {})), "random_state": 11}
+    whole = infer(COUNTS, TOPICS, **options)
+    order = np.random.default_rng(0).permutation(12)
+    assert np.array_equal(infer(COUNTS[order], TOPICS, **options).theta, whole.theta[order])
+    parts = [infer(COUNTS[a:b], TOPICS, **options) for a, b in ((0, 1), (1, 7), (7, 12))]
+    assert np.array_equal(np.vstack([p.theta for p in parts]), whole.theta)
+    assert np.array_equal(np.concatenate([p.gap for p in parts]), whole.gap)
+    times = 9  # enough documents for every thread to get some
+    many = np.vstack([COUNTS] * times)
+    for n_jobs in (1, 2, 3, -1):
+        again = infer(many, TOPICS, n_jobs=n_jobs, **options)
+        assert np.array_equal(again.theta, np.vstack([whole.theta] * times))
+        assert np.array_equal(again.gap, np.tile(whole.gap, times))
+
+
+@every_method
+def test_same_seed_same_result(method):
+    for seed in (0, np.int64(7)):
+        one = infer(COUNTS, TOPICS, method=method, random_state=seed)
+        assert same(one, infer(COUNTS, TOPICS, method=clone(one.method), random_state=seed))
+    one = infer(COUNTS, TOPICS, method=method, random_state=np.random.RandomState(3))
+    two = infer(COUNTS, TOPICS, method=method, random_state=np.random.RandomState(3))
+    assert same(one, two)
+    one = infer(COUNTS, TOPICS, method=method, random_state=np.random.default_rng(3))
+    two = infer(COUNTS, TOPICS, method=method, random_state=np.random.default_rng(3))
+    assert same(one, two)
+
+
+def test_no_seed_is_a_new_one_each_time():
+    runs = [infer(COUNTS, TOPICS, method=OPE(picks="shared")).theta for _ in range(20)]
+    assert any(not np.array_equal(runs[0], run) for run in runs[1:])
+
+
+def test_topics_made_once_serve_many_calls():
+    table = Topics(TOPICS)
+    assert same(infer(COUNTS, table, random_state=0), infer(COUNTS, TOPICS, random_state=0))
+    np.testing.assert_allclose(table.components, TOPICS, rtol=1e-6)
+    assert same(
+        infer(COUNTS, sparse.csr_array(TOPICS), random_state=0),
+        infer(COUNTS, TOPICS, random_state=0),
+    )
+    assert repr(table) == "Topics(n_topics=6, n_words=40)"
+
+
+def test_engine_object_and_repr():
+    result = infer(COUNTS, TOPICS, engine=CPUEngine(), random_state=0)
+    assert same(result, infer(COUNTS, TOPICS, random_state=0))
+    assert "12 documents, 6 topics" in repr(result)
+    np.testing.assert_allclose(result.objective, result.log_likelihood + result.log_prior)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[0, -1] + [0] * 38], r"X\[0, 1\] is -1"),
+        (np.where(np.arange(80).reshape(2, 40) == 45, NAN, 1), r"X\[1, 5\] is nan"),
+        (np.where(np.arange(80).reshape(2, 40) == 45, INF, 1), r"X\[1, 5\] is inf"),
+        (np.ones((2, 39)), "X has 39 columns but the topics have 40 words"),
+        (np.ones(40), "X must have shape"),
+        (np.full((1, 40), "a"), "X must hold counts"),
+        (np.ones((1, 40), complex), "X must hold counts"),
+        ([[1, 2], [3]], "X must be a matrix of counts"),
+    ],
+)
+def test_bad_documents(X, message):
+    with pytest.raises(InputError, match=message):
+        infer(X, TOPICS)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        (TOPICS * 1.01, r"row \d sums to 1.01"),
+        (TOPICS[0], r"topics must have shape \(K, V\)"),
+        (np.zeros((0, 40)), "at least one topic"),
+        (np.where(np.arange(240).reshape(6, 40) == 100, NAN, TOPICS), "in row 2"),
+        (np.where(np.arange(240).reshape(6, 40) == 100, -0.1, TOPICS), "in row 2"),
+        (np.full((2, 40), "a"), "topics must be a numeric array"),
+    ],
+)
+def test_bad_topics(topics, message):
+    with pytest.raises(InputError, match=message):
+        infer(COUNTS, topics)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"doc_topic_prior": 0}, "doc_topic_prior must be positive"),
+        ({"doc_topic_prior": NAN}, "doc_topic_prior must be positive"),
+        ({"doc_topic_prior": [1, 2]}, r"one number per topic \(6\)"),
+        ({"doc_topic_prior": "a"}, "doc_topic_prior must be a number"),
+        ({"method": "magic"}, "There is no method 'magic'; choose one of"),
+        ({"method": 3}, "method must be a name or a method object"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"random_state": "x"}, "random_state must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"n_jobs": 1.5}, "n_jobs must be"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        infer(COUNTS, TOPICS, **options)
+    assert str(caught.value).count("\n") == 0
+    assert str(caught.value).endswith(".")
