@@ -1,0 +1,25 @@
+"""OPE beyond topics: maximise f = g1 + g2 over a polytope, with a certificate.
+
+`maximize` runs Algorithm 1 of Than & Doan on any two differentiable terms and any domain that can
+answer one question: which of your points maximises a linear function?
+"""
+
+from ._domain import Domain
+from ._maximize import maximize
+from ._polytope import Polytope
+from ._result import Iterate, MaximizeResult
+from ._shapes import Box, L1Ball, ShrunkenSimplex, Simplex
+from ._terms import Term
+
+__all__ = [
+    "Box",
+    "Domain",
+    "Iterate",
+    "L1Ball",
+    "MaximizeResult",
+    "Polytope",
+    "ShrunkenSimplex",
+    "Simplex",
+    "Term",
+    "maximize",
+]
