@@ -1,0 +1,56 @@
+# make demo | test | test-heavy | lint | bench | figures; each does its own set-up in $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+
+.PHONY: demo test test-heavy lint bench figures clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m "not heavy"
+
+test-heavy: $(VENV)/.installed-dev
+	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# DATA=folder with the arXiv counts; documents are generated where it is left out
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/inference.py $(if $(DATA),--data $(DATA))
+
+figures: $(VENV)/.installed-dev
+	$(BIN)/python docs/figures.py
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "opelda needs Python 3.11 or newer; name one with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "Python could not make the virtual environment $(VENV); install its venv package (Debian: python3-venv)." >&2; exit 1; }
+
+.PHONY: compiler
+compiler:
+	@command -v $${CXX:-c++} >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
+	  { echo "opelda needs a C++20 compiler and found none: install g++ or clang++, or set CXX, and run again." >&2; exit 1; }
+
+$(VENV)/.installed: $(VENV)/bin/pip $(SOURCES) | compiler
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/pip $(SOURCES) | compiler
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,plot]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build

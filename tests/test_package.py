@@ -1,0 +1,62 @@
+"""The package as a whole: its names, what importing it costs, and that its examples run."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import opelda
+
+MODULES = sorted(
+    info.name
+    for info in pkgutil.walk_packages(opelda.__path__, "opelda.")
+    if not info.name.endswith("_native")
+)
+
+
+def test_exported_names():
+    assert dir(opelda) == ["__version__", "engines", "errors", "inference", "optimize"]
+
+
+def test_version_is_the_installed_one():
+    from importlib.metadata import version
+
+    assert opelda.__version__ == version("opelda")
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = opelda.nonsense
+
+
+@pytest.mark.parametrize("statement", ["import opelda", "import opelda.inference, opelda.optimize"])
+def test_import_leaves_heavy_packages_alone(statement):
+    heavy = ("polars", "matplotlib", "typer", "rich", "pandas", "gensim")
+    code = f"import sys\n{statement}\nprint(sorted(set(sys.modules) & set({heavy})))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_import_alone_needs_not_even_numpy():
+    code = "import sys, opelda\nprint('numpy' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", ["opelda.inference", "opelda.optimize", "opelda.engines"])
+def test_every_public_class_and_function_has_a_runnable_example(name):
+    module = importlib.import_module(name)
+    exempt = {"Batch", "Certificate", "Engine", "Solution", "Method", "Inference"}
+    for public in module.__all__:
+        thing = getattr(module, public)
+        if callable(thing) and public not in exempt | {"TLIWarning"}:
+            assert ">>>" in (thing.__doc__ or ""), f"{name}.{public} has no example"
