@@ -8,7 +8,7 @@
 
 namespace OPELDA_ISA {
 
-OPELDA_INLINE int64_t padded(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+OPELDA_INLINE int64_t padded(int64_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 class Arena {
   public:

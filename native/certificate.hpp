@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "document.hpp"
+#include "special.hpp"
 
 namespace OPELDA_ISA {
 
@@ -15,14 +16,12 @@ constexpr double kTiny = 1e-30;
 // sum_j d_j log x_j; leaves d_j / x_j in `ratio`.
 inline double log_likelihood(const Document& doc, const double* x, double* ratio) {
     vd total = {};
-    for (int64_t j = 0; j < doc.n_padded; j += 8) {
-        vd xs;
-        std::memcpy(&xs, x + j, sizeof xs);
+    for (int64_t j = 0; j < doc.n_padded; j += kDoubles) {
+        vd xs = load(x + j);
         const vd d = widen(doc.count + j);
-        xs = xs > kTiny ? xs : vd{} + kTiny;
+        xs = max(xs, broadcast(kTiny));
         total += d * log(xs);
-        const vd r = d / xs;
-        std::memcpy(ratio + j, &r, sizeof r);
+        store(ratio + j, d / xs);
     }
     return sum(total);
 }
@@ -56,7 +55,7 @@ struct Certifier {
         for (int64_t j = 0; j < doc.n; ++j) {
             vd acc = {};
             int64_t k = 0;
-            for (; k + 8 <= p.n_topics; k += 8) acc += widen(theta + k) * widen(doc.row[j] + k);
+            for (; k + kDoubles <= p.n_topics; k += kDoubles) acc += widen(theta + k) * widen(doc.row[j] + k);
             double total = sum(acc);
             for (; k < p.n_topics; ++k) total += double(theta[k]) * doc.row[j][k];
             x[j] = total;

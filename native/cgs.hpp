@@ -36,7 +36,7 @@ class Cgs {
         for (int64_t k = 0; k < p.n_topics; ++k) sizes[k] = total[k] = 0, tokens_of[k] = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
             vd mass = {};
-            for (int64_t k = 0; k < p.stride; k += 8) mass += load(alpha + k) * widen(doc.row[j] + k);
+            for (int64_t k = 0; k < p.stride; k += kDoubles) mass += load(alpha + k) * widen(doc.row[j] + k);
             prior[j] = sum(mass);
         }
         const int64_t n_sweeps = settings.n_iter + settings.n_samples;
@@ -81,7 +81,7 @@ class Cgs {
 
     int32_t draw_from_prior(const float* row, double target) const {
         int64_t k = 0;
-        for (; k + 8 < p.stride; k += 8) {
+        for (; k + kDoubles < p.stride; k += kDoubles) {
             const double block = sum(load(alpha + k) * widen(row + k));
             if (block > target) break;
             target -= block;

@@ -34,7 +34,7 @@ class Cvb {
             for (int64_t j = 0; j < doc.n; ++j) change = max(change, visit(doc.row[j], doc.count[j], q + j * p.stride));
             if (largest(change) < settings.tol) break;
         }
-        for (int64_t k = 0; k < p.stride; k += 8) store(mean + k, load(alpha + k) + load(mean + k));
+        for (int64_t k = 0; k < p.stride; k += kDoubles) store(mean + k, load(alpha + k) + load(mean + k));
         normalise(mean, p.n_topics, theta);
         return int32_t(t < settings.n_iter ? t : settings.n_iter);
     }
@@ -45,18 +45,18 @@ class Cvb {
         for (int64_t k = 0; k < p.stride; ++k) mean[k] = variance[k] = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
             vd acc = {};
-            for (int64_t k = 0; k < p.stride; k += 8) acc += widen(doc.row[j] + k) * load(alpha + k);
+            for (int64_t k = 0; k < p.stride; k += kDoubles) acc += widen(doc.row[j] + k) * load(alpha + k);
             const double mass = sum(acc);
-            for (int64_t k = 0; k < p.stride; k += 8)
+            for (int64_t k = 0; k < p.stride; k += kDoubles)
                 put(q + j * p.stride + k, k, double(doc.count[j]), widen(doc.row[j] + k) * load(alpha + k) / mass);
         }
     }
 
-    // Sets eight q of a word, keeps E and V in step and returns the change.
+    // Sets kDoubles q of a word, keeps E and V in step and returns the change.
     OPELDA_INLINE vd put(float* at, int64_t k, double d, vd value, vd before = vd{}) {
-        const vf8 single = __builtin_convertvector(value < kTiny ? vd{} : value, vf8);  // no denormal numbers
-        std::memcpy(at, &single, sizeof single);
-        const vd after = __builtin_convertvector(single, vd);
+        const vh single = narrow(value < kTiny ? vd{} : value);  // no denormal numbers
+        store(at, single);
+        const vd after = widen(single);
         store(mean + k, load(mean + k) + d * (after - before));
         store(variance + k, load(variance + k) + d * (after * (1.0 - after) - before * (1.0 - before)));
         return after - before;
@@ -66,7 +66,7 @@ class Cvb {
     OPELDA_INLINE vd visit(const float* row, double d, float* own) {
         const double w = d < 1 ? d : 1;  // the token itself, or all there is of it
         vd highest = broadcast(-1e300);
-        for (int64_t k = 0; k < p.stride; k += 8) {
+        for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd before = widen(own + k);
             const vd a = load(alpha + k) + max(load(mean + k) - w * before, vd{});
             const vd v = max(load(variance + k) - w * before * (1.0 - before), vd{});
@@ -78,7 +78,7 @@ class Cvb {
         }
         const double top = largest(highest);  // only ratios count, and no word loses all its topics to underflow
         vd acc = {};
-        for (int64_t k = 0; k < p.stride; k += 8) {
+        for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd h = load(power + k) - top;
             const vd value = load(size + k) * (h < -200.0 ? vd{} : exp(h < 0.0 ? h : vd{}));
             store(size + k, value);
@@ -86,7 +86,7 @@ class Cvb {
         }
         const double scale = 1 / sum(acc);
         vd change = {};
-        for (int64_t k = 0; k < p.stride; k += 8) {
+        for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd moved = put(own + k, k, d, load(size + k) * scale, widen(own + k));
             change = max(change, max(moved, -moved));
         }

@@ -35,7 +35,7 @@ class Cvb0 {
         const Document& doc = gathered.doc;
         for (int64_t j = 0; j < doc.n_padded; ++j) {
             vd acc = {};
-            for (int64_t k = 0; k < p.stride; k += 8) acc += widen(doc.row[j] + k) * load(alpha + k);
+            for (int64_t k = 0; k < p.stride; k += kDoubles) acc += widen(doc.row[j] + k) * load(alpha + k);
             prior[j] = sum(acc);
         }
         for (int64_t k = 0; k < p.stride; ++k) {
@@ -47,7 +47,7 @@ class Cvb0 {
             set_rates(doc, pass * doc.n);
             for (int64_t j = 0; j < doc.n; j += 2) visit_two(doc, j);  // what pads an odd end has r = 1
             if (pass < settings.n_iter) continue;
-            for (int64_t k = 0; k < p.stride; k += 8) store(total + k, load(total + k) + load(sizes + k));
+            for (int64_t k = 0; k < p.stride; k += kDoubles) store(total + k, load(total + k) + load(sizes + k));
         }
         normalise(total, p.n_topics, theta);
         return int32_t(n_passes);
@@ -56,9 +56,8 @@ class Cvb0 {
   private:
     // r of every word of a pass whose first visit is number `visits` + 1.
     void set_rates(const Document& doc, int64_t visits) {
-        vd t = {1, 2, 3, 4, 5, 6, 7, 8};
-        t += double(visits) + settings.offset;
-        for (int64_t j = 0; j < doc.n_padded; j += 8, t += 8.0) {
+        vd t = load(kNumbers64) + 1.0 + (double(visits) + settings.offset);
+        for (int64_t j = 0; j < doc.n_padded; j += kDoubles, t += double(kDoubles)) {
             const vd left = 1.0 - settings.scale * exp(-settings.decay * log(t));
             const vd power = exp(widen(doc.count + j) * log(max(left, broadcast(kTiny))));
             store(keep + j, left > kTiny ? power : vd{});
@@ -69,7 +68,7 @@ class Cvb0 {
         const float *first = doc.row[j], *second = doc.row[j + 1];
         const double r1 = keep[j], r2 = keep[j + 1];
         vd acc1 = {}, acc2 = {}, acc12 = {};
-        for (int64_t k = 0; k < p.stride; k += 8) {
+        for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd s = load(sizes + k), b2 = widen(second + k);
             const vd s1 = widen(first + k) * s;
             acc1 += s1;
@@ -79,7 +78,7 @@ class Cvb0 {
         const double c1 = (1 - r1) * doc.tokens / positive_mass(sum(acc1));
         const double mass2 = r1 * sum(acc2) + (1 - r1) * prior[j + 1] + c1 * sum(acc12);
         const double c2 = (1 - r2) * doc.tokens / positive_mass(mass2);
-        for (int64_t k = 0; k < p.stride; k += 8) {
+        for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd a = load(alpha + k);
             const vd s = load(sizes + k) * (r1 + c1 * widen(first + k)) + (1 - r1) * a;
             store(sizes + k, s * (r2 + c2 * widen(second + k)) + (1 - r2) * a);

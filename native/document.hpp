@@ -1,5 +1,5 @@
-// A document as kernels see it: counts and the addresses of its words' rows of topic weights, padded to whole vectors with words
-// that do not count (count 0, probability 1).
+// A document as kernels see it: counts and the addresses of its words' rows of topic weights, padded to whole vectors with
+// words that do not count (count 0, probability 1).
 #pragma once
 
 #include "arena.hpp"
@@ -9,17 +9,17 @@ namespace OPELDA_ISA {
 
 using opelda::Problem;
 
-#if defined(__AVX512F__)
-constexpr int kTile = 16;  // accumulators of 16 floats that fit the registers
-#elif defined(__AVX2__) || defined(__aarch64__)
-constexpr int kTile = 4;
+// How many accumulators fit the registers, of which AVX-512 and 64-bit Arm have 32 and others 16.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int kTile = 16;
 #else
-constexpr int kTile = 2;
+constexpr int kTile = 8;
 #endif
 
-// A coarse byte is five bits of exponent and three of mantissa; in this place they make a float, 2^-96 of the scaled weight. Half of
-// that factor is put back by the words' scales, half here, so that nothing overflows on the way.
+// A coarse byte is five bits of exponent and three of mantissa; in this place they make a float, 2^-96 of the scaled weight.
+// Half of that factor is put back by the words' scales, half here, so that nothing overflows on the way.
 constexpr int32_t kCoarseMask = 0x0ff00000;
+constexpr int kCoarseBlock = 16;  // integers of a block of 64 topics
 constexpr float kCoarseUnit = 0x1p48f;
 
 OPELDA_INLINE float coarse_value(int32_t byte) {
@@ -59,7 +59,7 @@ struct Document {
             coarse_scale[j] = p.coarse_scale[p.words[begin + j]];
         }
         vd total = {};
-        for (int64_t j = 0; j < n_padded; j += 8) total += widen(count + j);
+        for (int64_t j = 0; j < n_padded; j += kDoubles) total += widen(count + j);
         tokens = sum(total);
     }
 
@@ -71,7 +71,8 @@ struct Document {
 };
 
 template <int Tiles>
-OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const float* weight, int64_t at, float scale, float* out) {
+OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const float* weight, int64_t at, float scale,
+                                 float* out) {
     vf acc[Tiles] = {};
     for (int64_t j = 0; j < n; ++j) {
         const float* row = rows[j] + at;
@@ -81,23 +82,29 @@ OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const floa
     for (int i = 0; i < Tiles; ++i) store(out + at + i * kLanes, acc[i] * scale);
 }
 
+// The last tile, of as many vectors as are left.
+template <int Tiles>
+OPELDA_INLINE void add_rows_rest(int64_t n, const float* const* rows, const float* weight, int64_t at, int64_t rest,
+                                 float scale, float* out) {
+    if (rest == Tiles) return add_rows_tile<Tiles>(n, rows, weight, at, scale, out);
+    if constexpr (Tiles > 1) add_rows_rest<Tiles - 1>(n, rows, weight, at, rest, scale, out);
+}
+
 // out_k = scale * sum_j weight_j row_jk for every topic: each row is read once per tile of topics.
 inline void add_rows(int64_t n, const float* const* rows, const float* weight, int64_t stride, float scale, float* out) {
     int64_t at = 0;
     for (; at + kTile * kLanes <= stride; at += kTile * kLanes) add_rows_tile<kTile>(n, rows, weight, at, scale, out);
-    const int64_t rest = (stride - at) / kLanes;
-    if (rest & 8) add_rows_tile<8>(n, rows, weight, at, scale, out), at += 8 * kLanes;
-    if (rest & 4) add_rows_tile<4>(n, rows, weight, at, scale, out), at += 4 * kLanes;
-    if (rest & 2) add_rows_tile<2>(n, rows, weight, at, scale, out), at += 2 * kLanes;
-    if (rest & 1) add_rows_tile<1>(n, rows, weight, at, scale, out);
+    add_rows_rest<kTile - 1>(n, rows, weight, at, (stride - at) / kLanes, scale, out);
 }
 
-template <int Blocks>
-OPELDA_INLINE void add_coarse_tile(int64_t n, const int32_t* const* rows, const float* weight, int64_t at, float scale, float* out) {
-    vf acc[4 * Blocks] = {};
+// Four vectors of topics to one of integers: byte g of integer i of a block is topic 16 g + i of its 64.
+template <int Parts>
+OPELDA_INLINE void add_coarse_tile(int64_t n, const int32_t* const* rows, const float* weight, int64_t at, float scale,
+                                   float* out) {
+    vf acc[4 * Parts] = {};
     for (int64_t j = 0; j < n; ++j) {
         const vf w = broadcast(weight[j]);
-        for (int i = 0; i < Blocks; ++i) {
+        for (int i = 0; i < Parts; ++i) {
             const vi four = load(rows[j] + at + i * kLanes);
             acc[4 * i] += w * as_float(four << 20 & kCoarseMask);
             acc[4 * i + 1] += w * as_float(four << 12 & kCoarseMask);
@@ -105,43 +112,46 @@ OPELDA_INLINE void add_coarse_tile(int64_t n, const int32_t* const* rows, const 
             acc[4 * i + 3] += w * as_float(four >> 4 & kCoarseMask);
         }
     }
-    for (int i = 0; i < 4 * Blocks; ++i) store(out + 4 * at + i * kLanes, acc[i] * scale);
+    for (int i = 0; i < Parts; ++i, at += kLanes) {
+        float* block = out + at / kCoarseBlock * 64 + at % kCoarseBlock;
+        for (int g = 0; g < 4; ++g) store(block + g * kCoarseBlock, acc[4 * i + g] * scale);
+    }
 }
 
-// The same from the coarse rows, 64 topics to a block; `stride` is theirs.
+// The same from the coarse rows; `stride` is theirs.
 inline void add_coarse(int64_t n, const int32_t* const* rows, const float* weight, int64_t stride, float scale, float* out) {
     scale *= kCoarseUnit;
-    constexpr int blocks = kTile / 4 > 0 ? kTile / 4 : 1;
+    constexpr int parts = kTile / 4;
     int64_t at = 0;
-    for (; at + blocks * kLanes <= stride; at += blocks * kLanes) add_coarse_tile<blocks>(n, rows, weight, at, scale, out);
+    for (; at + parts * kLanes <= stride; at += parts * kLanes) add_coarse_tile<parts>(n, rows, weight, at, scale, out);
     for (; at < stride; at += kLanes) add_coarse_tile<1>(n, rows, weight, at, scale, out);
 }
 
-// Fetches the rows of a later document a few cache lines at a time, while an earlier one is being worked on.
+// Fetches the rows of a later document, a few at a time while an earlier one is being worked on.
 class Prefetcher {
   public:
     explicit Prefetcher(const Problem& p)
         : p(p), table_(p.coarse ? reinterpret_cast<const char*>(p.coarse) : reinterpret_cast<const char*>(p.rows)),
           bytes_(4 * (p.coarse ? p.coarse_stride : p.stride)) {}
-    void aim(int64_t index, int64_t last) {
-        at_ = 0;
-        next_ = index < last ? p.indptr[index] : 0;
-        end_ = index < last ? p.indptr[index + 1] : 0;
+    // Aims at a document that is to be fetched in so many turns.
+    void aim(int64_t index, int64_t last, int64_t turns) {
+        next_ = index < last ? p.words + p.indptr[index] : nullptr;
+        end_ = index < last ? p.words + p.indptr[index + 1] : nullptr;
+        rows_ = (end_ - next_ + turns - 1) / turns;
     }
-    OPELDA_INLINE void fetch(int64_t lines) {
-        while (lines > 0 && next_ < end_) {
-            const char* row = table_ + p.words[next_] * bytes_;
-            for (; at_ < bytes_ && lines > 0; at_ += 64, --lines) __builtin_prefetch(row + at_, 0, 2);
-            if (at_ >= bytes_) at_ = 0, ++next_;
+    OPELDA_INLINE void turn() {
+        for (int64_t i = 0; i < rows_ && next_ < end_; ++i, ++next_) {
+            const char* row = table_ + *next_ * bytes_;
+            for (int64_t at = 0; at < bytes_; at += 64) __builtin_prefetch(row + at, 0, 2);
         }
     }
-    int64_t lines() const { return (end_ - next_) * ((bytes_ + 63) / 64); }
 
   private:
     const Problem& p;
     const char* table_;
     int64_t bytes_;
-    int64_t next_ = 0, end_ = 0, at_ = 0;
+    const int32_t *next_ = nullptr, *end_ = nullptr;
+    int64_t rows_ = 0;
 };
 
 }  // namespace OPELDA_ISA

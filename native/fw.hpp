@@ -31,7 +31,7 @@ class Fw {
         for (int64_t t = 0; t < settings.n_iter; ++t) {
             k = steepest(doc);
             const double step = settings.steps[t];
-            for (int64_t i = 0; i < p.stride; i += 8) store(theta + i, load(theta + i) * (1 - step));
+            for (int64_t i = 0; i < p.stride; i += kDoubles) store(theta + i, load(theta + i) * (1 - step));
             theta[k] += step;
             for (int64_t j = 0; j < doc.n; ++j) x[j] = (1 - step) * x[j] + step * doc.row[j][k];
         }
@@ -61,11 +61,10 @@ class Fw {
 
     // argmax_k sum_j d_j beta_kj / x_j, lowest index first
     int64_t steepest(const Document& doc) {
-        for (int64_t j = 0; j < doc.n_padded; j += 8) {
+        for (int64_t j = 0; j < doc.n_padded; j += kDoubles) {
             const vd r = widen(doc.count + j) / (doc.tokens * max(load(x + j), broadcast(kTiny)));
             store(ratio64 + j, r);
-            const vf8 single = __builtin_convertvector(r, vf8);
-            std::memcpy(ratio + j, &single, sizeof single);
+            store(ratio + j, narrow(r));
         }
         add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
         return decide(doc, [&](int64_t k) { return likelihood_slope(doc, ratio64, k); });
@@ -84,10 +83,7 @@ class Fw {
         bool compared = false;
         for (int64_t k = 0; k < p.stride; k += kLanes) {
             const vi near = load(score + k) >= enough;
-            vi any = near;
-            any |= __builtin_shufflevector(near, near, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-            any |= __builtin_shufflevector(any, any, 4, 5, 6, 7, 0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15);
-            if (!(any[0] | any[1] | any[2] | any[3])) continue;
+            if (!any(near)) continue;
             for (int i = 0; i < kLanes; ++i) {
                 if (!near[i]) continue;
                 if (found < 0) {

@@ -1,5 +1,5 @@
-// What a kernel is given: arrays that belong to the caller, and plain numbers. Each instruction set provides one table of these
-// functions; dispatch.cpp picks the table at run time.
+// What a kernel is given: arrays that belong to the caller, and plain numbers. Each instruction set provides one table of
+// these functions; dispatch.cpp picks the table at run time.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Problem {
     int64_t n_docs;
     int64_t max_words;  // distinct words of the longest document
     const float* alpha;
-    // The rows as one-byte floats rounded up (see inference/_topics.py), or null. Each block of 64 topics is 16 integers of four
-    // bytes: byte g of integer i belongs to topic 16 g + i of the block, so that shifts alone unpack it.
+    // The rows as one-byte floats rounded up (see inference/_topics.py), or null. Each block of 64 topics is 16 integers of
+    // four bytes: byte g of integer i belongs to topic 16 g + i of the block, so that shifts alone unpack it.
     const int32_t* coarse;
     int64_t coarse_stride;  // integers per row
     const float* coarse_scale;

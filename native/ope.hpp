@@ -1,13 +1,13 @@
 // OPE (Than & Doan, Algorithm 1), exact, at a cost that hardly depends on the number of topics.
 //
-// After s moves the mixture is u / (base + s) with u = base * start + c, where c_k counts how often topic k was picked, and likewise
-// the words' probabilities are y / (base + s) with y_j = base * start_j + sum_k c_k beta_kj. The common factor drops out of the
-// argmax: the next vertex maximises  a G_k + b (alpha_k - 1) / u_k,  G_k = sum_j d_j beta_kj / y_j.
+// After s moves the mixture is u / (base + s) with u = base * start + c, where c_k counts how often topic k was picked, and
+// likewise the words' probabilities are y / (base + s) with y_j = base * start_j + sum_k c_k beta_kj. The common factor
+// drops out of the argmax: the next vertex maximises  a G_k + b (alpha_k - 1) / u_k,  G_k = sum_j d_j beta_kj / y_j.
 //
-// y only grows, so every G_k only falls: a value computed earlier is an upper bound now. A topic never picked competes with its
-// bound; its G_k is computed afresh only when the bound reaches the best score found. Rounding cannot break this: y, d / y and the
-// sums below are monotone in floating point too, as long as a G_k is always summed in the same order ("exact" below), and bounds
-// taken from a full gradient, which sums in another order, are widened by the worst rounding error.
+// y only grows, so every G_k only falls: a value computed earlier is an upper bound now. A topic never picked competes with
+// its bound; its G_k is computed afresh only when the bound reaches the best score found. Rounding cannot break this: y, d /
+// y and the sums below are monotone in floating point too, as long as a G_k is always summed in the same order ("exact"
+// below), and bounds taken from a full gradient, which sums in another order, are widened by the worst rounding error.
 #pragma once
 
 #include <cmath>
@@ -72,7 +72,6 @@ class Ope : OpeWalk {
 
     Arena arena;
     Prefetcher ahead;
-    int64_t lines_per_move = 0;
     float noise = 0;  // relative rounding error of a sum over the words
 
     float *bound, *first_bound;  // per topic: upper bound of G_k, kOut once picked
@@ -141,8 +140,7 @@ inline Ope::Vertex Ope::most_promising(float a, float b, float& top) const {
     Vertex v;
     const float reached = largest(best);
     v.score = reached;
-    const vi lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    v.topic = smallest(places_of(reached, best, where * kLanes + lane));
+    v.topic = smallest(places_of(reached, best, where * kLanes + load(kNumbers)));
     return v;
 }
 
@@ -206,7 +204,8 @@ inline bool Ope::second_is_better(const Vertex& first, const Vertex& second, int
         const Vertex& v = side == 0 ? first : second;
         doc.column(v.topic, spare);
         vd total = {};
-        for (int64_t j = 0; j < doc.n_padded; j += 8) total += widen(doc.count + j) * log(y64(j, after) + widen(spare + j));
+        for (int64_t j = 0; j < doc.n_padded; j += kDoubles)
+            total += widen(doc.count + j) * log(y64(j, after) + widen(spare + j));
         const double u = after * plan.start[v.topic] + (v.slot >= 0 ? count[v.slot] : 0);
         f[side] = sum(total) + (double(p.alpha[v.topic]) - 1) * std::log1p(1 / u);
     }
@@ -237,7 +236,7 @@ inline void Ope::search(int64_t sequence) {
     const bool skips = plan.screen && !plan.a2 && plan.tol == 0;
     for (int64_t move = 0; move < plan.n_moves; ++move) {
         rebase(plan.base[move]);
-        ahead.fetch(lines_per_move);
+        ahead.turn();
         // with one topic picked and the others' bounds below even its prior term, there is no need to look at the words
         if (skips && picked == 1 && optimum_of_unpicked(a[move], b[move]) < b[move] * penalty[0]) {
             pick(topic[0], 0);
@@ -260,12 +259,10 @@ inline void Ope::search(int64_t sequence) {
     rebase(plan.base[moves]);
 }
 
-// Writes the certificate and returns f. The topics that decide the two gaps are found in single precision, the values are not.
+// Writes the certificate and returns f. The topics that decide the two gaps are found in single precision, the values in
+// double.
 inline double Ope::certify(int64_t index, const Outputs& out) {
-    for (int64_t j = 0; j < doc.n_padded; j += 8) {
-        const vd x = y64(j, base) / mass();
-        std::memcpy(x64 + j, &x, sizeof x);
-    }
+    for (int64_t j = 0; j < doc.n_padded; j += kDoubles) store(x64 + j, y64(j, base) / mass());
     const double likelihood = log_likelihood(doc, x64, ratio64);
     double prior_term = log_prior_start + alpha_excess * std::log(double(base) / mass());
     for (int64_t i = 0; i < picked; ++i)
@@ -288,8 +285,7 @@ inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
     if (out.n_iter) out.n_iter[index] = 0;
     if (doc.n == 0) return;  // the caller fills in the prior's mean
     noise = 2.5e-7f * float(doc.n_padded / kLanes + 8);
-    ahead.aim(index + 1, last);
-    lines_per_move = ahead.lines() / (plan.n_moves > 1 ? plan.n_moves - 1 : 1) + 1;
+    ahead.aim(index + 1, last, plan.n_moves * plan.n_restarts);
     first_ready = false;
     const int64_t first = plan.by_content ? int64_t(document_key(p, index, plan.seed) % uint64_t(plan.n_sequences)) : 0;
     double best = -HUGE_VAL;
@@ -305,7 +301,6 @@ inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
         std::memcpy(kept_topic, topic, sizeof(int32_t) * picked);
         std::memcpy(kept_count, count, sizeof(int32_t) * picked);
     }
-    ahead.fetch(ahead.lines());
     if (out.n_iter) out.n_iter[index] = int32_t(kept_moves);
     if (!out.theta) return;
     const float kept_base = plan.base[kept_moves];

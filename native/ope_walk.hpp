@@ -84,7 +84,7 @@ struct OpeWalk {
 
     double mass() const { return double(base) + double(moves); }
 
-    // y of eight words from j on, in double precision, with the start at that weight.
+    // y of kDoubles words from j on, in double precision, with the start at that weight.
     vd y64(int64_t j, double weight_of_start) const {
         vd y = widen(start + j) * weight_of_start;
         for (int64_t i = 0; i < picked; ++i) y += double(count[i]) * widen(columns + i * capacity + j);
@@ -163,8 +163,8 @@ inline float OpeWalk::exact(int64_t k) {
 
 // An upper bound of G_k from the coarse rows.
 inline float OpeWalk::coarse_bound(int64_t k) const {
-    const int64_t at = k / 64 * kLanes + k % kLanes;
-    const int shift = int(k % 64 / kLanes) * 8;
+    const int64_t at = k / 64 * kCoarseBlock + k % kCoarseBlock;
+    const int shift = int(k % 64 / kCoarseBlock) * 8;
     float g[4] = {};
     for (int64_t j = 0; j < doc.n; ++j)
         g[j % 4] += ratio[j] * doc.coarse_scale[j] * coarse_value(doc.coarse[j][at] >> shift);

@@ -44,38 +44,19 @@ struct Gathered {
 // Asks for the rows of a document that comes next.
 inline void fetch_rows(const Problem& p, int64_t index) {
     for (int64_t i = p.indptr[index]; i < p.indptr[index + 1]; ++i)
-        for (int64_t k = 0; k < p.stride; k += kLanes) __builtin_prefetch(p.rows + p.words[i] * p.stride + k, 0, 2);
-}
-
-// Sixteen vectors to the vector of their sums, as a tree.
-OPELDA_INLINE vf sums(const vf* v) {
-    vf a[8], b[4], c[2];
-    for (int i = 0; i < 8; ++i)
-        a[i] = __builtin_shufflevector(v[i], v[i + 8], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-               __builtin_shufflevector(v[i], v[i + 8], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    for (int i = 0; i < 4; ++i)
-        b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27) +
-               __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-    for (int i = 0; i < 2; ++i)
-        c[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
-               __builtin_shufflevector(b[i], b[i + 2], 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-    return __builtin_shufflevector(c[0], c[1], 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30) +
-           __builtin_shufflevector(c[0], c[1], 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
+        for (int64_t k = 0; k < p.stride; k += kPad) __builtin_prefetch(p.rows + p.words[i] * p.stride + k, 0, 2);
 }
 
 // x_j = sum_k weight_k beta_kj for every word, over the first `width` topics.
 inline void dot_rows(const Document& doc, const float* weight, int64_t width, float* x) {
-    for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
-        vf acc[kLanes];
-        for (int first = 0; first < kLanes; first += kTile) {
-            vf part[kTile] = {};
-            for (int64_t k = 0; k < width; k += kLanes) {
-                const vf w = load(weight + k);
-                for (int i = 0; i < kTile; ++i) part[i] += w * load(doc.row[j + first + i] + k);
-            }
-            for (int i = 0; i < kTile; ++i) acc[first + i] = part[i];
+    static_assert(kPad % kTile == 0 && kTile % kLanes == 0);
+    for (int64_t j = 0; j < doc.n_padded; j += kTile) {
+        vf acc[kTile] = {};
+        for (int64_t k = 0; k < width; k += kLanes) {
+            const vf w = load(weight + k);
+            for (int i = 0; i < kTile; ++i) acc[i] += w * load(doc.row[j + i] + k);
         }
-        store(x + j, sums(acc));
+        for (int i = 0; i < kTile; i += kLanes) store(x + j + i, sums(acc + i));
     }
 }
 

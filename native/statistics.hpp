@@ -1,5 +1,5 @@
-// What learning needs from a batch: for each of its words, sums over the documents that hold it. A word's documents are added in
-// their order by one thread, so the sums do not depend on the number of threads.
+// What learning needs from a batch: for each of its words, sums over the documents that hold it. A word's documents are
+// added in their order by one thread, so the sums do not depend on the number of threads.
 #pragma once
 
 #include "document.hpp"
@@ -36,7 +36,7 @@ inline float read_rows(const Problem& p, int64_t begin, int64_t end) {
     for (int64_t at = p.indptr[begin]; at < p.indptr[end]; ++at) {
         if (at + ahead < p.indptr[p.n_docs]) {
             const float* later = p.rows + int64_t(p.words[at + ahead]) * p.stride;
-            for (int64_t k = 0; k < p.stride; k += kLanes) __builtin_prefetch(later + k, 0, 2);
+            for (int64_t k = 0; k < p.stride; k += kPad) __builtin_prefetch(later + k, 0, 2);
         }
         const float* row = p.rows + int64_t(p.words[at]) * p.stride;
         for (int64_t k = 0; k < p.stride; k += kLanes) total[k / kLanes % 4] += load(row + k);

@@ -1,5 +1,5 @@
-// Documents shared out among threads. Every document is worked on alone and writes only its own outputs, so the results do not
-// depend on the number of threads.
+// Documents shared out among threads. Every document is worked on alone and writes only its own outputs, so the results do
+// not depend on the number of threads.
 #pragma once
 
 #include <atomic>

@@ -50,7 +50,7 @@ class Vb {
             prior[k] = k < p.n_topics && p.alpha[k] > kTiny ? double(p.alpha[k]) : kTiny;
             if (k < p.n_topics) alpha_sum += prior[k];
         }
-        for (int64_t k = 0; k < p.stride; k += 8) store(prior_lgamma + k, gamma_pair(load(prior + k)).lgamma);
+        for (int64_t k = 0; k < p.stride; k += kDoubles) store(prior_lgamma + k, gamma_pair(load(prior + k)).lgamma);
         constant = gamma_pair(broadcast(alpha_sum)).lgamma[0];
         tiny_lgamma = gamma_pair(broadcast(kTiny)).lgamma[0];
     }
@@ -114,7 +114,7 @@ inline int64_t Vb::ascend(Gathered& gathered, bool may_pack) {
         if (width < p.stride && any_hard) return -1;
         if (settings.tol > 0 && after - bound < settings.tol * std::fabs(after)) return t;
         bound = after;
-        if (may_pack && width > kLanes && !any_hard) pack(gathered.doc);
+        if (may_pack && width > kPad && !any_hard) pack(gathered.doc);
     }
 }
 
@@ -155,12 +155,9 @@ inline double Vb::evaluate(const Gathered& gathered) {
     const Document& doc = gathered.doc;
     double gamma_sum = aside;
     vd highest = broadcast(-1e300);
-    for (int64_t k = 0; k < width; k += 8) {
+    for (int64_t k = 0; k < width; k += kDoubles) {
         const vd g = load(gamma + k);
-        const vl same = g == load(seen + k);
-        vl all = same & __builtin_shufflevector(same, same, 4, 5, 6, 7, 0, 1, 2, 3);
-        all &= __builtin_shufflevector(all, all, 2, 3, 0, 1, 6, 7, 4, 5);
-        if (!(all[0] & all[1])) {  // most topics soon stay at alpha exactly
+        if (!all(g == load(seen + k))) {  // most topics soon stay at alpha exactly
             const GammaPair pair = gamma_pair(g);
             store(digamma + k, pair.digamma);
             store(lgamma + k, pair.lgamma);
@@ -172,7 +169,7 @@ inline double Vb::evaluate(const Gathered& gathered) {
     const double top = largest(highest);
     const GammaPair whole = gamma_pair(broadcast(gamma_sum));
     vd terms = {};
-    for (int64_t k = 0; k < width; k += 8) {
+    for (int64_t k = 0; k < width; k += kDoubles) {
         const vd e = exp(load(digamma + k) - top);
         store(weight + k, e);
         terms += (load(alpha + k) - load(gamma + k)) * (load(digamma + k) - whole.digamma);
@@ -196,7 +193,7 @@ inline double Vb::evaluate(const Gathered& gathered) {
             if (phi[j] < kHard) solve_hard(gathered, j, logs);
     }
     vd likelihood = {};
-    for (int64_t j = 0; j < doc.n_padded; j += 8) {
+    for (int64_t j = 0; j < doc.n_padded; j += kDoubles) {
         const vd x = widen(phi + j);
         likelihood += widen(doc.count + j) * log(x < double(kHard) ? broadcast(1.0) : x);
     }
@@ -220,7 +217,7 @@ inline void Vb::solve_hard(const Gathered& gathered, int64_t j, double& log_phi)
 // gamma_k = alpha_k + E_k sum_j d_j beta_kj / phi_j
 inline void Vb::update(const Gathered& gathered) {
     add_rows(gathered.doc.n, gathered.doc.row, ratio, width, 1 / kRatioUnit, slope);
-    for (int64_t k = 0; k < width; k += 8)
+    for (int64_t k = 0; k < width; k += kDoubles)
         store(gamma + k, load(alpha + k) + gathered.doc.tokens * load(weight + k) * widen(slope + k));
     if (any_hard)
         for (int64_t k = 0; k < n_alive; ++k) gamma[k] += extra[k];

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from opelda.engines import CPUEngine, get_engine
 from opelda.errors import EngineError
-from opelda.inference import OPE, Topics, infer
+from opelda.inference import CGS, CVB, CVB0, FW, OPE, VB, Topics, infer
 from opelda.inference._inputs import as_batch, as_prior
 
 
@@ -69,17 +69,68 @@ def other_instruction_set(request):
     engine.use_instruction_set(best)
 
 
-@pytest.mark.parametrize("other_instruction_set", ["base", "avx2", "avx512"], indirect=True)
-@pytest.mark.parametrize("n_topics", [7, 100, 300])
+EVERY_SET = pytest.mark.parametrize(
+    "other_instruction_set", ["base", "avx2", "avx512"], indirect=True
+)
+
+
+# 7 topics fill no vector, 100 leave a part of a tile, 300 and 520 have coarse rows
+@EVERY_SET
+@pytest.mark.parametrize("n_topics", [7, 16, 100, 300, 520])
 def test_every_instruction_set_agrees_with_the_reference(other_instruction_set, n_topics):
     _, X, topics, _ = make_batch(5, n_docs=30, n_topics=n_topics)
     assert CPUEngine().instruction_set == other_instruction_set
+    assert (topics.coarse is not None) == (n_topics >= 256)
     fast = infer(X, topics, random_state=1)
     dense = infer(X, topics, random_state=1, method=OPE(screen=False))
     slow = infer(X, topics, random_state=1, engine="reference")
     assert np.array_equal(fast.theta, dense.theta)
+    assert_close(fast, slow)
+
+
+@EVERY_SET
+@pytest.mark.parametrize("n_topics", [7, 40, 100])
+@pytest.mark.parametrize(
+    "method",
+    [
+        OPE(variant="ope3"),
+        VB(n_iter=20, tol=0),
+        CVB0(burn_in=3, n_samples=2),
+        CVB(n_iter=10, tol=0),
+        CGS(burn_in=3, n_samples=3),
+        FW(n_iter=20),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_every_kernel_agrees_with_the_reference(other_instruction_set, method, n_topics):
+    _, X, topics, _ = make_batch(6, n_docs=20, n_topics=n_topics)
+    assert CPUEngine().instruction_set == other_instruction_set
+    fast = infer(X, topics, random_state=1, method=method)
+    slow = infer(X, topics, random_state=1, method=method, engine="reference")
+    assert np.array_equal(fast.n_iter, slow.n_iter)
+    assert_close(fast, slow)
+
+
+@EVERY_SET
+@pytest.mark.parametrize("n_topics", [1, 7, 33])
+def test_word_sums_with_every_instruction_set(other_instruction_set, n_topics):
+    batch, X, topics, theta = make_batch(7, n_topics=n_topics)
+    assert CPUEngine().instruction_set == other_instruction_set
+    words, sums = CPUEngine().word_sums(batch, theta, divide=True)
+    expected = (X / (theta @ topics.components)).T.astype(np.float64) @ theta
+    np.testing.assert_allclose(sums, expected[words], rtol=2e-5, atol=1e-6)
+
+
+def assert_close(fast, slow):
+    """Compare mixtures and certificates where no tie within rounding went the other way."""
     close = np.abs(fast.theta - slow.theta).max(axis=1) < 1e-5
-    assert close.mean() > 0.9  # a tie within rounding may go either way
+    assert close.mean() > 0.9
+    for name in ("gap", "likelihood_gap"):
+        found, expected = getattr(fast, name)[close], getattr(slow, name)[close]
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3, err_msg=name)
+    for name in ("log_likelihood", "log_prior"):
+        found, expected = getattr(fast, name)[close], getattr(slow, name)[close]
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4, err_msg=name)
 
 
 def test_unknown_instruction_set():
