@@ -44,10 +44,10 @@ bool word_sums(const WordSums& sums, opelda::Queue& queue) {
     return true;
 }
 
-bool read_rows_once(const Problem& p, opelda::Queue& queue, float* sum) {
+bool read_rows_once(const Problem& p, opelda::Queue& queue, int64_t ahead, float* sum) {
     float total = 0;
     int64_t begin, end;
-    while (opelda::take(queue, begin, end)) total += read_rows(p, begin, end);
+    while (opelda::take(queue, begin, end)) total += read_rows(p, begin, end, ahead);
     *sum = total;  // so that the compiler cannot leave the reading out
     return true;
 }

@@ -98,7 +98,7 @@ struct Kernels {
     Iterative *vb, *cvb0, *cvb, *cgs, *fw;
     bool (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
     bool (*word_sums)(const WordSums&, Queue&);
-    bool (*read_rows)(const Problem&, Queue&, float* sum);
+    bool (*read_rows)(const Problem&, Queue&, int64_t ahead, float* sum);
 };
 
 const Kernels& best_kernels();

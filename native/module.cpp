@@ -163,12 +163,12 @@ void word_sums(In<float, 2> rows, In<float, 2> theta, In<int32_t, 1> words, In<i
     opelda::share_out(s.n_words, n_threads, [&](opelda::Queue& queue) { return best_kernels().word_sums(s, queue); });
 }
 
-void read_rows(const Batch& batch, int n_threads) {
+void read_rows(const Batch& batch, int64_t ahead, int n_threads) {
     const auto problem = batch.problem();
     nb::gil_scoped_release release;
     opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
         float sum;
-        return best_kernels().read_rows(problem, queue, &sum);
+        return best_kernels().read_rows(problem, queue, ahead, &sum);
     });
 }
 
@@ -202,7 +202,7 @@ NB_MODULE(_native, m) {
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
     m.def("word_sums", &word_sums, "rows"_a, "theta"_a, "words"_a, "indptr"_a, "docs"_a, "counts"_a, nb::kw_only(),
           "divide"_a, "sums"_a, "n_threads"_a);
-    m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "n_threads"_a);
+    m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &opelda::use_kernels, "name"_a);
 }

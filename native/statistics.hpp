@@ -29,12 +29,12 @@ inline void sum_word(const WordSums& s, int64_t i) {
     }
 }
 
-// The limit that inference is measured against: reads every topic weight of a document's words once, and does nothing else.
-inline float read_rows(const Problem& p, int64_t begin, int64_t end) {
+// The limit that inference is measured against: reads every topic weight of a document's words once and does nothing else; plainly,
+// or with the rows of later words fetched `ahead`.
+inline float read_rows(const Problem& p, int64_t begin, int64_t end, int64_t ahead) {
     vf total[4] = {};
-    constexpr int64_t ahead = 12;
     for (int64_t at = p.indptr[begin]; at < p.indptr[end]; ++at) {
-        if (at + ahead < p.indptr[p.n_docs]) {
+        if (ahead > 0 && at + ahead < p.indptr[p.n_docs]) {
             const float* later = p.rows + int64_t(p.words[at + ahead]) * p.stride;
             for (int64_t k = 0; k < p.stride; k += kPad) __builtin_prefetch(later + k, 0, 2);
         }

@@ -49,6 +49,12 @@ def test_word_sums_of_nothing():
     assert sums.shape == (0, 21)
 
 
+def test_reading_rows_reads_past_nothing():
+    batch, *_ = make_batch(1)
+    for ahead in (0, 1, 12, 10_000):
+        CPUEngine().read_rows(batch, ahead=ahead, n_threads=2)
+
+
 def test_unknown_engine_and_kernel():
     with pytest.raises(EngineError, match="no engine 'abacus'"):
         get_engine("abacus")

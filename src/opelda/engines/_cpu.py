@@ -69,9 +69,12 @@ class CPUEngine:
         )
         return words, sums
 
-    def read_rows(self, batch: Batch, n_threads: int = 1) -> None:
-        """Read the topic weights of a batch's words once and do nothing else: the limit to beat."""
-        _native.read_rows(_native_batch(batch), n_threads=n_threads)
+    def read_rows(self, batch: Batch, *, ahead: int = 12, n_threads: int = 1) -> None:
+        """Read the topic weights of a batch's words once and do nothing else: the limit to beat.
+
+        The rows of the word `ahead` words later are fetched meanwhile; 0 is a plain loop.
+        """
+        _native.read_rows(_native_batch(batch), ahead=ahead, n_threads=n_threads)
 
     @property
     def instruction_set(self) -> str:

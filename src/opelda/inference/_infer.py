@@ -136,9 +136,7 @@ def infer(
         log_likelihood=certificate.log_likelihood,
         log_prior=certificate.log_prior,
         n_iter=np.where(np.diff(batch.indptr) > 0, solution.n_iter, 0).astype(np.int32),
-        n_tokens=np.diff(
-            np.concatenate(([0.0], np.cumsum(batch.counts, dtype=np.float64)))[batch.indptr]
-        ),
+        n_tokens=_tokens(batch),
         picked=_as_picked(solution, theta),
         method=solver,
     )
@@ -156,6 +154,13 @@ def as_method(method: str | Method) -> Method:
         raise InputError(f"method must be a name or a method object, got {method!r}.")
     method.check()
     return method
+
+
+def _tokens(batch: Batch) -> NDArray[np.float64]:
+    documents = (batch.counts, batch.words, batch.indptr)
+    shape = (batch.n_docs, len(batch.rows))
+    matrix = sparse.csr_array(documents, shape=shape)
+    return np.asarray(matrix.sum(axis=1, dtype=np.float64))
 
 
 def _fill_empty(batch: Batch, theta: NDArray[np.float32], alpha: NDArray[np.float64]) -> None:

@@ -22,12 +22,11 @@ def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
             f"X has {matrix.shape[1]} columns but the topics have {topics.n_words} words; "
             "count the documents with the topics' own vocabulary."
         )
-    keep = topics.mean[matrix.indices] > 0
-    keep &= matrix.data > 0
     indptr, words, counts = matrix.indptr, matrix.indices, matrix.data
-    if not keep.all():
+    if not topics.explain_every_word or (len(counts) and counts.min() == 0):
+        keep = (topics.mean[words] > 0) & (counts > 0)
         before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
-        indptr, words, counts = before[matrix.indptr], words[keep], counts[keep]
+        indptr, words, counts = before[indptr], words[keep], counts[keep]
     return Batch(
         rows=topics.rows,
         mean=topics.mean,

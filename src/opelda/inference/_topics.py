@@ -41,6 +41,7 @@ class Topics:
         if self.n_topics >= 256:
             self.coarse, self.coarse_scale = _coarse(self.rows)
         self.mean = (self.rows.sum(axis=1, dtype=np.float64) / self.n_topics).astype(np.float32)
+        self.explain_every_word = bool((self.mean > 0).all())
 
     @property
     def components(self) -> NDArray[np.float32]:
