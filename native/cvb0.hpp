@@ -60,7 +60,7 @@ class Cvb0 {
         for (int64_t j = 0; j < doc.n_padded; j += kDoubles, t += double(kDoubles)) {
             const vd left = 1.0 - settings.scale * exp(-settings.decay * log(t));
             const vd power = exp(widen(doc.count + j) * log(max(left, broadcast(kTiny))));
-            store(keep + j, left > kTiny ? power : vd{});
+            store(keep + j, left > kTiny ? power : (widen(doc.count + j) > 0.0 ? vd{} : broadcast(1.0)));
         }
     }
 

@@ -1,4 +1,5 @@
 // Which instruction set's kernels to use: the best this processor has, or the one asked for.
+#include <atomic>
 #include <cstring>
 
 #include "kernels.hpp"
@@ -17,7 +18,7 @@ struct Choice {
     bool available;
 };
 
-const Kernels* chosen = nullptr;
+std::atomic<const Kernels*> chosen{nullptr};  // looked up by many threads at once
 
 bool has_avx512() {
 #ifdef OPELDA_X86

@@ -59,6 +59,12 @@ class Ope : OpeWalk {
     Vertex vertex(float a, float b);
     Vertex challenged(Vertex best, float a, float b);
     Vertex most_promising(float a, float b, float& top) const;
+    Vertex vertex_of_last_resort() const {  // no score is a number: still a topic that exists
+        Vertex v;
+        v.topic = picked > 0 ? topic[0] : 0;
+        v.slot = picked > 0 ? 0 : -1;
+        return v;
+    }
     bool second_is_better(const Vertex& first, const Vertex& second, int64_t move);
     void move_to(const Vertex& v);
     double certify(int64_t index, const Outputs& out);
@@ -188,6 +194,7 @@ __attribute__((noinline)) Ope::Vertex Ope::challenged(Vertex best, float a, floa
         if (tried_slope[i] > top) top = tried_slope[i];
     }
     highest = top;
+    if (best.topic < 0) best = vertex_of_last_resort();
     return best;
 }
 

@@ -24,7 +24,12 @@ inline void sum_word(const WordSums& s, int64_t i) {
     const float* row = s.rows + int64_t(s.words[i]) * s.stride;
     for (int64_t at = s.indptr[i]; at < s.indptr[i + 1]; ++at) {
         const float* theta = s.theta + int64_t(s.docs[at]) * s.n_topics;
-        const float w = s.divide ? s.counts[at] / dot(theta, row, s.n_topics) : s.counts[at];
+        float w = s.counts[at];
+        if (s.divide) {  // a word that no topic of the mixture has tells nothing about the topics
+            const float x = dot(theta, row, s.n_topics);
+            w = x > 1e-30f ? w / x : 0;
+            w = w < 1e30f ? w : 1e30f;
+        }
         for (int64_t k = 0; k < s.n_topics; ++k) out[k] += w * theta[k];
     }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 #include <thread>
 
 namespace opelda {
@@ -33,7 +34,11 @@ void share_out(int64_t n_docs, int n_threads, const std::function<bool(Queue&)>&
     };
     const int64_t useful = std::max<int64_t>(1, std::min<int64_t>(n_threads, (n_docs + kStep - 1) / kStep));
     std::vector<std::thread> others;
-    for (int64_t i = 1; i < useful; ++i) others.emplace_back(body);
+    others.reserve(size_t(useful - 1));
+    try {
+        for (int64_t i = 1; i < useful; ++i) others.emplace_back(body);
+    } catch (const std::system_error&) {  // the machine has no more threads: those there are do the work
+    }
     body();
     for (auto& t : others) t.join();
     if (out_of_memory) throw std::bad_alloc();

@@ -14,7 +14,7 @@ from opelda.inference._inputs import as_batch, as_prior
 
 def make_batch(seed, n_docs=40, n_words=60, n_topics=21, empty=True):
     rng = np.random.default_rng(seed)
-    topics = Topics(rng.dirichlet(np.full(n_words, 0.2), n_topics))
+    topics = Topics(0.99 * rng.dirichlet(np.full(n_words, 0.2), n_topics) + 0.01 / n_words)
     X = rng.poisson(0.3, (n_docs, n_words)).astype(np.float32)
     if empty:
         X[rng.integers(n_docs)] = 0

@@ -36,7 +36,7 @@ def best_by_scipy(d, topics, alpha):
 
     def loss(eta):
         theta = np.exp(eta - eta.max())
-        theta /= theta.sum()
+        theta = np.maximum(theta / theta.sum(), 1e-300)
         slope = topics @ (d / (theta @ topics)) + (alpha - 1) / theta
         return -objective(theta, d, topics, alpha), -theta * (slope - slope @ theta)
 

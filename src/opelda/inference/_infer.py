@@ -87,8 +87,8 @@ def infer(
     Parameters
     ----------
     X : array or sparse matrix (D, V)
-        Word counts; fractions are allowed. An empty document gets the prior's mean and a gap of 0.
-        Words that no topic gives any probability are left out of the document.
+        Word counts up to 1e13; fractions are allowed. An empty document gets the prior's mean and
+        a gap of 0. Words that no topic gives any probability are left out of the document.
     topics : array (K, V) or Topics
         Each row a distribution over the words. For many calls make a `Topics` once.
     doc_topic_prior : number, vector (K,) or None
@@ -124,6 +124,8 @@ def infer(
         place, solution = get_engine("cpu"), solver.solve_reference(batch, seed)
     else:
         place = get_engine(engine) if isinstance(engine, str) else engine
+        if not hasattr(place, "infer"):
+            raise InputError(f"engine must be a name or an engine, got {engine!r}.")
         solution = solver.solve(batch, seed, place, n_threads)
     theta = np.ascontiguousarray(solution.theta, np.float32)
     _fill_empty(batch, theta, alpha)
@@ -157,10 +159,11 @@ def as_method(method: str | Method) -> Method:
 
 
 def _tokens(batch: Batch) -> NDArray[np.float64]:
-    documents = (batch.counts, batch.words, batch.indptr)
-    shape = (batch.n_docs, len(batch.rows))
-    matrix = sparse.csr_array(documents, shape=shape)
-    return np.asarray(matrix.sum(axis=1, dtype=np.float64))
+    tokens = np.zeros(batch.n_docs)
+    full = np.diff(batch.indptr) > 0
+    if full.any():
+        tokens[full] = np.add.reduceat(batch.counts.astype(np.float64), batch.indptr[:-1][full])
+    return tokens
 
 
 def _fill_empty(batch: Batch, theta: NDArray[np.float32], alpha: NDArray[np.float64]) -> None:

@@ -10,6 +10,10 @@ from opelda.engines import Batch
 from opelda.errors import InputError
 from opelda.inference._topics import Topics
 
+# Between these a count times a weight stays within single precision, whatever the topics.
+SMALLEST_COUNT, LARGEST_COUNT = 1e-20, 1e13
+MOST_THREADS = 4096
+
 
 def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
     """Check the documents and gather them with the topics into a `Batch`.
@@ -22,9 +26,10 @@ def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
             f"X has {matrix.shape[1]} columns but the topics have {topics.n_words} words; "
             "count the documents with the topics' own vocabulary."
         )
-    indptr, words, counts = matrix.indptr, matrix.indices, matrix.data
-    if not topics.explain_every_word or (len(counts) and counts.min() == 0):
-        keep = (topics.mean[words] > 0) & (counts > 0)
+    indptr, words = matrix.indptr, matrix.indices
+    counts = matrix.data.astype(np.float32, copy=False)
+    if not topics.explain_every_word or (len(counts) and counts.min() <= SMALLEST_COUNT):
+        keep = (topics.mean[words] > 0) & (counts > SMALLEST_COUNT)
         before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
         indptr, words, counts = before[indptr], words[keep], counts[keep]
     return Batch(
@@ -44,9 +49,14 @@ def _as_csr(X: Any) -> sparse.csr_array:
     """Documents as CSR with sorted, distinct words; the caller's arrays are never changed."""
     if not isinstance(X, sparse.sparray | sparse.spmatrix):
         X = _as_dense(X)
+    if X.ndim != 2:
+        raise InputError(f"X must have shape (documents, words), got {X.shape}.")
     if X.dtype.kind not in "biuf":
         raise InputError(f"X must hold counts, got values of type {X.dtype}.")
+    if X.dtype.itemsize < 4:  # repeated entries are added, which bytes have no room for
+        X = X.astype(np.float32)
     matrix = sparse.csr_array(X)
+    _check_places(matrix)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -56,6 +66,8 @@ def _as_csr(X: Any) -> sparse.csr_array:
 
 def _as_dense(X: Any) -> NDArray[Any]:
     try:
+        if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+            raise ValueError("entries are masked; fill them, for example with X.filled(0)")
         array = np.asarray(X)
     except ValueError as error:
         raise InputError(f"X must be a matrix of counts: {error}.") from None
@@ -64,20 +76,34 @@ def _as_dense(X: Any) -> NDArray[Any]:
             f"X must have shape (documents, words), got {array.shape}; "
             "for one document give X.reshape(1, -1)."
         )
-    return array.astype(np.float32) if array.dtype == np.float16 else array  # SciPy knows no halves
+    if array.dtype == np.float16:  # SciPy knows no halves
+        return array.astype(np.float32)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)  # nor another machine's bytes
+
+
+def _check_places(matrix: sparse.csr_array) -> None:
+    """SciPy does not look at the indices it is given; native code must be able to trust them."""
+    words = matrix.indices
+    if (np.diff(matrix.indptr) < 0).any() or (
+        len(words) and not (words.min() >= 0 and words.max() < matrix.shape[1])
+    ):
+        raise InputError(
+            "X is a sparse matrix whose indices point outside it; build it with SciPy's own "
+            "constructors and check it with X.check_format(full_check=True)."
+        )
 
 
 def _check_counts(matrix: sparse.csr_array) -> None:
     data = matrix.data
-    if data.dtype.kind in "bu" or not len(data):
+    if data.dtype.kind == "b" or not len(data):
         return
     # NaN fails both comparisons, so one pass over the extremes finds every bad value
-    if data.min() >= 0 and data.max() <= 1e15:
+    if data.min() >= 0 and data.max() <= LARGEST_COUNT:
         return
-    at = int(np.flatnonzero(~((data >= 0) & (data <= 1e15)))[0])
+    at = int(np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0])
     row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
     raise InputError(
-        f"X[{row}, {matrix.indices[at]}] is {data[at]}; counts must be from 0 to 1e15."
+        f"X[{row}, {matrix.indices[at]}] is {data[at]}; counts must be from 0 to {LARGEST_COUNT:g}."
     )
 
 
@@ -126,6 +152,6 @@ def as_threads(n_jobs: int | None) -> int:
     if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise InputError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
     if n_jobs > 0:
-        return int(n_jobs)
+        return min(int(n_jobs), MOST_THREADS)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, (cores or 1) + 1 + int(n_jobs))

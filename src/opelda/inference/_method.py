@@ -79,7 +79,8 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     def _require_count(self, parameter: str, least: int = 1) -> None:
         value = getattr(self, parameter)
         good = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        self._require(good and value >= least, parameter, f"a whole number, at least {least}")
+        good = good and least <= value <= 10**7  # more could not be counted in single precision
+        self._require(good, parameter, f"a whole number, at least {least} and at most 10,000,000")
 
     def _require_number(self, parameter: str, low: float, high: float, *, open_low: bool) -> None:
         value = getattr(self, parameter)

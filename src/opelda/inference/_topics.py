@@ -10,7 +10,7 @@ from opelda.errors import InputError
 
 LANES = 16
 # smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
-SMALLEST = 1e-30
+SMALLEST = 1e-15
 
 
 class Topics:

@@ -89,14 +89,14 @@ class OPE(Method):
         self._require(self.schedule in schedules, "schedule", "'practical' or 'literal'")
         sources = ("document", "shared", "balanced")
         self._require(self.picks in sources, "picks", "'document', 'shared' or 'balanced'")
-        self._require_number("p", 0.0, 0.999, open_low=True)
+        self._require_number("p", 0.001, 0.999, open_low=True)
         biased = self.variant in ("bope", "g-ope", "newope")
         self._require(biased or self.p == 0.5, "p", f"0.5 in the variant {self.variant!r}")
         self._require_number("nu", 0.0, 1.0, open_low=False)
         self._require(self.init in ("uniform", "random"), "init", "'uniform' or 'random'")
         keeps = self.schedule == "practical" or self.init == "uniform"
         self._require(keeps, "init", "'uniform' in the literal schedule, which forgets its start")
-        self._require_number("epsilon", 0.0, 1e-2, open_low=True)
+        self._require_number("epsilon", 1e-10, 1e-2, open_low=False)
         self._require_number("tol", 0.0, 1e30, open_low=False)
         self._require_count("n_restarts")
         self._require(isinstance(self.screen, bool | np.bool_), "screen", "True or False")
@@ -114,6 +114,8 @@ class OPE(Method):
         return replace(found, n_iter=moves + (plan.first_t - 1), picks=picks)
 
     def _plan(self, n_topics: int, seed: int) -> Plan:
+        fits = self.schedule == "practical" or n_topics * self.epsilon <= 0.5
+        self._require(fits, "epsilon", f"at most {0.5 / n_topics:.3g} for {n_topics} topics")
         parameters = {field.name: getattr(self, field.name) for field in fields(Schedule)}
         return make_plan(Schedule(**parameters), n_topics, seed)
 

@@ -1,0 +1,160 @@
+"""Inputs at the edge of what is allowed, or beyond it: finite results or one clear sentence."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda.engines import CPUEngine
+from opelda.errors import InputError
+from opelda.inference import METHODS, OPE, Topics, infer
+from opelda.inference._inputs import as_batch, as_prior
+
+KERNELS = ("ope", "vb", "cvb0", "cvb", "fw")
+
+
+@pytest.mark.parametrize("method", KERNELS)
+@pytest.mark.parametrize("count", [1e-19, 1e-6, 1e6, 1e13])
+@pytest.mark.parametrize("alpha", [1e-30, 0.1, 1.0, 1e6])
+def test_counts_and_priors_of_every_size(method, count, alpha):
+    topics = np.array(
+        [[0.5, 0.5 - 2e-15, 2e-15, 0], [0.3, 0.7 - 2e-15, 0, 2e-15], [0.2, 0.8, 0, 0]]
+    )
+    X = np.array([[1, 1, count, count], [count, 0, 0, 0], [count, 1, 0, count]])
+    result = infer(X, topics, method=method, doc_topic_prior=alpha, random_state=0)
+    np.testing.assert_allclose(result.theta.sum(axis=1), 1, atol=2e-6)
+    for name in ("gap", "likelihood_gap", "likelihood_loss", "log_likelihood", "log_prior"):
+        assert np.isfinite(getattr(result, name)).all(), name
+
+
+@pytest.mark.parametrize("schedule", ["practical", "literal"])
+@pytest.mark.parametrize("count", [1e-19, 1e13])
+@pytest.mark.parametrize("n_topics", [3, 300])
+def test_screening_is_exact_at_the_extremes(schedule, count, n_topics):
+    X = np.zeros((2, n_topics))
+    X[0, : min(20, n_topics)] = count
+    X[1, ::2] = count
+    topics = 0.999 * np.eye(n_topics) + 0.001 / n_topics
+    for alpha in (0.1, 1.0, 3.0):
+        results = [
+            infer(
+                X,
+                topics,
+                doc_topic_prior=alpha,
+                method=OPE(n_iter=20, schedule=schedule, screen=screen),
+                random_state=0,
+            )
+            for screen in (True, False)
+        ]
+        assert np.array_equal(results[0].theta, results[1].theta)
+        assert np.array_equal(results[0].gap, results[1].gap)
+        assert (results[0].gap > 0).all()
+
+
+def test_tiny_counts_count_as_none():
+    topics = [[0.5, 0.5, 0.0], [0.3, 0.3, 0.4]]
+    for method in KERNELS:
+        found = infer([[1e-46, 0, 0], [1, 1e-30, 2]], topics, method=method, random_state=0)
+        plain = infer([[0, 0, 0], [1, 0, 2]], topics, method=method, random_state=0)
+        assert np.array_equal(found.theta, plain.theta)
+
+
+def test_tokens_of_a_document_are_its_own():
+    found = infer([[1e13, 0], [0.01, 0]], [[0.5, 0.5], [0.9, 0.1]], random_state=0)
+    np.testing.assert_allclose(found.n_tokens, [1e13, 0.01], rtol=1e-6)
+    long = infer(np.full((1, 1000), 40_000.25), np.full((2, 1000), 1e-3), random_state=0)
+    assert long.n_tokens[0] == 1000 * 40_000.25
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (np.ones(2), np.array([-5, -4]), np.array([0, 2])),
+        (np.ones(2), np.array([1, 7]), np.array([0, 2])),
+    ],
+)
+def test_indices_outside_the_matrix(parts):
+    X = sparse.csr_array((1, 5))
+    X.data, X.indices, X.indptr = (np.asarray(part) for part in parts)
+    with pytest.raises(InputError, match="indices point outside"):
+        infer(X, np.full((3, 5), 0.2))
+
+
+def test_repeated_small_integers_are_added_up():
+    twice = sparse.coo_array(
+        (np.array([200, 200], np.uint8), (np.array([0, 0]), np.array([1, 1]))), shape=(1, 2)
+    )
+    found = infer(twice, [[0.5, 0.5], [0.9, 0.1]], random_state=0)
+    assert found.n_tokens[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.array([[1e14, 1]]), r"X\[0, 0\] is 10+\.0; counts must be from 0 to 1e\+13"),
+        (np.array([[2**60, 1]], np.uint64), "counts must be from 0 to"),
+        (np.ma.masked_equal([[1, 2]], 2), "entries are masked"),
+        (sparse.coo_array(np.ones(2)), "X must have shape"),
+    ],
+)
+def test_documents_beyond_the_edge(X, message):
+    with pytest.raises(InputError, match=message):
+        infer(X, [[0.5, 0.5], [0.9, 0.1]])
+
+
+def test_other_byte_orders_are_read():
+    X, topics = np.array([[3, 1]]), [[0.5, 0.5], [0.9, 0.1]]
+    base = infer(X, topics, random_state=0).theta
+    for kind in (">i4", "<i4", ">f8", ">u2"):
+        assert np.array_equal(infer(X.astype(kind), topics, random_state=0).theta, base)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": 3}, "engine must be a name or an engine"),
+        ({"method": OPE(n_iter=2**50)}, "n_iter must be"),
+        ({"method": OPE(variant="bope", p=1e-300)}, "p must be"),
+        ({"method": OPE(schedule="literal", epsilon=1e-50)}, "epsilon must be"),
+    ],
+)
+def test_options_beyond_the_edge(options, message):
+    with pytest.raises(InputError, match=message):
+        infer([[1, 2]], [[0.5, 0.5], [0.9, 0.1]], **options)
+
+
+def test_literal_vertices_must_fit_the_simplex():
+    topics = np.full((150, 3), 1 / 3)
+    with pytest.raises(InputError, match="epsilon must be at most"):
+        infer([[1, 2, 0]], topics, method=OPE(schedule="literal", epsilon=1e-2))
+
+
+def test_more_threads_than_anyone_has():
+    X, topics = np.ones((100, 2)), [[0.5, 0.5], [0.9, 0.1]]
+    base = infer(X, topics, random_state=0)
+    assert np.array_equal(infer(X, topics, n_jobs=2**40, random_state=0).theta, base.theta)
+
+
+def test_word_sums_of_words_that_a_mixture_excludes():
+    topics = Topics([[0.5, 0.5, 0], [0, 0.2, 0.8]])
+    batch = as_batch([[5, 5, 0], [0, 0, 3], [9, 1, 1]], topics, as_prior(None, 2))
+    theta = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
+    words, sums = CPUEngine().word_sums(batch, theta, divide=True)
+    assert np.array_equal(words, [0, 1, 2])
+    assert np.isfinite(sums).all()
+    np.testing.assert_allclose(sums[2], [0, 3 / 0.8], rtol=1e-6)
+
+
+def test_infer_from_several_threads_at_once():
+    from concurrent.futures import ThreadPoolExecutor
+
+    rng = np.random.default_rng(0)
+    topics = Topics(rng.dirichlet(np.full(60, 0.2), 20))
+    X = rng.poisson(0.5, (200, 60))
+    for method in KERNELS:
+        base = infer(X, topics, method=METHODS[method](), random_state=0).theta
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [
+                pool.submit(infer, X, topics, method=method, random_state=0, n_jobs=2)
+                for _ in range(8)
+            ]
+            assert all(np.array_equal(job.result().theta, base) for job in jobs)
