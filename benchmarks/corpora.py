@@ -72,3 +72,20 @@ def trained_topics(train: sparse.csr_array, n_topics: int, label: str) -> np.nda
     CACHE.mkdir(exist_ok=True)
     np.save(path, topics)
     return topics
+
+
+def split(counts: sparse.csr_array, seed: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Split each document's tokens at random, 70:30."""
+    rng = np.random.default_rng(seed)
+    held_out = counts.copy()
+    held_out.data = rng.binomial(counts.data.astype(np.int64), 0.3)
+    return sparse.csr_array(counts - held_out), held_out
+
+
+def predictive(theta: np.ndarray, topics: np.ndarray, held_out: sparse.csr_array) -> float:
+    """Mean over documents of the mean log probability of a held-out token."""
+    entries = held_out.tocoo()
+    x = np.einsum("ik,ki->i", theta[entries.row], topics[:, entries.col])
+    total = np.bincount(entries.row, entries.data * np.log(x), held_out.shape[0])
+    tokens = held_out.sum(axis=1)
+    return float((total[tokens > 0] / tokens[tokens > 0]).mean())
