@@ -34,8 +34,8 @@ inline void sum_word(const WordSums& s, int64_t i) {
     }
 }
 
-// The limit that inference is measured against: reads every topic weight of a document's words once and does nothing else; plainly,
-// or with the rows of later words fetched `ahead`.
+// The limit that inference is measured against: reads every topic weight of a document's words once and does nothing else,
+// plainly or with the rows of later words fetched `ahead`.
 inline float read_rows(const Problem& p, int64_t begin, int64_t end, int64_t ahead) {
     vf total[4] = {};
     for (int64_t at = p.indptr[begin]; at < p.indptr[end]; ++at) {

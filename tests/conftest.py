@@ -4,7 +4,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-for name, examples in (("short", 25), ("heavy", 300)):
+for name, examples in (("short", 25), ("heavy", 1000)):
     settings.register_profile(
         name,
         max_examples=examples,

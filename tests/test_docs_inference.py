@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import re
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -19,10 +20,12 @@ PICTURES = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", PAGE)
 @pytest.fixture(scope="module")
 def figures():
     pytest.importorskip("matplotlib")
+    sys.path.insert(0, str(DOCS))  # the script imports its neighbour
     spec = importlib.util.spec_from_file_location("docs_figures", DOCS / "figures.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(DOCS))
 
 
 def test_every_block_states_its_output():

@@ -1,0 +1,176 @@
+// OPE's argmax over all topics, at the cost of a few (see ope.hpp): topics never picked compete with bounds.
+#pragma once
+
+#include <cmath>
+
+#include "ope_walk.hpp"
+
+namespace OPELDA_ISA {
+
+constexpr float kOut = -1e30f;  // the bound of a topic that does not compete among the never picked
+constexpr float kUnknown = 3e38f;
+
+struct Vertex {
+    int64_t topic = -1;
+    int64_t slot = -1;      // -1: not picked so far
+    double score = -1e300;  // in double: a steep prior must not drown the likelihood
+    OPELDA_INLINE void offer(double s, int64_t k, int64_t at) {
+        if (s > score || (s == score && k < topic)) score = s, topic = k, slot = at;
+    }
+};
+
+struct OpeBounds : OpeWalk {
+    float *bound, *first_bound;  // per topic: upper bound of G_k, kOut once picked; the same at the start
+    float highest = 0;           // no bound is above this
+    int64_t moves_then = 0;      // when the bounds were last taken from a full gradient
+    int64_t* tried;
+    float* tried_slope;
+    float noise = 0;  // relative rounding error of a sum over the words
+    float* prior;     // (alpha_k - 1) / start_k
+    float prior_max = -3e38f, prior_abs = 0;
+
+    using OpeWalk::OpeWalk;
+
+    void cut(Arena& arena) {
+        OpeWalk::cut(arena);
+        bound = arena.cut<float>(p.stride + 64);
+        first_bound = arena.cut<float>(p.stride);
+        prior = arena.cut<float>(p.stride);
+        tried = arena.cut<int64_t>(p.n_topics);
+        tried_slope = arena.cut<float>(p.n_topics);
+    }
+
+    void prepare() {
+        for (int64_t k = 0; k < p.stride; ++k) {
+            prior[k] = k < p.n_topics ? (p.alpha[k] - 1) / plan.start[k] : 0;
+            if (k < p.n_topics && prior[k] > prior_max) prior_max = prior[k];
+            if (std::fabs(prior[k]) > prior_abs) prior_abs = std::fabs(prior[k]);
+        }
+    }
+
+    void open(int64_t index) {
+        OpeWalk::open(index);
+        noise = 2.5e-7f * float(doc.n_padded / kLanes + 8);
+    }
+
+    // Begins a walk; all walks of a document begin with the same bounds.
+    void begin(bool first) {
+        OpeWalk::begin();
+        highest = kUnknown;
+        if (first) {
+            full_gradient();
+            if (plan.n_restarts > 1) std::memcpy(first_bound, bound, sizeof(float) * p.stride);
+        } else {
+            std::memcpy(bound, first_bound, sizeof(float) * p.stride);
+            moves_then = 0;
+        }
+    }
+
+    void move_to(const Vertex& v) {
+        pick(v.topic, v.slot);
+        bound[v.topic] = kOut;
+    }
+
+    // Scores are compared with bounds with room for the rounding of both: of the sums over words, and of the prior's share.
+    float rounding(float likelihood, float b) const { return noise * likelihood + 1e-6f * b * prior_abs; }
+    float optimum_of_unpicked(float a, float b) const {
+        const float b_new = b * inverse_base;
+        return a * highest + b_new * prior_max + rounding(a * highest, b_new);
+    }
+
+    void rebase(float value);
+    void full_gradient();
+    Vertex vertex(float a, float b);
+    Vertex challenged(Vertex best, float a, float b);
+    Vertex most_promising(float a, float b, float& top) const;
+    Vertex vertex_of_last_resort() const {  // no score is a number: still a topic that exists
+        Vertex v;
+        v.topic = picked > 0 ? topic[0] : 0;
+        v.slot = picked > 0 ? 0 : -1;
+        return v;
+    }
+};
+
+inline void OpeBounds::full_gradient() {
+    set_ratio();
+    bound_all(bound);
+    moves_then = moves;
+    for (int64_t k = p.n_topics; k < p.stride; ++k) bound[k] = kOut;
+    for (int64_t i = 0; i < picked; ++i) bound[topic[i]] = kOut;
+}
+
+// The never picked topic with the largest bound on its score, lowest index first; `top` gets the largest bound on G.
+inline Vertex OpeBounds::most_promising(float a, float b, float& top) const {
+    vf best = broadcast(-3e38f), most = broadcast(-3e38f);
+    vi where = {}, block = {};
+    for (int64_t k = 0; k < p.stride; k += kLanes, block += 1) {
+        const vf g = load(bound + k);
+        const vf s = g * a + load(prior + k) * b;
+        most = max(most, g);
+        keep_larger(best, where, s, block);
+    }
+    top = largest(most);
+    Vertex v;
+    const float reached = largest(best);
+    v.score = reached;
+    v.topic = smallest(places_of(reached, best, where * kLanes + load(kNumbers)));
+    return v;
+}
+
+// argmax_k  a G_k + b (alpha_k - 1) / u_k, lowest index first; `slope` holds the picked topics' G.
+OPELDA_INLINE Vertex OpeBounds::vertex(float a, float b) {
+    Vertex best;
+    for (int64_t i = 0; i < picked; ++i) best.offer(double(a) * slope[i] + b * penalty[i], topic[i], i);
+    if (plan.screen && picked > 0 && optimum_of_unpicked(a, b) < best.score) return best;
+    return challenged(best, a, b);
+}
+
+// The same where a topic never picked may be better than the best of the picked.
+__attribute__((noinline)) Vertex OpeBounds::challenged(Vertex best, float a, float b) {
+    const float b_new = b * inverse_base;
+    set_ratio();
+    // trying a topic costs a strided walk over the words, a full gradient one vector per 16 topics
+    const int64_t patience = 1 + p.stride / 256;
+    bool fresh = false;
+    int64_t n_tried = 0, looks = 0;
+    if (!plan.screen || moves > 8 * moves_then + 8) full_gradient(), fresh = true;
+    float top = 0;
+    while (true) {
+        const Vertex candidate = most_promising(a, b_new, top);
+        const float reach = bound[candidate.topic];
+        if (reach == kOut || candidate.score + rounding(a * reach, b_new) < best.score) break;
+        if (!fresh && looks++ >= patience) {
+            full_gradient();
+            for (int64_t i = 0; i < n_tried; ++i) bound[tried[i]] = kOut;
+            fresh = true;
+            continue;
+        }
+        if (p.coarse && !fresh) {  // a look at the bytes, which are in the cache, may save one at the rows, which are not
+            bound[candidate.topic] = coarse_bound(candidate.topic);
+            const float closer = a * bound[candidate.topic] + b_new * prior[candidate.topic];
+            if (closer + rounding(a * reach, b_new) < best.score) continue;
+        }
+        const float g = exact(candidate.topic);
+        best.offer(double(a) * g + b * prior_slope(candidate.topic, -1), candidate.topic, -1);
+        tried[n_tried] = candidate.topic;
+        tried_slope[n_tried++] = g;
+        bound[candidate.topic] = kOut;
+    }
+    for (int64_t i = 0; i < n_tried; ++i) {
+        bound[tried[i]] = tried_slope[i];
+        if (tried_slope[i] > top) top = tried_slope[i];
+    }
+    highest = top;
+    if (best.topic < 0) best = vertex_of_last_resort();
+    return best;
+}
+
+// Gives the start another weight. The literal schedule's first move forgets the start: y falls, and no bound holds any more.
+inline void OpeBounds::rebase(float value) {
+    if (value == base) return;
+    const bool forgets = value < base;
+    set_base(value);
+    if (forgets) full_gradient(), highest = kUnknown;
+}
+
+}  // namespace OPELDA_ISA
