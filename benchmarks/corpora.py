@@ -29,7 +29,7 @@ def generate(
     """Draw documents from LDA's own model with Zipf-like topics and a few topics a document."""
     rng = np.random.default_rng(seed)
     zipf = 1.0 / np.arange(1, n_words + 1) ** 1.05
-    topics = rng.gamma(0.05 + 20 * zipf / zipf.sum() * n_words / n_words, size=(n_topics, n_words))
+    topics = rng.gamma(0.05 + 20 * zipf / zipf.sum(), size=(n_topics, n_words))
     topics += 1e-3 * zipf
     cumulative = np.cumsum(topics / topics.sum(axis=1, keepdims=True), axis=1)
     rows, cols = [], []
