@@ -56,7 +56,7 @@ def test_instruction_sets_agree(name, isa, problem):
     try:
         engine.use_instruction_set(isa)
     except EngineError as error:
-        pytest.skip(str(error))
+        pytest.skip(str(error))  # this processor lacks it
     try:
         found = infer(X, topics, method=name, random_state=0)
     finally:

@@ -101,6 +101,19 @@ def test_screening_changes_nothing(method, seed, alpha, n_topics, n_tokens):
     assert (screened.picked != dense.picked).nnz == 0
 
 
+@pytest.mark.parametrize("alpha", [None, 1.0])
+def test_screening_with_coarse_rows_changes_nothing(alpha):
+    for seed in range(3):
+        X, topics = corpus(seed, 300, n_words=900, n_topics=300, n_tokens=20 + 60 * seed)
+        table = Topics(topics)
+        assert table.coarse is not None
+        options = {"doc_topic_prior": alpha, "random_state": seed}
+        screened = infer(X, table, **options)
+        dense = infer(X, table, method=OPE(screen=False), **options)
+        assert np.array_equal(screened.theta, dense.theta)
+        assert np.array_equal(screened.likelihood_gap, dense.likelihood_gap)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("n_topics", [20, 100, 400])
 def test_screening_changes_nothing_on_many_documents(n_topics):
