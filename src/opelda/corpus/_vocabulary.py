@@ -1,0 +1,246 @@
+"""Words to columns, fixed or growing with a stream, in bounded memory."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.corpus._change import VocabularyChange
+from opelda.corpus._checks import whole_number
+from opelda.corpus._counting import Counted, count_words, place
+from opelda.corpus._packing import (
+    check_past,
+    encodable,
+    pack_words,
+    stored_array,
+    stored_count,
+    stored_mass,
+    stored_value,
+    unpack_words,
+)
+from opelda.corpus._table import Table, checked_words
+from opelda.errors import InputError
+
+MOST_WORDS = 2**31 - 1
+PARAMETERS = ("growing", "max_features", "when_full")
+COUNTERS = ("n_updates", "n_added", "n_evicted", "n_dropped")
+
+
+class Vocabulary:
+    """Words and their columns.
+
+    A document is a text (lower-cased; words are two letters or digits and more, as in
+    scikit-learn's CountVectorizer), a sequence of words, or a mapping from word to count.
+
+    Parameters
+    ----------
+    words : iterable of str
+        The words of the first columns, all different.
+    growing : bool
+        Whether `learn` gives columns to words it has not seen.
+    max_features : int or None
+        Columns at most.
+    when_full : {"evict", "refuse"}
+        What becomes of new words when there is no column left. They take those of the words that
+        the fewest documents had, which counts a tenth less for every mini-batch since, unless
+        those are in this very mini-batch or count for more than the new word does; or they are
+        dropped. Dropped words are counted, not remembered: memory is bounded by ``max_features``.
+
+    Attributes
+    ----------
+    n_updates : int
+        Calls of `learn`.
+    n_added, n_evicted, n_dropped : int
+        Sums over those calls, as in `VocabularyChange`. A word refused again counts again.
+    n_unknown_tokens : float
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(["cat", "dog"])
+    >>> vocabulary.count(["A cat and a dog.", ["dog", "dog"], {"cat": 2.5, "cow": 1}]).toarray()
+    array([[1. , 1. ],
+           [0. , 2. ],
+           [2.5, 0. ]], dtype=float32)
+    >>> stream = Vocabulary(growing=True, max_features=1000)
+    >>> X, change = stream.learn(["cats and dogs", "dogs"])
+    >>> stream.words
+    ('dogs', 'cats', 'and')
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str] = (),
+        *,
+        growing: bool = False,
+        max_features: int | None = None,
+        when_full: Literal["refuse", "evict"] = "evict",
+    ) -> None:
+        if not isinstance(growing, bool | np.bool_):
+            raise InputError(f"growing must be True or False, got {growing!r}.")
+        if max_features is not None:
+            max_features = whole_number("max_features", max_features, 1, MOST_WORDS)
+        if when_full not in ("refuse", "evict"):
+            raise InputError(f"when_full must be 'refuse' or 'evict', got {when_full!r}.")
+        self.growing = bool(growing)
+        self.max_features = max_features
+        self.when_full = when_full
+        self._table = Table(checked_words(words))
+        if max_features is not None and len(self) > max_features:
+            raise InputError(
+                f"There are {len(self)} words for max_features={max_features}; "
+                "give fewer words or more columns."
+            )
+        self.n_updates = 0
+        self.n_added = 0
+        self.n_evicted = 0
+        self.n_dropped = 0
+        self.n_unknown_tokens = 0.0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words in the order of their columns."""
+        return tuple(self._table.words)
+
+    @property
+    def document_frequency(self) -> NDArray[np.int64]:
+        """How many of the learned documents had each word since it has its column (a copy)."""
+        return self._table.frequency.copy()
+
+    def index(self, word: str) -> int:
+        """Return the word's column, -1 if it has none."""
+        return self._table.index.get(word, -1)
+
+    def count(self, documents: Iterable[Any]) -> sparse.csr_array:
+        """Count words without changing the vocabulary; words it does not have are left out.
+
+        Returns
+        -------
+        CSR array (documents, words), float32
+        """
+        counted = count_words(documents, "Document {}".format)
+        return place(counted.counts, self._table.columns(counted.words), len(self))[0]
+
+    def learn(self, documents: Iterable[Any]) -> tuple[sparse.csr_array, VocabularyChange]:
+        """Count the words of a stream's next mini-batch and let the vocabulary follow.
+
+        New words get columns in the order of how many of these documents have them, ties by first
+        appearance. If a document cannot be used, nothing is changed.
+
+        Returns
+        -------
+        CSR array (documents, words after this), float32
+        VocabularyChange
+        """
+        return self.learn_counted(count_words(documents, "Document {}".format))
+
+    def learn_counted(self, counted: Counted) -> tuple[sparse.csr_array, VocabularyChange]:
+        """Learn from documents counted already: the part of `learn` that changes anything."""
+        n_before = len(self)
+        self.n_updates += 1
+        columns = self._table.columns(counted.words)
+        frequency = np.bincount(counted.counts.indices, minlength=len(columns))
+        reused = np.zeros(0, np.int32)
+        known = columns >= 0
+        self._table.see(columns[known], frequency[known], self.n_updates)
+        if self.growing and not known.all():
+            reused = self._admit(counted.words, frequency, columns)
+        X, n_unknown = place(counted.counts, columns, len(self))
+        change = VocabularyChange(
+            n_words_before=n_before,
+            n_words=len(self),
+            reused=reused,
+            n_added=len(self) - n_before + len(reused),
+            n_evicted=len(reused),
+            n_dropped=int((columns < 0).sum()),
+            n_unknown_tokens=n_unknown,
+        )
+        self.n_added += change.n_added
+        self.n_evicted += change.n_evicted
+        self.n_dropped += change.n_dropped
+        self.n_unknown_tokens += n_unknown
+        return X, change
+
+    def _admit(
+        self, words: list[str], frequency: NDArray[np.intp], columns: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """Enter in `columns` what the words without one are given; return the reused, ascending."""
+        new = np.array([i for i in np.flatnonzero(columns < 0) if encodable(words[i])], np.intp)
+        new = new[np.argsort(-frequency[new], kind="stable")]
+        most = MOST_WORDS if self.max_features is None else self.max_features
+        fresh = self._table.extend(max(0, min(most - len(self), len(new))))
+        reused = np.zeros(0, np.int32)
+        if self.when_full == "evict" and len(fresh) < len(new):
+            # the fresh columns look idle until they are seen, and must not be taken
+            self._table.last_seen[fresh] = self.n_updates
+            reused = self._table.weakest(frequency[new[len(fresh) :]], self.n_updates)
+            self._table.release(reused)
+        given = np.concatenate((fresh, reused))
+        new = new[: len(given)]
+        self._table.assign(given, [str(words[i]) for i in new])
+        self._table.see(given, frequency[new], self.n_updates)
+        columns[new] = given
+        return np.sort(reused)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return everything as plain arrays and a dictionary fit for JSON.
+
+        Examples
+        --------
+        >>> arrays, header = Vocabulary(["tea", "cup"]).to_arrays()
+        >>> arrays["bytes"].tobytes(), arrays["offsets"].tolist(), header["growing"]
+        (b'teacup', [0, 3, 6], False)
+        >>> Vocabulary.from_arrays(arrays, header).words
+        ('tea', 'cup')
+        """
+        letters, offsets = pack_words(self._table.words)
+        arrays: dict[str, NDArray[Any]] = {
+            "bytes": letters,
+            "offsets": offsets,
+            "document_frequency": self._table.frequency.copy(),
+            "last_seen": self._table.last_seen.copy(),
+        }
+        names = (*PARAMETERS, *COUNTERS, "n_unknown_tokens")
+        return arrays, {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], header: Mapping[str, Any]) -> Self:
+        """Make the vocabulary again that `to_arrays` described.
+
+        Raises
+        ------
+        InputError
+            When anything is missing, of the wrong type, or contradicts the rest.
+        """
+        parameters = {name: stored_value(header, name) for name in PARAMETERS}
+        vocabulary = cls(unpack_words(arrays), **parameters)
+        for name in COUNTERS:
+            setattr(vocabulary, name, stored_count(header, name))
+        vocabulary.n_unknown_tokens = stored_mass(header, "n_unknown_tokens")
+        table, size = vocabulary._table, len(vocabulary)
+        table.frequency = stored_array(arrays, "document_frequency", np.int64, size)
+        table.last_seen = stored_array(arrays, "last_seen", np.int64, size)
+        check_past(table.last_seen, vocabulary.n_updates)
+        return vocabulary
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        return self.from_arrays(*self.to_arrays())
+
+    def __len__(self) -> int:
+        return len(self._table.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._table.index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        (mine, header), (theirs, their_header) = self.to_arrays(), other.to_arrays()
+        same = (np.array_equal(mine[name], theirs[name]) for name in mine)
+        return header == their_header and all(same)
+
+    def __repr__(self) -> str:
+        most = "" if self.max_features is None else f", max_features={self.max_features}"
+        return f"Vocabulary({len(self)} words, growing={self.growing}{most})"

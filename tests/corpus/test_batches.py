@@ -1,0 +1,198 @@
+"""Mini-batches: any source, cut anywhere, goes on as if it had not been."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda.corpus import Vocabulary, mini_batches
+from opelda.errors import InputError
+
+words = st.sampled_from([f"w{i}" for i in range(9)])
+mappings = st.dictionaries(words, st.sampled_from([0, 1, 2.5]), max_size=4)
+tokens = st.lists(words, max_size=5)
+texts = tokens.map(" ".join)
+documents = st.one_of(texts, tokens, mappings)
+lists = st.lists(st.one_of(tokens, mappings), min_size=1, max_size=4)
+matrices = st.builds(
+    lambda shape, seed: np.random.default_rng(seed).integers(0, 3, shape),
+    st.tuples(st.integers(0, 3), st.integers(1, 6)),
+    st.integers(0, 99),
+)
+sources = st.lists(st.one_of(documents, documents, lists, matrices), max_size=14)
+
+
+class Seekable:
+    """A source that finds its own positions: here, letters."""
+
+    def __init__(self, items):
+        self.items = items
+        self.position = {"at": "a"}
+
+    def seek(self, position):
+        self.position = dict(position)
+
+    def __iter__(self):
+        while (at := ord(self.position["at"]) - ord("a")) < len(self.items):
+            self.position["at"] = chr(ord("a") + at + 1)  # in place: positions given out must stay
+            yield self.items[at]
+
+
+def same(left, right):
+    assert left.X.shape == right.X.shape
+    assert np.array_equal(left.X.toarray(), right.X.toarray())
+    assert left.position == right.position
+    assert left.n_unknown_tokens == right.n_unknown_tokens
+    assert (left.change is None) == (right.change is None)
+    if left.change is not None:
+        for name, value in vars(left.change).items():
+            assert np.array_equal(value, getattr(right.change, name))
+
+
+@given(sources, st.integers(1, 4), st.sampled_from([None, 3, 5]), st.booleans(), st.booleans())
+def test_going_on_anywhere(items, batch_size, max_features, growing, seekable):
+    vocabulary = Vocabulary(["w0"], growing=growing, max_features=max_features)
+    kind = Seekable if seekable else iter
+    whole, copies = [], [vocabulary.copy()]
+    for batch in mini_batches(kind(items), batch_size=batch_size, vocabulary=vocabulary):
+        whole.append(batch)
+        copies.append(vocabulary.copy())
+    positions = [None, *(json.loads(json.dumps(batch.position)) for batch in whole)]
+    for i, (position, copy) in enumerate(zip(positions, copies, strict=True)):
+        rest = mini_batches(kind(items), batch_size=batch_size, vocabulary=copy, position=position)
+        for left, right in zip(whole[i:], rest, strict=True):
+            same(left, right)
+        assert copy == vocabulary
+
+
+@given(sources, st.integers(1, 4))
+def test_nothing_is_lost_or_invented(items, batch_size):
+    """Against counting everything at once with the vocabulary that comes out at the end."""
+    vocabulary = Vocabulary(growing=True)
+    batches = list(mini_batches(items, batch_size=batch_size, vocabulary=vocabulary))
+    total = sum(batch.X.sum(dtype=np.float64) + batch.n_unknown_tokens for batch in batches)
+    expected = 0.0
+    rows = 0
+    for item in items:
+        if isinstance(item, np.ndarray):
+            expected += item.sum()
+            rows += len(item)
+            continue
+        single = isinstance(item, str | dict) or not item or isinstance(item[0], str)
+        X = vocabulary.count([item] if single else item)
+        expected += X.sum(dtype=np.float64)
+        rows += X.shape[0]
+    assert total == pytest.approx(expected)
+    assert sum(batch.X.shape[0] for batch in batches) == rows
+    for batch in batches:
+        assert batch.X.shape[0]
+        assert batch.X.dtype == np.float32
+        assert batch.X.indices.dtype == np.int32
+        assert batch.X.has_canonical_format
+        assert (batch.X.data > 0).all()
+
+
+def test_where_batches_end():
+    items = ["aa", "bb", "cc", np.ones((2, 1)), [["dd"], {"ee": 1}], ("ff", "gg"), {"hh": 2}, []]
+    batches = list(mini_batches(items, batch_size=2, vocabulary=Vocabulary(growing=True)))
+    assert [batch.X.shape[0] for batch in batches] == [2, 1, 2, 2, 2, 1]
+    assert [batch.position for batch in batches] == [2, 3, 4, 5, 7, 8]
+    assert [batch.change is None for batch in batches] == [False, False, True, False, False, False]
+
+
+def test_reads_no_further_than_the_batch_being_made():
+    taken = []
+
+    def source():
+        for number in range(100):
+            taken.append(number)
+            yield f"word{number}"
+
+    batches = mini_batches(source(), batch_size=7, vocabulary=Vocabulary(growing=True))
+    assert not taken
+    for n in (7, 14, 21):
+        next(batches)
+        assert len(taken) == n
+
+
+def test_the_vocabulary_learns_with_the_batch_and_not_before():
+    vocabulary = Vocabulary(growing=True)
+    batches = mini_batches(["aa", np.ones((1, 1)), "bb"], batch_size=5, vocabulary=vocabulary)
+    for words_then in [("aa",), ("aa",), ("aa", "bb")]:
+        next(batches)
+        assert vocabulary.words == words_then
+
+
+def test_endless_sources():
+    def source():
+        while True:
+            yield {"tick": 1}
+
+    batches = mini_batches(source(), batch_size=3, vocabulary=Vocabulary(["tick"]), position=10)
+    assert [next(batches).position for _ in range(3)] == [13, 16, 19]
+
+
+def test_the_end_is_a_position_and_beyond_is_an_error():
+    items = ["aa", "bb"]
+    vocabulary = Vocabulary(["aa"])
+    assert not list(mini_batches(items, batch_size=2, vocabulary=vocabulary, position=2))
+    with pytest.raises(InputError, match="ends after 2 items, before position 3"):
+        list(mini_batches(items, batch_size=2, vocabulary=vocabulary, position=3))
+    for position in (-1, "2", 1.0, True):
+        with pytest.raises(InputError, match="position must be a whole number"):
+            list(mini_batches(items, batch_size=2, vocabulary=vocabulary, position=position))
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"aa": -1}, r"^Item 2 counts the word 'aa' as -1"),
+        ([{"aa": 1}, {"aa": np.nan}], r"^Document 1 of item 2 counts the word 'aa' as nan"),
+        ([["aa"], 5], r"^Document 1 of item 2 is not a document"),
+        ([1, 2, 3], r"^Document 0 of item 2 is not a document"),
+        ([["aa"], "bb"], r"^Item 2 mixes words and documents"),
+        (["aa", ["bb"]], r"^Item 2 is not a document"),
+        (b"aa", r"^Item 2 is not a document .*decode"),
+        (7, r"^Item 2 is neither a document nor a matrix but int"),
+        (None, r"^Item 2 is neither a document nor a matrix but NoneType"),
+        (np.array([[1, -1]]), r"^Item 2 holds -1"),
+    ],
+)
+def test_bad_items_are_named(item, message):
+    items = ["aa", "bb", item]
+    with pytest.raises(InputError, match=message):
+        list(mini_batches(items, batch_size=10, vocabulary=Vocabulary(growing=True)))
+    position = mini_batches(items, batch_size=2, vocabulary=Vocabulary(growing=True), position=1)
+    with pytest.raises(InputError, match=message):
+        list(position)
+
+
+def test_documents_need_a_vocabulary():
+    with pytest.raises(InputError, match=r"pass vocabulary=Vocabulary\(growing=True\)"):
+        list(mini_batches(["some text"], batch_size=1))
+
+
+@pytest.mark.parametrize(
+    "source", ["a text", b"bytes", {"aa": 1}, np.ones((2, 2)), sparse.eye_array(3)]
+)
+def test_a_single_item_is_no_source(source):
+    with pytest.raises(InputError, match=r"give \[it\]"):
+        mini_batches(source, batch_size=1, vocabulary=Vocabulary(["aa"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be a whole number from 1"),
+        ({"batch_size": 2.5}, "batch_size must be"),
+        ({"batch_size": 1, "n_words": 0}, "n_words must be"),
+        ({"batch_size": 1, "source": 5}, "source must be an iterable"),
+    ],
+)
+def test_bad_parameters_are_refused_at_once(arguments, message):
+    arguments = {"source": [], **arguments}
+    with pytest.raises(InputError, match=message):
+        mini_batches(**arguments)

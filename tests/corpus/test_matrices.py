@@ -1,0 +1,175 @@
+"""Matrices as items of a stream: every kind, any width, never changed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from opelda.corpus import Vocabulary, mini_batches
+from opelda.errors import InputError
+
+counts = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 4), st.integers(1, 6)),
+    elements=st.sampled_from([0, 0, 1, 2, 0.5, 40]),
+)
+
+
+class Frame:
+    """What a data frame shows of itself."""
+
+    def __init__(self, values):
+        self.values = values
+        self.shape = values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values.astype(dtype or self.values.dtype)
+
+    def copy(self):
+        return Frame(self.values.copy())
+
+
+KINDS = {
+    "dense": lambda X: X,
+    "fortran": np.asfortranarray,
+    "float16": lambda X: X.astype(np.float16),
+    "big-endian": lambda X: X.astype(">f8"),
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+    "coo": sparse.coo_array,
+    "spmatrix": sparse.csr_matrix,
+    "lil": sparse.lil_array,
+    "long indices": lambda X: _long(sparse.csr_array(X)),
+    "duplicates": lambda X: _twice(sparse.csr_array(X / 2)),
+    "explicit zeros": lambda X: _full(X),
+    "frame": lambda X: Frame(X),
+}
+
+
+def _long(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def _twice(X):
+    """Every entry in two halves, out of order."""
+    X = X.tocoo()
+    rows, columns = (np.concatenate([part, part])[::-1] for part in X.coords)
+    data = np.concatenate([X.data, X.data])[::-1]
+    order = np.argsort(rows, kind="stable")
+    indptr = np.searchsorted(rows[order], np.arange(X.shape[0] + 1))
+    return sparse.csr_array((data[order], columns[order], indptr), shape=X.shape)
+
+
+def _full(X):
+    indices = np.tile(np.arange(X.shape[1]), X.shape[0])
+    indptr = np.arange(X.shape[0] + 1) * X.shape[1]
+    return sparse.csr_array((X.ravel().copy(), indices, indptr), shape=X.shape)
+
+
+def only(items, **options):
+    (batch,) = mini_batches(items, batch_size=3, **options)
+    return batch
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(X=counts, n_words=st.one_of(st.none(), st.integers(1, 9)))
+def test_every_kind_at_every_width(kind, X, n_words):
+    item = KINDS[kind](X)
+    before = item.copy()
+    batch = only([item], n_words=n_words)
+    width = X.shape[1] if n_words is None else n_words
+    expected = np.zeros((len(X), width), np.float32)
+    shared = min(width, X.shape[1])
+    expected[:, :shared] = X[:, :shared]
+    assert np.array_equal(batch.X.toarray(), expected)
+    assert batch.n_unknown_tokens == X[:, shared:].sum()
+    assert batch.change is None
+    assert isinstance(batch.X, sparse.csr_array)
+    assert batch.X.dtype == np.float32
+    assert batch.X.indices.dtype == batch.X.indptr.dtype == np.int32
+    assert batch.X.has_canonical_format
+    assert (batch.X.data > 0).all()
+    if sparse.issparse(item) and item.format == "csr":
+        assert np.array_equal(item.data, before.data)
+        assert np.array_equal(item.indices, before.indices)
+        batch.X.data[:] = -1
+        assert np.array_equal(item.data, before.data)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.int64, np.uint64, np.float32])
+def test_every_type_of_number(dtype):
+    X = np.array([[1, 0, 1], [0, 1, 0]]).astype(dtype)
+    assert np.array_equal(only([X]).X.toarray(), X.astype(np.float32))
+
+
+def test_small_numbers_do_not_overflow_where_entries_repeat():
+    X = sparse.coo_array((np.full(4, 100, np.int8), ([0] * 4, [0] * 4)), shape=(1, 1))
+    assert only([X]).X.toarray().tolist() == [[400]]
+
+
+def test_the_first_matrix_decides_where_nothing_else_does():
+    items = [np.ones((1, 3)), np.ones((1, 5)), np.ones((1, 2))]
+    batches = list(mini_batches(items, batch_size=9))
+    assert [batch.X.shape for batch in batches] == [(1, 3)] * 3
+    assert [batch.n_unknown_tokens for batch in batches] == [0, 2, 0]
+
+
+@pytest.mark.parametrize("n_words", [None, 0, 5])
+def test_a_vocabulary_decides_where_there_is_one(n_words):
+    vocabulary = Vocabulary(["aa"], growing=True)
+    items = [np.ones((1, 3)), "bb", np.ones((1, 3))]
+    batches = list(mini_batches(items, batch_size=9, vocabulary=vocabulary, n_words=n_words))
+    assert [batch.X.shape for batch in batches] == [(1, 1), (1, 2), (1, 2)]
+    assert [batch.n_unknown_tokens for batch in batches] == [2, 0, 1]
+    assert vocabulary.document_frequency.tolist() == [0, 1]
+
+
+def test_matrices_without_rows_are_passed_over():
+    items = [np.ones((0, 3)), np.ones((2, 3)), sparse.csr_array((0, 3))]
+    assert only(items).position == 2
+
+
+def test_counts_too_small_for_single_precision_are_none():
+    assert only([np.array([[1e-60, 1.0]])]).X.nnz == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (np.array([[1, -2]]), r"Item 1 holds -2 in row 0, column 1"),
+        (np.array([[1, np.nan]]), "Item 1 holds nan in row 0, column 1"),
+        (np.array([[1, 0], [np.inf, 0]]), "Item 1 holds inf in row 1, column 0"),
+        (np.array([[1e14, 0]]), r"Item 1 holds 1e\+14"),
+        (sparse.csr_array([[0, -1.0]]), "Item 1 holds -1"),
+        (np.array([[1j, 2]]), "Item 1 must hold counts, got values of type complex"),
+        (np.array([["a", "b"]]), "Item 1 must hold counts"),
+        (np.array([[object()]]), "Item 1 must hold counts"),
+        (np.arange(3), r"Item 1 must have shape \(documents, words\)"),
+        (np.ones((1, 1, 1)), r"Item 1 must have shape \(documents, words\)"),
+        (np.ma.masked_equal([[1, 2]], 2), "Item 1 has masked entries"),
+        (Frame(np.array([["x"]])), "Item 1 must hold counts"),
+    ],
+)
+@pytest.mark.parametrize("n_words", [None, 1])
+def test_bad_matrices_are_named(item, message, n_words):
+    with pytest.raises(InputError, match=message):
+        list(mini_batches([np.ones((1, 2)), item], batch_size=1, n_words=n_words))
+
+
+@pytest.mark.parametrize("index", [-1, 5])
+def test_indices_are_not_trusted(index):
+    X = sparse.csr_array(np.ones((1, 2)))
+    X.indices = np.array([0, index], np.int32)
+    with pytest.raises(InputError, match="indices point outside"):
+        list(mini_batches([X], batch_size=1))
+
+
+def test_a_real_data_frame():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"tea": [1, 0], "cup": [0, 2]})
+    assert only([frame]).X.toarray().tolist() == [[1, 0], [0, 2]]
+    with pytest.raises(InputError, match="Item 0 must hold counts"):
+        only([polars.DataFrame({"tea": ["one"]})])

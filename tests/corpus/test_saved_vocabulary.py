@@ -1,0 +1,135 @@
+"""A vocabulary as arrays: what comes back from a file is not trusted."""
+
+import json
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda.corpus import Vocabulary
+from opelda.errors import InputError
+
+
+def learned():
+    vocabulary = Vocabulary(["é", "日本"], growing=True, max_features=4, when_full="refuse")
+    vocabulary.learn([["é", "cup", "tea"], ["cup", "pot", "pan"]])
+    vocabulary.learn([{"cup": 0.1, "lid": 0.2}])
+    return vocabulary
+
+
+@given(st.lists(st.text(), unique=True))
+def test_any_words_survive(words):
+    arrays, header = Vocabulary(words).to_arrays()
+    header = json.loads(json.dumps(header))
+    assert list(Vocabulary.from_arrays(arrays, header).words) == words
+    assert arrays["bytes"].dtype == np.uint8
+    assert {arrays[name].dtype for name in arrays if name != "bytes"} == {np.dtype(np.int64)}
+    assert arrays["bytes"].tobytes().decode() == "".join(words)
+
+
+def test_everything_survives_json():
+    vocabulary = learned()
+    arrays, header = vocabulary.to_arrays()
+    again = Vocabulary.from_arrays(arrays, json.loads(json.dumps(header)))
+    assert again == vocabulary
+    assert (again.growing, again.max_features, again.when_full) == (True, 4, "refuse")
+    assert again.n_unknown_tokens == vocabulary.n_unknown_tokens > 0
+    assert again.n_dropped == vocabulary.n_dropped > 0
+
+
+def test_the_arrays_are_copies_both_ways():
+    vocabulary = learned()
+    arrays, header = vocabulary.to_arrays()
+    again = Vocabulary.from_arrays(arrays, header)
+    arrays["document_frequency"][:] = 77
+    arrays["last_seen"][:] = 0
+    assert again == vocabulary == learned()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("bytes", None, "'bytes' is missing"),
+        ("offsets", None, "'offsets' is missing"),
+        ("document_frequency", None, "missing"),
+        ("last_seen", None, "missing"),
+        ("bytes", np.zeros(14, np.int8), "vector of uint8"),
+        ("bytes", np.zeros((2, 7), np.uint8), "vector of uint8"),
+        ("bytes", np.full(14, 0xFF, np.uint8), "not UTF-8"),
+        ("bytes", np.full(14, ord("a"), np.uint8), "words must differ"),
+        ("offsets", np.zeros(0, np.int64), "offsets do not rise"),
+        ("offsets", np.array([0, 1, 8, 11, 14], np.int64), "not UTF-8"),
+        ("offsets", np.array([1, 2, 8, 11, 14], np.int64), "offsets do not rise"),
+        ("offsets", np.array([0, 8, 2, 11, 14], np.int64), "offsets do not rise"),
+        ("offsets", np.array([0, 2, 8, 11, 15], np.int64), "offsets do not rise"),
+        ("offsets", np.array([0, 2, 8, 11, 13], np.int64), "offsets do not rise"),
+        ("offsets", np.array([0, -2, 8, 11, 14], np.int64), "negative"),
+        ("offsets", np.array([0, 2, 8, 11, 14], np.int32), "vector of int64"),
+        ("offsets", np.array([0, 2, 8, 14], np.int64), "entries for 3 words"),
+        ("document_frequency", np.zeros(3, np.int64), "3 entries for 4 words"),
+        ("document_frequency", np.array([1, 2, 3, -1]), "negative"),
+        ("document_frequency", np.zeros(4), "vector of int64"),
+        ("last_seen", np.zeros(5, np.int64), "5 entries for 4 words"),
+        ("last_seen", np.array([0, 0, 0, 3]), "last seen after update 2"),
+    ],
+)
+def test_damaged_arrays(name, value, message):
+    arrays, header = learned().to_arrays()
+    if value is None:
+        del arrays[name]
+    else:
+        arrays[name] = value
+    with pytest.raises(InputError, match=message):
+        Vocabulary.from_arrays(arrays, header)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("growing", 1, "growing must be"),
+        ("when_full", "forget", "when_full must be"),
+        ("when_full", ["evict"], "when_full must be"),
+        ("max_features", "4", "max_features must be"),
+        ("max_features", 3, "4 words for max_features=3"),
+        ("n_updates", -1, "n_updates should be a whole number"),
+        ("n_updates", 2.0, "n_updates should be a whole number"),
+        ("n_added", True, "n_added should be a whole number"),
+        ("n_evicted", None, "n_evicted should be a whole number"),
+        ("n_dropped", "1", "n_dropped should be a whole number"),
+        ("n_unknown_tokens", float("nan"), "should be a number from 0 on"),
+        ("n_unknown_tokens", float("inf"), "should be a number from 0 on"),
+        ("n_unknown_tokens", -1.0, "should be a number from 0 on"),
+    ],
+)
+def test_damaged_headers(name, value, message):
+    arrays, header = learned().to_arrays()
+    with pytest.raises(InputError, match=message):
+        Vocabulary.from_arrays(arrays, {**header, name: value})
+    del header[name]
+    with pytest.raises(InputError, match=f"parameter '{name}' is missing"):
+        Vocabulary.from_arrays(arrays, header)
+
+
+@given(st.data())
+def test_random_damage_never_gets_through_as_something_else(data):
+    arrays, header = learned().to_arrays()
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    array = arrays[name]
+    raw = bytearray(array.tobytes())
+    raw[data.draw(st.integers(0, len(raw) - 1))] ^= data.draw(st.integers(1, 255))
+    arrays[name] = np.frombuffer(bytes(raw), array.dtype)
+    try:
+        vocabulary = Vocabulary.from_arrays(arrays, header)
+    except InputError:
+        return
+    # what is let through is a vocabulary that works and describes itself by just those arrays
+    vocabulary.learn([["é", "new"]] * 3)
+    again, _ = Vocabulary.from_arrays(arrays, header).to_arrays()
+    assert all(np.array_equal(again[key], arrays[key]) for key in arrays)
+
+
+def test_nothing_is_unpickled():
+    with mock.patch("pickle.loads", side_effect=AssertionError), pytest.raises(InputError):
+        Vocabulary.from_arrays({"bytes": np.array([object()])}, learned().to_arrays()[1])
