@@ -1,0 +1,299 @@
+"""Named arrays and a JSON header in one file: replaced as a whole, read without trusting it.
+
+The file is a plain safetensors file whose metadata has three strings: `kind`, `version` and
+`header` (JSON).
+"""
+
+import itertools
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.errors import InputError, ModelFileError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed anyway
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["read", "sweep", "write"]
+
+# safetensors' names of the types, with the byte order it prescribes
+TYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "I64": np.dtype("<i8"),
+    "F32": np.dtype("<f4"),
+    "I32": np.dtype("<i4"),
+    "U8": np.dtype("u1"),
+    "BOOL": np.dtype("?"),
+}
+CODES = {dtype.newbyteorder("="): code for code, dtype in TYPES.items()}
+# A few bytes of JSON can become hundreds in memory: what is large belongs into an array.
+LARGEST_HEADER = 10_000_000
+DEEPEST_HEADER = 64
+
+
+def write(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, NDArray[Any]],
+    header: Mapping[str, Any],
+    *,
+    kind: str,
+    version: int,
+) -> None:
+    """Write arrays and a header; afterwards the file is either the old one or the new one.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to. A link is followed; anything but a file is refused.
+    arrays : mapping of str to array
+        float32, float64, int32, int64, uint8 or bool; not copied if contiguous.
+    header : mapping of str to JSON
+        Finite numbers, strings, booleans, None, lists and dicts.
+    kind, version
+        What the file holds, checked by `read`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "example")
+    >>> write(path, {"x": np.arange(3)}, {"alpha": 0.1}, kind="example", version=1)
+    >>> read(path, kind="example", newest=1)
+    ({'x': array([0, 1, 2])}, {'alpha': 0.1}, 1)
+    """
+    codes = {name: _check_array(name, array) for name, array in arrays.items()}
+    # widest first, so that every array starts on a multiple of its own width
+    names = sorted(codes, key=lambda name: (-arrays[name].itemsize, name))
+    _check_json(dict(header), "header")
+    metadata = {"kind": kind, "version": str(version), "header": _to_text(dict(header))}
+    table = _table(metadata, [(name, codes[name], arrays[name]) for name in names])
+    data = (np.asarray(arrays[name], TYPES[codes[name]], "C") for name in names)
+    _replace(_as_path(path), itertools.chain([table], data))
+
+
+def read(
+    path: str | os.PathLike[str], *, kind: str, newest: int
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any], int]:
+    """Read what `write` wrote: the arrays, the header and the version.
+
+    Nothing in the file is run or believed. The arrays are fresh, writable and contiguous.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : str
+        What the file has to hold.
+    newest : int
+        The newest version that can be used.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    source = _as_path(path)
+    opened: Any = safe_open
+    try:
+        if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would wait, a device never end
+            raise ModelFileError(f"{str(source)!r} is not a file; give the path of an {kind} file.")
+        with open(source, "rb"):  # says why it cannot; to safetensors the file is just missing
+            pass
+        # reading, not mapping: a mapped file that shrinks kills the process
+        with opened(source, "numpy", backend="pread") as file:
+            header, version = _read_header(file.metadata() or {}, source, kind, newest)
+            return {name: _read_array(file, name) for name in sorted(file.keys())}, header, version
+    except ModelFileError:
+        raise
+    except MemoryError:
+        raise ModelFileError(
+            f"{str(source)!r} needs more memory than there is; read it on a larger machine."
+        ) from None
+    except OSError as error:
+        message = f"{str(source)!r} cannot be read: {_reason(error)}; check the path."
+        raise ModelFileError(message) from error
+    except (SafetensorError, ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{str(source)!r} is damaged or not an {kind} file ({_reason(error)}); "
+            "check the path, or copy or save the file again."
+        ) from error
+
+
+def sweep(folder: str | os.PathLike[str], name: str) -> int:
+    """Remove what killed writers of the file `name` left in the folder; return how many files.
+
+    A file that is being written at this moment is left alone.
+    """
+    pattern = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp")
+    removed = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    with open(entry.path, "r+b") as file:
+                        _lock(file)  # fails while its writer lives
+                    os.unlink(entry.path)
+                    removed += 1
+    return removed
+
+
+def _replace(path: Path, pieces: Iterable[Any]) -> None:
+    """Write the pieces to a new file beside the old one, and only then rename it."""
+    target = Path(os.path.realpath(path))
+    temporary = target.parent / f".{target.name}.{os.urandom(8).hex()}.tmp"
+    try:
+        if target.exists() and not target.is_file():
+            raise ModelFileError(f"{str(path)!r} is not a file; give another path.")
+        with open(temporary, "xb") as file:
+            with suppress(OSError):  # not every file system can lock
+                _lock(file)
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            missing = isinstance(error, FileNotFoundError)
+            reason = f"there is no folder {str(path.parent)!r}" if missing else _reason(error)
+            raise ModelFileError(
+                f"{str(path)!r} cannot be written: {reason}; what was there is untouched."
+            ) from error
+        raise
+    with suppress(OSError):  # some systems cannot sync a folder
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _lock(file: BinaryIO) -> None:
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _table(metadata: dict[str, str], parts: list[tuple[str, str, NDArray[Any]]]) -> bytes:
+    """Everything before the data: what there is, and where.
+
+    safetensors' own writer lists the metadata in a random order, makes a temporary file of its own
+    that a kill leaves behind under a name nobody can find again, and takes bare addresses.
+    """
+    contents: dict[str, Any] = {"__metadata__": metadata}
+    at = 0
+    for name, code, array in parts:
+        places = [at, at + array.nbytes]
+        contents[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": places}
+        at = places[1]
+    text = _to_text(contents).encode()
+    if len(text) > LARGEST_HEADER:
+        raise InputError(
+            f"The header takes {len(text):,} bytes, more than {LARGEST_HEADER:,}; "
+            "put what is large into an array."
+        )
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _check_array(name: Any, array: Any) -> str:
+    if not isinstance(name, str) or name in ("", "__metadata__") or not _is_text(name):
+        raise InputError(f"An array cannot be named {name!r}; give it a plain name.")
+    if not isinstance(array, np.ndarray) or np.ma.isMaskedArray(array):
+        raise InputError(f"Array {name!r} must be a NumPy array, got {type(array).__name__}.")
+    code = CODES.get(array.dtype.newbyteorder("="))
+    if code is None:
+        allowed = ", ".join(str(dtype) for dtype in CODES)
+        raise InputError(f"Array {name!r} has type {array.dtype}; convert it to one of {allowed}.")
+    return code
+
+
+def _read_header(
+    metadata: Mapping[str, str], source: Path, kind: str, newest: int
+) -> tuple[dict[str, Any], int]:
+    found, version = metadata.get("kind"), metadata.get("version", "")
+    if found != kind:
+        raise ValueError("it says nothing of itself" if found is None else f"it is {found[:40]!r}")
+    if not re.fullmatch("[1-9][0-9]{0,8}", version):
+        raise ValueError("its version is not a number")
+    if int(version) > newest:
+        raise ModelFileError(
+            f"{str(source)!r} was made by a newer opelda (version {version} of {kind} files, this "
+            f"one reads up to {newest}); upgrade opelda."
+        )
+    header = _from_text(metadata.get("header", ""))
+    if not isinstance(header, dict):
+        raise ValueError("its header is not a JSON object")
+    return header, int(version)
+
+
+def _read_array(file: Any, name: str) -> NDArray[Any]:
+    code = file.get_slice(name).get_dtype()
+    if code not in TYPES:
+        raise ValueError(f"array {name[:40]!r} has the type {code}")
+    array: NDArray[Any] = file.get_tensor(name)
+    if code == "BOOL":
+        return np.array(array.view(np.uint8) != 0)  # a bool that is neither 0 nor 1 misbehaves
+    return np.array(array, TYPES[code].newbyteorder("="), order="C")
+
+
+def _to_text(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _from_text(text: str) -> Any:
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("its header names something twice")
+        return dict(pairs)
+
+    if len(text) > LARGEST_HEADER:
+        raise ValueError("its header is too long")
+    value = json.loads(text, object_pairs_hook=distinct)
+    _check_json(value, "header")
+    return value
+
+
+def _check_json(value: Any, where: str, depth: int = 0) -> None:
+    """Refuse what JSON cannot give back as it was."""
+    if depth > DEEPEST_HEADER:
+        raise InputError(f"The header is nested more than {DEEPEST_HEADER} deep.")
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(value, dict) and not (isinstance(key, str) and _is_text(key)):
+                raise InputError(f"{where} has the key {key!r}; keys must be plain strings.")
+            _check_json(part, f"{where}[{key!r}]", depth + 1)
+    elif isinstance(value, str) and not _is_text(value):
+        raise InputError(f"{where} is not valid Unicode.")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{where} is {value}; numbers must be finite.")
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise InputError(f"{where} is a whole number of more than 64 bits.")
+    elif not isinstance(value, str | float | int | None):
+        raise InputError(f"{where} is a {type(value).__name__}, which JSON cannot hold.")
+
+
+def _is_text(value: str) -> bool:
+    return not re.search("[\ud800-\udfff]", value)
+
+
+def _as_path(path: Any) -> Path:
+    try:
+        text = os.fsdecode(path)
+    except TypeError:
+        raise InputError(f"path must be a string or a path, got {path!r}.") from None
+    if not text or "\0" in text:
+        raise InputError(f"path cannot be {text!r}; give the name of a file.")
+    return Path(text)
+
+
+def _reason(error: BaseException) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return text.removeprefix("Error while deserializing header: ").rstrip(".")

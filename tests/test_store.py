@@ -1,0 +1,299 @@
+"""Files of arrays and a header: what comes back, what survives a failure, what is refused."""
+
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors.numpy import load_file, save_file
+
+from opelda import _store
+from opelda.errors import InputError, ModelFileError
+
+KIND = "opelda test"
+TYPES = [np.dtype(name) for name in ("f4", "f8", "i4", "i8", "u1", "?", ">f4", ">i8")]
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+NUMBER = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBER | TEXT,
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(TEXT, part, max_size=3),
+    max_leaves=10,
+)
+ARRAYS = st.dictionaries(
+    TEXT.filter(lambda name: name not in ("", "__metadata__")),
+    hnp.arrays(st.sampled_from(TYPES), hnp.array_shapes(min_dims=0, min_side=0, max_side=4)),
+    max_size=5,
+)
+
+
+def save(path, arrays=None, header=None):
+    _store.write(path, arrays or {}, header or {}, kind=KIND, version=1)
+
+
+def load(path):
+    return _store.read(path, kind=KIND, newest=1)
+
+
+def small_file(path):
+    save(path, {"a": np.arange(4.0), "mask": np.array([True, False])}, {"k": [1, "é", 2.5]})
+    return path.read_bytes()
+
+
+def same(read, arrays):
+    return set(read) == set(arrays) and all(
+        read[name].dtype == array.dtype.newbyteorder("=")
+        and read[name].shape == array.shape
+        and read[name].tobytes() == np.ascontiguousarray(array, read[name].dtype).tobytes()
+        for name, array in arrays.items()
+    )
+
+
+@given(arrays=ARRAYS, header=st.dictionaries(TEXT, JSON, max_size=4))
+def test_what_is_written_comes_back(tmp_path, arrays, header):
+    save(tmp_path / "m", arrays, header)
+    found, said, version = load(tmp_path / "m")
+    assert same(found, arrays)
+    assert (said, version) == (header, 1)
+    assert json.dumps(said) == json.dumps(header)  # 1 is not 1.0 and not True
+    for array in found.values():
+        assert array.dtype.isnative
+        assert array.flags.carray  # contiguous, aligned, writable
+    assert same(load_file(tmp_path / "m"), arrays)  # others of the format agree
+    save_file(found, tmp_path / "n", {"kind": KIND, "version": "1", "header": json.dumps(header)})
+    assert load(tmp_path / "n")[1] == header
+    assert same(load(tmp_path / "n")[0], arrays)
+
+
+def test_strided_arrays_and_separate_results(tmp_path):
+    grid = np.arange(24).reshape(4, 6)
+    arrays = {"t": grid.T, "s": grid[::2, ::-3], "f": np.asfortranarray(grid), "0d": np.array(7)}
+    save(tmp_path / "m", arrays)
+    load(tmp_path / "m")[0]["t"][:] = 0
+    assert same(load(tmp_path / "m")[0], arrays)
+
+
+def test_same_content_same_bytes(tmp_path):
+    code = f"""
+import sys, numpy as np
+from opelda import _store
+pairs = [(n, np.full(3, i, ['f4', 'f8', 'u1', '?'][i % 4])) for i, n in enumerate('abcdefghijkl')]
+pairs.sort(key=lambda pair: hash(pair[0]))  # another order in each process
+_store.write(sys.argv[1], dict(pairs), {{'x': 1}}, kind={KIND!r}, version=1)
+"""
+    for name in "mno":
+        subprocess.run([sys.executable, "-c", code, tmp_path / name], check=True)
+    assert len({(tmp_path / name).read_bytes() for name in "mno"}) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes")
+def test_mode_is_that_of_any_new_file_and_links_are_followed(tmp_path):
+    for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
+        old = os.umask(mask)
+        save(tmp_path / "m")
+        os.umask(old)
+        assert (tmp_path / "m").stat().st_mode & 0o777 == mode
+    (tmp_path / "link").symlink_to("m")
+    save(tmp_path / "link", header={"by": "link"})
+    assert (tmp_path / "link").is_symlink()
+    assert load(tmp_path / "m")[1] == {"by": "link"}
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize("step", ["open", "asarray", "fsync", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step, error):
+    before = small_file(tmp_path / "m")
+
+    def fail(*_):
+        raise error
+
+    # asarray is halfway through the writing: the table is in the file, the data is not
+    place = {"open": "builtins.open", "asarray": "numpy.asarray"}.get(step, f"os.{step}")
+    monkeypatch.setattr(place, fail)
+    with pytest.raises(ModelFileError if isinstance(error, OSError) else type(error)):
+        save(tmp_path / "m", {"a": np.ones(9)})
+    monkeypatch.undo()
+    assert (tmp_path / "m").read_bytes() == before
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_places_that_cannot_be_written_or_read(tmp_path):
+    (tmp_path / "file").write_text("x")
+    places = {
+        tmp_path: "is not a file",
+        Path("/"): "is not a file",
+        tmp_path / "no" / "m": "there is no folder",
+        tmp_path / "file" / "m": "Not a directory",
+        tmp_path / ("x" * 300): "name too long",
+        Path(os.devnull): "is not a file",
+    }
+    for path, why in places.items():
+        with pytest.raises(ModelFileError, match=why):
+            save(path)
+        with pytest.raises(ModelFileError, match=why if "file" in why else "be read"):
+            load(path)
+    for path in ("", "a\0b", 3, None):
+        for use in (save, load):
+            with pytest.raises(InputError, match="path"):
+                use(path)
+    assert os.listdir(tmp_path) == ["file"]
+    (tmp_path / "file").chmod(0)
+    with pytest.raises(ModelFileError, match="Permission denied" if os.geteuid() else "damaged"):
+        load(tmp_path / "file")
+
+
+CHILD = f"""
+import os, signal, sys, numpy as np
+from opelda import _store
+path, step = sys.argv[1:]
+replace = os.replace
+def kill(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+if step == "asarray":
+    np.asarray = kill
+elif step == "after":
+    os.replace = lambda *args: (replace(*args), kill())
+elif step != "random":
+    setattr(os, step, kill)
+print("ready", flush=True)
+for number in range(1, 10**9):
+    data = {{"a": np.full(500_000, number)}}, {{"number": number}}
+    _store.write(path, *data, kind={KIND!r}, version=1)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize("step", ["asarray", "fsync", "replace", "after", *["random"] * 3])
+def test_a_killed_writer_leaves_a_whole_file(tmp_path, step):
+    save(tmp_path / "m", {"a": np.zeros(3)}, {"number": 0})
+    command = [sys.executable, "-c", CHILD, tmp_path / "m", step]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        if step == "random":
+            with pytest.raises(subprocess.TimeoutExpired):
+                child.wait(random.uniform(0, 0.1))
+            child.kill()
+        assert child.wait() == -signal.SIGKILL
+    arrays, header, _ = load(tmp_path / "m")
+    assert (arrays["a"] == header["number"]).all()
+    left = len(os.listdir(tmp_path)) - 1
+    if step != "random":
+        assert (header["number"], left) == ((1, 0) if step == "after" else (0, 1))
+    assert _store.sweep(tmp_path, "m") == left
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_sweep_takes_nothing_else(tmp_path, monkeypatch):
+    stale, folder = ".m.0123456789abcdef.tmp", ".m.0000000000000000.tmp"
+    kept = ["m", ".m.tmp", ".m.x.0123456789abcdef.tmp", ".mm.0123456789abcdef.tmp", stale + "x"]
+    for name in [*kept, stale]:
+        (tmp_path / name).touch()
+    (tmp_path / folder).mkdir()
+    assert _store.sweep(tmp_path, "m") == 1
+    assert sorted(os.listdir(tmp_path)) == sorted([*kept, folder])
+    assert _store.sweep(tmp_path / "none", "m") == 0
+    swept = []
+
+    def fsync(_):
+        swept.append(_store.sweep(tmp_path, "m"))
+        if len(swept) > 1:
+            raise OSError(22, "folders cannot be synced here")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    save(tmp_path / "m", header={"a": 1})
+    assert load(tmp_path / "m")[1] == {"a": 1}
+    assert swept == [0, 0]  # a living writer's file stays
+
+
+@pytest.mark.parametrize(
+    ("arrays", "header", "why"),
+    [
+        ({}, {"a": [0, {"b": np.nan}]}, r"header\['a'\]\[1\]\['b'\] is nan"),
+        ({}, {"a": 2**64}, r"header\['a'\] is a whole number of more than 64 bits"),
+        ({}, {"a": (1, 2)}, r"header\['a'\] is a tuple"),
+        ({}, {"a": {1: 2}}, r"header\['a'\] has the key 1"),
+        ({}, {"a": "\ud800"}, "Unicode"),
+        ({}, {"a": json.loads("[" * 65 + "]" * 65)}, "nested"),
+        ({}, {"a": "x" * 10**7}, "put what is large into an array"),
+        ({"a": np.zeros(1, "f2")}, {}, "'a' has type float16"),
+        ({"a": np.array([None])}, {}, "'a' has type object"),
+        ({"a": np.ma.masked_equal([1, 2], 2)}, {}, "'a' must be a NumPy array"),
+        ({"__metadata__": np.zeros(1)}, {}, "cannot be named"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path, arrays, header, why):
+    with pytest.raises(InputError, match=why):
+        save(tmp_path / "m", arrays, header)
+    assert os.listdir(tmp_path) == []
+
+
+def made(header="{}", kind=KIND, version="1", parts=b"1234", **changes):
+    said = {"kind": kind, "version": version, "header": header}
+    array = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4], **changes}
+    table = json.dumps({"__metadata__": said, "a": array}).encode()
+    return struct.pack("<Q", len(table)) + table + parts
+
+
+HOSTILE = {
+    "empty": b"",
+    "text": b"Just some words, and then a few more of them.",
+    "pickle": b"cbuiltins\nopen\n(S'ran'\nS'w'\ntR.",  # makes a file when it is loaded
+    "header longer than the file": struct.pack("<Q", 10**7) + b"{}",
+    "nested table": struct.pack("<Q", 10**5) + b"[" * 10**5,
+    "nothing known": struct.pack("<Q", 2) + b"{}",
+    "another kind": made(kind="opelda other"),
+    "negative version": made(version="-1"),
+    "cut data": made(parts=b"123"),
+    "beyond the end": made(data_offsets=[0, 2**62], shape=[2**60]),
+    "shape": made(shape=[2**63, 2**63]),
+    "empty shape": made(shape=[2**64 - 1, 0], data_offsets=[0, 0], parts=b""),
+    "many dimensions": made(shape=[1] * 1000),
+    "brain floats": made(dtype="BF16", shape=[2]),
+    "JSON list": made("[]"),
+    "key twice": made('{"a": 1, "b": {"x": 1, "x": 2}}'),
+    "NaN": made('{"a": NaN}'),
+    "infinity in disguise": made('{"a": 1e999}'),
+    "very large number": made('{"a": ' + "1" * 10**5 + "}"),
+    "deeply nested": made('{"a": ' + "[" * 10**6 + "]" * 10**6 + "}"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_in_one_sentence(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path("m").write_bytes(HOSTILE[name])
+    with pytest.raises(ModelFileError, match=r"^'m' is damaged or not an opelda test file \(.*\.$"):
+        load("m")
+    assert os.listdir() == ["m"]
+
+
+def test_a_newer_file_asks_for_an_upgrade(tmp_path):
+    (tmp_path / "m").write_bytes(made(version="2", dtype="BF16", shape=[2]))
+    with pytest.raises(ModelFileError, match=r"newer opelda .*upgrade"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("n_cases", [600, pytest.param(100_000, marks=pytest.mark.heavy)])
+def test_damaged_files_are_refused_or_plausible(tmp_path, n_cases):
+    path, whole = tmp_path / "m", small_file(tmp_path / "m")
+    for case in range(n_cases):
+        data = bytearray(whole[:case])  # first cut at every place, then changed here and there
+        for _ in range(random.randint(1, 3) if case >= len(whole) else 0):
+            at = random.randrange(len(data))
+            data[at : at + random.choice([0, 1, 1, 8])] = random.randbytes(random.choice([0, 1, 8]))
+        path.write_bytes(data)
+        try:
+            arrays, header, version = load(path)
+        except ModelFileError:
+            continue
+        assert case >= len(whole)
+        assert sum(array.nbytes for array in arrays.values()) <= len(data)
+        assert (type(header), version) == (dict, 1)
