@@ -1,12 +1,14 @@
 // Compiled once per instruction set, each time with another OPELDA_ISA (see CMakeLists.txt).
 #include "certificate.hpp"
 #include "cgs.hpp"
+#include "coarse.hpp"
 #include "cvb.hpp"
 #include "cvb0.hpp"
 #include "fw.hpp"
 #include "kernels.hpp"
+#include "learning.hpp"
 #include "ope.hpp"
-#include "statistics.hpp"
+#include "reading.hpp"
 #include "vb.hpp"
 
 namespace OPELDA_ISA {
@@ -37,10 +39,11 @@ bool certify(const Problem& p, const float* theta, const Outputs& out, opelda::Q
     return true;
 }
 
-bool word_sums(const WordSums& sums, opelda::Queue& queue) {
+bool coarsen(const opelda::Coarsening& c, opelda::Queue& queue) {
     int64_t begin, end;
     while (opelda::take(queue, begin, end))
-        for (int64_t i = begin; i < end; ++i) sum_word(sums, i);
+        for (int64_t i = begin; i < end; ++i)
+            coarsen_row(c.rows + i * c.stride, c.stride, c.coarse + i * c.coarse_stride, c.coarse_scale + i);
     return true;
 }
 
@@ -57,7 +60,7 @@ bool read_rows_once(const Problem& p, opelda::Queue& queue, int64_t ahead, float
 extern const opelda::Kernels table;
 const opelda::Kernels table = {
     OPELDA_ISA_NAME, ope,           run_solver<Vb>,  run_solver<Cvb0>, run_solver<Cvb>, run_solver<Cgs>,
-    run_solver<Fw>,  certify,       word_sums,       read_rows_once,
+    run_solver<Fw>,  certify,       lay_out,         add,              coarsen,         read_rows_once,
 };
 
 }  // namespace OPELDA_ISA

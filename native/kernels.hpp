@@ -17,7 +17,8 @@ struct Problem {
     int64_t n_docs;
     int64_t max_words;  // distinct words of the longest document
     const float* alpha;
-    // The rows as one-byte floats rounded up (see inference/_topics.py), or null. Each block of 64 topics is 16 integers of
+    const int32_t* ids;  // the rows' words where they are not 0, 1, 2, ...: what a document's key is made of; or null
+    // The rows as one-byte floats rounded up (coarse.hpp), or null. Each block of 64 topics is 16 integers of
     // four bytes: byte g of integer i belongs to topic 16 g + i of the block, so that shifts alone unpack it.
     const int32_t* coarse;
     int64_t coarse_stride;  // integers per row
@@ -32,6 +33,7 @@ struct Outputs {
     double* likelihood_gap;
     double* log_likelihood;
     double* log_prior;
+    float* factors;  // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
 };
 
 // A schedule of OPE (see inference/_plan.py). After s moves the unnormalised mixture is base[s] * start + (times picked).
@@ -67,19 +69,63 @@ struct Settings {
     int64_t max_tokens;    // of the longest document, for CGS
 };
 
-// A batch by words (CSC of the words it holds) and its mixtures, for the sums that learning needs.
-struct WordSums {
-    const float* rows;
+// The rows a learner keeps, and where to lay out the topics of a batch's words:
+// lambda_jk = scale * kept_jk + prior_weight * eta_jk.
+struct LayOut {
+    const float* kept;
+    int64_t stride;
+    int64_t n_topics;
+    float scale, prior_weight;
+    float prior;               // eta where it is one number
+    const float* prior_words;  // eta per word, or null
+    const float* prior_rows;   // eta per word and topic, in rows like those kept, or null
+    const float* inverse;      // stride: 1 / sum_j lambda_jk
+    const double* digamma;     // stride: psi(sum_j lambda_jk)
+    bool logs;                 // exp(E[log beta]) instead of the mean of beta
+    const int32_t* words;      // n_words, or null for all
+    int64_t n_words;
+    float* rows;  // n_words x stride
+    float* mean;  // n_words
+};
+
+// Topics that OPE picked and their shares, in fours (filled up with shares of 0), so that loops over them hardly ever end
+// where the processor does not expect it.
+struct FourPicks {
+    int32_t topic[4];
+    float share[4];
+};
+
+// The mixtures of a batch: dense, or what OPE picked and a rest spread like its start.
+struct Mixtures {
+    const float* theta;      // documents x n_topics, or null
+    const FourPicks* fours;
+    const int32_t* first;      // documents + 1: where a document's begin
+    const float* rest;         // documents
+    const float* start;        // stride
+    const float* start_words;  // n_words: sum_k start_k beta_jk
+};
+
+// A document that holds a word, and how often.
+struct Entry {
+    int32_t doc;
+    float count;
+};
+
+// A batch by words and its mixtures, to be added to the rows kept.
+struct Addition {
+    float* kept;
     int64_t stride;
     int64_t n_topics;
     int64_t n_words;
-    const int32_t* words;   // n_words
-    const int64_t* indptr;  // n_words + 1
-    const int32_t* docs;
-    const float* counts;
-    const float* theta;  // documents x n_topics
-    bool divide;
-    float* sums;  // n_words x n_topics
+    const int32_t* words;   // n_words: which of the rows kept
+    const int64_t* starts;  // n_words + 1
+    const Entry* entries;
+    const float* rows;  // n_words x stride
+    Mixtures mixtures;
+    bool divide;        // entries are d_j beta_jk / x_dj instead of d_j
+    const float* gain;  // stride
+    int64_t block;      // words per row of totals
+    double* totals;     // blocks x stride: how much the rows kept have grown
 };
 
 struct Queue;  // ranges of documents handed to threads, see threads.cpp
@@ -92,12 +138,23 @@ void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics, 
 // Each worker returns false when it could not get memory.
 using Iterative = bool(const Problem&, const Settings&, const Outputs&, Queue&);
 
+// Rows to be written as one-byte floats.
+struct Coarsening {
+    const float* rows;
+    int64_t stride;
+    int32_t* coarse;
+    int64_t coarse_stride;
+    float* coarse_scale;
+};
+
 struct Kernels {
     const char* name;
     bool (*ope)(const Problem&, const OpePlan&, const Outputs&, Queue&, PickSink*);
     Iterative *vb, *cvb0, *cvb, *cgs, *fw;
     bool (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
-    bool (*word_sums)(const WordSums&, Queue&);
+    bool (*lay_out)(const LayOut&, Queue&);
+    bool (*add)(const Addition&, Queue&);
+    bool (*coarsen)(const Coarsening&, Queue&);
     bool (*read_rows)(const Problem&, Queue&, int64_t ahead, float* sum);
 };
 

@@ -1,26 +1,13 @@
 // The Python module opelda._native: arrays in, arrays filled. The caller (engines/cpu.py) has checked shapes and types.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
+#include "arrays.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "threads.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace {
 
 using opelda::best_kernels;
-
-template <class T, int D> using In = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
-template <class T, int D> using Out = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
-template <class T, int D> using MaybeIn = std::optional<In<T, D>>;
-template <class T, int D> using MaybeOut = std::optional<Out<T, D>>;
-
-template <class A> auto* pointer(const std::optional<A>& array) { return array ? array->data() : nullptr; }
 
 // Documents and topics, kept together so that every kernel takes them in one argument.
 struct Batch {
@@ -32,6 +19,7 @@ struct Batch {
     In<float, 1> alpha;
     MaybeIn<int32_t, 2> coarse;
     MaybeIn<float, 1> coarse_scale;
+    MaybeIn<int32_t, 1> ids;
 
     opelda::Problem problem() const {
         opelda::Problem p;
@@ -46,6 +34,7 @@ struct Batch {
         for (int64_t i = 0; i < p.n_docs; ++i)
             if (p.indptr[i + 1] - p.indptr[i] > p.max_words) p.max_words = p.indptr[i + 1] - p.indptr[i];
         p.alpha = alpha.data();
+        p.ids = pointer(ids);
         p.coarse = pointer(coarse);
         p.coarse_stride = coarse ? int64_t(coarse->shape(1)) : 0;
         p.coarse_scale = pointer(coarse_scale);
@@ -57,18 +46,13 @@ struct Results {
     MaybeOut<float, 2> theta;
     MaybeOut<int32_t, 1> n_iter;
     MaybeOut<double, 1> gap, likelihood_gap, log_likelihood, log_prior;
+    MaybeOut<float, 2> factors;
 
     opelda::Outputs outputs() const {
-        return {pointer(theta),          pointer(n_iter),         pointer(gap),
-                pointer(likelihood_gap), pointer(log_likelihood), pointer(log_prior)};
+        return {pointer(theta),          pointer(n_iter),    pointer(gap),    pointer(likelihood_gap),
+                pointer(log_likelihood), pointer(log_prior), pointer(factors)};
     }
 };
-
-template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> numpy_array(size_t n, T** data) {
-    *data = new T[n ? n : 1];
-    nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(*data, {n}, owner);
-}
 
 nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<float, 2> b, MaybeIn<float, 2> a2,
                MaybeIn<float, 2> b2, MaybeIn<float, 1> coin, In<float, 1> base, In<float, 1> start,
@@ -146,22 +130,12 @@ void certify(const Batch& batch, In<float, 2> theta, const Results& results, int
     });
 }
 
-void word_sums(In<float, 2> rows, In<float, 2> theta, In<int32_t, 1> words, In<int64_t, 1> indptr, In<int32_t, 1> docs,
-               In<float, 1> counts, bool divide, Out<float, 2> sums, int n_threads) {
-    opelda::WordSums s;
-    s.rows = rows.data();
-    s.stride = int64_t(rows.shape(1));
-    s.n_topics = int64_t(theta.shape(1));
-    s.n_words = int64_t(words.shape(0));
-    s.words = words.data();
-    s.indptr = indptr.data();
-    s.docs = docs.data();
-    s.counts = counts.data();
-    s.theta = theta.data();
-    s.divide = divide;
-    s.sums = sums.data();
+void coarsen(In<float, 2> rows, Out<int32_t, 2> coarse, Out<float, 1> scale, int n_threads) {
+    const opelda::Coarsening c = {rows.data(), int64_t(rows.shape(1)), coarse.data(), int64_t(coarse.shape(1)),
+                                  scale.data()};
     nb::gil_scoped_release release;
-    opelda::share_out(s.n_words, n_threads, [&](opelda::Queue& queue) { return best_kernels().word_sums(s, queue); });
+    opelda::share_out(int64_t(rows.shape(0)), n_threads,
+                      [&](opelda::Queue& queue) { return best_kernels().coarsen(c, queue); });
 }
 
 void read_rows(const Batch& batch, int64_t ahead, int n_threads) {
@@ -179,19 +153,21 @@ NB_MODULE(_native, m) {
     nb::class_<Batch>(m, "Batch")
         .def("__init__",
              [](Batch* self, In<float, 2> rows, int64_t n_topics, In<int64_t, 1> indptr, In<int32_t, 1> words,
-                In<float, 1> counts, In<float, 1> alpha, MaybeIn<int32_t, 2> coarse, MaybeIn<float, 1> coarse_scale) {
-                 new (self) Batch{rows, n_topics, indptr, words, counts, alpha, coarse, coarse_scale};
+                In<float, 1> counts, In<float, 1> alpha, MaybeIn<int32_t, 2> coarse, MaybeIn<float, 1> coarse_scale,
+                MaybeIn<int32_t, 1> ids) {
+                 new (self) Batch{rows, n_topics, indptr, words, counts, alpha, coarse, coarse_scale, ids};
              },
              "rows"_a, "n_topics"_a, "indptr"_a, "words"_a, "counts"_a, "alpha"_a, "coarse"_a.none(),
-             "coarse_scale"_a.none());
+             "coarse_scale"_a.none(), "ids"_a.none());
     nb::class_<Results>(m, "Results")
         .def("__init__",
              [](Results* self, MaybeOut<float, 2> theta, MaybeOut<int32_t, 1> n_iter, MaybeOut<double, 1> gap,
-                MaybeOut<double, 1> likelihood_gap, MaybeOut<double, 1> log_likelihood, MaybeOut<double, 1> log_prior) {
-                 new (self) Results{theta, n_iter, gap, likelihood_gap, log_likelihood, log_prior};
+                MaybeOut<double, 1> likelihood_gap, MaybeOut<double, 1> log_likelihood, MaybeOut<double, 1> log_prior,
+                MaybeOut<float, 2> factors) {
+                 new (self) Results{theta, n_iter, gap, likelihood_gap, log_likelihood, log_prior, factors};
              },
              "theta"_a.none(), "n_iter"_a.none(), "gap"_a.none(), "likelihood_gap"_a.none(), "log_likelihood"_a.none(),
-             "log_prior"_a.none());
+             "log_prior"_a.none(), "factors"_a.none());
     m.def("ope", &ope, "batch"_a, "results"_a, nb::kw_only(), "a"_a, "b"_a, "a2"_a.none(), "b2"_a.none(),
           "coin"_a.none(), "base"_a, "start"_a, "start_words"_a, "seed"_a.none(), "n_restarts"_a, "tol"_a,
           "screen"_a, "want_picks"_a, "n_threads"_a);
@@ -201,9 +177,9 @@ NB_MODULE(_native, m) {
     add_iterative(m, "cgs", &opelda::Kernels::cgs);
     add_iterative(m, "fw", &opelda::Kernels::fw);
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
-    m.def("word_sums", &word_sums, "rows"_a, "theta"_a, "words"_a, "indptr"_a, "docs"_a, "counts"_a, nb::kw_only(),
-          "divide"_a, "sums"_a, "n_threads"_a);
+    m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);
+    opelda::add_learning(m);
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &opelda::use_kernels, "name"_a);
 }

@@ -18,7 +18,8 @@ inline uint64_t document_key(const Problem& p, int64_t index, uint64_t seed) {
     for (int64_t at = p.indptr[index]; at < p.indptr[index + 1]; ++at) {
         uint32_t bits;
         std::memcpy(&bits, p.counts + at, sizeof bits);
-        total += mix((uint64_t(uint32_t(p.words[at])) << 32 | bits) + kGolden);
+        const uint32_t word = uint32_t(p.ids ? p.ids[p.words[at]] : p.words[at]);
+        total += mix((uint64_t(word) << 32 | bits) + kGolden);
     }
     return mix(total + mix(seed + kGolden));
 }

@@ -86,6 +86,12 @@ OPELDA_INLINE vd widen(const float* p) {
     return widen(v);
 #endif
 }
+// kDoubles of a vector's floats, from that place on.
+OPELDA_INLINE vd half(vf v, int64_t at) {
+    vh part;
+    std::memcpy(&part, reinterpret_cast<const char*>(&v) + at * sizeof(float), sizeof part);
+    return widen(part);
+}
 OPELDA_INLINE vh narrow(vd v) { return __builtin_convertvector(v, vh); }
 
 // The upper half of the lanes is put on the lower with `op`, and again, down to one value. The tree is fixed, so that

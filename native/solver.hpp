@@ -89,7 +89,11 @@ template <class Solver> bool run_solver(const Problem& p, const Settings& settin
             out.n_iter[i] = 0;
             if (gathered.doc.n == 0) continue;  // the caller fills in the prior's mean
             float* theta = out.theta + i * p.n_topics;
-            out.n_iter[i] = solver.solve(gathered, i, theta);
+            if constexpr (requires { solver.solve(gathered, i, theta, theta); }) {
+                out.n_iter[i] = solver.solve(gathered, i, theta, out.factors ? out.factors + i * p.n_topics : nullptr);
+            } else {
+                out.n_iter[i] = solver.solve(gathered, i, theta);
+            }
             if (out.gap) certifier.run(p, i, theta, out);
         }
     }

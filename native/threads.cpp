@@ -20,27 +20,32 @@ void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics, 
     sink.lengths[document] = int32_t(n);
 }
 
+void each(int n, const std::function<void(int)>& part) {
+    std::vector<std::thread> others;
+    others.reserve(size_t(n));
+    int started = 1;
+    try {
+        for (; started < n; ++started) others.emplace_back(part, started);
+    } catch (const std::system_error&) {  // the machine has no more threads: this one does the rest
+    }
+    part(0);
+    for (; started < n; ++started) part(started);
+    for (auto& t : others) t.join();
+}
+
 void share_out(int64_t n_docs, int n_threads, const std::function<bool(Queue&)>& worker) {
     Queue queue;
     queue.end = n_docs;
     queue.step = kStep;
     std::atomic<bool> out_of_memory{false};
-    auto body = [&] {
+    const int64_t useful = std::max<int64_t>(1, std::min<int64_t>(n_threads, (n_docs + kStep - 1) / kStep));
+    each(int(useful), [&](int) {
         try {
             if (!worker(queue)) out_of_memory = true;
         } catch (const std::bad_alloc&) {
             out_of_memory = true;
         }
-    };
-    const int64_t useful = std::max<int64_t>(1, std::min<int64_t>(n_threads, (n_docs + kStep - 1) / kStep));
-    std::vector<std::thread> others;
-    others.reserve(size_t(useful - 1));
-    try {
-        for (int64_t i = 1; i < useful; ++i) others.emplace_back(body);
-    } catch (const std::system_error&) {  // the machine has no more threads: those there are do the work
-    }
-    body();
-    for (auto& t : others) t.join();
+    });
     if (out_of_memory) throw std::bad_alloc();
 }
 

@@ -55,7 +55,7 @@ class Vb {
         tiny_lgamma = gamma_pair(broadcast(kTiny)).lgamma[0];
     }
 
-    int32_t solve(Gathered& gathered, int64_t index, float* theta) {
+    int32_t solve(Gathered& gathered, int64_t index, float* theta, float* factors) {
         int64_t n_iter = ascend(gathered, gathered.copied);
         if (n_iter < 0) {
             gathered.open(p, index);
@@ -63,6 +63,7 @@ class Vb {
         }
         for (int64_t i = 0; i < n_alive; ++i) result[topic[i]] = gamma[i];
         normalise(result, p.n_topics, theta);
+        if (factors) weigh(factors);
         return int32_t(n_iter);
     }
 
@@ -72,6 +73,7 @@ class Vb {
     void pack(const Document& doc);
     double evaluate(const Gathered& gathered);
     void update(const Gathered& gathered);
+    void weigh(float* factors);
     void solve_hard(const Gathered& gathered, int64_t j, double& log_phi);
 
     const Problem& p;
@@ -199,6 +201,20 @@ inline double Vb::evaluate(const Gathered& gathered) {
     }
     return sum(likelihood) + logs + doc.tokens * (top - whole.digamma[0]) + sum(terms) + constant -
            whole.lgamma[0];
+}
+
+// exp(psi(gamma_k)) at the last gamma, over the largest: what a token's topics are weighed by.
+inline void Vb::weigh(float* factors) {
+    vd highest = broadcast(-1e300);
+    for (int64_t k = p.n_topics; k < p.stride; ++k) result[k] = kTiny;
+    for (int64_t k = 0; k < p.stride; k += kDoubles) {
+        const vd value = gamma_pair(load(result + k)).digamma;
+        store(digamma + k, value);
+        highest = max(highest, value);
+    }
+    const double top = largest(highest);
+    for (int64_t k = 0; k < p.stride; k += kDoubles) store(weight + k, exp(load(digamma + k) - top));
+    for (int64_t k = 0; k < p.n_topics; ++k) factors[k] = weight[k] > kTiny ? float(weight[k]) : 0.0f;
 }
 
 // A hard word's share of gamma, and d log phi, in doubles; it is taken out of the single-precision sums.

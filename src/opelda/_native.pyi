@@ -14,6 +14,7 @@ class Batch:
         alpha: NDArray[np.float32],
         coarse: NDArray[np.int32] | None,
         coarse_scale: NDArray[np.float32] | None,
+        ids: NDArray[np.int32] | None,
     ) -> None: ...
 
 class Results:
@@ -25,6 +26,7 @@ class Results:
         likelihood_gap: NDArray[np.float64] | None,
         log_likelihood: NDArray[np.float64] | None,
         log_prior: NDArray[np.float64] | None,
+        factors: NDArray[np.float32] | None,
     ) -> None: ...
 
 def ope(batch: Batch, results: Results, **settings: Any) -> Any: ...
@@ -36,16 +38,28 @@ def fw(batch: Batch, results: Results, **settings: Any) -> None: ...
 def certify(
     batch: Batch, theta: NDArray[np.float32], results: Results, *, n_threads: int
 ) -> None: ...
-def word_sums(
-    rows: NDArray[np.float32],
-    theta: NDArray[np.float32],
-    words: NDArray[np.int32],
+def by_word(
     indptr: NDArray[np.int64],
-    docs: NDArray[np.int32],
+    words: NDArray[np.int32],
     counts: NDArray[np.float32],
+    n_words: int,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.uint64],
+]: ...
+def lay_out(kept: NDArray[np.float32], **arguments: Any) -> None: ...
+def add(kept: NDArray[np.float32], **arguments: Any) -> None: ...
+
+WORDS_PER_BLOCK: int
+
+def coarsen(
+    rows: NDArray[np.float32],
+    coarse: NDArray[np.int32],
+    scale: NDArray[np.float32],
     *,
-    divide: bool,
-    sums: NDArray[np.float32],
     n_threads: int,
 ) -> None: ...
 def read_rows(batch: Batch, *, ahead: int, n_threads: int) -> None: ...

@@ -1,9 +1,7 @@
-"""The CPU engine: sums per word, certificates, threads, instruction sets."""
+"""The CPU engine: every kernel with every instruction set, and what it does not have."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine, get_engine
@@ -23,32 +21,6 @@ def make_batch(seed, n_docs=40, n_words=60, n_topics=21, empty=True):
     return as_batch(sparse.csr_array(X), topics, as_prior(None, n_topics)), X, topics, theta
 
 
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 40))
-def test_word_sums_are_the_products_they_claim(seed, divide, n_topics):
-    batch, X, topics, theta = make_batch(seed, n_topics=n_topics)
-    words, sums = CPUEngine().word_sums(batch, theta, divide=divide)
-    weights = X / (theta @ topics.components) if divide else X
-    expected = weights.T.astype(np.float64) @ theta
-    assert np.array_equal(words, np.flatnonzero(X.sum(axis=0)))
-    np.testing.assert_allclose(sums, expected[words], rtol=2e-5, atol=1e-6)
-
-
-def test_word_sums_do_not_depend_on_threads():
-    batch, _, _, theta = make_batch(3, n_docs=300, n_words=900)
-    one = CPUEngine().word_sums(batch, theta, divide=True, n_threads=1)[1]
-    for n_threads in (2, 3, 8):
-        many = CPUEngine().word_sums(batch, theta, divide=True, n_threads=n_threads)[1]
-        assert np.array_equal(one, many)
-
-
-def test_word_sums_of_nothing():
-    _, _, topics, theta = make_batch(0)
-    empty = as_batch(np.zeros((3, 60)), topics, as_prior(None, 21))
-    words, sums = CPUEngine().word_sums(empty, theta[:3], divide=True)
-    assert words.shape == (0,)
-    assert sums.shape == (0, 21)
-
-
 def test_reading_rows_reads_past_nothing():
     batch, *_ = make_batch(1)
     for ahead in (0, 1, 12, 10_000):
@@ -63,29 +35,10 @@ def test_unknown_engine_and_kernel():
         CPUEngine().infer("abacus", batch, {})
 
 
-@pytest.fixture
-def other_instruction_set(request):
-    engine = CPUEngine()
-    best = engine.instruction_set
-    try:
-        engine.use_instruction_set(request.param)
-    except EngineError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    engine.use_instruction_set(best)
-
-
-EVERY_SET = pytest.mark.parametrize(
-    "other_instruction_set", ["base", "avx2", "avx512"], indirect=True
-)
-
-
 # 7 topics fill no vector, 100 leave a part of a tile, 300 and 520 have coarse rows
-@EVERY_SET
 @pytest.mark.parametrize("n_topics", [7, 16, 100, 300, 520])
-def test_every_instruction_set_agrees_with_the_reference(other_instruction_set, n_topics):
+def test_every_instruction_set_agrees_with_the_reference(every_instruction_set, n_topics):
     _, X, topics, _ = make_batch(5, n_docs=30, n_topics=n_topics)
-    assert CPUEngine().instruction_set == other_instruction_set
     assert (topics.coarse is not None) == (n_topics >= 256)
     fast = infer(X, topics, random_state=1)
     dense = infer(X, topics, random_state=1, method=OPE(screen=False))
@@ -94,7 +47,6 @@ def test_every_instruction_set_agrees_with_the_reference(other_instruction_set, 
     assert_close(fast, slow)
 
 
-@EVERY_SET
 @pytest.mark.parametrize("n_topics", [7, 40, 100])
 @pytest.mark.parametrize(
     "method",
@@ -108,23 +60,12 @@ def test_every_instruction_set_agrees_with_the_reference(other_instruction_set, 
     ],
     ids=lambda method: type(method).__name__,
 )
-def test_every_kernel_agrees_with_the_reference(other_instruction_set, method, n_topics):
+def test_every_kernel_agrees_with_the_reference(every_instruction_set, method, n_topics):
     _, X, topics, _ = make_batch(6, n_docs=20, n_topics=n_topics)
-    assert CPUEngine().instruction_set == other_instruction_set
     fast = infer(X, topics, random_state=1, method=method)
     slow = infer(X, topics, random_state=1, method=method, engine="reference")
     assert np.array_equal(fast.n_iter, slow.n_iter)
     assert_close(fast, slow)
-
-
-@EVERY_SET
-@pytest.mark.parametrize("n_topics", [1, 7, 33])
-def test_word_sums_with_every_instruction_set(other_instruction_set, n_topics):
-    batch, X, topics, theta = make_batch(7, n_topics=n_topics)
-    assert CPUEngine().instruction_set == other_instruction_set
-    words, sums = CPUEngine().word_sums(batch, theta, divide=True)
-    expected = (X / (theta @ topics.components)).T.astype(np.float64) @ theta
-    np.testing.assert_allclose(sums, expected[words], rtol=2e-5, atol=1e-6)
 
 
 def assert_close(fast, slow):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from opelda.engines import CPUEngine
+from opelda.engines import CPUEngine, Kept, Solution
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
 from opelda.inference._inputs import as_batch, as_prior
@@ -134,14 +134,15 @@ def test_more_threads_than_anyone_has():
     assert np.array_equal(infer(X, topics, n_jobs=2**40, random_state=0).theta, base.theta)
 
 
-def test_word_sums_of_words_that_a_mixture_excludes():
-    topics = Topics([[0.5, 0.5, 0], [0, 0.2, 0.8]])
+def test_words_that_a_mixture_excludes_add_nothing():
+    engine, topics = CPUEngine(), Topics([[0.5, 0.5, 0], [0, 0.2, 0.8]])
     batch = as_batch([[5, 5, 0], [0, 0, 3], [9, 1, 1]], topics, as_prior(None, 2))
+    by_word = engine.by_word(batch.indptr, batch.words, batch.counts, 3)
+    kept = Kept(np.zeros((3, 16), np.float32), 2, 1.0, 0.0, 0.1, np.ones(2))
     theta = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
-    words, sums = CPUEngine().word_sums(batch, theta, divide=True)
-    assert np.array_equal(words, [0, 1, 2])
-    assert np.isfinite(sums).all()
-    np.testing.assert_allclose(sums[2], [0, 3 / 0.8], rtol=1e-6)
+    solution = Solution(theta, np.zeros(3, np.int32))
+    engine.add(kept, by_word, (topics.rows, topics.mean), solution, divide=True, gain=np.ones(2))
+    np.testing.assert_allclose(kept.rows[:, :2], [[14, 0], [6, 0], [0, 3]], rtol=1e-6)
 
 
 def test_infer_from_several_threads_at_once():

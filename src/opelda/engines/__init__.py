@@ -1,10 +1,35 @@
 """Where kernels run. The only package that knows native code; see docs/architecture.md."""
 
-from opelda.engines._cpu import CPUEngine
-from opelda.engines._engine import Batch, Certificate, Engine, Solution
+from opelda.engines._cpu import MANY_TOPICS, CPUEngine, aligned_empty, coarse_rows
+from opelda.engines._engine import (
+    EVERYTHING,
+    Batch,
+    ByWord,
+    Certificate,
+    Engine,
+    Kept,
+    Picks,
+    Solution,
+    Wanted,
+)
 from opelda.errors import EngineError
 
-__all__ = ["Batch", "CPUEngine", "Certificate", "Engine", "Solution", "get_engine"]
+__all__ = [
+    "EVERYTHING",
+    "MANY_TOPICS",
+    "Batch",
+    "ByWord",
+    "CPUEngine",
+    "Certificate",
+    "Engine",
+    "Kept",
+    "Picks",
+    "Solution",
+    "Wanted",
+    "aligned_empty",
+    "coarse_rows",
+    "get_engine",
+]
 
 
 def get_engine(name: str = "cpu") -> Engine:

@@ -1,15 +1,28 @@
 """The CPU engine: native kernels, threads over documents, the GIL released."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy.special import psi
 
 from opelda import _native
-from opelda.engines._engine import Batch, Certificate, Solution
+from opelda.engines._engine import (
+    EVERYTHING,
+    Batch,
+    ByWord,
+    Certificate,
+    Kept,
+    Picks,
+    Solution,
+    Wanted,
+)
 from opelda.errors import EngineError
+
+# from here on OPE's bounds are taken from one-byte rows
+MANY_TOPICS = 256
 
 
 class CPUEngine:
@@ -23,51 +36,110 @@ class CPUEngine:
     kernels = ("ope", "vb", "cvb0", "cvb", "cgs", "fw")
 
     def infer(
-        self, kernel: str, batch: Batch, settings: Mapping[str, Any], n_threads: int = 1
+        self,
+        kernel: str,
+        batch: Batch,
+        settings: Mapping[str, Any],
+        n_threads: int = 1,
+        wanted: Wanted = EVERYTHING,
     ) -> Solution:
         """Infer the mixtures of a batch; see `opelda.engines.Engine.infer`."""
         if kernel not in self.kernels:
             raise EngineError(f"The CPU engine has no kernel {kernel!r}; it has {self.kernels}.")
-        options = dict(settings)
-        certificate = _empty_certificate(batch.n_docs) if options.pop("certify", True) else None
-        theta = np.empty((batch.n_docs, batch.n_topics), np.float32)
+        if kernel == "ope" and batch.coarse is None and batch.n_topics >= MANY_TOPICS:
+            coarse, scale = coarse_rows(batch.rows, n_threads)
+            batch = replace(batch, coarse=coarse, coarse_scale=scale)
+        shape = (batch.n_docs, batch.n_topics)
+        certificate = _empty_certificate(batch.n_docs) if wanted.certificate else None
+        # only OPE's kernel has its mixtures in another form as well
+        theta = np.empty(shape, np.float32) if wanted.theta or kernel != "ope" else None
+        factors = np.empty(shape, np.float32) if wanted.factors and kernel == "vb" else None
         n_iter = np.empty(batch.n_docs, np.int32)
         picks = getattr(_native, kernel)(
             _native_batch(batch),
-            _native_results(theta, n_iter, certificate),
+            _native_results(theta, n_iter, certificate, factors),
             n_threads=n_threads,
-            **options,
+            **settings,
         )
-        return Solution(theta, n_iter, certificate, picks)
+        return Solution(theta, n_iter, certificate, picks, factors)
 
     def certify(self, batch: Batch, theta: NDArray[np.float32], n_threads: int = 1) -> Certificate:
         """Compute the certificate of given mixtures; see `opelda.engines.Engine.certify`."""
         certificate = _empty_certificate(batch.n_docs)
-        results = _native_results(None, None, certificate)
+        results = _native_results(None, None, certificate, None)
         _native.certify(_native_batch(batch), theta, results, n_threads=n_threads)
         return certificate
 
-    def word_sums(
-        self, batch: Batch, theta: NDArray[np.float32], *, divide: bool, n_threads: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Sum a batch's statistics per word; see `opelda.engines.Engine.word_sums`."""
-        shape = (batch.n_docs, len(batch.rows))
-        by_word = sparse.csr_array((batch.counts, batch.words, batch.indptr), shape=shape).tocsc()
-        starts = by_word.indptr.astype(np.int64)
-        words = np.flatnonzero(np.diff(starts)).astype(np.int32)
-        sums = np.empty((len(words), batch.n_topics), np.float32)
-        _native.word_sums(
-            batch.rows,
-            theta,
-            words,
-            np.append(starts[words], starts[-1]),  # words that do not occur take no entries
-            by_word.indices.astype(np.int32, copy=False),
-            by_word.data,
-            divide=divide,
-            sums=sums,
+    def by_word(
+        self,
+        indptr: NDArray[np.int64],
+        words: NDArray[np.int32],
+        counts: NDArray[np.float32],
+        n_words: int,
+        n_threads: int = 1,
+    ) -> ByWord:
+        """Turn a batch of documents around; see `opelda.engines.Engine.by_word`."""
+        return ByWord(*_native.by_word(indptr, words, counts, n_words, n_threads))
+
+    def lay_out(
+        self, kept: Kept, words: NDArray[np.int32] | None, *, logs: bool = False, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Lay out the topics of some words; see `opelda.engines.Engine.lay_out`."""
+        n_words, stride = kept.rows.shape
+        rows = aligned_empty(n_words if words is None else len(words), stride)
+        mean = np.empty(len(rows), np.float32)
+        inverse, digamma = np.zeros(stride, np.float32), np.zeros(stride)
+        inverse[: kept.n_topics] = 1.0 / kept.totals
+        digamma[: kept.n_topics] = psi(kept.totals)
+        prior = np.asarray(kept.prior, np.float32)
+        _native.lay_out(
+            kept.rows,
+            n_topics=kept.n_topics,
+            scale=kept.scale,
+            prior_weight=kept.prior_weight,
+            prior=float(prior) if prior.ndim == 0 else 0.0,
+            prior_words=prior if prior.ndim == 1 else None,
+            prior_rows=prior if prior.ndim == 2 else None,
+            inverse=inverse,
+            digamma=digamma,
+            logs=logs,
+            words=words,
+            rows=rows,
+            mean=mean,
             n_threads=n_threads,
         )
-        return words, sums
+        return rows, mean
+
+    def add(
+        self,
+        kept: Kept,
+        by_word: ByWord,
+        laid_out: tuple[NDArray[np.float32], NDArray[np.float32]],
+        solution: Solution,
+        *,
+        divide: bool,
+        gain: NDArray[np.float64],
+        n_threads: int = 1,
+    ) -> NDArray[np.float64]:
+        """Add a batch's statistics to the rows kept; see `opelda.engines.Engine.add`."""
+        rows, mean = laid_out
+        stride = rows.shape[1]
+        totals = np.empty((-(-len(by_word.words) // _native.WORDS_PER_BLOCK), stride))
+        _native.add(
+            kept.rows,
+            n_topics=kept.n_topics,
+            words=by_word.words,
+            starts=by_word.starts,
+            entries=by_word.entries,
+            rows=rows,
+            **_mixtures(solution, rows, mean, divide),
+            divide=divide,
+            gain=_padded(gain, stride),
+            totals=totals,
+            n_threads=n_threads,
+        )
+        grown: NDArray[np.float64] = totals.sum(axis=0)[: kept.n_topics]
+        return grown
 
     def read_rows(self, batch: Batch, *, ahead: int = 12, n_threads: int = 1) -> None:
         """Read the topic weights of a batch's words once and do nothing else: the limit to beat.
@@ -97,6 +169,7 @@ def _native_batch(batch: Batch) -> Any:
         batch.alpha,
         batch.coarse,
         batch.coarse_scale,
+        batch.ids,
     )
 
 
@@ -104,9 +177,10 @@ def _native_results(
     theta: NDArray[np.float32] | None,
     n_iter: NDArray[np.int32] | None,
     certificate: Certificate | None,
+    factors: NDArray[np.float32] | None,
 ) -> Any:
     if certificate is None:
-        return _native.Results(theta, n_iter, None, None, None, None)
+        return _native.Results(theta, n_iter, None, None, None, None, factors)
     return _native.Results(
         theta,
         n_iter,
@@ -114,7 +188,63 @@ def _native_results(
         certificate.likelihood_gap,
         certificate.log_likelihood,
         certificate.log_prior,
+        factors,
     )
+
+
+def _mixtures(
+    solution: Solution, rows: NDArray[np.float32], mean: NDArray[np.float32], divide: bool
+) -> dict[str, Any]:
+    """Return a batch's mixtures as `_native.add` takes them: OPE's picks, or a dense array."""
+    names = ("theta", "indptr", "topics", "shares", "rest", "start", "start_words")
+    parts: dict[str, Any] = dict.fromkeys(names)
+    picks = solution.picks
+    if not isinstance(picks, Picks):
+        dense = solution.factors if divide and solution.factors is not None else solution.theta
+        parts["theta"] = np.ascontiguousarray(dense, np.float32)
+        return parts
+    start = picks.start
+    uniform = (start == start[0]).all()
+    parts.update(indptr=picks.indptr, topics=picks.topics, shares=picks.shares, rest=picks.rest)
+    parts["start"] = _padded(start, rows.shape[1])
+    parts["start_words"] = mean if uniform else rows[:, : len(start)] @ start
+    return parts
+
+
+def _padded(values: NDArray[Any], stride: int) -> NDArray[np.float32]:
+    row = np.zeros(stride, np.float32)
+    row[: len(values)] = values
+    return row
+
+
+def coarse_rows(
+    rows: NDArray[np.float32], n_threads: int = 1
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return rows as one-byte floats rounded up, packed as kernels read them, and their scales.
+
+    With many topics reading the rows is what OPE's time goes into; its bounds do not need them to
+    the last bit, only from above.
+
+    >>> coarse, scale = coarse_rows(np.full((2, 64), 0.01, np.float32))
+    >>> coarse.shape, scale.shape
+    ((2, 16), (2,))
+    """
+    n_rows, stride = rows.shape
+    coarse = np.empty((n_rows, -(-stride // 64) * 16), np.int32)
+    scale = np.empty(n_rows, np.float32)
+    _native.coarsen(rows, coarse, scale, n_threads=n_threads)
+    return coarse, scale
+
+
+def aligned_empty(n_rows: int, stride: int) -> NDArray[np.float32]:
+    """Return an array on a 64-byte boundary, so that no vector load crosses a cache line.
+
+    >>> aligned_empty(3, 16).ctypes.data % 64
+    0
+    """
+    raw = np.empty(n_rows * stride + 16, np.float32)
+    offset = (-raw.ctypes.data // raw.itemsize) % 16
+    return raw[offset : offset + n_rows * stride].reshape(n_rows, stride)
 
 
 def _empty_certificate(n_docs: int) -> Certificate:

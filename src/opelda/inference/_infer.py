@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda.engines import Batch, Certificate, Engine, Solution, get_engine
+from opelda.engines import Batch, Certificate, Engine, Picks, Solution, get_engine
 from opelda.errors import InputError
 from opelda.inference._inputs import as_batch, as_prior, as_seed, as_threads
 from opelda.inference._method import Method
@@ -127,6 +127,14 @@ def infer(
         if not hasattr(place, "infer"):
             raise InputError(f"engine must be a name or an engine, got {engine!r}.")
         solution = solver.solve(batch, seed, place, n_threads)
+    return as_inference(batch, solution, solver, place, n_threads)
+
+
+def as_inference(
+    batch: Batch, solution: Solution, solver: Method, place: Engine, n_threads: int
+) -> Inference:
+    """Complete what a method found: empty documents, certificates, OPE's picks."""
+    alpha = batch.alpha.astype(np.float64)
     theta = np.ascontiguousarray(solution.theta, np.float32)
     _fill_empty(batch, theta, alpha)
     certificate = solution.certificate or place.certify(batch, theta, n_threads)
@@ -182,9 +190,9 @@ def _fill_empty_certificate(
 
 
 def _as_picked(solution: Solution, theta: NDArray[np.float32]) -> sparse.csr_array | None:
-    if solution.picks is None:
+    picks = solution.picks
+    if not isinstance(picks, Picks):
         return None
-    indptr, topics, weights = solution.picks
-    picked = sparse.csr_array((weights, topics, indptr), shape=theta.shape)
+    picked = sparse.csr_array((picks.shares, picks.topics, picks.indptr), shape=theta.shape)
     picked.sort_indices()
     return picked

@@ -20,7 +20,7 @@ def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
 
     Words without probability in any topic are left out: no mixture can explain them.
     """
-    matrix = _as_csr(X)
+    matrix = as_csr(X)
     if matrix.shape[1] != topics.n_words:
         raise InputError(
             f"X has {matrix.shape[1]} columns but the topics have {topics.n_words} words; "
@@ -42,10 +42,11 @@ def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
         words=np.ascontiguousarray(words, np.int32),
         counts=np.ascontiguousarray(counts, np.float32),
         alpha=alpha.astype(np.float32),
+        ids=topics.ids,
     )
 
 
-def _as_csr(X: Any) -> sparse.csr_array:
+def as_csr(X: Any) -> sparse.csr_array:
     """Documents as CSR with sorted, distinct words; the caller's arrays are never changed."""
     if not isinstance(X, sparse.sparray | sparse.spmatrix):
         X = _as_dense(X)
@@ -102,8 +103,10 @@ def _check_counts(matrix: sparse.csr_array) -> None:
         return
     at = int(np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0])
     row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+    what = "Negative values in data: " if data[at] < 0 else ""
     raise InputError(
-        f"X[{row}, {matrix.indices[at]}] is {data[at]}; counts must be from 0 to {LARGEST_COUNT:g}."
+        f"{what}X[{row}, {matrix.indices[at]}] is {data[at]}; "
+        f"counts must be from 0 to {LARGEST_COUNT:g}."
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from opelda.engines import Batch, Engine, Solution
+from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
 from opelda.errors import InputError
 
 
@@ -47,9 +47,23 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     """
 
     name: ClassVar[str]
+    # learners that know a distribution over topics give exp(E[log beta]) in the place of beta
+    expects_logs: ClassVar[bool] = False
+    # the mixture depends on the topics of words that the document does not hold
+    needs_every_word: ClassVar[bool] = False
 
-    def solve(self, batch: Batch, seed: int, engine: Engine, n_threads: int) -> Solution:
-        """Infer a batch's mixtures; methods with a kernel run it on the engine."""
+    def solve(
+        self,
+        batch: Batch,
+        seed: int,
+        engine: Engine,
+        n_threads: int,
+        wanted: Wanted = EVERYTHING,
+    ) -> Solution:
+        """Infer a batch's mixtures; methods with a kernel run it on the engine.
+
+        `seed` has 64 bits: the user's in the lower half, in learning the update's number above it.
+        """
         return self.solve_reference(batch, seed)
 
     def solve_reference(self, batch: Batch, seed: int) -> Solution:

@@ -24,7 +24,8 @@ def document_keys(batch: Batch, seed: int) -> NDArray[np.uint64]:
     The words' contributions are added, so their order does not matter.
     """
     bits = np.ascontiguousarray(batch.counts, np.float32).view(np.uint32).astype(np.uint64)
-    terms = mix((batch.words.astype(np.uint64) << np.uint64(32) | bits) + GOLDEN)
+    words = batch.words if batch.ids is None else batch.ids[batch.words]
+    terms = mix((words.astype(np.uint64) << np.uint64(32) | bits) + GOLDEN)
     totals = np.concatenate((np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)))
     sums = totals[batch.indptr[1:]] - totals[batch.indptr[:-1]]
     return mix(sums + mix(np.array([seed], np.uint64) + GOLDEN))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from opelda.engines import MANY_TOPICS, aligned_empty, coarse_rows
 from opelda.errors import InputError
 
 LANES = 16
@@ -32,16 +33,40 @@ class Topics:
         array = _as_matrix(components)
         self.n_topics, self.n_words = array.shape
         stride = -(-self.n_topics // LANES) * LANES
-        self.rows = _aligned_zeros(self.n_words, stride)
+        self.rows = aligned_empty(self.n_words, stride)
+        self.rows[:, self.n_topics :] = 0.0
         self.rows[:, : self.n_topics] = array.T
         self.rows[self.rows < SMALLEST] = 0.0
         self.rows.flags.writeable = False
         self.coarse: NDArray[np.int32] | None = None
         self.coarse_scale: NDArray[np.float32] | None = None
-        if self.n_topics >= 256:
-            self.coarse, self.coarse_scale = _coarse(self.rows)
+        if self.n_topics >= MANY_TOPICS:
+            self.coarse, self.coarse_scale = coarse_rows(self.rows)
         self.mean = (self.rows.sum(axis=1, dtype=np.float64) / self.n_topics).astype(np.float32)
         self.explain_every_word = bool((self.mean > 0).all())
+        self.ids: NDArray[np.int32] | None = None
+
+    @classmethod
+    def laid_out(
+        cls,
+        rows: NDArray[np.float32],
+        mean: NDArray[np.float32],
+        n_topics: int,
+        ids: NDArray[np.int32] | None = None,
+    ) -> "Topics":
+        """Make topics of rows that an engine has laid out, for some words of a vocabulary or all.
+
+        >>> rows = np.zeros((2, 16), np.float32)
+        >>> rows[:, :2] = [[0.9, 0.2], [0.1, 0.8]]
+        >>> Topics.laid_out(rows, rows.sum(axis=1) / 2, 2)
+        Topics(n_topics=2, n_words=2)
+        """
+        topics = cls.__new__(cls)
+        topics.n_topics, topics.n_words = n_topics, len(rows)
+        topics.rows, topics.mean, topics.ids = rows, mean, ids
+        topics.explain_every_word = True
+        topics.coarse = topics.coarse_scale = None  # the engine makes them where they pay
+        return topics
 
     @property
     def components(self) -> NDArray[np.float32]:
@@ -79,32 +104,3 @@ def _as_matrix(components: Any) -> NDArray[Any]:
             "divide each row by its sum."
         )
     return array
-
-
-def _aligned_zeros(n_rows: int, stride: int) -> NDArray[np.float32]:
-    """Zeros on a 64-byte boundary, so that a vector load never crosses a cache line."""
-    raw = np.zeros(n_rows * stride + LANES, np.float32)
-    offset = (-raw.ctypes.data // raw.itemsize) % LANES
-    return raw[offset : offset + n_rows * stride].reshape(n_rows, stride)
-
-
-def _coarse(rows: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the rows as one-byte floats rounded up, a quarter of the memory to read.
-
-    With many topics reading the rows is what OPE's time goes into. Its bounds do not need them to
-    the last bit, only from above: five bits of exponent below the row's largest weight and three
-    of mantissa. Bytes are laid out so that native code unpacks 64 topics by shifts (kernels.hpp).
-    """
-    n_words, stride = rows.shape
-    n_blocks = -(-stride // 64)
-    coarse = np.zeros((n_words, n_blocks * LANES), np.int32)
-    exponents = np.frexp(rows.max(axis=1))[1]
-    for first in range(0, n_words, 4096):  # in parts: the temporaries are larger than the result
-        part = slice(first, first + 4096)
-        scaled = np.ldexp(rows[part], -exponents[part, None]).astype(np.float32)
-        rounded_up = ((scaled.view(np.uint32) + 0xFFFFF) >> 20).astype(np.int32)
-        code = np.where(scaled > 0, np.maximum(rounded_up - (96 << 3), 1 << 3), 0).astype(np.uint8)
-        code = np.pad(code, ((0, 0), (0, n_blocks * 64 - stride)))
-        quads = code.reshape(-1, n_blocks, 4, LANES).swapaxes(2, 3)
-        coarse[part] = np.ascontiguousarray(quads).view("<i4")[..., 0].reshape(-1, n_blocks * LANES)
-    return coarse, np.ldexp(np.float32(1), exponents + 48).astype(np.float32)

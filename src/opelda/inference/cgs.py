@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import Batch, Engine, Solution
+from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
 from opelda.errors import InputError
 from opelda.inference._method import Document, Method
 from opelda.inference._randomness import document_keys, uniforms
@@ -48,6 +48,7 @@ class CGS(Method):
     """
 
     name: ClassVar[str] = "cgs"
+    expects_logs: ClassVar[bool] = True
 
     burn_in: int = 25
     n_samples: int = 25
@@ -57,7 +58,14 @@ class CGS(Method):
         self._require_count("burn_in", least=0)
         self._require_count("n_samples")
 
-    def solve(self, batch: Batch, seed: int, engine: Engine, n_threads: int) -> Solution:
+    def solve(
+        self,
+        batch: Batch,
+        seed: int,
+        engine: Engine,
+        n_threads: int,
+        wanted: Wanted = EVERYTHING,
+    ) -> Solution:
         """Infer a batch's mixtures with the engine's kernel."""
         settings = {
             "n_iter": int(self.burn_in),
@@ -65,7 +73,7 @@ class CGS(Method):
             "keys": document_keys(batch, seed),
             "max_tokens": longest(batch),
         }
-        return engine.infer("cgs", batch, settings, n_threads)
+        return engine.infer("cgs", batch, settings, n_threads, wanted)
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the number of sweeps."""

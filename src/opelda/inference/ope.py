@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import Batch, Engine, Solution
+from opelda.engines import EVERYTHING, Batch, Engine, Picks, Solution, Wanted
 from opelda.inference._method import Document, Method
 from opelda.inference._plan import N_DOCUMENT_SEQUENCES, Plan, Schedule, make_plan
 
@@ -101,22 +101,33 @@ class OPE(Method):
         self._require_count("n_restarts")
         self._require(isinstance(self.screen, bool | np.bool_), "screen", "True or False")
 
-    def solve(self, batch: Batch, seed: int, engine: Engine, n_threads: int) -> Solution:
+    def solve(
+        self,
+        batch: Batch,
+        seed: int,
+        engine: Engine,
+        n_threads: int,
+        wanted: Wanted = EVERYTHING,
+    ) -> Solution:
         """Infer a batch's mixtures with the engine's kernel."""
         plan = self._plan(batch.n_topics, seed)
-        found = engine.infer("ope", batch, self._settings(plan, batch, seed), n_threads)
+        found = engine.infer("ope", batch, self._settings(plan, batch, seed), n_threads, wanted)
         moves = found.n_iter
         picks = None
-        if found.picks is not None:
+        if isinstance(found.picks, tuple):
             indptr, topics, times = found.picks
-            mass = np.repeat(plan.base[moves] + moves, np.diff(indptr))
-            picks = (indptr, topics, (times / mass).astype(np.float32))
+            mass = plan.base[moves] + moves
+            shares = (times / np.repeat(mass, np.diff(indptr))).astype(np.float32)
+            rest = (plan.base[moves] / mass).astype(np.float32)
+            picks = Picks(indptr, topics, shares, rest, plan.start)
         return replace(found, n_iter=moves + (plan.first_t - 1), picks=picks)
 
     def _plan(self, n_topics: int, seed: int) -> Plan:
         fits = self.schedule == "practical" or n_topics * self.epsilon <= 0.5
         self._require(fits, "epsilon", f"at most {0.5 / n_topics:.3g} for {n_topics} topics")
         parameters = {field.name: getattr(self, field.name) for field in fields(Schedule)}
+        # an update's number changes which document follows which of many sequences, not those
+        seed = seed & 0xFFFFFFFF if self.picks == "document" else seed
         return make_plan(Schedule(**parameters), n_topics, seed)
 
     def _settings(self, plan: Plan, batch: Batch, seed: int) -> dict[str, object]:

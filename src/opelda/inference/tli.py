@@ -82,6 +82,7 @@ class TLI(Method):
     """
 
     name: ClassVar[str] = "tli"
+    needs_every_word: ClassVar[bool] = True
 
     delta: float = 0.01
     threshold: float = 2.0

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from opelda.engines import Batch, Engine, Solution
+from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
 from opelda.inference._method import Document, Method
 
 SMALLEST_PHINORM = 1e-300
@@ -45,6 +45,7 @@ class VB(Method):
     """
 
     name: ClassVar[str] = "vb"
+    expects_logs: ClassVar[bool] = True
 
     n_iter: int = 50
     tol: float = 1e-4
@@ -56,14 +57,21 @@ class VB(Method):
         self._require_number("tol", 0.0, 1e30, open_low=False)
         self._require(self.init in ("fixed", "random"), "init", "'fixed' or 'random'")
 
-    def solve(self, batch: Batch, seed: int, engine: Engine, n_threads: int) -> Solution:
+    def solve(
+        self,
+        batch: Batch,
+        seed: int,
+        engine: Engine,
+        n_threads: int,
+        wanted: Wanted = EVERYTHING,
+    ) -> Solution:
         """Infer a batch's mixtures with the engine's kernel."""
         settings = {
             "n_iter": int(self.n_iter),
             "tol": float(self.tol),
             "start": self._draw(batch.n_topics, seed) if self.init == "random" else None,
         }
-        return engine.infer("vb", batch, settings, n_threads)
+        return engine.infer("vb", batch, settings, n_threads, wanted)
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the iterations it took."""

@@ -1,0 +1,32 @@
+// Arrays that pass between Python and native code.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T, int D> using In = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
+template <class T, int D> using Out = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
+template <class T, int D> using MaybeIn = std::optional<In<T, D>>;
+template <class T, int D> using MaybeOut = std::optional<Out<T, D>>;
+
+template <class A> auto* pointer(const std::optional<A>& array) { return array ? array->data() : nullptr; }
+
+// A new array of n numbers for Python to keep; `data` is where to fill it.
+template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> numpy_array(size_t n, T** data) {
+    *data = new T[n ? n : 1];
+    nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(*data, {n}, owner);
+}
+
+namespace opelda {
+
+void add_learning(nb::module_& m);  // module_learning.cpp
+
+}  // namespace opelda
