@@ -1,0 +1,130 @@
+"""Documents cut in two, token by token."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.errors import InputError
+from opelda.inference._inputs import as_csr, as_seed
+
+TOKENS_AT_ONCE = 2**21
+# single precision counts whole tokens up to here
+MOST_TOKENS = 2**24
+
+
+def split_tokens(
+    X: Any, *, held_out: float = 0.3, random_state: Any = None
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Split every document's tokens at random into an observed and a held-out part.
+
+    Of a document's N tokens, ``round(held_out * N)``, but at least 1 and at most N - 1, are held
+    out, chosen uniformly without replacement. A document of fewer than 2 tokens is all observed. A
+    count of 2.5 is three tokens of weights 1, 1 and 0.5.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (D, V)
+        Word counts, up to 2**24 tokens a document.
+    held_out : float
+        Share of the tokens, above 0 and below 1.
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    observed, held_out : CSR arrays (D, V), float32
+        They add up to X exactly (in single precision).
+
+    Examples
+    --------
+    >>> observed, held_out = split_tokens([[6, 4, 0], [0, 0, 1]], random_state=0)
+    >>> held_out.sum(axis=1)
+    array([3., 0.], dtype=float32)
+    >>> (observed + held_out).toarray()
+    array([[6., 4., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    share = as_share(held_out)
+    matrix = positive_counts(X)
+    rng = np.random.default_rng(as_seed(random_state))
+    pieces = np.ceil(matrix.data).astype(np.int64)
+    n_tokens = tokens_per_document(matrix)
+    check_lengths(n_tokens)
+    n_held = np.clip(np.rint(share * n_tokens), 1, np.maximum(n_tokens - 1, 1)).astype(np.int64)
+    n_held[n_tokens < 2] = 0
+    held = np.zeros(matrix.nnz)
+    for first, last in _ranges(n_tokens):
+        entries = slice(int(matrix.indptr[first]), int(matrix.indptr[last]))
+        held[entries] = _held_mass(
+            rng, matrix.data[entries], pieces[entries], n_tokens[first:last], n_held[first:last]
+        )
+    return _with_data(matrix, matrix.data - held), _with_data(matrix, held)
+
+
+def as_share(held_out: Any) -> float:
+    """Return a share above 0 and below 1."""
+    if isinstance(held_out, float | np.floating) and 0 < held_out < 1:
+        return float(held_out)
+    raise InputError(f"held_out must be a share of the tokens, above 0, below 1, got {held_out!r}.")
+
+
+def positive_counts(X: Any) -> sparse.csr_array:
+    """Return documents as CSR in single precision and without explicit zeros."""
+    matrix = as_csr(X).astype(np.float32)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def tokens_per_document(matrix: sparse.csr_array) -> NDArray[np.int64]:
+    """Return how many tokens each document has, a fraction of one counting as one."""
+    before = np.concatenate(([0], np.cumsum(np.ceil(matrix.data), dtype=np.float64)))
+    tokens: NDArray[np.int64] = np.diff(before[matrix.indptr]).astype(np.int64)
+    return tokens
+
+
+def check_lengths(n_tokens: NDArray[np.int64]) -> None:
+    """Refuse documents whose tokens cannot be told apart."""
+    if len(n_tokens) and n_tokens.max() > MOST_TOKENS:
+        raise InputError(
+            f"Document {n_tokens.argmax()} has {n_tokens.max()} tokens, too many to split one by "
+            f"one (at most {MOST_TOKENS}); scale its counts down."
+        )
+
+
+def _ranges(n_tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut the documents into ranges of bounded memory; a long document is a range of its own."""
+    part = np.cumsum(n_tokens) // TOKENS_AT_ONCE
+    cuts = np.flatnonzero(np.diff(part)) + 1
+    edges = [0, *cuts.tolist(), len(n_tokens)]
+    return list(pairwise(edges))
+
+
+def _held_mass(
+    rng: np.random.Generator,
+    counts: NDArray[np.float32],
+    pieces: NDArray[np.int64],
+    n_tokens: NDArray[np.int64],
+    n_held: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return how much of each entry is held out."""
+    entry = np.repeat(np.arange(len(counts)), pieces)
+    document = np.repeat(np.arange(len(n_tokens)), n_tokens)
+    weight = np.ones(len(entry))
+    last = np.cumsum(pieces) - 1  # an entry's last token carries its fraction
+    weight[last] = counts - (pieces - 1)
+    # tokens in random order, document by document: the first n_held of each are held out
+    order = np.lexsort((rng.random(len(entry)), document))
+    rank = np.arange(len(entry)) - np.repeat(np.cumsum(n_tokens) - n_tokens, n_tokens)
+    chosen = order[rank < np.repeat(n_held, n_tokens)]
+    held = np.bincount(entry[chosen], weights=weight[chosen], minlength=len(counts))
+    return held.astype(np.float64)
+
+
+def _with_data(matrix: sparse.csr_array, data: NDArray[np.float64]) -> sparse.csr_array:
+    part = sparse.csr_array(
+        (data.astype(np.float32), matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape
+    )
+    part.eliminate_zeros()
+    return part

@@ -1,0 +1,180 @@
+"""Log predictive probability against sums over documents, words and topics written out."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda.corpus import generate
+from opelda.errors import InputError
+from opelda.inference import OPE, Topics, infer
+from opelda.metrics import (
+    PredictiveProbability,
+    _predictive,
+    log_predictive_probability,
+    perplexity,
+    split_tokens,
+)
+
+MADE = generate(60, n_words=40, n_topics=5, n_tokens=12, random_state=4)
+
+
+def by_hand(observed, held, topics, **options):
+    """Return each document's log probability and held-out mass, one word after the other."""
+    theta = infer(observed, topics, **options).theta.astype(float)
+    topics = Topics(topics).components.astype(float)  # what is below 1e-15 is zero there
+    scores, masses = [], []
+    for mixture, words in zip(theta, held.toarray(), strict=True):
+        score = 0.0
+        for j, count in enumerate(words):
+            if count:
+                x = sum(mixture[k] * topics[k][j] for k in range(len(topics)))
+                score += count * math.log(max(x, 1e-30))
+        scores.append(score)
+        masses.append(words.sum(dtype=float))
+    return np.array(scores), np.array(masses)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["vb", "ope", "fw"]),
+    st.sampled_from([None, 0.1, 2.0]),
+    st.integers(1, 3),
+)
+def test_against_the_sums_written_out(seed, method, alpha, n_splits):
+    X = MADE.X[:25] * np.float32(1.5)
+    found = log_predictive_probability(
+        X,
+        MADE.topics,
+        doc_topic_prior=alpha,
+        method=method,
+        n_splits=n_splits,
+        random_state=seed,
+    )
+    long_enough = X[np.ceil(X.toarray()).sum(axis=1) >= 2]
+    rng = np.random.default_rng(seed)
+    means, total, mass = [], 0.0, 0.0
+    for _ in range(n_splits):
+        observed, held = split_tokens(long_enough, random_state=rng)
+        scores, masses = by_hand(
+            observed,
+            held,
+            MADE.topics,
+            doc_topic_prior=alpha,
+            method=method,
+            random_state=rng,
+        )
+        means.append(scores / masses)
+        total, mass = total + scores.sum(), mass + masses.sum()
+    per_document = np.mean(means, axis=0)
+    n = len(per_document)
+    assert found.n_documents == n
+    assert found.n_left_out == 25 - n
+    assert found.macro == pytest.approx(per_document.mean(), rel=1e-5)
+    assert found.micro == pytest.approx(total / mass, rel=1e-5)
+    assert found.splits == pytest.approx(np.mean(means, axis=1), rel=1e-5)
+    assert found.macro == pytest.approx(np.mean(found.splits))
+    spread = math.sqrt(sum((d - per_document.mean()) ** 2 for d in per_document) / (n - 1) / n)
+    assert found.standard_error == pytest.approx(spread, rel=1e-4)
+    assert float(found) == found.macro
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1), st.integers(0, 99))
+def test_documents_of_one_word_leave_no_choice(documents, seed):
+    """Then every split is the same, and the answer is known without one."""
+    topics = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.1, 0.1, 0.7]])
+    X = np.zeros((len(documents), 4))
+    observed, held = np.zeros_like(X), np.zeros_like(X)
+    for i, (word, n) in enumerate(documents):
+        X[i, word] = n
+        n_held = min(max(round(0.3 * n), 1), n - 1) if n >= 2 else 0
+        observed[i, word], held[i, word] = n - n_held, n_held
+    usable = X.sum(axis=1) >= 2
+    if not usable.any():
+        with pytest.raises(InputError, match="no document of at least 2 tokens"):
+            log_predictive_probability(X, topics)
+        return
+    found = log_predictive_probability(X, topics, random_state=seed, n_splits=2)
+    scores, masses = by_hand(observed[usable], sparse.csr_array(held[usable]), topics, method="vb")
+    assert found.macro == pytest.approx((scores / masses).mean(), rel=1e-5)
+    assert found.micro == pytest.approx(scores.sum() / masses.sum(), rel=1e-5)
+    assert found.n_left_out == (~usable).sum()
+    assert math.isnan(found.standard_error) == (usable.sum() == 1)
+
+
+def test_words_of_no_topic_count_as_1e_30():
+    topics = [[1.0, 0.0, 0.0]]
+    found = log_predictive_probability([[0, 3, 0]], topics, random_state=0)
+    assert found.macro == pytest.approx(math.log(1e-30))
+    # words it has and words it has not, each with its own weight: 4 tokens, 1 held out
+    found = log_predictive_probability([[2, 2, 0]], topics, random_state=0, n_splits=40)
+    assert set(np.round(found.splits, 3)) == {0.0, round(math.log(1e-30), 3)}
+
+
+def test_the_true_topics_predict_best():
+    made = generate(300, n_words=60, n_topics=4, n_tokens=50, separated=True)
+    rng = np.random.default_rng(0)
+    wrong = rng.permuted(made.topics, axis=1)
+    true, shuffled, flat = (
+        log_predictive_probability(made.X, topics, random_state=0, n_splits=2)
+        for topics in (made.topics, wrong, np.full((1, 60), 1 / 60))
+    )
+    assert true.macro > flat.macro + 10 * true.standard_error
+    assert true.macro > shuffled.macro + 10 * true.standard_error
+    assert flat.macro == pytest.approx(-math.log(60), rel=1e-6)
+    assert flat.standard_error < 1e-6
+
+
+def test_nothing_else_decides(monkeypatch):
+    options = {"random_state": 5, "n_splits": 2}
+    expected = log_predictive_probability(MADE.X, MADE.topics, **options)
+    assert log_predictive_probability(MADE.X, Topics(MADE.topics), **options) == expected
+    assert log_predictive_probability(MADE.X, MADE.topics, n_jobs=2, **options) == expected
+    assert log_predictive_probability(MADE.X.toarray(), MADE.topics, **options) == expected
+    assert log_predictive_probability(MADE.X, MADE.topics, random_state=6).macro != expected.macro
+    monkeypatch.setattr(_predictive, "WEIGHTS_AT_ONCE", 7)
+    assert log_predictive_probability(MADE.X, MADE.topics, **options) == expected
+
+
+def test_splits_are_the_same_for_every_method_and_number_of_splits():
+    """One flat topic: the mixture is known, and only the split decides."""
+    topic = MADE.topics[:1]
+    five = log_predictive_probability(MADE.X, topic, random_state=1)
+    two = log_predictive_probability(MADE.X, topic, random_state=1, method=OPE(), n_splits=2)
+    assert two.splits == pytest.approx(five.splits[:2], rel=1e-6)
+    assert len(set(five.splits)) == 5
+
+
+def test_perplexity_is_its_exponential():
+    options = {"random_state": 2, "method": "ope", "doc_topic_prior": 0.2, "held_out": 0.5}
+    found = log_predictive_probability(MADE.X, MADE.topics, n_splits=2, **options)
+    assert perplexity(MADE.X, MADE.topics, n_splits=2, **options) == math.exp(-found.macro)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": np.zeros((3, 40))}, "no document of at least 2 tokens"),
+        ({"X": np.zeros((0, 40))}, "no document of at least 2 tokens"),
+        ({"X": np.ones((3, 39))}, "39 columns"),
+        ({"X": [[1, 0] * 20, [1e7] * 40]}, "Document 1 has 400000000 tokens"),
+        ({"n_splits": 0}, "n_splits must be"),
+        ({"n_splits": 1.5}, "n_splits must be"),
+        ({"held_out": 1.0}, "held_out must be"),
+        ({"method": "guess"}, "There is no method"),
+        ({"doc_topic_prior": -1}, "doc_topic_prior must be"),
+        ({"topics": [[2.0] * 40]}, "sum to 1"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError, match=message):
+        log_predictive_probability(**{"X": MADE.X, "topics": MADE.topics, **arguments})
+
+
+def test_the_answer_cannot_be_changed():
+    found = PredictiveProbability(-1.0, -1.0, 0.1, 2, 0, (-1.0,))
+    with pytest.raises(AttributeError):
+        found.macro = 0.0
