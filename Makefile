@@ -28,6 +28,7 @@ bench: $(VENV)/.installed-bench
 
 figures: $(VENV)/.installed-dev
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/learning_figures.py
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

@@ -23,6 +23,23 @@ def load_counts(data: Path | None) -> tuple[sparse.csr_array, sparse.csr_array, 
     return counts[:30_000], counts[30_000:], "generated abstracts"
 
 
+def load_all(data: Path) -> sparse.csr_array:
+    """Return the counts of all 250,000 abstracts, with the words of the 100,000; cached."""
+    path = CACHE / "arxiv-all.npz"
+    if not path.exists():
+        import polars
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        folder = data / "arxiv"
+        table = polars.read_parquet(folder / "abstracts-250k.parquet")
+        texts = (f"{t} {a}" for t, a in table.select("title", "abstract").iter_rows())
+        words = (folder / "vocab.txt").read_text().split()
+        counter = CountVectorizer(token_pattern="[a-z]{3,}", vocabulary=words, dtype=np.uint16)
+        CACHE.mkdir(exist_ok=True)
+        sparse.save_npz(path, counter.transform(texts))
+    return sparse.csr_array(sparse.load_npz(path))
+
+
 def generate(
     n_docs: int, n_words: int, n_topics: int, n_tokens: float, seed: int
 ) -> sparse.csr_array:

@@ -24,12 +24,10 @@ from figure_data import (
     measure_gaps,
     measure_rate,
 )
-from matplotlib.axes import Axes
+from figure_style import BLUE, GREEN, ORANGE, RED, SKY, STYLE, tidy
 from matplotlib.figure import Figure
 
 ALPHA_SIGN = "\N{GREEK SMALL LETTER ALPHA}"
-# The colours of Okabe & Ito, which readers with any kind of colour blindness can tell apart.
-BLUE, ORANGE, GREEN, RED, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9"
 STYLES = ((BLUE, "o", "-"), (GREEN, "s", "-"), (ORANGE, "^", "-"), (RED, "v", "--"))
 COLLAPSE = dict(zip(SCHEDULES, STYLES, strict=True))
 
@@ -51,7 +49,7 @@ def draw_collapse(errors: dict[str, Array]) -> Figure:
     axes.set_xlabel("tokens in the document")
     axes.set_ylabel("mean L1 distance to the true mixture")
     axes.legend(loc="upper right")
-    _tidy(axes)
+    tidy(axes)
     return figure
 
 
@@ -77,7 +75,7 @@ def draw_artefact(run: Artefact) -> Figure:
     axes.set_xlabel("iterations T")
     axes.set_ylabel("nats, mean over the batch")
     axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.34))
-    _tidy(axes)
+    tidy(axes)
     return figure
 
 
@@ -125,7 +123,7 @@ def draw_gaps(gaps: Gaps) -> Figure:
     right.set_xlabel("iterations T")
     right.set_ylabel("nats, mean over the documents")
     for axes in (left, right):
-        _tidy(axes)
+        tidy(axes)
     return figure
 
 
@@ -155,16 +153,6 @@ def print_rate(found: dict[str, Array]) -> None:
         print(f"| {T:.0f} | " + " | ".join(f"{v:.1e}" for v in (*one, *two)) + " |")
 
 
-def _tidy(axes: Axes) -> None:
-    axes.grid(color="#dddddd", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.minorticks_off()
-    for axis in (axes.xaxis, axes.yaxis):
-        if axis.get_scale() == "log":
-            axis.set_major_formatter("{x:,g}")
-    axes.spines[["top", "right"]].set_visible(False)
-
-
 FIGURES = {
     "collapse": (measure_collapse, draw_collapse, print_collapse),
     "artefact": (measure_artefact, draw_artefact, print_artefact),
@@ -178,15 +166,7 @@ def main() -> None:
     parser.add_argument("--format", choices=("svg", "png"), default="svg")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    style = {
-        "svg.hashsalt": "opelda",  # the same file from run to run
-        "svg.fonttype": "none",  # text stays text: smaller, and it can be searched
-        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
-        "font.size": 10,
-        "legend.frameon": False,
-        "savefig.dpi": 110,
-    }
-    with mpl.rc_context(style):
+    with mpl.rc_context(STYLE):
         for name, (measure, draw, tell) in FIGURES.items():
             numbers = measure()
             path = options.out / f"{name}.{options.format}"

@@ -34,7 +34,8 @@ class Cvb {
             for (int64_t j = 0; j < doc.n; ++j) change = max(change, visit(doc.row[j], doc.count[j], q + j * p.stride));
             if (largest(change) < settings.tol) break;
         }
-        for (int64_t k = 0; k < p.stride; k += kDoubles) store(mean + k, load(alpha + k) + load(mean + k));
+        // what was added and taken away again may have left less than nothing
+        for (int64_t k = 0; k < p.stride; k += kDoubles) store(mean + k, load(alpha + k) + max(load(mean + k), vd{}));
         normalise(mean, p.n_topics, theta);
         return int32_t(t < settings.n_iter ? t : settings.n_iter);
     }

@@ -62,7 +62,9 @@ inline void lay_out_logs(const LayOut& t, const Weights& lambda, double* logs, f
     vd highest = broadcast(-1e300);
     for (int64_t k = 0; k < t.stride; k += kDoubles) {
         const vd value = max(widen(row + k), broadcast(1e-30));
-        const vd log_beta = gamma_pair(value).digamma - load(t.digamma + k);
+        // a rounded lambda may be above the total, a probability never above 1
+        const vd difference = gamma_pair(value).digamma - load(t.digamma + k);
+        const vd log_beta = difference < 0.0 ? difference : vd{};
         store(logs + k, log_beta);
         highest = max(highest, log_beta);
     }

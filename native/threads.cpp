@@ -1,8 +1,8 @@
 #include "threads.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
-#include <system_error>
 #include <thread>
 
 namespace opelda {
@@ -26,7 +26,7 @@ void each(int n, const std::function<void(int)>& part) {
     int started = 1;
     try {
         for (; started < n; ++started) others.emplace_back(part, started);
-    } catch (const std::system_error&) {  // the machine has no more threads: this one does the rest
+    } catch (const std::exception&) {  // no more threads, or no memory for one: this one does the rest
     }
     part(0);
     for (; started < n; ++started) part(started);

@@ -2,6 +2,8 @@
 
 import os
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn leaves out one of its checks
+
 from hypothesis import HealthCheck, settings
 
 for name, examples in (("short", 25), ("heavy", 1000)):

@@ -1,11 +1,11 @@
 """Fast and certified topic models.
 
->>> import numpy as np
->>> from opelda.inference import infer
->>> topics = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
->>> result = infer(np.array([[5, 1, 0], [0, 1, 5]]), topics, random_state=0)
->>> result.theta.argmax(axis=1)
-array([0, 1])
+>>> from opelda import OnlineOPE
+>>> from opelda.corpus import generate
+>>> X = generate(500, n_words=60, n_topics=3, separated=True).X
+>>> model = OnlineOPE(n_components=3, batch_size=100, random_state=0).fit(X)
+>>> model.transform(X).shape
+(500, 3)
 """
 
 from importlib import import_module
@@ -13,14 +13,30 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("engines", "errors", "inference", "optimize")
+# imported on first use: `import opelda` alone stays quick
+_SUBPACKAGES = ("corpus", "engines", "errors", "inference", "learning", "metrics", "optimize")
+_LEARNERS = (
+    "MLOPE",
+    "OnlineCGS",
+    "OnlineCVB0",
+    "OnlineOPE",
+    "OnlineVB",
+    "StreamingOPE",
+    "StreamingVB",
+    "TopicModel",
+)
+_MODEL_FILE = ("load", "save")
 
-__all__ = ["__version__", *_SUBPACKAGES]
+__all__ = ["__version__", *_SUBPACKAGES, *_LEARNERS, *_MODEL_FILE]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:  # imported on first use: `import opelda` alone stays quick
+    if name in _SUBPACKAGES:
         return import_module(f"opelda.{name}")
+    if name in _LEARNERS:
+        return getattr(import_module("opelda.learning"), name)
+    if name in _MODEL_FILE:
+        return getattr(import_module("opelda.model_file"), name)
     raise AttributeError(f"module 'opelda' has no attribute {name!r}")
 
 

@@ -83,6 +83,9 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     def check(self) -> None:
         """Raise `InputError` for a parameter that cannot be used."""
 
+    def check_for(self, n_topics: int) -> None:
+        """Raise `InputError` for a parameter that cannot be used with so many topics."""
+
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:
             raise InputError(

@@ -122,9 +122,13 @@ class OPE(Method):
             picks = Picks(indptr, topics, shares, rest, plan.start)
         return replace(found, n_iter=moves + (plan.first_t - 1), picks=picks)
 
-    def _plan(self, n_topics: int, seed: int) -> Plan:
+    def check_for(self, n_topics: int) -> None:
+        """Raise `InputError` for an epsilon that leaves no room inside the simplex."""
         fits = self.schedule == "practical" or n_topics * self.epsilon <= 0.5
         self._require(fits, "epsilon", f"at most {0.5 / n_topics:.3g} for {n_topics} topics")
+
+    def _plan(self, n_topics: int, seed: int) -> Plan:
+        self.check_for(n_topics)
         parameters = {field.name: getattr(self, field.name) for field in fields(Schedule)}
         # an update's number changes which document follows which of many sequences, not those
         seed = seed & 0xFFFFFFFF if self.picks == "document" else seed

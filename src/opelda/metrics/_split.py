@@ -63,6 +63,15 @@ def split_tokens(
     return _with_data(matrix, matrix.data - held), _with_data(matrix, held)
 
 
+def can_be_split(X: Any) -> bool:
+    """Whether a document has the two tokens that it takes.
+
+    >>> can_be_split([[0, 2]]), can_be_split([[0, 1], [1, 0]])
+    (True, False)
+    """
+    return bool((tokens_per_document(positive_counts(X)) >= 2).any())
+
+
 def as_share(held_out: Any) -> float:
     """Return a share above 0 and below 1."""
     if isinstance(held_out, float | np.floating) and 0 < held_out < 1:

@@ -1,0 +1,51 @@
+"""Topics from documents: three update rules, the estimators that combine them with inference.
+
+>>> from opelda.corpus import generate
+>>> from opelda.learning import OnlineOPE
+>>> X = generate(500, n_words=60, n_topics=3, separated=True).X
+>>> OnlineOPE(n_components=3, batch_size=100, random_state=0).fit(X).components_.shape
+(3, 60)
+"""
+
+from opelda.learning._report import BatchReport
+from opelda.learning.callbacks import Callback, EarlyStopping, History
+from opelda.learning.learners import (
+    MLOPE,
+    OnlineCGS,
+    OnlineCVB0,
+    OnlineOPE,
+    OnlineVB,
+    StreamingOPE,
+    StreamingVB,
+)
+from opelda.learning.topic_model import TopicModel
+
+LEARNERS: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        MLOPE,
+        OnlineOPE,
+        StreamingOPE,
+        OnlineVB,
+        StreamingVB,
+        OnlineCVB0,
+        OnlineCGS,
+        TopicModel,
+    )
+}
+
+__all__ = [
+    "LEARNERS",
+    "MLOPE",
+    "BatchReport",
+    "Callback",
+    "EarlyStopping",
+    "History",
+    "OnlineCGS",
+    "OnlineCVB0",
+    "OnlineOPE",
+    "OnlineVB",
+    "StreamingOPE",
+    "StreamingVB",
+    "TopicModel",
+]

@@ -1,0 +1,156 @@
+"""Checkpoints of a stream: the model and the place in the source, committed in one rename."""
+
+import json
+from collections.abc import Iterable
+from os import PathLike, fsdecode
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from opelda import _store
+from opelda.errors import InputError, ModelFileError
+from opelda.learning._loading import restore
+from opelda.learning._saving import FORMAT, KIND, as_parts, parameters
+
+FILE = "checkpoint.opelda"
+# Parameters that may change between a run and its continuation without changing the result.
+FREE = ("n_jobs", "verbose", "n_passes")
+
+
+class Checkpoint:
+    """A folder that holds where a stream stopped; one run at a time may use it.
+
+    A place in a source that can seek is whatever the source says, in any other the items read.
+    """
+
+    def __init__(self, folder: str | PathLike[str], source: Iterable[Any]) -> None:
+        self.folder = _as_folder(folder)
+        self.path = self.folder / FILE
+        self._seeks = hasattr(source, "position") and hasattr(source, "seek")
+        self._lock: Any = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.folder / ".lock", "a")
+        except OSError as error:
+            raise ModelFileError(
+                f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
+                "another folder."
+            ) from None
+        if not _locked(self._lock):
+            self._lock.close()
+            raise ModelFileError(
+                f"The checkpoint folder {self.folder} is in use by another run; stop that, or "
+                "choose another folder."
+            )
+        _store.sweep(self.folder, FILE)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._lock.close()
+
+    def resume(self, model: Any) -> Any:
+        """Give the model what the checkpoint holds; return the place in the source, or None."""
+        parameters(model)  # complains of what a file cannot hold before anything is learned
+        if not self.path.exists():
+            return None
+        arrays, header, _ = _store.read(self.path, kind=KIND, newest=FORMAT)
+        stream = header.get("stream")
+        if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
+            raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
+        self._check_same(model, header, arrays)
+        position = stream["position"]
+        self._check_place(position, stream["seeks"])
+        restore(model, arrays, header, self.path)
+        return position
+
+    def commit(self, model: Any, position: Any) -> None:
+        """Write the model and the place in the source, or neither."""
+        if not _is_json(position):
+            raise InputError(
+                f"The source's position is {position!r}; it must be made of what JSON can hold: "
+                "numbers, strings, lists, and dictionaries whose keys are strings."
+            )
+        arrays, header = as_parts(model, {"position": position, "seeks": self._seeks})
+        _store.write(self.path, arrays, header, kind=KIND, version=FORMAT)
+
+    def _check_same(self, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        name = type(model).__name__
+        if header.get("class") != name:
+            raise ModelFileError(
+                f"{self.path} was made by {header.get('class')}, this is a {name}; choose another "
+                "folder, or go on with the same learner."
+            )
+        ours, our_arrays = parameters(model)
+        theirs = header.get("parameters")
+        if not isinstance(theirs, dict) or set(theirs) != set(ours):
+            raise ModelFileError(
+                f"{self.path} has other parameters than {name}; choose another folder."
+            )
+        for key, value in ours.items():
+            if key in FREE or (key == "random_state" and None in (value, theirs[key])):
+                continue
+            if value != theirs[key]:
+                self._differs(key, f"{key}={theirs[key]!r}", repr(value))
+            place = f"parameters.{key}"
+            if place in our_arrays and not np.array_equal(our_arrays[place], arrays.get(place, ())):
+                self._differs(key, f"another {key}", "one with other numbers")
+
+    def _differs(self, key: str, theirs: str, ours: str) -> None:
+        raise ModelFileError(
+            f"{self.path} was made with {theirs}, this model has {ours}; choose another folder, or "
+            f"set {key} back."
+        )
+
+    def _check_place(self, position: Any, seeks: Any) -> None:
+        if seeks is not self._seeks:
+            kind = "that can" if seeks else "that cannot"
+            raise ModelFileError(
+                f"{self.path} was made from a source {kind} seek; give that source again."
+            )
+        counted = isinstance(position, int) and not isinstance(position, bool) and position >= 0
+        if not (seeks or position is None or counted):
+            raise ModelFileError(
+                f"{self.path} is damaged (its place in the source is {position!r}); choose another "
+                "folder."
+            )
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _as_folder(folder: Any) -> Path:
+    try:
+        text = fsdecode(folder)
+    except TypeError:
+        raise InputError(f"checkpoint must be the path of a folder, got {folder!r}.") from None
+    if not text or "\0" in text:
+        raise InputError(f"checkpoint cannot be {text!r}; give the path of a folder.")
+    return Path(text)
+
+
+def _locked(file: Any) -> bool:
+    """Take the folder for this process, where the system can say so."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # not every file system can lock
+        return True
+    return True

@@ -1,0 +1,176 @@
+"""The parameters of the paper's learners: the same for all, and one more for two of the rules."""
+
+from typing import Any, ClassVar
+
+from opelda.inference import CGS, CVB0, Method
+from opelda.learning._learner import Learner
+from opelda.learning._parameters import check_whole
+from opelda.learning._rules import ML, Online, Rule, Streaming
+
+PARAMETERS = """
+    Parameters
+    ----------
+    n_components : int
+        K, the number of topics.
+    doc_topic_prior : number, vector (K,) or None
+        alpha, the Dirichlet prior of a document's mixture; None is 1/K.
+    topic_word_prior : number, vector (V,), matrix (K, V) or None
+        eta, the Dirichlet prior of a topic's words; None is 1/K.
+    batch_size : int
+        S, documents per update.
+    learning_decay, learning_offset : float
+        kappa and tau: update t moves the topics by (t + tau)^-kappa.
+    n_iter : int
+        Iterations of inference per document; OPE's T.
+    n_passes : int
+        How often `fit` goes through the collection, shuffled anew each time.
+    n_jobs : int or None
+        Threads; None is one, -1 all cores. Results do not depend on it.
+    random_state : int, RandomState, Generator or None
+    verbose : int
+        0: silent. 1: a progress bar, or a line now and then where there is no terminal. 2: a line
+        per update.
+    callbacks : callable, list of callables or None
+        Called with a `BatchReport` after every update; learning stops when one returns True."""
+
+ATTRIBUTES = """
+
+    Attributes
+    ----------
+    components_ : float32 array (K, V)
+        The topics; rows sum to 1.
+    n_batch_iter_, n_docs_seen_ : int
+        Updates made, and documents learned from.
+    n_features_in_ : int
+        V.
+    n_unknown_tokens_ : float
+        Tokens met in streams whose words have no column."""
+
+
+class PaperLearner(Learner):
+    """An inference method of the paper, by class, and an update rule."""
+
+    _method: ClassVar[type[Method]]
+    n_iter: int
+
+    def _inference(self) -> Method:
+        n_iter = check_whole("n_iter", self.n_iter)
+        if self._method in (CVB0, CGS):  # half of the sweeps are burn-in
+            return self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
+        return self._method(n_iter=n_iter)
+
+
+class MLLearner(PaperLearner):
+    """Regularised maximum likelihood."""
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        doc_topic_prior: Any = None,
+        topic_word_prior: Any = None,
+        batch_size: int = 5000,
+        learning_decay: float = 0.9,
+        learning_offset: float = 1.0,
+        n_iter: int = 50,
+        n_passes: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.batch_size = batch_size
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.n_iter = n_iter
+        self.n_passes = n_passes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def _rule(self) -> Rule:
+        return ML()
+
+
+class OnlineLearner(MLLearner):
+    """Stochastic variational inference."""
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        doc_topic_prior: Any = None,
+        topic_word_prior: Any = None,
+        batch_size: int = 5000,
+        learning_decay: float = 0.9,
+        learning_offset: float = 1.0,
+        population: float | None = None,
+        n_iter: int = 50,
+        n_passes: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            doc_topic_prior=doc_topic_prior,
+            topic_word_prior=topic_word_prior,
+            batch_size=batch_size,
+            learning_decay=learning_decay,
+            learning_offset=learning_offset,
+            n_iter=n_iter,
+            n_passes=n_passes,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            callbacks=callbacks,
+        )
+        self.population = population
+
+    def _rule(self) -> Rule:
+        return Online(bound_start=not self._method.expects_logs)
+
+
+class StreamingLearner(MLLearner):
+    """Streaming Bayes."""
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        doc_topic_prior: Any = None,
+        topic_word_prior: Any = None,
+        batch_size: int = 5000,
+        learning_decay: float = 0.9,
+        learning_offset: float = 1.0,
+        keep_start: bool = False,
+        n_iter: int = 50,
+        n_passes: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            doc_topic_prior=doc_topic_prior,
+            topic_word_prior=topic_word_prior,
+            batch_size=batch_size,
+            learning_decay=learning_decay,
+            learning_offset=learning_offset,
+            n_iter=n_iter,
+            n_passes=n_passes,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            callbacks=callbacks,
+        )
+        self.keep_start = keep_start
+
+    def _rule(self) -> Rule:
+        return Streaming(keep_start=bool(self.keep_start))

@@ -1,0 +1,273 @@
+"""The estimator that every learner is: an inference method and an update rule."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from opelda.engines import get_engine
+from opelda.errors import InputError
+from opelda.inference import Method
+from opelda.inference._inputs import as_csr, as_prior, as_seed, as_threads
+from opelda.learning._parameters import as_word_prior, check_number, check_whole
+from opelda.learning._progress import Listeners
+from opelda.learning._reading import ReadsTopics
+from opelda.learning._report import BatchReport
+from opelda.learning._rules import Rule
+from opelda.learning._state import State
+from opelda.learning._streaming import LearnsStreams
+from opelda.learning._topic_store import TopicStore, extended
+from opelda.learning._update import Documents, Worker
+from opelda.metrics._split import can_be_split
+
+
+class Learner(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn is untyped
+    TransformerMixin,  # type: ignore[misc]
+    ReadsTopics,
+    LearnsStreams,
+    BaseEstimator,  # type: ignore[misc]
+):
+    """What all learners share; a subclass names its inference method and its update rule."""
+
+    n_components: int
+    doc_topic_prior: Any
+    topic_word_prior: Any
+    batch_size: int
+    learning_decay: float
+    learning_offset: float
+    n_passes: int
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    callbacks: Any
+
+    _state: State
+
+    # scikit-learn makes `set_output` work for what the class itself defines
+    transform = ReadsTopics.transform
+
+    def _inference(self) -> Method:
+        raise NotImplementedError
+
+    def _rule(self) -> Rule:
+        raise NotImplementedError
+
+    def fit(
+        self, X: Any, y: Any = None, *, validation: Any = None, validate_every: int = 10
+    ) -> Self:
+        """Learn topics from a collection, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, V)
+            Word counts.
+        y : ignored
+        validation : array or sparse matrix (D', V), optional
+            Documents to score the topics on while learning; see `callbacks`.
+        validate_every : int
+            Updates between two scores.
+
+        Returns
+        -------
+        self
+        """
+        size = check_whole("batch_size", self.batch_size)
+        n_passes = check_whole("n_passes", self.n_passes)
+        check_whole("validate_every", validate_every)
+        with self._all_or_nothing():
+            self._worker(n_topics=check_whole("n_components", self.n_components))
+            Listeners(self.callbacks, self.verbose)
+            matrix = self._checked(X, reset=True)
+            held_out = None if validation is None else self._checked(validation, reset=False)
+            if held_out is not None and not can_be_split(held_out):
+                raise InputError("validation has no document of at least two tokens to score.")
+            self._start(matrix.shape[1])
+        n_docs, state = matrix.shape[0], self._state
+        state.population = n_docs
+
+        def batches() -> Iterator[tuple[Documents, int]]:
+            for n_pass in range(n_passes):
+                order = np.random.default_rng([state.seed, 4, n_pass]).permutation(n_docs)
+                for first in range(0, n_docs, size):
+                    yield Documents.of(matrix[order[first : first + size]]), n_pass + 1
+
+        return self._learn(
+            batches(),
+            n_docs_total=n_docs * n_passes,
+            n_passes=n_passes,
+            validation=None if held_out is None else lambda: held_out,
+            validate_every=validate_every,
+        )
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on learning from more documents, in their order.
+
+        For the Online rule the topics come to stand for all documents seen so far; no total is
+        ever guessed.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, V)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        size = check_whole("batch_size", self.batch_size)
+        first_call = not hasattr(self, "_state")
+        with self._all_or_nothing():
+            self._worker()
+            Listeners(self.callbacks, self.verbose)
+            matrix = self._checked(X, reset=first_call)
+            if first_call:
+                self._start(matrix.shape[1])
+
+        def batches() -> Iterator[tuple[Documents, int]]:
+            for first in range(0, matrix.shape[0], size):
+                yield Documents.of(matrix, first, min(first + size, matrix.shape[0])), 1
+
+        return self._learn(batches(), n_docs_total=matrix.shape[0], all_new=True)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was when something it was given turns out to be wrong."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _start(self, n_words: int, n_given: int = 0) -> None:
+        """Draw the topics that learning begins with.
+
+        A `topic_word_prior` of one number per word is for the first `n_given` words of those.
+        """
+        n_topics = check_whole("n_components", self.n_components)
+        prior = as_word_prior(self.topic_word_prior, n_topics, n_given or n_words)
+        prior = extended(prior, n_words)
+        seed = as_seed(self.random_state)
+        self._state = State(TopicStore.random(n_words, n_topics, prior, seed), seed)
+
+    def _worker(self, certify: bool = False, n_topics: int | None = None) -> Worker:
+        """Gather the parameters, checked, for a model of so many topics or as many as it has."""
+        if n_topics is None and hasattr(self, "_state"):
+            n_topics = self._state.store.n_topics  # n_components may have been set since
+        n_topics = n_topics or check_whole("n_components", self.n_components)
+        method = self._inference()
+        method.check()
+        method.check_for(n_topics)
+        if getattr(self, "population", None) is not None:
+            check_number("population", self.population, 1.0, 1e15)
+        return Worker(
+            method=method,
+            rule=self._rule(),
+            alpha=as_prior(self.doc_topic_prior, n_topics),
+            decay=check_number("learning_decay", self.learning_decay, 0.0, 1.0),
+            offset=check_number("learning_offset", self.learning_offset, 0.0, 1e12),
+            engine=get_engine("cpu"),
+            n_threads=as_threads(self.n_jobs),
+            certify=certify,
+        )
+
+    def _learn(
+        self,
+        batches: Iterator[tuple[Documents, int]],
+        *,
+        n_docs_total: int | None = None,
+        n_passes: int | None = None,
+        all_new: bool = False,
+        validation: Callable[[], sparse.csr_array] | None = None,
+        validate_every: int = 10,
+        after: Callable[[], None] | None = None,
+    ) -> Self:
+        """Update the topics with each batch and tell the listeners.
+
+        With ``all_new`` the documents add to those that the topics are to stand for.
+        """
+        listeners = Listeners(self.callbacks, self.verbose)
+        worker = self._worker(certify=listeners.needs_gap)
+        started, n_docs = perf_counter(), 0
+        with listeners(self):
+            for docs, n_pass in batches:
+                state = self._state
+                more = docs.n_docs if all_new else 0
+                n_docs += docs.n_docs
+                done = None
+                if len(docs.words):  # else there is nothing to learn from
+                    done = worker.update(
+                        state.store,
+                        docs,
+                        number=state.n_updates + 1,
+                        population=self._population(state.population + more),
+                        seed=state.seed,
+                    )
+                    state.n_updates += 1
+                state.n_docs_seen += docs.n_docs
+                state.population += more
+                if done is None:
+                    continue
+                if after is not None:
+                    after()
+                if not listeners:
+                    continue
+                score = None
+                if validation is not None and state.n_updates % validate_every == 0:
+                    held_out = validation()
+                    if can_be_split(held_out):  # a stream may not have met its words so far
+                        score = self._score(held_out, n_splits=1)
+                words = state.vocabulary
+                report = BatchReport(
+                    model=self,
+                    n_updates=state.n_updates,
+                    n_docs=n_docs,
+                    n_docs_total=n_docs_total,
+                    n_pass=n_pass,
+                    n_passes=n_passes,
+                    docs_per_second=n_docs / (perf_counter() - started),
+                    e_seconds=done.e_seconds,
+                    m_seconds=done.m_seconds,
+                    step_size=done.rho,
+                    mean_gap=done.mean_gap,
+                    held_out_score=score,
+                    n_words=state.store.n_words,
+                    n_words_added=words.n_added if words else 0,
+                    n_words_dropped=words.n_dropped if words else 0,
+                    n_unknown_tokens=state.n_unknown_tokens,
+                )
+                if listeners.report(report):
+                    break
+        return self
+
+    def _population(self, n_docs: float) -> float:
+        """D of the Online rule: the documents there are, unless the user says otherwise."""
+        given = getattr(self, "population", None)
+        return n_docs if given is None else float(given)
+
+    def _checked(self, X: Any, *, reset: bool) -> sparse.csr_array:
+        """Check documents as scikit-learn does, then as kernels need it."""
+        data = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        return as_csr(data)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._state.store.n_topics
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,51 @@
+"""A learner's parameters, checked when they are used."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.errors import InputError
+from opelda.learning._topic_store import Prior, padded
+
+
+def check_whole(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number that is at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be a whole number, at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_number(name: str, value: Any, low: float, high: float) -> float:
+    """Return a number between two others."""
+    good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not good or not low <= value <= high:
+        raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
+    return float(value)
+
+
+def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
+    """Return eta as the topic store keeps it; None is 1/K.
+
+    One number; one per word (V,); or one per topic and word (K, V), turned word-major.
+    """
+    if value is None:
+        return 1.0 / n_topics
+    try:
+        prior = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"topic_word_prior must be numbers: {error}.") from None
+    if prior.ndim > 0 and prior.shape not in ((n_words,), (n_topics, n_words)):
+        raise InputError(
+            f"topic_word_prior must be a number, one number per word ({n_words}) or a matrix of "
+            f"topics x words ({n_topics} x {n_words}), got shape {prior.shape}."
+        )
+    if not ((prior >= 1e-30) & (prior <= 1e6)).all():
+        raise InputError("topic_word_prior must be positive, from 1e-30 to 1e6.")
+    if prior.ndim == 0:
+        return float(prior)
+    if prior.ndim == 1:
+        return prior.astype(np.float32)
+    rows: NDArray[np.float32] = np.zeros((n_words, padded(n_topics)), np.float32)
+    rows[:, :n_topics] = prior.T
+    return rows

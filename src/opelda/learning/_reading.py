@@ -1,0 +1,210 @@
+"""What a learned model is asked: topics, mixtures, certificates, scores."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from opelda.corpus import Vocabulary
+from opelda.errors import InputError
+from opelda.inference import Inference, Method, Topics
+from opelda.inference._infer import as_inference, as_method
+from opelda.learning._parameters import check_whole
+from opelda.learning._state import State
+from opelda.learning._update import Documents, Worker
+from opelda.metrics import log_predictive_probability
+
+# Documents inferred at a time: the topics of their words are laid out together.
+CHUNK = 16_384
+
+
+class ReadsTopics:
+    """The part of a learner that only reads what was learned."""
+
+    _state: State
+    n_jobs: int | None
+
+    def _worker(self, certify: bool = False, n_topics: int | None = None) -> Worker:
+        raise NotImplementedError
+
+    def _checked(self, X: Any, *, reset: bool) -> sparse.csr_array:
+        raise NotImplementedError
+
+    @property
+    def components_(self) -> NDArray[np.float32]:
+        """The topics, K x V: each row a distribution over the words (computed on each access)."""
+        check_is_fitted(self)
+        store, worker = self._state.store, self._worker()
+        rows, _ = worker.engine.lay_out(store.kept(), None, n_threads=worker.n_threads)
+        topics: NDArray[np.float32] = rows[:, : store.n_topics].T
+        return topics
+
+    @property
+    def n_batch_iter_(self) -> int:
+        """Updates made so far."""
+        check_is_fitted(self)
+        return self._state.n_updates
+
+    @property
+    def n_docs_seen_(self) -> int:
+        """Documents learned from so far, each as often as it was seen."""
+        check_is_fitted(self)
+        return self._state.n_docs_seen
+
+    @property
+    def n_unknown_tokens_(self) -> float:
+        """Tokens met in streams whose words the model has no column for."""
+        check_is_fitted(self)
+        return self._state.n_unknown_tokens
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The vocabulary that a stream was counted with."""
+        check_is_fitted(self)
+        if self._state.vocabulary is None:
+            raise AttributeError("This model learned from matrices: it has no vocabulary.")
+        return self._state.vocabulary
+
+    @property
+    def n_words_added_(self) -> int:
+        """Words that got a column while learning, those since evicted among them."""
+        return self.vocabulary_.n_added
+
+    @property
+    def n_words_dropped_(self) -> int:
+        """Words refused for want of a column; one refused again counts again."""
+        return self.vocabulary_.n_dropped
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Infer the topic mixtures of documents.
+
+        A document's mixture depends on the document, the topics and the seed, on nothing else.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, V)
+
+        Returns
+        -------
+        array (D, K)
+            Rows sum to 1; float64 for float64 counts, else float32.
+        """
+        check_is_fitted(self)
+        matrix = self._checked(X, reset=False)
+        theta = self._certified(matrix).theta
+        return theta.astype(np.float64) if matrix.dtype == np.float64 else theta
+
+    def certificate(self, X: Any) -> Inference:
+        """Infer mixtures with their certificates, as `opelda.inference.infer` gives them."""
+        check_is_fitted(self)
+        return self._certified(self._checked(X, reset=False))
+
+    def _certified(self, matrix: sparse.csr_array) -> Inference:
+        worker = self._worker(certify=True)
+        parts = [
+            self._infer(worker, Documents.of(matrix, first, min(first + CHUNK, matrix.shape[0])))
+            for first in range(0, matrix.shape[0], CHUNK)
+        ]
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _infer(self, worker: Worker, docs: Documents) -> Inference:
+        store, engine = self._state.store, worker.engine
+        by_word = worker.by_word(store, docs)
+        batch = worker.batch(store, docs, by_word)
+        found = worker.method.solve(batch, self._state.seed, engine, worker.n_threads)
+        return as_inference(batch, found, worker.method, engine, worker.n_threads)
+
+    def score(
+        self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5
+    ) -> float:
+        """Return the log predictive probability of held-out tokens, the mean over documents.
+
+        Of each document 70% of the tokens are observed and the rest predicted, over `n_splits`
+        random splits. The mixtures are inferred by VB whatever the model learned with, so that the
+        scores of different learners can be compared.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, V)
+        y : ignored
+        method : str or Method
+        n_splits : int
+        """
+        check_is_fitted(self)
+        return self._score(self._checked(X, reset=False), method=method, n_splits=n_splits)
+
+    def perplexity(
+        self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5
+    ) -> float:
+        """Return exp(-score(X))."""
+        return float(np.exp(-self.score(X, method=method, n_splits=n_splits)))
+
+    def _score(
+        self, matrix: sparse.csr_array, *, method: str | Method = "vb", n_splits: int
+    ) -> float:
+        state, worker = self._state, self._worker()
+        docs = Documents.of(matrix)
+        words: NDArray[np.int32] | None = None
+        places, n_words = docs.words, state.store.n_words
+        if not as_method(method).needs_every_word:  # the topics of the documents' words will do
+            by_word = worker.by_word(state.store, docs)
+            words, places, n_words = by_word.words, by_word.places, len(by_word.words)
+        rows, mean = worker.engine.lay_out(state.store.kept(), words, n_threads=worker.n_threads)
+        topics = Topics.laid_out(rows, mean, state.store.n_topics, words)
+        counts = sparse.csr_array((docs.counts, places, docs.indptr), (docs.n_docs, n_words))
+        found = log_predictive_probability(
+            counts,
+            topics,
+            doc_topic_prior=worker.alpha,
+            method=method,
+            n_splits=n_splits,
+            random_state=state.seed,
+            n_jobs=worker.n_threads,
+        )
+        return float(found)
+
+    def top_words(self, n: int = 10, feature_names: Any = None) -> list[list[str]]:
+        """Return each topic's most probable words, the most probable first.
+
+        Parameters
+        ----------
+        n : int
+        feature_names : sequence of str, optional
+            The words of the columns. By default those of the model's vocabulary, else those of the
+            data frame it was fitted on, else x0, x1, ...
+        """
+        check_is_fitted(self)
+        check_whole("n", n)
+        store = self._state.store
+        names = self._words() if feature_names is None else feature_names
+        if len(names) != store.n_words:
+            raise InputError(
+                f"feature_names has {len(names)} words but the topics have {store.n_words} columns."
+            )
+        topics = self.components_
+        n = min(n, store.n_words)
+        words = []
+        for topic in topics:
+            best = np.argpartition(-topic, n - 1)[:n] if n < len(topic) else np.arange(len(topic))
+            best = best[np.lexsort((best, -topic[best]))]
+            words.append([str(names[j]) for j in best])
+        return words
+
+    def _words(self) -> Any:
+        if self._state.vocabulary is not None:
+            return self._state.vocabulary.words
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self._state.store.n_words)] if names is None else names
+
+
+def _joined(parts: list[Inference]) -> Inference:
+    """Put the answers for consecutive documents together."""
+    arrays = ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter", "n_tokens")
+    whole: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
+    }
+    picked = [part.picked for part in parts if part.picked is not None]
+    whole["picked"] = sparse.vstack(picked, format="csr") if picked else None
+    return Inference(method=parts[0].method, **whole)

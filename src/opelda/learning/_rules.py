@@ -1,0 +1,142 @@
+"""The three ways to update topics from a mini-batch (Than & Doan, section 4).
+
+S is the number of documents of the mini-batch, rho_t = (t + tau)^-kappa the step of update t, D the
+number of documents that the topics are to stand for, phi_djk, proportional to theta_dk beta_kj, the
+probability that a token of word j in document d is of topic k.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.learning._topic_store import TopicStore
+
+# What is left of a topic's weights at rho = 1, where all goes: less than counts as a probability,
+# and all that a topic has which no document uses.
+LEAST_KEPT = 1e-16
+
+# Of a batch's tokens; a topic that has less of them was not used, and stays as it is.
+LEAST_SHARE = 1e-15
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an update knows beside the batch's statistics.
+
+    Attributes
+    ----------
+    number : int
+        t, from 1, going on over all passes and calls.
+    rho : float
+    n_docs : int
+        S.
+    population : float
+        D.
+    mass : function of nothing to float64 array (K,)
+        sum_d |d| theta_dk, the tokens that each topic explains.
+    """
+
+    number: int
+    rho: float
+    n_docs: int
+    population: float
+    mass: Callable[[], NDArray[np.float64]]
+
+
+class Rule(Protocol):
+    """A way to update topics."""
+
+    divide: bool  # statistics are sum_d d_j phi_djk, instead of sum_d d_j theta_dk
+    decays: bool  # steps are rho_t; without, every batch counts alike
+
+    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+        """Shrink what was learned before; return what each topic's statistics are to be times."""
+        ...
+
+    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+        """Return the weights that a word seen for the first time begins with, per topic."""
+        ...
+
+
+class ML:
+    """Regularised online learning: topics move towards the batch's own maximum likelihood.
+
+    beta^_kj proportional to sum_d d_j theta_dk;  beta <- (1 - rho) beta + rho beta^.
+    """
+
+    divide = False
+    decays = True
+
+    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+        """Keep the sum of every topic's weights: beta is weights over that sum."""
+        store.normalise()
+        totals = store.totals
+        store.shrink(max(1.0 - step.rho, LEAST_KEPT))
+        mass = step.mass()
+        used = mass > LEAST_SHARE * mass.sum()
+        gain: NDArray[np.float64] = step.rho * totals / (store.scale * np.where(used, mass, np.inf))
+        return gain
+
+    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+        """A word begins with the mean probability of the words known so far."""
+        return store.totals / max(store.n_words, 1)
+
+
+@dataclass(frozen=True)
+class Online:
+    """Stochastic variational inference's update (Hoffman et al. 2010, 2013).
+
+    lambda^_kj = eta + (D / S) sum_d d_j phi_djk;  lambda <- (1 - rho) lambda + rho lambda^.
+
+    The random start tells the topics apart for the first batch. From then on, with ``bound_start``,
+    it counts for no more tokens than the D documents have: at the beginning of a stream D is small,
+    and a start that weighs more would hide the documents for many updates, in which topics die.
+    """
+
+    bound_start: bool = True
+    divide = True
+    decays = True
+
+    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+        """Shrink rows and prior alike, and give the prior its share of lambda^."""
+        if step.number == 1 and self.bound_start:
+            start = float((store.scale * store.sums).sum())
+            store.shrink(min(1.0, step.population / step.n_docs * float(step.mass().sum()) / start))
+        store.shrink(1.0 - step.rho)
+        store.prior_weight = (1.0 - step.rho) * store.prior_weight + step.rho
+        gain = step.rho * step.population / step.n_docs / store.scale
+        return np.full(store.n_topics, gain)
+
+    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+        """A word begins with what the prior gives it."""
+        return np.zeros(store.n_topics)
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Streaming Bayes (Broderick et al. 2013): the posterior so far is the next batch's prior.
+
+    lambda <- lambda + sum_d d_j phi_djk, beginning with lambda = eta. The random start that tells
+    the topics apart serves the first batch only; as the paper writes it (``keep_start``), it stays
+    in lambda for ever.
+    """
+
+    keep_start: bool = False
+    divide = True
+    decays = False
+
+    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+        """Replace the random start by the prior once it has served."""
+        if step.number == 1 and not self.keep_start:
+            store.clear()
+            store.prior_weight = 1.0
+        return np.full(store.n_topics, 1.0 / store.scale)
+
+    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+        """A word begins with eta, where lambda does not hold that already."""
+        if not self.keep_start:
+            return np.zeros(store.n_topics)
+        return np.full(store.n_topics, float(np.mean(store.prior)))

@@ -1,0 +1,148 @@
+"""A model as named arrays and plain values; nothing that could run code."""
+
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.corpus._packing import pack_words
+from opelda.errors import InputError
+from opelda.inference import METHODS, Method
+from opelda.inference._inputs import as_seed
+from opelda.learning._parameters import as_word_prior, check_number, check_whole
+from opelda.learning._progress import progress
+from opelda.learning._state import State
+from opelda.learning._topic_store import TopicStore
+
+KIND = "opelda model"
+FORMAT = 1
+ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
+COUNTERS = ("seed", "n_updates", "n_docs_seen")
+NUMBERS = ("population", "n_unknown_tokens")
+# A topic's weights must add up to what single precision can divide by.
+SMALLEST_TOTAL, LARGEST_TOTAL = 1e-35, 1e35
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
+    """Return a fitted model's arrays and header; refuse what could not be loaded again.
+
+    `stream` is what a checkpoint says of its source.
+    """
+    state: State = model._state
+    store = state.store
+    values, arrays = parameters(model)
+    check_parameters(model, store.n_topics)
+    if not has_totals(store):
+        raise InputError(
+            "The topics hold weights that are no finite positive numbers: the model cannot be used "
+            "any more, and is not saved."
+        )
+    arrays["rows"] = store.rows
+    arrays["sums"] = store.sums
+    header: dict[str, Any] = {
+        "class": type(model).__name__,
+        "parameters": values,
+        "n_topics": store.n_topics,
+        "scale": float(store.scale),
+        "prior_weight": float(store.prior_weight),
+        "n_features_in": int(model.n_features_in_),
+        **{name: int(getattr(state, name)) for name in COUNTERS},
+        **{name: float(getattr(state, name)) for name in NUMBERS},
+    }
+    if isinstance(store.prior, np.ndarray):
+        arrays["prior"] = store.prior
+    else:
+        header["prior"] = float(store.prior)
+    if state.vocabulary is not None:
+        parts, header["vocabulary"] = state.vocabulary.to_arrays()
+        arrays.update({f"vocabulary.{name}": part for name, part in parts.items()})
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        letters, offsets = _packed(names)
+        arrays.update({"feature_names.bytes": letters, "feature_names.offsets": offsets})
+    if stream is not None:
+        header["stream"] = stream
+    return arrays, header | {"checksum": checksum(arrays, header)}
+
+
+def checksum(arrays: Arrays, header: dict[str, Any]) -> int:
+    """Return what changes whenever anything else does: storage and transfers do err."""
+    rest = {name: value for name, value in header.items() if name != "checksum"}
+    crc = zlib.crc32(json.dumps(rest, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        said = f"{name} {array.dtype.name} {array.shape}"
+        crc = zlib.crc32(said.encode(), crc)
+        crc = zlib.crc32(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data, crc)
+    return crc
+
+
+def parameters(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Return the parameters as plain values; arrays among them apart, by the value "array"."""
+    values: dict[str, Any] = {}
+    arrays: Arrays = {}
+    for name, value in model.get_params(deep=False).items():
+        if name == "callbacks":
+            continue
+        if isinstance(value, Method):
+            values[name] = _method_values(value)
+        elif name in ARRAY_PARAMETERS and np.ndim(value) > 0:
+            values[name] = "array"
+            arrays[f"parameters.{name}"] = np.asarray(value, np.float64)
+        elif isinstance(value, np.generic):
+            values[name] = value.item()
+        elif value is None or isinstance(value, bool | int | float | str):
+            values[name] = value
+        elif name == "random_state":  # the seed drawn from it is in the state
+            values[name] = None
+        else:
+            raise InputError(f"The parameter {name} is {value!r}, which a model file cannot hold.")
+    return values, arrays
+
+
+def check_parameters(model: Any, n_topics: int) -> None:
+    """Raise `InputError` unless the model's parameters can go on with so many topics."""
+    if check_whole("n_components", model.n_components) != n_topics:  # before anything that long
+        raise InputError(f"n_components is {model.n_components}, but there are {n_topics} topics.")
+    model._worker()
+    check_whole("batch_size", model.batch_size)
+    check_whole("n_passes", model.n_passes)
+    progress(model.verbose)
+    if np.ndim(model.topic_word_prior) == 0:
+        as_word_prior(model.topic_word_prior, n_topics, 1)
+    if getattr(model, "population", None) is not None:
+        check_number("population", model.population, 1.0, 1e15)
+    if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):
+        as_seed(model.random_state)
+
+
+def _method_values(method: Method) -> dict[str, Any]:
+    name = getattr(method, "name", "")
+    if METHODS.get(name) is not type(method):
+        raise InputError(
+            f"{type(method).__name__} is not one of opelda's own inference methods; a model file "
+            "cannot hold it."
+        )
+    values = method.get_params(deep=False)
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+    return {"method": name, "parameters": plain}
+
+
+def _packed(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    try:
+        return pack_words(str(name) for name in names)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The column name {error.object!r} cannot be written as UTF-8; rename the column."
+        ) from None
+
+
+def has_totals(store: TopicStore) -> bool:
+    """Whether every topic has weights to divide by."""
+    totals = store.totals
+    good = (totals >= SMALLEST_TOTAL) & (totals <= LARGEST_TOTAL)  # NaN is neither
+    return store.n_words == 0 or bool(good.all())

@@ -1,0 +1,193 @@
+"""Learning from streams: any iterable, once through, in bounded memory, resumable."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from opelda.corpus import MiniBatch, Vocabulary, mini_batches
+from opelda.corpus._matrix import as_counts
+from opelda.errors import InputError
+from opelda.inference._inputs import as_csr
+from opelda.learning._checkpoint import Checkpoint
+from opelda.learning._parameters import check_whole
+from opelda.learning._rules import Rule
+from opelda.learning._state import State
+from opelda.learning._topic_store import TopicStore, extended
+from opelda.learning._update import Documents
+
+
+class LearnsStreams:
+    """The part of a learner that follows streams."""
+
+    _state: State
+    batch_size: int
+    n_features_in_: int
+
+    def _start(self, n_words: int, n_given: int = 0) -> None:
+        raise NotImplementedError
+
+    def _rule(self) -> Rule:
+        raise NotImplementedError
+
+    def _learn(self, *arguments: Any, **options: Any) -> Any:
+        raise NotImplementedError
+
+    def fit_stream(
+        self,
+        source: Iterable[Any],
+        *,
+        vocabulary: Vocabulary | None = None,
+        validation: Any = None,
+        validate_every: int = 10,
+        checkpoint: str | PathLike[str] | None = None,
+        every: int = 50,
+    ) -> Self:
+        """Learn from a stream, once through, going on from what was learned before.
+
+        Parameters
+        ----------
+        source : iterable
+            Of mini-batches (matrices of counts, or lists of documents), each one update; or of
+            documents (a string, a sequence of tokens, a mapping from words to counts), gathered
+            into mini-batches of `batch_size`. At most one mini-batch is held.
+        vocabulary : Vocabulary, optional
+            Needed for documents made of words. The model learns on a copy, `vocabulary_`. If it
+            grows, unseen words get columns; `n_words_added_` and `n_words_dropped_` say how many.
+            Words without a column are counted (`n_unknown_tokens_`) and left out.
+        validation : array or sparse matrix, or list of documents, optional
+            Scored every `validate_every` updates, for callbacks.
+        validate_every : int
+        checkpoint : path, optional
+            A folder. Every `every` updates and at the end the model and the place in the source
+            are committed there in one step; called again with the same source from its beginning,
+            a run that was killed goes on and ends with the same bytes as one that was not. The
+            source is skipped up to that place, or, where it has `position` and ``seek(position)``,
+            asked to go there.
+        every : int
+            Updates between two checkpoints.
+
+        Returns
+        -------
+        self
+        """
+        check_whole("every", every)
+        check_whole("validate_every", validate_every)
+        position: Any = None
+        with ExitStack() as cleanup:
+            saved = None
+            if checkpoint is not None:
+                saved = cleanup.enter_context(Checkpoint(checkpoint, source))
+                position = saved.resume(self)
+            words = self._stream_vocabulary(vocabulary)
+
+            def batches() -> Iterator[tuple[Documents, int]]:
+                nonlocal position
+                for batch in mini_batches(
+                    source,
+                    batch_size=check_whole("batch_size", self.batch_size),
+                    vocabulary=words,
+                    n_words=self._state.store.n_words if hasattr(self, "_state") else None,
+                    position=position,
+                ):
+                    self._make_room(batch, words, len(vocabulary) if vocabulary else 0)
+                    position = batch.position
+                    yield Documents.of(batch.X), 1
+
+            def after() -> None:
+                if saved is not None and self._state.n_updates % every == 0:
+                    saved.commit(self, position)
+
+            self._learn(
+                batches(),
+                all_new=True,
+                validation=self._stream_validation(validation, words),
+                validate_every=validate_every,
+                after=after,
+            )
+            if not hasattr(self, "_state"):
+                raise InputError("The stream held no documents: there is nothing to learn from.")
+            if self._state.store.n_words == 0:
+                del self._state
+                raise InputError("The stream held no words to make topics of; look at its items.")
+            if saved is not None:
+                saved.commit(self, position)
+        return self
+
+    def _stream_vocabulary(self, given: Vocabulary | None) -> Vocabulary | None:
+        """Return the vocabulary to count with: the model's own once it has one."""
+        if given is not None and not isinstance(given, Vocabulary):
+            raise InputError(
+                f"vocabulary must be a Vocabulary, got {type(given).__name__}; make one of words "
+                "with opelda.corpus.Vocabulary(words)."
+            )
+        state: State | None = getattr(self, "_state", None)
+        if state is None:
+            return given.copy() if given is not None else None
+        if given is None:
+            return state.vocabulary
+        if state.vocabulary is None:
+            if len(given) != state.store.n_words:
+                raise InputError(
+                    f"The vocabulary has {len(given)} words but the model was fitted on "
+                    f"{state.store.n_words} columns; give the vocabulary those were counted with."
+                )
+            state.vocabulary = given.copy()
+        _check_alike(state.vocabulary, given)
+        return state.vocabulary
+
+    def _make_room(self, batch: MiniBatch, words: Vocabulary | None, n_given: int) -> None:
+        """Start the model, or grow it to hold the words of a mini-batch."""
+        n_words = batch.X.shape[1]
+        if not hasattr(self, "_state"):
+            self._start(n_words, n_given)
+            self._state.vocabulary = words
+        state, rule = self._state, self._rule()
+        reused = batch.change.reused if batch.change is not None else np.zeros(0, np.int32)
+        if n_words > state.store.n_words or len(reused):
+            # the names of the columns it was fitted on no longer are those of its columns
+            self.__dict__.pop("feature_names_in_", None)
+        if state.n_updates == 0:  # only the random start is there, in which all words are alike
+            if n_words > state.store.n_words:
+                prior = extended(state.store.prior, n_words)
+                state.store = TopicStore.random(n_words, state.store.n_topics, prior, state.seed)
+        else:
+            if n_words > state.store.n_words:
+                state.store.grow(n_words, rule.newcomer(state.store))
+            if len(reused):
+                state.store.reset(reused, rule.newcomer(state.store))
+        self.n_features_in_ = n_words
+        state.n_unknown_tokens += batch.n_unknown_tokens
+
+    def _stream_validation(
+        self, given: Any, words: Vocabulary | None
+    ) -> Callable[[], sparse.csr_array] | None:
+        """Return what counts the documents to be scored, with the words there are by then."""
+        if given is None:
+            return None
+        if words is not None and isinstance(given, list | tuple):
+            documents = list(given)
+            words.count(documents)  # complains now rather than after the first updates
+            return lambda: words.count(documents)
+        matrix = as_csr(given)
+        # as in the stream: columns that the model does not have are left out
+        return lambda: as_counts(matrix, self._state.store.n_words, "validation")[0]
+
+
+def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
+    """Refuse a vocabulary that is not the one the model learned on, nor what that began as."""
+    for name in ("growing", "max_features", "when_full"):
+        ours, theirs = getattr(own, name), getattr(given, name)
+        if ours != theirs:
+            raise InputError(
+                f"The model's own vocabulary has {name}={ours!r} but the one given {theirs!r}; "
+                "leave vocabulary= out, or begin with a new model."
+            )
+    if not own.growing and own.words != given.words:
+        raise InputError(
+            "The model's own vocabulary has other words than the one given; leave vocabulary= out, "
+            "or begin with a new model."
+        )

@@ -1,0 +1,167 @@
+"""Watching a learner and stopping it.
+
+A callback is anything that can be called with a `BatchReport`. It is called after every update, and
+learning stops after that update if it returns True; all callbacks are called, whatever the others
+return. If it has methods `begin(model)` and `end(model)`, they are called before the first update
+and after the last, `end` also when learning fails or is interrupted. The mean gap of a report costs
+about a sixth of inference: a callback with an attribute ``needs_gap = False`` does without.
+"""
+
+import math
+import warnings
+from collections import deque
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol
+
+from opelda.errors import InputError
+from opelda.learning._report import BatchReport
+
+__all__ = ["Callback", "EarlyStopping", "History"]
+
+
+class Callback(Protocol):
+    """Anything that takes a `BatchReport` and returns True to stop learning.
+
+    Methods `begin(model)` and `end(model)` are called if there are any.
+
+    Examples
+    --------
+    >>> def enough(report: BatchReport) -> bool:
+    ...     return report.n_docs >= 1_000_000
+    >>> callback: Callback = enough
+    """
+
+    def __call__(self, report: BatchReport, /) -> bool | None:
+        """Look at an update; True stops learning after it."""
+
+
+@dataclass(eq=False)
+class EarlyStopping:
+    """Stop when the score of held-out documents no longer improves.
+
+    Give the learner documents to score: ``fit(X, validation=...)``. Updates without a score are
+    skipped. Each call of `fit` or `partial_fit` starts afresh.
+
+    Parameters
+    ----------
+    patience : int
+        Stop after so many scores in a row without an improvement.
+    min_delta : float
+        A score is an improvement if it is larger by more than this than the last that was one.
+
+    Attributes
+    ----------
+    best_score : float or None
+        The largest score seen.
+    best_update : int or None
+        The model's `n_updates` at that score.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> stopping = EarlyStopping(patience=2)
+    >>> scores = [-7.9, -7.5, -7.6, -7.5, -7.4]
+    >>> [stopping(SimpleNamespace(held_out_score=s, n_updates=i)) for i, s in enumerate(scores)]
+    [False, False, False, True, False]
+    >>> stopping.best_score, stopping.best_update
+    (-7.4, 4)
+    """
+
+    needs_gap: ClassVar[bool] = False
+
+    patience: int = 5
+    min_delta: float = 0.001
+    best_score: float | None = field(default=None, init=False)
+    best_update: int | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        patience, delta = self.patience, self.min_delta
+        if not isinstance(patience, Integral) or patience < 1:
+            raise InputError(f"patience must be a whole number of at least 1, got {patience!r}.")
+        if not isinstance(delta, Real) or not 0 <= delta < math.inf:
+            raise InputError(f"min_delta must be a number of at least 0, got {delta!r}.")
+        self.begin(None)
+
+    def begin(self, model: Any) -> None:
+        """Forget what was seen before."""
+        self.best_score = self.best_update = None
+        self._reference = -math.inf
+        self._n_scores = self._n_without = 0
+
+    def __call__(self, report: BatchReport, /) -> bool:
+        """Look at the score, if there is one; True when patience is at its end."""
+        score = report.held_out_score
+        if score is None:
+            return False
+        self._n_scores += 1
+        if score > (-math.inf if self.best_score is None else self.best_score):
+            self.best_score, self.best_update = score, report.n_updates
+        if score > self._reference + self.min_delta:
+            self._reference, self._n_without = score, 0
+        else:
+            self._n_without += 1
+        return self._n_without >= self.patience
+
+    def end(self, model: Any) -> None:
+        """Say so if there was nothing to watch."""
+        if not self._n_scores:
+            warnings.warn(
+                "EarlyStopping saw no score and had nothing to go by; pass validation=, and a "
+                "validate_every that is no more than the number of updates.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+class History:
+    """Keep the reports, for a table or a plot.
+
+    It goes on over several calls; the reports' `model` is left out.
+
+    Parameters
+    ----------
+    max_length : int or None
+        Keep only so many, the newest; None keeps all.
+    gap : bool
+        Whether the mean gap is wanted; without, learning is a little faster and it is NaN.
+
+    Examples
+    --------
+    >>> from opelda import OnlineOPE
+    >>> from opelda.corpus import generate
+    >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
+    >>> history = History()
+    >>> model = OnlineOPE(n_components=3, batch_size=100, callbacks=[history]).fit(X)
+    >>> history.to_dict()["n_docs"]
+    [100, 200, 300, 400, 500]
+    """
+
+    def __init__(self, max_length: int | None = None, *, gap: bool = True) -> None:
+        if max_length is not None and (not isinstance(max_length, Integral) or max_length < 1):
+            raise InputError(
+                f"max_length must be None or a whole number of at least 1, got {max_length!r}."
+            )
+        self.max_length = max_length
+        self.needs_gap = bool(gap)
+        self._reports: deque[BatchReport] = deque(maxlen=max_length)
+
+    @property
+    def reports(self) -> list[BatchReport]:
+        """What was kept, oldest first."""
+        return list(self._reports)
+
+    def __call__(self, report: BatchReport, /) -> None:
+        """Keep a report."""
+        self._reports.append(replace(report, model=None))
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} reports)"
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return one list per field, as `pandas.DataFrame` and `polars.DataFrame` take it."""
+        names = [entry.name for entry in fields(BatchReport) if entry.name != "model"]
+        return {name: [getattr(report, name) for report in self._reports] for name in names}

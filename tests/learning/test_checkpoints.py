@@ -1,0 +1,284 @@
+"""Checkpoints of streams: a run that was stopped ends with the bytes of one that was not."""
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import opelda
+from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, TopicModel, _store
+from opelda.corpus import Vocabulary, generate, generate_stream
+from opelda.errors import InputError, ModelFileError
+from opelda.inference import OPE, VB
+from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+
+X = generate(40, n_words=20, n_topics=3, n_tokens=15).X
+MATRICES = [X[at : at + 4] for at in range(0, 40, 4)]
+STREAM = list(generate_stream(80, batch_size=8, n_words=20, n_topics=3, new_words_per_batch=5))
+DOCUMENTS = [document for batch in STREAM for document in batch]
+FILE = "checkpoint.opelda"
+
+
+def made(cls=OnlineOPE, **parameters):
+    return cls(**{"n_components": 3, "batch_size": 8, "random_state": 0} | parameters)
+
+
+def words():
+    return Vocabulary(growing=True, max_features=25)
+
+
+class StoppedError(Exception):
+    """The source gave up."""
+
+
+class Seekable:
+    """A source that knows its place, which is no plain number, and counts what is read of it."""
+
+    def __init__(self, items, stop=None):
+        self.items, self.stop, self.at, self.n_read = items, stop, 0, 0
+
+    @property
+    def position(self):
+        return {"at": self.at}
+
+    def seek(self, position):
+        self.at = position["at"]
+
+    def __iter__(self):
+        while self.at < len(self.items):
+            if self.at == self.stop:
+                raise StoppedError
+            self.at += 1
+            self.n_read += 1
+            yield self.items[self.at - 1]
+
+
+def plain(items, stop):
+    return iter(Seekable(items, stop))
+
+
+def run(folder, items, stops, kind=plain, every=1, cls=OnlineOPE, vocabulary=None):
+    """Go on from run to run, each stopped after so many items; return the last model's bytes."""
+    for n_items in [*stops, len(items)]:
+        model = made(cls)
+        source = kind(items, n_items)
+        try:
+            model.fit_stream(source, vocabulary=vocabulary, checkpoint=folder, every=every)
+        except StoppedError:
+            assert n_items < len(items)
+    assert sorted(os.listdir(folder)) == [".lock", FILE]
+    return (folder / FILE).read_bytes()
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("kind", [plain, Seekable])
+@pytest.mark.parametrize("items", [MATRICES, STREAM, DOCUMENTS], ids=["matrices", "lists", "docs"])
+def test_a_run_stopped_after_any_item_ends_with_the_same_bytes(tmp_path, items, kind, every):
+    vocabulary = None if items is MATRICES else words()
+    whole = run(tmp_path / "whole", items, [], kind, 4, vocabulary=vocabulary)
+    for stop in range(0, len(items), 1 if len(items) < 20 else 7):
+        stops = [stop // 2, stop, stop]  # also twice in a row, and without having got any further
+        stopped = run(tmp_path / str(stop), items, stops, kind, every, vocabulary=vocabulary)
+        assert stopped == whole
+    loaded = opelda.load(tmp_path / "whole" / FILE)
+    model = made().fit_stream(items, vocabulary=vocabulary)
+    assert as_parts(loaded)[1] == as_parts(model)[1]  # with a checksum of the arrays
+    assert loaded.components_.tobytes() == model.components_.tobytes()
+    assert vocabulary is None or loaded.vocabulary_ == model.vocabulary_
+
+
+@pytest.mark.parametrize("cls", [MLOPE, StreamingOPE, OnlineVB, TopicModel])
+def test_every_rule_can_be_stopped(tmp_path, cls):
+    whole = run(tmp_path / "whole", STREAM, [], cls=cls, vocabulary=words())
+    stopped = run(tmp_path / "stopped", STREAM, [2, 3, 7], every=2, cls=cls, vocabulary=words())
+    assert stopped == whole
+
+
+def test_a_source_that_can_seek_is_not_read_again(tmp_path):
+    run(tmp_path, MATRICES[:7], [])
+    with pytest.raises(ModelFileError, match="source that cannot seek"):
+        made().fit_stream(Seekable(MATRICES), checkpoint=tmp_path)
+    (tmp_path / FILE).unlink()
+    made().fit_stream(Seekable(MATRICES[:7]), checkpoint=tmp_path)
+    source = Seekable(MATRICES)
+    made().fit_stream(source, checkpoint=tmp_path)
+    assert source.n_read == 3
+    with pytest.raises(ModelFileError, match="source that can seek"):
+        made().fit_stream(MATRICES, checkpoint=tmp_path)
+    for odd in ((1, 2), {1: 2}, float("nan"), {3}):
+        source = type("Odd", (Seekable,), {"position": odd})(MATRICES)
+        with pytest.raises(InputError, match=r"position is .* JSON can hold"):
+            made().fit_stream(source, checkpoint=tmp_path / "odd")
+        assert os.listdir(tmp_path / "odd") == [".lock"]
+
+
+def test_a_finished_stream_called_again_changes_nothing_and_a_longer_one_goes_on(tmp_path):
+    whole = run(tmp_path, STREAM, [], vocabulary=words())
+    model = made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
+    assert (tmp_path / FILE).read_bytes() == whole
+    assert model.n_batch_iter_ == len(STREAM)
+    model.fit_stream(STREAM, checkpoint=tmp_path)
+    assert (tmp_path / FILE).read_bytes() == whole
+    longer = made().fit_stream(STREAM * 2, vocabulary=words(), checkpoint=tmp_path)
+    assert longer.n_batch_iter_ == 2 * len(STREAM)
+    with pytest.raises(InputError, match="ends after 10 items"):
+        made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
+
+
+def test_a_callback_that_stops_leaves_a_checkpoint_to_go_on_from(tmp_path):
+    whole = run(tmp_path / "whole", STREAM, [], vocabulary=words())
+    model = made(callbacks=lambda report: report.n_updates % 4 == 0)
+    for _ in range(3):
+        model.fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path / "some", every=100)
+    assert (tmp_path / "some" / FILE).read_bytes() == whole
+
+
+OTHER = {
+    "n_components": 4,
+    "batch_size": 9,
+    "learning_decay": 0.6,
+    "population": 50.0,
+    "random_state": 1,
+    "doc_topic_prior": [0.1, 0.2, 0.31],
+    "topic_word_prior": np.full(20, 0.11),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_other_parameters_are_refused_by_name(tmp_path, name):
+    usual = {"doc_topic_prior": [0.1, 0.2, 0.3], "topic_word_prior": np.full(20, 0.1)}
+    made(**usual).fit_stream(MATRICES[:5], checkpoint=tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    model = made(**usual | {name: OTHER[name]})
+    with pytest.raises(ModelFileError, match=f"{name}.* choose another folder"):
+        model.fit_stream(MATRICES, checkpoint=tmp_path)
+    assert not hasattr(model, "_state")
+    for value in (None, 0.3):  # an array is not a number either
+        if name in usual:
+            with pytest.raises(ModelFileError, match=name):
+                made(**usual | {name: value}).fit_stream(MATRICES, checkpoint=tmp_path)
+    assert (tmp_path / FILE).read_bytes() == before
+    made(**usual, n_jobs=2, n_passes=2).fit_stream(MATRICES, checkpoint=tmp_path)
+
+
+def test_another_learner_method_or_vocabulary_is_refused(tmp_path):
+    made(TopicModel).fit_stream(STREAM[:3], vocabulary=words(), checkpoint=tmp_path)
+    with pytest.raises(ModelFileError, match="made by TopicModel, this is a OnlineOPE"):
+        made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
+    for method in (OPE(), "vb"):
+        with pytest.raises(ModelFileError, match="inference='ope'"):
+            made(TopicModel, inference=method).fit_stream(STREAM, checkpoint=tmp_path)
+    larger = Vocabulary(growing=True, max_features=26)
+    with pytest.raises(InputError, match="max_features=25"):
+        made(TopicModel).fit_stream(STREAM, vocabulary=larger, checkpoint=tmp_path)
+
+
+def test_what_no_file_can_hold_is_refused_before_anything_is_learned(tmp_path):
+    class Mine(VB):
+        pass
+
+    model = made(TopicModel, inference=Mine())
+    with pytest.raises(InputError, match="Mine"):
+        model.fit_stream(MATRICES, checkpoint=tmp_path)
+    assert not hasattr(model, "_state")
+
+
+def test_without_a_seed_the_checkpoints_is_taken(tmp_path):
+    first = made(random_state=None).fit_stream(MATRICES[:4], checkpoint=tmp_path)
+    for state in (None, np.random.RandomState(7), 5):
+        model = made(random_state=state).fit_stream(MATRICES[:4], checkpoint=tmp_path)
+        assert model._state.seed == first._state.seed
+    on = made(random_state=None).fit_stream(MATRICES, checkpoint=tmp_path)
+    whole = first.fit_stream(MATRICES[4:])
+    assert on.components_.tobytes() == whole.components_.tobytes()
+
+
+def test_threads_may_differ_from_run_to_run(tmp_path):
+    run(tmp_path / "one", STREAM, [], vocabulary=words())
+    made(n_jobs=2).fit_stream(STREAM[:4], vocabulary=words(), checkpoint=tmp_path / "two")
+    made(n_jobs=3).fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path / "two")
+    one, two = (opelda.load(tmp_path / name / FILE) for name in ("one", "two"))
+    assert one.components_.tobytes() == two.components_.tobytes()
+
+
+def test_one_run_at_a_time(tmp_path):
+    code = (
+        "import sys, opelda, numpy as np\n"
+        "opelda.OnlineOPE(3).fit_stream([np.ones((2, 20))], checkpoint=sys.argv[1])"
+    )
+
+    def source():
+        yield from MATRICES[:3]
+        with pytest.raises(ModelFileError, match="in use by another run"):
+            made().fit_stream(MATRICES, checkpoint=tmp_path)
+        other = subprocess.run(
+            [sys.executable, "-c", code, tmp_path], capture_output=True, text=True
+        )
+        assert "in use by another run" in other.stderr
+        yield from MATRICES[3:]
+
+    made().fit_stream(source(), checkpoint=tmp_path, every=1)
+    assert (tmp_path / FILE).read_bytes() == run(tmp_path / "whole", MATRICES, [])
+
+
+def test_what_a_killed_run_left_is_swept(tmp_path):
+    (tmp_path / f".{FILE}.0123456789abcdef.tmp").write_bytes(b"half")
+    run(tmp_path, MATRICES, [4])
+
+
+def test_damaged_checkpoints_are_no_beginning(tmp_path):
+    whole = run(tmp_path, MATRICES, [])
+    path = tmp_path / FILE
+    for data in (b"", whole[:100], whole[:-1], whole[:-400] + whole[:400]):
+        path.write_bytes(data)
+        with pytest.raises(ModelFileError):
+            made().fit_stream(MATRICES, checkpoint=tmp_path)
+    path.write_bytes(whole)
+    arrays, header, _ = _store.read(path, kind=KIND, newest=FORMAT)
+    for name, value in (
+        ("stream", None),
+        ("stream", {"position": 3}),
+        ("stream", {"position": -3, "seeks": False}),
+        ("stream", {"position": "3", "seeks": False}),
+        ("stream", {"position": 3, "seeks": 0}),
+        ("parameters", []),
+        ("parameters", {}),
+        ("n_topics", 4),
+    ):
+        changed = header | {name: value}
+        changed["checksum"] = checksum(arrays, changed)
+        _store.write(path, arrays, changed, kind=KIND, version=FORMAT)
+        with pytest.raises(ModelFileError):
+            made().fit_stream(MATRICES, checkpoint=tmp_path)
+    opelda.save(made().fit(X), path)
+    with pytest.raises(ModelFileError, match="not a checkpoint"):
+        made().fit_stream(MATRICES, checkpoint=tmp_path)
+
+
+@contextmanager
+def nobody():
+    """Without the administrator's rights, who may write anywhere."""
+    old = os.geteuid()
+    if old == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(old)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes")
+def test_folders_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "locked").mkdir(mode=0o555)
+    for place, why in (("file", "File exists"), ("file/x", "Not a directory")):
+        with pytest.raises(ModelFileError, match=f"cannot be used: {why}; choose another folder"):
+            made().fit_stream(MATRICES, checkpoint=tmp_path / place)
+    with nobody(), pytest.raises(ModelFileError, match="cannot be used: Permission denied"):
+        made().fit_stream(MATRICES, checkpoint=tmp_path / "locked")
+    for place in (5, "a\0b", ["x"]):
+        with pytest.raises(InputError, match="checkpoint"):
+            made().fit_stream(MATRICES, checkpoint=place)

@@ -1,0 +1,32 @@
+"""Every learner is a scikit-learn estimator."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from opelda import (
+    MLOPE,
+    OnlineCGS,
+    OnlineCVB0,
+    OnlineOPE,
+    OnlineVB,
+    StreamingOPE,
+    StreamingVB,
+    TopicModel,
+)
+from opelda.inference import FW
+
+LEARNERS = [
+    MLOPE(),
+    OnlineOPE(),
+    StreamingOPE(),
+    OnlineVB(),
+    StreamingVB(),
+    OnlineCVB0(),
+    OnlineCGS(),
+    TopicModel(inference=FW(n_iter=20), learning="ml"),
+    TopicModel(inference="cvb", learning="streaming"),
+]
+
+
+@parametrize_with_checks(LEARNERS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

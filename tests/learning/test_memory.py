@@ -1,0 +1,91 @@
+"""What learning holds: the model and one mini-batch, however long the stream is."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status")
+
+STREAM = """
+import sys
+from opelda import OnlineOPE
+from opelda.corpus import Vocabulary, generate_stream
+
+n_docs = int(sys.argv[1])
+
+def say_memory():
+    # not resource.getrusage, whose maximum begins with that of the process that started this one
+    for line in open("/proc/self/status"):
+        if line.startswith(("VmHWM", "VmRSS")):
+            print(line.split()[1])
+
+def source():
+    for number, batch in enumerate(generate_stream(
+        n_docs, batch_size=500, n_words=4000, n_tokens=15, new_words_per_batch=2000
+    )):
+        if number == n_docs // 5000:  # a tenth has been learned from
+            say_memory()
+        yield batch
+
+words = Vocabulary(growing=True, max_features=3000)
+model = OnlineOPE(20, n_iter=20, random_state=0).fit_stream(source(), vocabulary=words)
+say_memory()
+print(len(model.vocabulary_), model.n_words_added_, model.n_docs_seen_)
+"""
+
+
+@pytest.mark.parametrize("n_docs", [60_000, pytest.param(1_000_000, marks=pytest.mark.heavy)])
+def test_memory_does_not_grow_with_the_stream(n_docs):
+    command = [sys.executable, "-c", STREAM, str(n_docs)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    tenth, tenth_now, whole, whole_now, n_words, n_added, n_seen = map(int, run.stdout.split())
+    print(f"{n_docs:,} documents, {n_added:,} words: {tenth} kB after a tenth, {whole} at last")
+    assert (n_words, n_seen) == (3000, n_docs)
+    assert n_added > 10 * n_words
+    assert whole < 1.05 * tenth
+    assert whole_now < 1.05 * tenth_now
+
+
+V, K = 200_000, 64
+LARGE = 10 * 2**20  # the topics take five times as much
+
+
+def small_batch(seed):
+    words = np.random.default_rng(seed).choice(V, (50, 20))
+    places = (np.repeat(np.arange(50), 20), words.ravel())
+    return sparse.csr_array((np.ones(1000, np.float32), places), shape=(50, V))
+
+
+def memory(what):
+    """Bytes that this process holds now (VmRSS), or held at most (VmHWM); native code's too."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(what))
+
+
+def forget_peak():
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pytest.skip("this system does not let a process forget its peak")
+
+
+@pytest.mark.parametrize("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB])
+@pytest.mark.parametrize("prior", [None, np.full(V, 0.1)], ids=["number", "vector"])
+def test_an_update_takes_no_memory_of_the_topics_size(cls, prior):
+    model = cls(K, n_iter=10, random_state=0, topic_word_prior=prior)
+    model.partial_fit(small_batch(0))
+    for number in range(1, 4):
+        batch = small_batch(number)
+        if number == 3:  # once in a while every row is scaled: in its place
+            model._state.store.scale = 1.0000001e-6
+        forget_peak()
+        before = memory("VmRSS")
+        model.partial_fit(batch)
+        assert memory("VmHWM") - before < LARGE
+    assert model._state.store.rows.nbytes == V * K * 4 > 4 * LARGE

@@ -1,0 +1,170 @@
+"""Interruptions, mistakes and extremes leave a model that can be used."""
+
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+
+from opelda import MLOPE, OnlineCGS, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel
+from opelda.corpus import Vocabulary, generate
+from opelda.engines import CPUEngine
+from opelda.errors import InputError
+from opelda.inference import OPE
+
+X = generate(60, n_words=50, n_topics=4, random_state=0).X
+SOME = [MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB]
+every_learner = pytest.mark.parametrize("cls", SOME)
+
+
+def fails_once(monkeypatch, when):
+    """Let the engine's add be interrupted at a call, before or after its work."""
+    real, calls = CPUEngine.add, []
+
+    def add(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == abs(when) and when > 0:
+            raise KeyboardInterrupt
+        grown = real(self, *arguments, **options)
+        if len(calls) == abs(when):
+            raise KeyboardInterrupt
+        return grown
+
+    monkeypatch.setattr(CPUEngine, "add", add)
+
+
+@every_learner
+@pytest.mark.parametrize("when", [1, -1])
+def test_a_first_update_that_is_interrupted_can_be_made_again(monkeypatch, cls, when):
+    fails_once(monkeypatch, when)
+    model = cls(4, random_state=0, batch_size=20)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X)
+    assert model.n_batch_iter_ == model.n_docs_seen_ == 0
+    expected = cls(4, random_state=0, batch_size=20).partial_fit(X)
+    assert np.array_equal(model.partial_fit(X).components_, expected.components_)
+
+
+@every_learner
+@pytest.mark.parametrize("when", [2, -2])
+def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
+    fails_once(monkeypatch, when)
+    model = cls(4, random_state=0, batch_size=20)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X)
+    assert model.n_batch_iter_ == 1
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, atol=1e-5)
+    model.partial_fit(X)
+    assert model.n_docs_seen_ == model._state.population == 80
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options"),
+    [
+        ({"topic_word_prior": np.ones(7)}, {}),
+        ({}, {"validation": X}),
+        ({}, {"validation": np.eye(30)}),
+        ({"callbacks": 5}, {}),
+        ({"verbose": -1}, {}),
+        ({"inference": OPE(schedule="literal", epsilon=1e-2), "n_components": 100}, {}),
+        ({"n_components": 0}, {}),
+        ({"doc_topic_prior": [1.0, 2.0]}, {}),
+    ],
+)
+def test_a_fit_that_cannot_be_leaves_the_model_as_it_was(parameters, options):
+    model = TopicModel(4, random_state=0, batch_size=20).fit(X)
+    before, kept = model.transform(X), model.get_params(deep=False)
+    model.set_params(**parameters)
+    with pytest.raises(ValueError, match=r"\w"):
+        model.fit(X[:, :30], **options)
+    model.set_params(**kept)
+    assert model.n_features_in_ == 50
+    assert model.n_batch_iter_ == 3
+    assert np.array_equal(model.transform(X), before)
+
+
+def test_a_stream_goes_on_while_its_validation_cannot_be_scored():
+    scores = []
+    model = OnlineOPE(2, batch_size=10, callbacks=lambda report: scores.append(report))
+    early, late = [{"a": 2, "b": 3}] * 40, [{"zzz": 5, "a": 1}] * 40
+    words = Vocabulary(growing=True)
+    model.fit_stream(early + late, vocabulary=words, validation=[{"zzz": 5}], validate_every=2)
+    scored = [report.held_out_score is not None for report in scores]
+    assert scored == [False, False, False, False, False, True, False, True]
+
+
+def _more(model, more):
+    return model.partial_fit(more).components_
+
+
+def test_learning_goes_on_in_another_process_and_from_mapped_files(tmp_path):
+    Y = np.random.default_rng(0).poisson(0.01, (60, 20_000)).astype(np.float32)
+    model = OnlineOPE(64, batch_size=20, random_state=0).fit(Y)
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(_more)(model, Y[:20]) for _ in range(2))
+    joblib.dump(model, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    expected = _more(model, Y[:20])
+    assert all(np.array_equal(topics, expected) for topics in found)
+    assert np.array_equal(_more(mapped, Y[:20]), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_near_the_end_of_single_precision(seed):
+    tiny = np.array([[3.0, 0], [2.0, 0]]) * 6e-19
+    model = OnlineCGS(
+        15,
+        batch_size=1,
+        topic_word_prior=1e-30,
+        doc_topic_prior=100.0,
+        random_state=seed,
+        learning_decay=0.5,
+        learning_offset=0.0,
+    )
+    for _ in range(4):
+        model.partial_fit(tiny)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["cgs", "vb", "cvb"])
+def test_ml_with_topics_that_hardly_any_document_uses(method):
+    rng = np.random.default_rng(0)
+    Z = np.zeros((40, 20_000), np.float32)
+    for row in Z:
+        row[rng.integers(20_000, size=5)] = 1
+    model = TopicModel(
+        4,
+        inference=method,
+        learning="ml",
+        doc_topic_prior=1e-30,
+        batch_size=1,
+        learning_decay=0.5,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(Z)
+    np.testing.assert_allclose(model.components_.sum(axis=1, dtype=float), 1, atol=1e-4)
+    assert (model._state.store.rows >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_evicting_nearly_everything_keeps_the_sums(seed):
+    rng = np.random.default_rng(seed)
+    docs = [{f"w{j}": 1 for j in rng.integers(300, size=5)} for _ in range(60)]
+    model = OnlineCGS(
+        5,
+        batch_size=3,
+        topic_word_prior=1e-8,
+        learning_decay=1.0,
+        learning_offset=1e12,
+        random_state=seed,
+    )
+    model.fit_stream(docs, vocabulary=Vocabulary(growing=True, max_features=3))
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, atol=1e-4)
+
+
+def test_bad_words_never_reach_the_kernels():
+    model = OnlineOPE(3, batch_size=20, random_state=0).fit(X[:, :30])
+    model.n_features_in_ = 50  # as if another's attribute had been changed
+    with pytest.raises(InputError, match="the topics have 30 words"):
+        model.transform(X)

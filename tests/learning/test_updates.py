@@ -1,0 +1,287 @@
+"""Updates of the topics: what the equations say, whatever is done lazily or in single precision."""
+
+import copy
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import psi
+
+from opelda import OnlineVB, TopicModel
+from opelda.corpus import generate
+from opelda.engines import get_engine
+from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB, Topics
+from opelda.inference._inputs import as_batch
+from opelda.learning import _reference as reference
+from opelda.learning._topic_store import TopicStore
+from opelda.learning._update import Worker
+
+K, V, SIZE, SEED, ETA = 4, 25, 8, 7, 0.3
+X = generate(12 * SIZE, n_words=V, n_topics=K, n_tokens=20, doc_topic_prior=0.5).X.toarray()
+X[3] = 0  # an empty document counts as one
+X[5] = 0
+X[5, 2] = 1
+
+METHODS = [
+    OPE(n_iter=20),
+    OPE(n_iter=20, init="random"),
+    VB(n_iter=30),
+    CVB0(burn_in=5, n_samples=5),
+    CVB(n_iter=10),
+    CGS(burn_in=3, n_samples=5),
+    FW(n_iter=10),
+    OFW(n_iter=10),  # without a kernel
+    TLI(),  # reads topics of words that the documents do not hold
+]
+RULES = ["ml", "online", "streaming", "streaming, start kept"]
+NAMES = {"ids": lambda value: getattr(value, "name", None)}
+every_method = pytest.mark.parametrize("method", METHODS, **NAMES)
+pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """What inference was asked and found, update by update."""
+    seen, solve = [], Worker._solve
+
+    def record(self, batch, seed):
+        solution = solve(self, batch, seed)
+        seen.append((batch, seed, solution))
+        return solution
+
+    monkeypatch.setattr(Worker, "_solve", record)
+    return seen
+
+
+def make(method, rule="online", **options):
+    settings = {"topic_word_prior": ETA, "batch_size": SIZE, "random_state": SEED, **options}
+    learning, _, kept = rule.partition(", ")
+    return TopicModel(
+        K, inference=method, learning=learning, keep_start=kept == "start kept", **settings
+    )
+
+
+def start():
+    return TopicStore.random(V, K, ETA, SEED).rows[:, :K].T.astype(np.float64)
+
+
+def weights(model):
+    """lambda, in double precision."""
+    store = model._state.store
+    rows = store.rows[:, :K].T.astype(np.float64)
+    eta = np.asarray(store.prior, np.float64)
+    return store.scale * rows + store.prior_weight * (eta[:, :K].T if eta.ndim == 2 else eta)
+
+
+def mixtures(solution, full):
+    """What tokens' topics are weighed by, in double precision; uniform where there are none."""
+    picks = solution.picks
+    if picks is not None:
+        shape = (len(picks.rest), K)
+        picked = sparse.csr_array((picks.shares, picks.topics, picks.indptr), shape).toarray()
+        theta = picked + picks.rest[:, None].astype(np.float64) * picks.start
+    else:
+        theta = solution.theta if solution.factors is None else solution.factors
+    return np.where(full[:, None], np.asarray(theta, np.float64), 1 / K)
+
+
+def as_topics(lam, logs):
+    totals = lam.sum(axis=1, keepdims=True)
+    return np.exp(psi(lam) - psi(totals)) if logs else lam / totals
+
+
+def bounded(lam, tokens):
+    """The start counts for no more tokens than the documents have."""
+    return lam * min(1.0, tokens / lam.sum())
+
+
+def expected(lam, part, theta, model, rule, t):
+    """Return lambda (for ML: beta) after update t by the equations."""
+    rho = (t + model.learning_offset) ** -model.learning_decay
+    beta = as_topics(lam, logs=rule != "ml" and model.inference.expects_logs)
+    if rule == "ml":
+        mass = part.sum(axis=1) @ theta
+        used = mass > 1e-15 * mass.sum()  # the other topics stay
+        beta[used] = reference.ml(beta[used], part, theta[:, used], rho)
+        return beta
+    if rule == "online":
+        population = t * SIZE if model.population is None else model.population
+        if t == 1 and not model.inference.expects_logs:
+            lam = bounded(lam, population / len(part) * part.sum())
+        return reference.online(lam, beta, part, theta, ETA, rho, population)
+    before = np.full_like(lam, ETA) if t == 1 and rule == "streaming" else lam
+    return reference.streaming(before, beta, part, theta)
+
+
+@every_method
+@pytest.mark.parametrize("rule", RULES)
+# 1 - rho falls to 0 at once, or slowly enough for the lazy scale to be folded into the rows
+@pytest.mark.parametrize(
+    ("decay", "offset", "n_updates"), [(0.9, 1.0, 3), (0.6, 0.0, 3), (0.1, 0.0, 12)]
+)
+def test_updates_are_the_equations(solved, method, rule, decay, offset, n_updates):
+    model = make(method, rule, learning_decay=decay, learning_offset=offset)
+    lam = start()
+    scales = []
+    for t in range(1, n_updates + 1):
+        part = X[(t - 1) * SIZE : t * SIZE].astype(np.float64)
+        model.partial_fit(part)
+        theta = mixtures(solved[-1][2], part.sum(axis=1) > 0)
+        lam = expected(lam, part, theta, model, rule, t)
+        found = model.components_ if rule == "ml" else weights(model)
+        # each update rounds every weight some 20 times; 1e-15 is the least probability
+        np.testing.assert_allclose(found, lam, rtol=1e-6, atol=2e-15)
+        np.testing.assert_allclose(model.components_, as_topics(lam, False), rtol=2e-6, atol=2e-15)
+        scales.append(model._state.store.scale)
+    assert model.n_batch_iter_ == n_updates
+    folded = any(later > earlier for earlier, later in pairwise(scales))
+    assert folded == (n_updates > 3 and "streaming" not in rule)
+
+
+@every_method
+@pytest.mark.parametrize("population", [None, 2, 1000])
+@pytest.mark.parametrize("n_docs", [1, 2, 20])
+def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
+    solved, method, population, n_docs
+):
+    """VB and CGS keep it whole: for them small weights count exponentially less."""
+    part = X[8 : 8 + n_docs].astype(np.float64)
+    model = make(method, batch_size=20, population=population).partial_fit(part)
+    theta = mixtures(solved[-1][2], part.sum(axis=1) > 0)
+    model.population = population or n_docs
+    lam = expected(start(), part, theta, model, "online", 1)
+    np.testing.assert_allclose(weights(model), lam, rtol=1e-6)
+
+
+@every_method
+@pytest.mark.parametrize("rule", ["ml", "online"])
+def test_mixtures_are_those_of_inference(solved, method, rule):
+    """Bit for bit: the same topics, alpha and documents, the seed and the update's number."""
+    model, engine = make(method, rule, doc_topic_prior=0.4), get_engine("cpu")
+    logs = rule != "ml" and method.expects_logs
+    for t in (1, 2, 3):
+        part = X[(t - 1) * SIZE : t * SIZE]
+        before = copy.deepcopy(model._state.store) if t > 1 else TopicStore.random(V, K, ETA, SEED)
+        topics = Topics.laid_out(*engine.lay_out(before.kept(), None, logs=logs), K)
+        model.partial_fit(part)
+        _, seed, found = solved[-1]
+        assert seed == SEED + t * 2**32
+        alone = method.solve(as_batch(part, topics, np.full(K, 0.4)), seed, engine, 1)
+        full = part.sum(axis=1) > 0
+        if found.picks is not None:
+            assert np.array_equal(mixtures(found, full), mixtures(alone, full))
+        else:
+            assert np.array_equal(found.theta[full], alone.theta[full].astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "method", [OPE(), CGS(), OFW(n_iter=20), HAMCMC(n_iter=10, burn_in=5)], ids=str
+)
+def test_every_update_draws_anew(solved, method):
+    """The same documents and almost the same topics, but other random numbers."""
+    model = make(method, learning_decay=1.0, learning_offset=1e12, batch_size=len(X))
+    model.set_params(doc_topic_prior=1.5)  # prior and likelihood pull different ways
+    model.partial_fit(X).partial_fit(X)
+    full = X.sum(axis=1) > 0
+    first, second = (mixtures(solution, full) for _, _, solution in solved)
+    assert np.abs(first - second).max() > 1e-3
+
+
+@pytest.mark.parametrize(("tau", "kappa"), [(1.0, 0.9), (10.0, 0.5), (3.0, 0.7)])
+def test_online_vb_is_scikit_learn_s(tau, kappa):
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    common = {"doc_topic_prior": 0.9, "topic_word_prior": ETA}
+    schedule = {"learning_offset": tau, "learning_decay": kappa}
+    theirs = LatentDirichletAllocation(
+        K, total_samples=500, max_doc_update_iter=2000, mean_change_tol=1e-12, random_state=0
+    )
+    theirs.set_params(**common, **schedule).partial_fit(X)
+    theirs.components_ = start()
+    theirs.exp_dirichlet_component_ = as_topics(start(), logs=True)
+    theirs.n_batch_iter_ = 1
+    ours = make(VB(n_iter=2000, tol=0), population=500, **schedule).set_params(**common)
+    for first in (0, 30, 60):
+        part = X[first : first + 30]
+        theirs.partial_fit(part)
+        ours.set_params(batch_size=30).partial_fit(part)
+        np.testing.assert_allclose(weights(ours), theirs.components_, rtol=1e-4)
+
+
+def test_tokens_are_neither_lost_nor_made():
+    """Sums over words and topics, without a look at which."""
+    tokens = X.sum(axis=1, dtype=np.float64)
+    for method in (OPE(n_iter=20), VB(), FW(n_iter=5)):
+        streamed = make(method, "streaming").partial_fit(X)
+        np.testing.assert_allclose(weights(streamed).sum(), K * V * ETA + tokens.sum(), rtol=1e-6)
+        kept = make(method, "streaming, start kept").partial_fit(X)
+        np.testing.assert_allclose(weights(kept).sum(), start().sum() + tokens.sum(), rtol=1e-6)
+        online = make(method, "online", population=1000).partial_fit(X)
+        total = start().sum()
+        for t in range(1, online.n_batch_iter_ + 1):
+            rho = (t + 1) ** -0.9
+            batch = tokens[(t - 1) * SIZE : t * SIZE].sum()
+            total = (1 - rho) * total + rho * (K * V * ETA + 1000 / SIZE * batch)
+        np.testing.assert_allclose(weights(online).sum(), total, rtol=1e-6)
+
+
+def test_a_last_batch_that_is_shorter_counts_as_it_is(solved):
+    model = make(OPE(), population=90).partial_fit(X[:11])
+    lam = start()
+    for t, part in ((1, X[:8]), (2, X[8:11])):
+        theta = mixtures(solved[t - 1][2], part.sum(axis=1) > 0)
+        beta = as_topics(lam, False)
+        lam = reference.online(lam, beta, part.astype(float), theta, ETA, (t + 1) ** -0.9, 90)
+    np.testing.assert_allclose(weights(model), lam, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", [OPE(), FW(n_iter=2), VB(), CVB0()], **NAMES)
+@pytest.mark.parametrize(("decay", "offset"), [(0.9, 1.0), (0.1, 0.0), (0.0, 0.0)])
+def test_ml_topics_stay_distributions(method, decay, offset):
+    """Also those that no document uses, which FW leaves many of."""
+    model = make(method, "ml", batch_size=2, learning_decay=decay, learning_offset=offset)
+    model.set_params(n_components=20)
+    for _ in range(5):
+        model.partial_fit(X)
+        topics = model.components_
+        assert (topics >= 0).all()
+        np.testing.assert_allclose(topics.sum(axis=1, dtype=np.float64), 1, rtol=0, atol=1e-6)
+    assert model.n_batch_iter_ == 5 * len(X) / 2
+
+
+@pytest.mark.parametrize("offset", [1.0, 0.0])
+def test_a_topic_that_no_document_uses_stays(solved, offset):
+    model = make(FW(n_iter=2), "ml", batch_size=2, learning_offset=offset)
+    before, n_unused = start() / start().sum(axis=1, keepdims=True), 0
+    for first in range(0, 40, 2):
+        model.partial_fit(X[first : first + 2])
+        theta = mixtures(solved[-1][2], X[first : first + 2].sum(axis=1) > 0)
+        full = X[first : first + 2].sum(axis=1) > 0
+        unused = ~theta[full].any(axis=0)
+        np.testing.assert_allclose(model.components_[unused], before[unused], rtol=1e-5, atol=1e-15)
+        before, n_unused = model.components_, n_unused + unused.sum()
+    assert n_unused > 5
+
+
+def test_the_start_tells_the_topics_apart_and_no_more():
+    rows = TopicStore.random(5000, 21, ETA, SEED).rows
+    assert rows.shape == (5000, 32)
+    assert not rows[:, 21:].any()
+    ours = rows[:, :21]
+    assert ours.min() >= 0.1
+    assert abs(ours.mean() - 1) < 0.01
+    assert abs(ours.std() - 0.1) < 0.01
+    assert np.abs(np.corrcoef(ours.T) - np.eye(21)).max() < 0.1
+    assert not np.array_equal(rows, TopicStore.random(5000, 21, ETA, SEED + 1).rows)
+
+
+def test_the_first_update_of_vb_uses_expected_logs(solved):
+    """exp(E[log beta]), not the mean of beta; also what CGS samples with."""
+    for model in (OnlineVB(K), make(CGS(burn_in=1, n_samples=1))):
+        model.set_params(batch_size=len(X), random_state=SEED).partial_fit(X)
+        batch = solved[-1][0]
+        given = batch.rows[:, :K].astype(np.float64)
+        logs = as_topics(start(), logs=True).T[batch.ids]
+        share = [rows / rows.sum(axis=1, keepdims=True) for rows in (given, logs)]
+        np.testing.assert_allclose(*share, rtol=1e-6)

@@ -1,0 +1,182 @@
+"""Model files: what comes back, what cannot be saved, and that old files can still be read."""
+
+import base64
+import copy
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import opelda
+from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel
+from opelda.corpus import Vocabulary, generate, generate_stream
+from opelda.errors import InputError
+from opelda.inference import METHODS, OPE, VB, Method
+from opelda.learning import LEARNERS
+from opelda.learning._saving import as_parts
+
+GOLDEN = Path(__file__).parent / "golden"
+X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
+WORDS = ["naïve", "日本", "", "a b", *(f"w{j}" for j in range(8))]
+STREAM = list(generate_stream(60, batch_size=10, n_words=20, n_topics=3, new_words_per_batch=5))
+
+
+def made(cls=OnlineOPE, **parameters):
+    return cls(**{"n_components": 3, "batch_size": 10, "random_state": 0} | parameters)
+
+
+def streamed(**parameters):
+    words = Vocabulary(WORDS, growing=True, max_features=30)
+    return made(**parameters).fit_stream(STREAM, vocabulary=words)
+
+
+def again(model, path):
+    opelda.save(model, path)
+    return opelda.load(path)
+
+
+def same(a, b):
+    (arrays, header), (others, said) = as_parts(a), as_parts(b)
+    assert header == said
+    assert arrays.keys() == others.keys()
+    return all(arrays[name].tobytes() == others[name].tobytes() for name in arrays)
+
+
+QUICK = {
+    "hamcmc": {"n_iter": 20, "burn_in": 5},
+    "tli": {"n_iter": 10},
+    **{name: {"n_iter": 5} for name in ("ofw", "pmd", "smm")},
+}
+KINDS = {
+    **{name: made(cls).fit(X[:30]) for name, cls in LEARNERS.items()},
+    "stream": streamed(),
+    "array priors": made(doc_topic_prior=[0.1, 0.2, 0.3], topic_word_prior=np.arange(1.0, 13)),
+    "matrix prior": made(topic_word_prior=np.full((3, 12), 0.2, np.float32)),
+    "numpy numbers": made(n_components=np.int64(3), learning_decay=np.float32(0.7)),
+    "method": made(TopicModel, inference=OPE(n_iter=np.int32(9), variant="ope3"), learning="ml"),
+    "random state": made(random_state=np.random.RandomState(3)),
+    "generator": made(MLOPE, random_state=np.random.default_rng(3), n_jobs=2, n_passes=3),
+    "start kept": made(StreamingOPE, keep_start=True),
+    "population": made(population=1e6, topic_word_prior=0.5, doc_topic_prior=1, verbose=0),
+    "unseeded": made(random_state=None),
+    **{
+        name: made(TopicModel, inference=cls(**QUICK.get(name, {})), learning="ml")
+        for name, cls in METHODS.items()
+    },
+}
+
+
+@pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_a_loaded_model_is_the_model_and_goes_on_where_it_stopped(tmp_path, name):
+    model = copy.deepcopy(KINDS[name])
+    if not hasattr(model, "_state"):
+        model.partial_fit(X[:30])
+    loaded = again(model, tmp_path / "m")
+    assert type(loaded) is type(model)
+    assert same(loaded, model)
+    opelda.save(loaded, tmp_path / "n")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+    counts = X if model.n_features_in_ == 12 else model.vocabulary_.count(STREAM[0])
+    assert loaded.components_.tobytes() == model.components_.tobytes()
+    assert loaded.transform(counts[:5]).tobytes() == model.transform(counts[:5]).tobytes()
+    assert same(loaded.partial_fit(counts[-10:]), model.partial_fit(counts[-10:]))
+
+
+def test_a_stream_goes_on_with_its_vocabulary(tmp_path):
+    words = Vocabulary(growing=True, max_features=25)
+    whole = made().fit_stream(STREAM, vocabulary=words)
+    part = again(made().fit_stream(STREAM[:3], vocabulary=words), tmp_path / "m")
+    assert same(part.fit_stream(STREAM[3:]), whole)
+    assert part.vocabulary_ == whole.vocabulary_
+    assert part.top_words() == whole.top_words()
+
+
+def test_sums_come_back_as_they_were(tmp_path):
+    model = made().fit(X)
+    model._state.store.sums *= 1 + 1e-9  # what thousands of updates do to them
+    assert same(again(model, tmp_path / "m"), model)
+
+
+def test_names_of_columns_come_back(tmp_path):
+    frame = pd.DataFrame(X.toarray(), columns=WORDS)
+    loaded = again(made().fit(frame), tmp_path / "m")
+    assert loaded.feature_names_in_.tolist() == WORDS
+    assert {word for topic in loaded.top_words() for word in topic} <= set(WORDS)
+    loaded.transform(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.transform(frame[WORDS[::-1]])
+    # a vocabulary that has grown has other columns than the frame had
+    grown = made().fit(frame).fit_stream(STREAM, vocabulary=Vocabulary(WORDS, growing=True))
+    assert again(grown, tmp_path / "m").vocabulary_ == grown.vocabulary_
+    odd = pd.DataFrame(X.toarray(), columns=[*WORDS[1:], "\ud800"])
+    with pytest.raises(InputError, match="UTF-8"):
+        opelda.save(made().fit(odd), tmp_path / "m")
+
+
+def test_callbacks_are_not_saved_and_nothing_else_is_lost(tmp_path):
+    model = made(callbacks=lambda report: None, verbose=0).fit(X)
+    loaded = again(model, tmp_path / "m")
+    assert loaded.callbacks is None
+    assert loaded.get_params() == model.get_params() | {"callbacks": None}
+
+
+def test_pickle_and_deepcopy_work_too():
+    for model in KINDS.values():
+        if hasattr(model, "_state"):
+            assert same(pickle.loads(pickle.dumps(model)), model)
+            assert same(copy.deepcopy(model), model)
+
+
+def test_what_is_no_model_is_not_saved(tmp_path):
+    class Mine(OnlineOPE):
+        pass
+
+    class Custom(VB):
+        name = "custom"
+
+    class Nameless(Method):
+        solve, solve_reference = VB.solve, VB.solve_reference
+        n_iter, tol, init, check, reference = 5, 0.1, "fixed", VB.check, VB.reference
+
+    refused = {
+        Mine(3).fit(X): (InputError, "got Mine"),
+        OnlineOPE(3): (NotFittedError, "not fitted"),
+        made(TopicModel, inference=Custom()).fit(X): (InputError, "Custom is not one of"),
+        made(TopicModel, inference=Nameless()).fit(X): (InputError, "Nameless is not one of"),
+        made().fit(X).set_params(n_components=4): (InputError, "n_components is 4"),
+        made().fit(X).set_params(batch_size="x"): (InputError, "batch_size"),
+        made().fit(X).set_params(learning_decay=[1]): (InputError, "learning_decay"),
+        made().fit(X).set_params(population=np.nan): (InputError, "population"),
+        "no model": (InputError, "got str"),
+    }
+    for model, (kind, message) in refused.items():
+        with pytest.raises(kind, match=message):
+            opelda.save(model, tmp_path / "m")
+    broken = made().fit(X)
+    broken._state.store.sums[0] = np.nan
+    with pytest.raises(InputError, match="not saved"):
+        opelda.save(broken, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_golden_file_of_version_1(tmp_path):
+    (tmp_path / "m").write_bytes(base64.b64decode((GOLDEN / "model-1.txt").read_text()))
+    model = opelda.load(tmp_path / "m")
+    expected = json.loads((GOLDEN / "model-1.topics.txt").read_text())
+    np.testing.assert_allclose(model.components_, expected["components"], rtol=1e-4, atol=1e-7)
+    assert list(model.vocabulary_.words) == expected["words"] == model.feature_names_in_.tolist()
+    assert model.vocabulary_.document_frequency.tolist() == expected["document_frequency"]
+    assert [model.n_docs_seen_, model.n_batch_iter_] == expected["seen"]
+    assert model.n_unknown_tokens_ == expected["n_unknown_tokens"]
+    assert model.get_params() == expected["parameters"] | {
+        "inference": OPE(n_iter=20, picks="balanced"),
+        "doc_topic_prior": pytest.approx([0.25, 0.5, 1.0]),
+        "callbacks": None,
+    } | {f"inference__{k}": v for k, v in OPE(n_iter=20, picks="balanced").get_params().items()}
+    model.fit_stream([expected["words"]])
+    assert model.n_batch_iter_ == expected["seen"][1] + 1
