@@ -27,7 +27,12 @@ from opelda.metrics import log_predictive_probability, npmi
 
 SETTINGS = {
     "paper": {},  # S = 5000, kappa = .9, tau = 1, T = 50: the defaults
-    "advice": {"batch_size": 500, "learning_decay": 0.6, "n_iter": 20},
+    "advice": {
+        "batch_size": 1000,
+        "learning_decay": 0.6,
+        "learning_offset": 10.0,
+        "n_iter": 20,
+    },
 }
 LEARNERS = (
     "OnlineOPE",

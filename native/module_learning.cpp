@@ -17,7 +17,7 @@ struct Slot {
 };
 
 // A batch by words: which words it holds (ascending), each entry's place among them, and for every word its documents in
-// their order. Each thread takes a run of documents, counts its words, and then knows where its entries go.
+// their order; and the documents' lengths. Each thread takes a run of documents, counts its words, and then knows where its entries go.
 nb::tuple by_word(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts, int64_t n_words, int n_threads) {
     const int64_t n_docs = int64_t(indptr.shape(0)) - 1, n = int64_t(words.shape(0));
     if (n > INT32_MAX) throw nb::value_error("A batch may hold at most 2**31 - 1 entries; take fewer documents at a time.");
@@ -52,10 +52,12 @@ nb::tuple by_word(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> coun
     int32_t *held_data, *places;
     int64_t* starts_data;
     uint64_t* packed;
+    double* tokens;
     auto held_array = numpy_array<int32_t>(held.size(), &held_data);
     auto place_array = numpy_array<int32_t>(size_t(n), &places);
     auto starts_array = numpy_array<int64_t>(starts.size(), &starts_data);
     auto entries_array = numpy_array<uint64_t>(size_t(n), &packed);
+    auto tokens_array = numpy_array<double>(size_t(n_docs), &tokens);
     std::copy(held.begin(), held.end(), held_data);
     std::copy(starts.begin(), starts.end(), starts_data);
     auto* entries = reinterpret_cast<Entry*>(packed);
@@ -64,7 +66,9 @@ nb::tuple by_word(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> coun
         each(parts, [&](int part) {
             Slot* slots_of_part = slots.data() + part * n_words;
             for (int64_t d = first_of(part); d < first_of(part + 1); ++d) {
+                tokens[d] = 0;
                 for (int64_t i = ends[d]; i < ends[d + 1]; ++i) {
+                    tokens[d] += count[i];
                     Slot& slot = slots_of_part[word[i]];
                     places[i] = slot.place;
                     entries[slot.next++] = {int32_t(d), count[i]};
@@ -72,7 +76,7 @@ nb::tuple by_word(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> coun
             }
         });
     }
-    return nb::make_tuple(held_array, place_array, starts_array, entries_array);
+    return nb::make_tuple(held_array, place_array, starts_array, entries_array, tokens_array);
 }
 
 void lay_out(In<float, 2> kept, int64_t n_topics, double scale, double prior_weight, double prior,

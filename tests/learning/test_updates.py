@@ -14,6 +14,7 @@ from opelda.engines import get_engine
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB, Topics
 from opelda.inference._inputs import as_batch
 from opelda.learning import _reference as reference
+from opelda.learning._rules import LEAST_SHARE
 from opelda.learning._topic_store import TopicStore
 from opelda.learning._update import Worker
 
@@ -102,7 +103,7 @@ def expected(lam, part, theta, model, rule, t):
     beta = as_topics(lam, logs=rule != "ml" and model.inference.expects_logs)
     if rule == "ml":
         mass = part.sum(axis=1) @ theta
-        used = mass > 1e-15 * mass.sum()  # the other topics stay
+        used = mass > LEAST_SHARE * mass.sum()  # the other topics stay
         beta[used] = reference.ml(beta[used], part, theta[:, used], rho)
         return beta
     if rule == "online":

@@ -138,12 +138,15 @@ class ByWord:
     starts, entries : int64 array (n + 1,), uint64 array (entries,)
         For each word its documents, in their order: the document as an int32 and the count there
         as a float32, in one place.
+    tokens : float64 array (n_docs,)
+        The documents' lengths.
     """
 
     words: NDArray[np.int32]
     places: NDArray[np.int32]
     starts: NDArray[np.int64]
     entries: NDArray[np.uint64]
+    tokens: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -42,15 +42,6 @@ class Documents:
         """Number of documents."""
         return len(self.indptr) - 1
 
-    @property
-    def tokens(self) -> NDArray[np.float64]:
-        """The length of each."""
-        tokens = np.zeros(self.n_docs)
-        full = np.diff(self.indptr) > 0
-        if full.any():
-            tokens[full] = np.add.reduceat(self.counts, self.indptr[:-1][full], dtype=np.float64)
-        return tokens
-
 
 @dataclass(frozen=True)
 class Updated:
@@ -102,7 +93,7 @@ class Worker:
             rho=rho,
             n_docs=docs.n_docs,
             population=population,
-            mass=lambda: _mass(solution, docs, store.n_topics),
+            mass=lambda: _mass(solution, by_word.tokens, store.n_topics),
         )
         try:
             self._add(store, by_word, batch, solution, step)
@@ -179,9 +170,8 @@ class Worker:
         return replace(solution, theta=theta, certificate=certificate)
 
 
-def _mass(solution: Solution, docs: Documents, n_topics: int) -> NDArray[np.float64]:
+def _mass(solution: Solution, tokens: NDArray[np.float64], n_topics: int) -> NDArray[np.float64]:
     """sum_d |d| theta_dk, in the documents' order whatever the number of threads."""
-    tokens = docs.tokens
     picks = solution.picks
     if isinstance(picks, Picks):
         weights = picks.shares * np.repeat(tokens, np.diff(picks.indptr))
