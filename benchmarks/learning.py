@@ -59,16 +59,17 @@ def learn(name: str, train: sparse.csr_array, held_out: sparse.csr_array, option
         **model_options,
     )
     marks = [mark for mark in MARKS if mark < train.shape[0]] + [train.shape[0]]
-    at, memory = 0, 0.0
+    at = 0
     size = model.batch_size
     order = np.random.default_rng(options["seed"]).permutation(train.shape[0])
     for n_pass in range(options["passes"]):
         for mark in marks if n_pass == 0 else [train.shape[0]]:
             for first in range(at, mark, size):
                 model.partial_fit(train[order[first : min(first + size, mark)]])
-            memory = max(memory, peak_memory() - before)  # before the evaluation takes any
             at = mark % train.shape[0]
-            report(name, model, history, train, held_out, memory, options)
+            memory = peak_memory() - before
+            # in a process of its own, so that the peak stays that of learning
+            apart(report, name, model, history, train, held_out, memory, options)
         order = np.random.default_rng([options["seed"], n_pass]).permutation(train.shape[0])
 
 
@@ -93,6 +94,15 @@ def report(name, model, history, train, held_out, memory, options) -> None:
         "NPMI": round(float(npmi(topics, train).mean()), 4),
     }
     print(json.dumps(line), flush=True)
+
+
+def apart(target, *arguments) -> None:
+    """Run a function in a process of its own."""
+    process = multiprocessing.get_context("fork").Process(target=target, args=arguments)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(process.exitcode)
 
 
 def peak_memory() -> float:
@@ -141,16 +151,11 @@ def main() -> None:
     if options["all"]:
         train = load_all(options["data"])
     print(f"# {label}, {train.shape[0]:,} x {train.shape[1]:,}, K={options['topics']}")
-    spawn = multiprocessing.get_context("fork")
     jobs = [(learn, (name, train, held_out, options)) for name in options["learners"]]
     if options["peer"]:
         jobs.insert(len(jobs) // 2, (scikit_learn, (train, options["peer"], options)))
     for target, arguments in jobs:
-        process = spawn.Process(target=target, args=arguments)
-        process.start()
-        process.join()
-        if process.exitcode:
-            raise SystemExit(process.exitcode)
+        apart(target, *arguments)
 
 
 if __name__ == "__main__":
