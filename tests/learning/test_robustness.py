@@ -1,15 +1,17 @@
 """Interruptions, mistakes and extremes leave a model that can be used."""
 
+import os
 import warnings
 
 import joblib
 import numpy as np
 import pytest
 
+import opelda
 from opelda import MLOPE, OnlineCGS, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel
 from opelda.corpus import Vocabulary, generate
 from opelda.engines import CPUEngine
-from opelda.errors import InputError
+from opelda.errors import InputError, ModelFileError
 from opelda.inference import OPE
 
 X = generate(60, n_words=50, n_topics=4, random_state=0).X
@@ -168,3 +170,25 @@ def test_bad_words_never_reach_the_kernels():
     model.n_features_in_ = 50  # as if another's attribute had been changed
     with pytest.raises(InputError, match="the topics have 30 words"):
         model.transform(X)
+
+
+def test_a_lock_that_is_no_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / ".lock")
+    with pytest.raises(ModelFileError, match="no plain file"):
+        OnlineOPE(3, random_state=0).fit_stream([X], checkpoint=tmp_path)
+
+
+def test_a_subclass_is_refused_before_anything_is_learned(tmp_path):
+    class Mine(OnlineOPE):
+        pass
+
+    with pytest.raises(InputError, match="Mine"):
+        Mine(3, random_state=0).fit_stream([X], checkpoint=tmp_path)
+
+
+def test_a_model_that_does_not_agree_with_itself_is_not_saved(tmp_path):
+    model = OnlineOPE(3, random_state=0).fit(X)
+    model.n_features_in_ = 49
+    with pytest.raises(InputError, match="do not agree"):
+        opelda.save(model, tmp_path / "model.opelda")
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,9 @@
 """Checkpoints of a stream: the model and the place in the source, committed in one rename."""
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Iterable
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -34,7 +37,7 @@ class Checkpoint:
     def __enter__(self) -> Self:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.folder / ".lock", "a")
+            self._lock = _opened(self.folder / ".lock")
         except OSError as error:
             raise ModelFileError(
                 f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
@@ -59,6 +62,13 @@ class Checkpoint:
 
     def resume(self, model: Any) -> Any:
         """Give the model what the checkpoint holds; return the place in the source, or None."""
+        from opelda.learning import LEARNERS
+
+        if LEARNERS.get(type(model).__name__) is not type(model):
+            raise InputError(
+                f"A checkpoint holds one of opelda's learners, got {type(model).__name__}; a "
+                "subclass of your own could not be loaded again without its code."
+            )
         parameters(model)  # complains of what a file cannot hold before anything is learned
         if not self.path.exists():
             return None
@@ -139,6 +149,15 @@ def _as_folder(folder: Any) -> Path:
     if not text or "\0" in text:
         raise InputError(f"checkpoint cannot be {text!r}; give the path of a folder.")
     return Path(text)
+
+
+def _opened(path: Path) -> Any:
+    """Open a file to lock, without waiting for the other end of what is none."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, f"{path.name} is no plain file")
+    return os.fdopen(handle, "r+")
 
 
 def _locked(file: Any) -> bool:

@@ -36,6 +36,14 @@ def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
     store = state.store
     values, arrays = parameters(model)
     check_parameters(model, store.n_topics)
+    sizes = {store.n_words, int(model.n_features_in_)}
+    if state.vocabulary is not None:
+        sizes.add(len(state.vocabulary))
+    if len(sizes) > 1:  # a stream that failed for want of memory
+        raise InputError(
+            f"The model's words and topics do not agree ({sorted(sizes)} words): learning failed "
+            "between the two, and it is not saved."
+        )
     if not has_totals(store):
         raise InputError(
             "The topics hold weights that are no finite positive numbers: the model cannot be used "
