@@ -25,6 +25,7 @@ lint: $(VENV)/.installed-dev
 # DATA=folder with the arXiv counts; documents are generated where it is left out
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/inference.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/learning.py --peer 5000 $(if $(DATA),--data $(DATA))
 
 figures: $(VENV)/.installed-dev
 	$(BIN)/python docs/figures.py
