@@ -178,7 +178,7 @@ def test_lines_come_at_most_once_an_interval_and_once_at_the_end(waits, interval
 def test_what_a_line_says():
     assert (
         describe(report())
-        == "pass 1/2, 100/400 docs, 50 docs/s, 0:00:06 left, step 0.25, gap 0.125"
+        == "pass 1/2, 100/400 docs, 50 docs/s, 0:00:06 left, gap 0.125, step 0.25"
     )
     assert "0:00:07 left" in describe(report(docs_per_second=49.0))
     assert "left" not in describe(report(n_docs=400))
@@ -187,7 +187,7 @@ def test_what_a_line_says():
     full = report(n_docs=12_000, n_docs_total=10**7, n_pass=3, n_passes=None, docs_per_second=1000)
     assert describe(full).startswith("pass 3, 12,000/10,000,000 docs, 1,000 docs/s, 2:46:28 left")
     assert describe(report(n_words_added=1200), -7.25).endswith(
-        "gap 0.125, held-out -7.2500, 1,200 words added"
+        "held-out -7.2500, gap 0.125, step 0.25, 1,200 words added"
     )
 
 

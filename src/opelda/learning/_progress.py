@@ -100,10 +100,13 @@ class ProgressBar:
         """Draw an empty bar."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
 
         self._bar = Progress(
-            BarColumn(bar_width=24),
-            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=12, table_column=Column(width=12, no_wrap=True)),
+            TextColumn(
+                "{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)
+            ),
             console=self._console or Console(stderr=True),
         )
         self._score = None
@@ -179,11 +182,11 @@ def describe(report: BatchReport, score: float | None = None) -> str:
         parts.append(f"{speed:,.0f} docs/s" if speed >= 10 else f"{speed:.2g} docs/s")
         if total is not None and total > report.n_docs:
             parts.append(f"{_duration((total - report.n_docs) / speed)} left")
-    parts.append(f"step {report.step_size:.3g}")
+    if score is not None:  # a narrow terminal cuts off what comes last
+        parts.append(f"held-out {score:.4f}")
     if not math.isnan(report.mean_gap):
         parts.append(f"gap {report.mean_gap:.3g}")
-    if score is not None:
-        parts.append(f"held-out {score:.4f}")
+    parts.append(f"step {report.step_size:.3g}")
     if report.n_words_added > 0:
         parts.append(f"{report.n_words_added:,} words added")
     return ", ".join(parts)
