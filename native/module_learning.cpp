@@ -9,6 +9,7 @@
 namespace opelda {
 namespace {
 
+constexpr int64_t kAhead = 24;  // entries whose places are fetched before they are written
 constexpr int64_t kEntriesPerThread = 20'000;  // fewer are not worth a thread
 
 // Per word: where its next entry goes (before that, how many there are), and its place among the words held.
@@ -68,6 +69,7 @@ nb::tuple by_word(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> coun
             for (int64_t d = first_of(part); d < first_of(part + 1); ++d) {
                 tokens[d] = 0;
                 for (int64_t i = ends[d]; i < ends[d + 1]; ++i) {
+                    if (i + kAhead < n) __builtin_prefetch(entries + slots_of_part[word[i + kAhead]].next, 1);
                     tokens[d] += count[i];
                     Slot& slot = slots_of_part[word[i]];
                     places[i] = slot.place;
