@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, TopicModel
 from opelda.corpus import Vocabulary, generate_stream
-from opelda.learning._topic_store import TopicStore, padded
+from opelda.engines import row_width
+from opelda.learning._topic_store import TopicStore
 
 RULES = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB]
 # every topic owns each third word, and 15 words of 40 change with each mini-batch
@@ -202,7 +203,9 @@ STEP = st.sampled_from(["grow", "reset", "shrink", "normalise", "add", "clear", 
 def test_lazy_rows_are_the_plain_sums(steps, n_topics, seed, kind):
     """Against lambda written out in double precision, every step done to all of it."""
     rng = np.random.default_rng(seed)
-    prior = [0.25, np.full(6, 0.25, np.float32), np.zeros((6, padded(n_topics)), np.float32)][kind]
+    prior = [0.25, np.full(6, 0.25, np.float32), np.zeros((6, row_width(n_topics)), np.float32)][
+        kind
+    ]
     if kind == 2:
         prior[:, :n_topics] = 0.25
     store = TopicStore.random(6, n_topics, prior, seed)

@@ -11,6 +11,7 @@ from opelda.engines._engine import (
     Picks,
     Solution,
     Wanted,
+    row_width,
 )
 from opelda.errors import EngineError
 
@@ -29,6 +30,7 @@ __all__ = [
     "aligned_empty",
     "coarse_rows",
     "get_engine",
+    "row_width",
 ]
 
 

@@ -7,6 +7,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+LANES = 16  # floats of a cache line, which rows are padded to
+
+
+def row_width(n_topics: int) -> int:
+    """Return the floats of a row that holds so many topics.
+
+    >>> row_width(16), row_width(17)
+    (16, 32)
+    """
+    return -(-n_topics // LANES) * LANES
+
 
 @dataclass(frozen=True)
 class Batch:

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda.engines import MANY_TOPICS, aligned_empty, coarse_rows
+from opelda.engines import MANY_TOPICS, aligned_empty, coarse_rows, row_width
 from opelda.errors import InputError
 
-LANES = 16
 # smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
 SMALLEST = 1e-15
 
@@ -32,8 +31,7 @@ class Topics:
     def __init__(self, components: ArrayLike | sparse.sparray | sparse.spmatrix) -> None:
         array = _as_matrix(components)
         self.n_topics, self.n_words = array.shape
-        stride = -(-self.n_topics // LANES) * LANES
-        self.rows = aligned_empty(self.n_words, stride)
+        self.rows = aligned_empty(self.n_words, row_width(self.n_topics))
         self.rows[:, self.n_topics :] = 0.0
         self.rows[:, : self.n_topics] = array.T
         self.rows[self.rows < SMALLEST] = 0.0

@@ -27,8 +27,8 @@ from opelda.learning._update import Documents, Worker
 from opelda.metrics._split import can_be_split
 
 
-class Learner(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn is untyped
+class Learner(  # of scikit-learn's classes, which are untyped, and two parts of its own
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ReadsTopics,
     LearnsStreams,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from opelda.corpus import Vocabulary
 from opelda.corpus._packing import unpack_words
+from opelda.engines import row_width
 from opelda.errors import ModelFileError
 from opelda.inference import METHODS, Method
 from opelda.learning._saving import (
@@ -20,7 +21,7 @@ from opelda.learning._saving import (
     has_totals,
 )
 from opelda.learning._state import State
-from opelda.learning._topic_store import SMALLEST_SCALE, TopicStore, padded
+from opelda.learning._topic_store import SMALLEST_SCALE, TopicStore
 
 
 def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any], path: Path) -> Any:
@@ -95,7 +96,7 @@ def _store(arrays: Arrays, header: dict[str, Any], path: Path) -> TopicStore:
     rows = _array(arrays, "rows", np.float32, path, 2)
     sums = _array(arrays, "sums", np.float64, path, 1)
     scale, weight = _number(header, "scale", path, 1.0), _number(header, "prior_weight", path, 1.0)
-    if n_topics < 1 or rows.shape[1] != padded(n_topics) or len(sums) != n_topics:
+    if n_topics < 1 or rows.shape[1] != row_width(n_topics) or len(sums) != n_topics:
         _refuse(path, "its topics have the wrong shape")
     if scale < SMALLEST_SCALE:
         _refuse(path, "its scale is out of range")

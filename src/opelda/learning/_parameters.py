@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda.engines import row_width
 from opelda.errors import InputError
-from opelda.learning._topic_store import Prior, padded
+from opelda.learning._topic_store import Prior
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
@@ -46,6 +47,6 @@ def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
         return float(prior)
     if prior.ndim == 1:
         return prior.astype(np.float32)
-    rows: NDArray[np.float32] = np.zeros((n_words, padded(n_topics)), np.float32)
+    rows: NDArray[np.float32] = np.zeros((n_words, row_width(n_topics)), np.float32)
     rows[:, :n_topics] = prior.T
     return rows

@@ -26,6 +26,7 @@ class ReadsTopics:
     _state: State
     n_jobs: int | None
 
+    # what the learner provides, for the types
     def _worker(self, certify: bool = False, n_topics: int | None = None) -> Worker:
         raise NotImplementedError
 

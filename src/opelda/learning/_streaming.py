@@ -27,6 +27,7 @@ class LearnsStreams:
     batch_size: int
     n_features_in_: int
 
+    # what the learner provides, for the types
     def _start(self, n_words: int, n_given: int = 0) -> None:
         raise NotImplementedError
 

@@ -11,9 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import Kept
+from opelda.engines import Kept, aligned_empty, row_width
 
-LANES = 16
 SMALLEST_SCALE = 1e-6  # below this the rows themselves are scaled: they must stay in single range
 
 Prior: TypeAlias = float | NDArray[np.float32]
@@ -58,7 +57,7 @@ class TopicStore:
         Wider, and VB, for which small weights count exponentially less, would keep every word where
         the start happened to put it.
         """
-        rows = np.empty((n_words, padded(n_topics)), np.float32)
+        rows = aligned_empty(n_words, row_width(n_topics))
         np.random.default_rng([seed, 3]).standard_normal(out=rows, dtype=np.float32)
         rows *= 0.1
         rows += 1.0
@@ -162,11 +161,6 @@ class TopicStore:
             return float(self.prior.sum(dtype=np.float64))
         sums: NDArray[np.float64] = self.prior[:, : self.n_topics].sum(axis=0, dtype=np.float64)
         return sums
-
-
-def padded(n_topics: int) -> int:
-    """Return the width of a row that holds so many topics."""
-    return -(-n_topics // LANES) * LANES
 
 
 def extended(prior: Prior, n_words: int) -> Prior:
