@@ -113,7 +113,7 @@ def test_names_of_columns_come_back(tmp_path):
     # a vocabulary that has grown has other columns than the frame had
     grown = made().fit(frame).fit_stream(STREAM, vocabulary=Vocabulary(WORDS, growing=True))
     assert again(grown, tmp_path / "m").vocabulary_ == grown.vocabulary_
-    odd = pd.DataFrame(X.toarray(), columns=[*WORDS[1:], "\ud800"])
+    odd = pd.DataFrame(X.toarray(), columns=pd.Index([*WORDS[1:], "\ud800"], dtype=object))
     with pytest.raises(InputError, match="UTF-8"):
         opelda.save(made().fit(odd), tmp_path / "m")
 

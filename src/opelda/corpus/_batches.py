@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opelda.corpus._change import VocabularyChange
 from opelda.corpus._checks import whole_number
-from opelda.corpus._counting import count_words
+from opelda.corpus._counting import Counted, count_words
 from opelda.corpus._matrix import as_counts, is_matrix
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.errors import InputError
@@ -100,6 +100,11 @@ def mini_batches(
         raise InputError(f"source must be an iterable, got {type(source).__name__}.")
     if n_words is not None and vocabulary is None:
         n_words = whole_number("n_words", n_words, 1)
+    stream: Any = source
+    if hasattr(stream, "counted"):  # a Stream, which knows how to count, and its own batch size
+        if position is not None:
+            stream.seek(position)
+        return _Maker(vocabulary, n_words).run_counted(stream.counted(vocabulary), stream.label)
     return _Maker(vocabulary, n_words).run(_positioned(source, position), batch_size)
 
 
@@ -133,6 +138,24 @@ class _Maker:
         if pending:
             yield self.documents(pending, first, after)
 
+    def run_counted(self, blocks: Iterator[tuple[Any, Any]], label: str) -> Iterator[MiniBatch]:
+        """Yield a batch for each block that comes with its counts."""
+        for block, counts in blocks:
+            if isinstance(counts, Counted) and self.vocabulary is not None:
+                X, change = self.vocabulary.learn_counted(counts)
+                yield MiniBatch(X, block.position, change, change.n_unknown_tokens)
+            elif isinstance(counts, Counted):
+                raise InputError(
+                    f"The documents of {label} are made of words, which have no columns; pass "
+                    "vocabulary=Vocabulary(growing=True), or a fixed one."
+                )
+            else:
+                width = self.n_words if self.vocabulary is None else len(self.vocabulary)
+                X, n_unknown = as_counts(counts, width, label)
+                if self.vocabulary is None:
+                    self.n_words = X.shape[1]
+                yield MiniBatch(X, block.position, None, n_unknown)
+
     def documents(
         self, documents: list[Any], first: int, position: Any, item: int | None = None
     ) -> MiniBatch:
@@ -146,7 +169,9 @@ class _Maker:
         def where(i: int) -> str:
             return f"Item {first + i}" if item is None else f"Document {i} of item {item}"
 
-        X, change = self.vocabulary.learn_counted(count_words(documents, where))
+        X, change = self.vocabulary.learn_counted(
+            count_words(documents, where, self.vocabulary.tokenizer)
+        )
         return MiniBatch(X, position, change, change.n_unknown_tokens)
 
     def given(self, item: Any, number: int, position: Any) -> MiniBatch:

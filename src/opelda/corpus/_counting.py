@@ -1,23 +1,23 @@
 """Documents in any of their forms as counts over the words that they themselves hold."""
 
 import itertools
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda import _text
 from opelda.corpus._checks import LARGEST_COUNT
 from opelda.errors import InputError
 
-# what scikit-learn's CountVectorizer takes for a word
-TOKENS = re.compile(r"(?u)\b\w\w+\b")
+if TYPE_CHECKING:
+    from opelda.corpus.text import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,31 @@ class Counted:
     counts: sparse.csr_array
 
 
-def count_words(documents: Iterable[Any], where: Callable[[int], str]) -> Counted:
+def count_words(
+    documents: Iterable[Any], where: Callable[[int], str], tokenizer: "Tokenizer"
+) -> Counted:
     """Count the words of texts, token sequences and mappings from word to count.
 
-    `where` names a document by its number, for errors. One dictionary lookup per token; all else is
-    done on arrays.
+    `where` names a document by its number, for errors. Texts alone are counted by the tokenizer at
+    once; with others among them, one dictionary lookup per token, and all else on arrays.
     """
     if isinstance(documents, str | bytes | Mapping):
         raise InputError(
             f"documents must be a sequence of documents, got one {type(documents).__name__}; "
             "for a single document give [document]."
         )
+    documents = list(documents)
+    if documents and all(isinstance(document, str) for document in documents):
+        return tokenizer.count(documents)
     table: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
     code_of = table.__getitem__
     codes: list[int] = []
     weights: list[Any] = []
     ends = [0]
     for number, document in enumerate(documents):
+        if isinstance(document, str):
+            counted = tokenizer.count([document])
+            document = dict(zip(counted.words, counted.counts.data.tolist(), strict=True))
         try:
             if isinstance(document, Mapping):
                 codes.extend(map(code_of, document.keys()))
@@ -86,8 +94,6 @@ def count_words(documents: Iterable[Any], where: Callable[[int], str]) -> Counte
 
 
 def _tokens(document: Any) -> Iterable[Any]:
-    if isinstance(document, str):
-        return TOKENS.findall(document.lower())
     if isinstance(document, np.ndarray) and document.ndim == 1:
         tokens: list[Any] = document.tolist()
         return tokens
@@ -139,11 +145,14 @@ def place(
     counts: sparse.csr_array, columns: NDArray[np.int32], n_columns: int
 ) -> tuple[sparse.csr_array, float]:
     """Move every column to ``columns[column]``, and those with -1 out; return also their mass."""
-    moved = columns[counts.indices]
-    keep = moved >= 0
-    ends = np.concatenate(([0], np.cumsum(keep)))[counts.indptr]
-    if len(keep) < 2**31:  # SciPy would widen the columns' numbers to the type of these
+    ends, words, data, left_out = _text.place(
+        counts.indptr.astype(np.int64, copy=False),
+        counts.indices.astype(np.int32, copy=False),
+        counts.data.astype(np.float32, copy=False),
+        columns,
+    )
+    if len(words) < 2**31:  # SciPy would widen the columns' numbers to the type of these
         ends = ends.astype(np.int32)
-    X = sparse.csr_array((counts.data[keep], moved[keep], ends), shape=(counts.shape[0], n_columns))
-    X.sort_indices()
-    return X, float(counts.data[~keep].sum(dtype=np.float64))
+    X = sparse.csr_array((data, words, ends), shape=(counts.shape[0], n_columns))
+    X.has_canonical_format = True
+    return X, left_out

@@ -29,11 +29,18 @@ def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_ar
     _check(matrix, where)
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()  # the copy's: explicit ones, and what single precision rounds to zero
-    n_columns = matrix.shape[1]
-    width = n_columns if n_words is None else n_words
-    columns = np.arange(n_columns, dtype=np.int32)
-    columns[width:] = -1
-    return place(matrix, columns, width)
+    if n_words is None:
+        return _narrow(matrix), 0.0
+    columns = np.arange(matrix.shape[1], dtype=np.int32)
+    columns[n_words:] = -1
+    return place(matrix, columns, n_words)
+
+
+def _narrow(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with 32-bit column numbers, at no cost for columns without entries."""
+    indptr = matrix.indptr.astype(np.int32) if matrix.nnz < 2**31 else matrix.indptr
+    words = matrix.indices.astype(np.int32, copy=False)
+    return sparse.csr_array((matrix.data, words, indptr), shape=matrix.shape)
 
 
 def _as_csr(item: Any, where: str) -> sparse.csr_array:

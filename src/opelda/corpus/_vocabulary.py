@@ -1,6 +1,6 @@
 """Words to columns, fixed or growing with a stream, in bounded memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,18 +21,20 @@ from opelda.corpus._packing import (
     unpack_words,
 )
 from opelda.corpus._table import Table, checked_words
+from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer
 from opelda.errors import InputError
 
 MOST_WORDS = 2**31 - 1
 PARAMETERS = ("growing", "max_features", "when_full")
 COUNTERS = ("n_updates", "n_added", "n_evicted", "n_dropped")
+# what scikit-learn's CountVectorizer takes for a word
+PLAIN = Tokenizer(pattern=COUNT_VECTORIZER)
 
 
 class Vocabulary:
     """Words and their columns.
 
-    A document is a text (lower-cased; words are two letters or digits and more, as in
-    scikit-learn's CountVectorizer), a sequence of words, or a mapping from word to count.
+    A document is a text, a sequence of words, or a mapping from word to count.
 
     Parameters
     ----------
@@ -47,6 +49,9 @@ class Vocabulary:
         the fewest documents had, which counts a tenth less for every mini-batch since, unless
         those are in this very mini-batch or count for more than the new word does; or they are
         dropped. Dropped words are counted, not remembered: memory is bounded by ``max_features``.
+    tokenizer : Tokenizer or None
+        How texts are made into words. None: lower-cased, words are two letters or digits and more,
+        as in scikit-learn's CountVectorizer.
 
     Attributes
     ----------
@@ -76,6 +81,7 @@ class Vocabulary:
         growing: bool = False,
         max_features: int | None = None,
         when_full: Literal["refuse", "evict"] = "evict",
+        tokenizer: Tokenizer | None = None,
     ) -> None:
         if not isinstance(growing, bool | np.bool_):
             raise InputError(f"growing must be True or False, got {growing!r}.")
@@ -83,9 +89,14 @@ class Vocabulary:
             max_features = whole_number("max_features", max_features, 1, MOST_WORDS)
         if when_full not in ("refuse", "evict"):
             raise InputError(f"when_full must be 'refuse' or 'evict', got {when_full!r}.")
+        if not isinstance(tokenizer, Tokenizer | None):
+            raise InputError(
+                f"tokenizer must be an opelda.corpus.Tokenizer, got {type(tokenizer).__name__}."
+            )
         self.growing = bool(growing)
         self.max_features = max_features
         self.when_full = when_full
+        self.tokenizer = PLAIN if tokenizer is None else tokenizer
         self._table = Table(checked_words(words))
         if max_features is not None and len(self) > max_features:
             raise InputError(
@@ -97,6 +108,25 @@ class Vocabulary:
         self.n_evicted = 0
         self.n_dropped = 0
         self.n_unknown_tokens = 0.0
+
+    @classmethod
+    def known(
+        cls,
+        words: Iterable[str],
+        document_frequency: NDArray[np.int64],
+        *,
+        tokenizer: Tokenizer | None = None,
+    ) -> Self:
+        """Return a fixed vocabulary of words that so many documents had.
+
+        Examples
+        --------
+        >>> Vocabulary.known(["cup", "tea"], np.array([3, 5])).document_frequency
+        array([3, 5])
+        """
+        vocabulary = cls(words, tokenizer=tokenizer)
+        vocabulary._table.frequency[:] = document_frequency
+        return vocabulary
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -112,6 +142,10 @@ class Vocabulary:
         """Return the word's column, -1 if it has none."""
         return self._table.index.get(word, -1)
 
+    def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return each word's column, -1 for those that have none."""
+        return self._table.columns(words)
+
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
         """Count words without changing the vocabulary; words it does not have are left out.
 
@@ -119,7 +153,7 @@ class Vocabulary:
         -------
         CSR array (documents, words), float32
         """
-        counted = count_words(documents, "Document {}".format)
+        counted = count_words(documents, "Document {}".format, self.tokenizer)
         return place(counted.counts, self._table.columns(counted.words), len(self))[0]
 
     def learn(self, documents: Iterable[Any]) -> tuple[sparse.csr_array, VocabularyChange]:
@@ -133,7 +167,7 @@ class Vocabulary:
         CSR array (documents, words after this), float32
         VocabularyChange
         """
-        return self.learn_counted(count_words(documents, "Document {}".format))
+        return self.learn_counted(count_words(documents, "Document {}".format, self.tokenizer))
 
     def learn_counted(self, counted: Counted) -> tuple[sparse.csr_array, VocabularyChange]:
         """Learn from documents counted already: the part of `learn` that changes anything."""
@@ -202,7 +236,8 @@ class Vocabulary:
             "last_seen": self._table.last_seen.copy(),
         }
         names = (*PARAMETERS, *COUNTERS, "n_unknown_tokens")
-        return arrays, {name: getattr(self, name) for name in names}
+        header = {name: getattr(self, name) for name in names}
+        return arrays, header | {"tokenizer": self.tokenizer.to_dict()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], header: Mapping[str, Any]) -> Self:
@@ -214,7 +249,9 @@ class Vocabulary:
             When anything is missing, of the wrong type, or contradicts the rest.
         """
         parameters = {name: stored_value(header, name) for name in PARAMETERS}
-        vocabulary = cls(unpack_words(arrays), **parameters)
+        said = header.get("tokenizer")  # the first files did not say
+        tokenizer = None if said is None else Tokenizer.from_dict(said)
+        vocabulary = cls(unpack_words(arrays), **parameters, tokenizer=tokenizer)
         for name in COUNTERS:
             setattr(vocabulary, name, stored_count(header, name))
         vocabulary.n_unknown_tokens = stored_mass(header, "n_unknown_tokens")

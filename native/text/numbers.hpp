@@ -1,0 +1,158 @@
+// Whole numbers out of text: what the parsers of the formats share. No Python here.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace opelda::text {
+
+using Byte = unsigned char;
+
+constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+constexpr int64_t kLargestCount = 10'000'000'000'000;  // as the rest of the package has it
+constexpr int64_t kLeastPerThread = 1 << 18;           // bytes that are worth a thread
+
+// Why a line is passed over; the numbers are a contract with Python.
+enum Kind : int64_t { kNone, kMalformed, kDocument, kWord, kCount, kOrder, kGap, kLength };
+
+struct Row {
+    int64_t document, entry, offset, line;  // its first entry, and where its first line begins
+};
+
+struct Bad {
+    int64_t kind, offset, line, value;
+};
+
+// A run of whole lines and where it stands in the file.
+struct Lines {
+    const Byte* begin;
+    const Byte* end;
+    int64_t offset;
+    int64_t line;
+};
+
+// What a run of lines holds. `words` and `counts` have room for as many entries as it could hold.
+struct Found {
+    int32_t* words = nullptr;
+    float* counts = nullptr;
+    int64_t n_entries = 0;
+    int64_t n_lines = 0;
+    int64_t last_word = 0;  // of the last document
+    bool sorted = true;     // words rise within every document
+    std::vector<Row> rows;
+    std::vector<Bad> bad;
+};
+
+inline bool is_digit(Byte c) { return Byte(c - '0') <= 9; }
+inline bool is_blank(Byte c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+inline const Byte* skip_blanks(const Byte* p, const Byte* end) {
+    while (p < end && is_blank(*p)) ++p;
+    return p;
+}
+
+inline const Byte* line_end(const Byte* p, const Byte* end) {
+    const void* found = p < end ? std::memchr(p, '\n', size_t(end - p)) : nullptr;
+    return found ? static_cast<const Byte*>(found) : end;
+}
+
+// Reads the digits at p; false where there are none. What is beyond int64 becomes the largest.
+inline bool read_number(const Byte*& p, const Byte* end, int64_t& value) {
+    const Byte* begin = p;
+    int64_t v = 0;
+    for (; p < end && is_digit(*p); ++p) v = v > (kLargest - 9) / 10 ? kLargest : v * 10 + (*p - '0');
+    value = v;
+    return p > begin;
+}
+
+// How many bytes the readers of short numbers may look ahead.
+constexpr int64_t kAhead = 40;
+
+// Reads one to seven digits at p, of which eight bytes can be read; returns how many, 0 where there are none or more. All
+// eight bytes at once: lengths of numbers vary too much for a processor to guess where a loop over digits ends.
+inline int read_short(const Byte* p, uint32_t& value) {
+    if constexpr (std::endian::native != std::endian::little) {
+        const Byte* q = p;
+        int64_t v;
+        const bool found = read_number(q, p + 8, v);
+        value = uint32_t(v);
+        return found && q - p < 8 ? int(q - p) : 0;
+    }
+    uint64_t v;
+    std::memcpy(&v, p, 8);
+    v ^= 0x3030303030303030u;  // digits become 0 to 9
+    const uint64_t others = ((v + 0x7676767676767676u) | v) & 0x8080808080808080u;
+    const int n = std::countr_zero(others) >> 3;
+    if (n == 0 || n == 8) return 0;
+    v <<= 64 - 8 * n;  // zeros in front
+    v = v * 10 + (v >> 8);
+    v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u + ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
+    value = uint32_t(v);
+    return n;
+}
+
+// Runs of lines of about the same size, one per thread that is worth its while.
+inline std::vector<Lines> share(const Lines& all, int n_threads) {
+    const int64_t size = all.end - all.begin;
+    const int64_t n = std::clamp<int64_t>(size / kLeastPerThread, 1, std::max(n_threads, 1));
+    std::vector<Lines> parts;
+    const Byte* begin = all.begin;
+    for (int64_t i = 1; i <= n && begin < all.end; ++i) {
+        const Byte* end = i == n ? all.end : line_end(std::max(begin, all.begin + size / n * i), all.end);
+        if (end < all.end) ++end;
+        parts.push_back({begin, end, all.offset + (begin - all.begin), 0});
+        begin = end;
+    }
+    return parts;
+}
+
+// Calls `part` for 0, 1, ..., n - 1, each on a thread of its own.
+inline void each(size_t n, const std::function<void(size_t)>& part) {
+    std::vector<char> failed(n, 0);
+    const auto one = [&](size_t i) {
+        try {
+            part(i);
+        } catch (const std::bad_alloc&) {
+            failed[i] = 1;
+        }
+    };
+    std::vector<std::thread> others;
+    others.reserve(n);
+    size_t started = 1;
+    try {
+        for (; started < n; ++started) others.emplace_back(one, started);
+    } catch (const std::exception&) {  // no more threads: this one does the rest
+    }
+    if (n) one(0);
+    for (; started < n; ++started) one(started);
+    for (auto& other : others) other.join();
+    if (std::find(failed.begin(), failed.end(), 1) != failed.end()) throw std::bad_alloc();
+}
+
+// Appends what the next run of lines holds; its entries may lie anywhere behind.
+inline void append(Found& to, const Found& next, int64_t first_line) {
+    std::memmove(to.words + to.n_entries, next.words, size_t(next.n_entries) * sizeof(int32_t));
+    std::memmove(to.counts + to.n_entries, next.counts, size_t(next.n_entries) * sizeof(float));
+    to.rows.reserve(to.rows.size() + next.rows.size());
+    for (Row row : next.rows) {
+        row.entry += to.n_entries;
+        row.line += first_line + to.n_lines;
+        to.rows.push_back(row);
+    }
+    for (Bad bad : next.bad) {
+        bad.line += first_line + to.n_lines;
+        to.bad.push_back(bad);
+    }
+    to.n_entries += next.n_entries;
+    to.n_lines += next.n_lines;
+    to.sorted = to.sorted && next.sorted;
+}
+
+}  // namespace opelda::text

@@ -1,0 +1,91 @@
+"""Reading and counting at the same time: one thread reads, the others count, in order."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from typing import Any
+
+from scipy import sparse
+
+from opelda.corpus._block import Block
+from opelda.corpus._block_counting import BlockCounter
+from opelda.corpus._checks import whole_number
+from opelda.corpus._counting import Counted
+from opelda.corpus.sources import Source
+from opelda.errors import InputError
+
+# Blocks in flight for each thread.
+AHEAD = 2
+
+Progress = Callable[[int, int | None, int | None], Any]
+
+
+def limited(
+    source: Source,
+    block_size: int,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    position: Any = None,
+) -> Iterator[Block]:
+    """Yield a source's blocks up to so many documents, and say how far reading is."""
+    left = whole_number("limit", limit, 1, 2**62) if limit is not None else None
+    size = block_size if left is None else min(block_size, left)
+    n_docs = 0
+    for block in source.blocks(size, position):
+        if left is not None and n_docs + len(block) > left:
+            block = block.first(left - n_docs)
+        n_docs += len(block)
+        yield block
+        if progress is not None:
+            done, total = source.progress() or (None, None)
+            progress(n_docs, done, total)
+        if n_docs == left:
+            return
+
+
+def counted(
+    blocks: Iterator[Block], counter: BlockCounter, n_threads: int
+) -> Iterator[tuple[Block, Counted | sparse.csr_array]]:
+    """Yield each block with its counts, in order; the next ones are being counted meanwhile.
+
+    Without threads no block is read before the one before it was used.
+    """
+    first = next(blocks, None)
+    if first is None:
+        return
+    counter.settle(first)
+    if not n_threads:
+        for block in chain([first], blocks):
+            yield block, counter.count(block)
+        return
+    waiting: deque[tuple[Block, Future[Counted | sparse.csr_array]]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            waiting.append((first, pool.submit(counter.count, first)))
+            del first
+            for block in blocks:
+                waiting.append((block, pool.submit(counter.count, block)))
+                del block
+                if len(waiting) > AHEAD * n_threads:
+                    done, counts = waiting.popleft()
+                    yield done, counts.result()
+            while waiting:
+                done, counts = waiting.popleft()
+                yield done, counts.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def as_threads(n_jobs: int | None) -> int:
+    """Return how many threads; None and -1 are one per core that this process may use."""
+    if n_jobs is None or n_jobs == -1:
+        return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    try:
+        return whole_number("n_jobs", n_jobs, 1, 1024)
+    except InputError:
+        raise InputError(
+            f"n_jobs must be a whole number from 1 to 1024, -1 or None, got {n_jobs!r}."
+        ) from None

@@ -1,0 +1,47 @@
+"""Documents that cannot be read: the first one stops the reading, or all are passed over."""
+
+from typing import Literal
+
+from opelda.errors import InputError
+
+REMEMBERED = 20
+
+
+class Problems:
+    """What was found wrong with a source's documents.
+
+    Parameters
+    ----------
+    on_error : {"stop", "skip"}
+        Whether the first problem is raised, or all are counted and the first few remembered.
+
+    Examples
+    --------
+    >>> problems = Problems("skip")
+    >>> problems.add("notes.jsonl, line 3", "is not JSON", "correct the line")
+    >>> problems.n_skipped, problems.first
+    (1, ['notes.jsonl, line 3 is not JSON.'])
+    """
+
+    def __init__(self, on_error: Literal["stop", "skip"] = "stop") -> None:
+        if on_error not in ("stop", "skip"):
+            raise InputError(f"on_error must be 'stop' or 'skip', got {on_error!r}.")
+        self.on_error = on_error
+        self.n_skipped = 0
+        self.first: list[str] = []
+
+    def add(self, where: str, what: str, remedy: str) -> None:
+        """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
+
+        Raises
+        ------
+        InputError
+            Unless such documents are to be passed over.
+        """
+        if self.on_error == "stop":
+            raise InputError(
+                f"{where} {what}; {remedy}, or pass over such documents with on_error='skip'."
+            )
+        self.n_skipped += 1
+        if len(self.first) < REMEMBERED:
+            self.first.append(f"{where} {what}.")

@@ -1,0 +1,191 @@
+"""A whole collection into memory, as counts."""
+
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from opelda.corpus._block_counting import BlockCounter
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._counting import Counted, place
+from opelda.corpus._frequency import kept_words
+from opelda.corpus._merging import Merger
+from opelda.corpus._pipeline import Progress, as_threads, counted, limited
+from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus.sources import open_source
+from opelda.corpus.sources._joining import stacked
+from opelda.corpus.text import Tokenizer
+from opelda.errors import InputError
+
+# Documents counted at a time.
+BLOCK = 2_500
+
+Counts = Counted | sparse.csr_array
+Share = int | float
+
+
+def read(
+    source: Any,
+    *,
+    format: str = "auto",
+    text: str | tuple[str, ...] | list[str] | None = None,
+    name: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    vocabulary: Vocabulary | None = None,
+    min_df: Share | None = None,
+    max_df: Share | None = None,
+    max_features: int | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    encoding: str = "utf-8",
+    vocab: str | PathLike[str] | Any = None,
+    first_id: Literal[0, 1] | None = None,
+    limit: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Corpus:
+    """Read a collection of documents as counts.
+
+    Parameters
+    ----------
+    source : path, or documents in memory
+        A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
+        ``"logs/*.jsonl"``; a list of files; ``"-"``, standard input. Or a list of texts, of word
+        lists, of mappings from word to count, or of (id, count) lists as gensim has them (with its
+        ``Dictionary`` as `vocab`); any iterable of dictionaries, such as a Hugging Face dataset; a
+        column or a data frame of pandas, polars or Arrow; a matrix of counts. A list of strings
+        that all name files is a list of files.
+    format : str
+        One of `opelda.corpus.FORMATS`, or "auto": by the file's name, then by its beginning.
+    text : str or list of str, optional
+        The columns, or keys, that hold the text, joined by a space. By default one is found by its
+        name, such as "text" or "abstract".
+    name : str, optional
+        The column, or key, that names the documents.
+    tokenizer : Tokenizer, optional
+        How texts are made into words. By default lower-cased words of at least two letters, without
+        the stop words of the language that the texts seem to be in.
+    vocabulary : Vocabulary, optional
+        Count these words only, with this vocabulary's tokenizer, as for a learned model.
+    min_df, max_df : int or float, optional
+        Words in fewer or more documents are left out; a float is a share of the documents. By
+        default, for words that were found in the documents: 5 documents at least (2 in fewer than
+        1,000, 1 in fewer than 50) and half of them at most.
+    max_features : int, optional
+        Keep the most frequent words only.
+    on_error : {"stop", "skip"}
+        Whether a malformed document is an error, or passed over and counted.
+    encoding : str
+    vocab : path, list of words or gensim Dictionary, optional
+        The columns' words, where documents number them; a file has a word a line. By default it is
+        looked for beside the source.
+    first_id : {0, 1}, optional
+        The number of the first word, where a file does not follow its format's custom.
+    limit : int, optional
+        Read the first so many documents only.
+    n_jobs : int, optional
+        Threads that count words; by default one per core. The result does not depend on it.
+    progress : callable, optional
+        Called after each block with the documents read, and the bytes read and to be read if known.
+
+    Returns
+    -------
+    Corpus
+        Words in alphabetical order, or in the source's own where it has one.
+
+    Examples
+    --------
+    >>> corpus = read(["Tea and cake", "more tea, please", "cake with tea"])
+    >>> corpus.words
+    ('cake', 'tea')
+    >>> corpus.X.toarray().tolist()
+    [[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
+    """
+    opened = open_source(
+        source,
+        format=format,
+        text=text,
+        name=name,
+        on_error=on_error,
+        encoding=encoding,
+        vocab=vocab,
+        first_id=first_id,
+    )
+    if vocabulary is not None:
+        tokenizer = vocabulary.tokenizer
+    counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)
+    gathered = _Gathered(counter, vocabulary)
+    names: list[str] = []
+    blocks = limited(opened, BLOCK, limit, progress)
+    for block, counts in counted(blocks, counter, as_threads(n_jobs)):
+        gathered.add(counts)
+        names.extend(block.names or ())
+    X, words = gathered.finish(min_df, max_df, max_features)
+    if not X.shape[0]:
+        raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+    return Corpus(
+        X,
+        words,
+        names if len(names) == X.shape[0] else None,
+        n_skipped=opened.problems.n_skipped,
+        problems=tuple(opened.problems.first),
+        n_unknown_tokens=gathered.n_unknown,
+    )
+
+
+class _Gathered:
+    """Counts of all blocks: over columns known beforehand, or over the words that turn up."""
+
+    def __init__(self, counter: BlockCounter, vocabulary: Vocabulary | None) -> None:
+        self.counter = counter
+        self.given = vocabulary
+        words = counter.source.words
+        self.columns = vocabulary
+        if vocabulary is None and words is not None:
+            self.columns = Vocabulary(words, tokenizer=counter.tokenizer)
+        self.parts: list[sparse.csr_array] = []
+        self.merger = Merger()
+        self.n_unknown = 0.0
+
+    def add(self, counts: Counts) -> None:
+        """Take in the next block."""
+        if self.columns is not None:
+            counts, n_unknown = self.counter.over(counts, self.columns)
+            self.n_unknown += n_unknown
+        if isinstance(counts, Counted):
+            self.merger.add(counts)
+        else:
+            self.parts.append(counts)
+
+    def finish(
+        self, min_df: Share | None, max_df: Share | None, max_features: int | None
+    ) -> tuple[sparse.csr_array, Vocabulary | None]:
+        """Return all counts and the words of their columns."""
+        if self.merger.n_docs:
+            X, words, df = self.merger.finish(min_df, max_df, max_features)
+            tokenizer = self.counter.tokenizer
+            return X, Vocabulary.known(words, df, tokenizer=tokenizer)
+        width = max((part.shape[1] for part in self.parts), default=0)
+        X = stacked(self.parts, width if self.columns is None else len(self.columns))
+        self.parts.clear()
+        if self.given is not None:
+            return X, self.given
+        bounded = (min_df, max_df, max_features) != (None, None, None)
+        if self.columns is None and not bounded:
+            return X, None  # there may be many more columns than entries
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        keep = np.ones(X.shape[1], bool)
+        if bounded:
+            low, high = 1 if min_df is None else min_df, 1.0 if max_df is None else max_df
+            total = np.asarray(X.sum(axis=0), np.float64)
+            keep = kept_words(df, total, X.shape[0], low, high, max_features)
+        if self.columns is not None:
+            left_out = self.columns.columns(self.counter.stop_words)
+            keep[left_out[left_out >= 0]] = False
+        if not keep.all():
+            columns = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+            X = place(X, columns, int(keep.sum()))[0]
+        if self.columns is None:
+            return X, None
+        words = [word for word, stays in zip(self.columns.words, keep, strict=True) if stays]
+        return X, Vocabulary.known(words, df[keep], tokenizer=self.columns.tokenizer)

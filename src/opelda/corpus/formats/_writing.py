@@ -1,0 +1,34 @@
+"""Writing a corpus as lines of text, its vocabulary beside it."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from opelda.corpus.formats import _vocab
+from opelda.corpus.formats._files import write_in_one_step
+
+if TYPE_CHECKING:
+    from opelda.corpus._corpus import Corpus
+
+LINES_AT_ONCE = 1_000
+BOM = "\ufeff"
+
+
+def write_lines(corpus: "Corpus", path: str, lines: Iterable[str]) -> None:
+    """Write lines, and the words of the columns beside them; neither if a line cannot be made."""
+    iterator = iter(lines)
+    with write_in_one_step(path) as file:
+        first = True
+        while some := list(islice(iterator, LINES_AT_ONCE)):
+            # a reader drops the first one, so that a word which begins with it needs two
+            mark = BOM if first and some[0].startswith(BOM) else ""
+            file.write((mark + "\n".join(some) + "\n").encode())
+            first = False
+        _vocab.write(corpus.words, _vocab.sidecar(path))
+
+
+def names_of(corpus: "Corpus") -> Iterator[str]:
+    """Yield the documents' names; where there are none, their numbers from 1."""
+    if corpus.names is None:
+        return map(str, range(1, len(corpus) + 1))
+    return iter(corpus.names)

@@ -1,0 +1,144 @@
+"""JSON Lines: a JSON value a line, an object with the text under a key, or the text itself."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from opelda.corpus._block import Block
+from opelda.corpus.formats import _vocab
+from opelda.corpus.formats._files import Input
+from opelda.corpus.formats._format import Format, Options
+from opelda.corpus.formats._lines import LineReader, one_block
+from opelda.corpus.formats._writing import write_lines
+from opelda.corpus.formats.columns import choose, listed
+
+if TYPE_CHECKING:
+    from opelda.corpus._corpus import Corpus
+
+
+def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    r"""Yield the documents of a file; blank lines are passed over.
+
+    Without ``options.text`` the first object's keys decide where the text is, see `columns.choose`.
+    Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
+    is missing is as null, unless all are. A line may also be a string or a list of strings.
+
+    Examples
+    --------
+    >>> import io
+    >>> source = Input.of(io.BytesIO(b'{"id": 1, "text": "no tea"}\n{"id": 2, "text": null}\n'))
+    >>> block, = blocks(source, Options(name="id"))
+    >>> block.documents.to_list(), block.names
+    (['no tea', ''], ['1', '2'])
+    """
+    records = _Records(input.label, options, position)
+    with LineReader(input, options, position) as reader:
+        while (block := one_block(reader, options, records.parse)) is not None:
+            place = {**block.position, "text": records.keys}
+            yield Block(block.documents, place, block.names)
+
+
+START = tuple('{["')
+
+
+class _Records:
+    """Makes texts of lines; knows under which keys they are."""
+
+    def __init__(self, label: str, options: Options, position: Any) -> None:
+        self.label = label
+        self.options = options
+        self.keys = list(options.text)
+        known = position.get("text") if isinstance(position, dict) else None
+        if not self.keys and isinstance(known, list) and all(isinstance(k, str) for k in known):
+            self.keys = known
+
+    def parse(self, lines: list[str], numbers: Sequence[int]) -> tuple[list[str], list[str] | None]:
+        """Return the texts and names of lines; bad ones are reported and left out."""
+        texts: list[str] = []
+        names: list[str] = []
+        name = self.options.name
+        decoder = json.JSONDecoder()
+        read = decoder.raw_decode  # which is faster, and leaves out what is around the value
+        for number, line in zip(numbers, lines, strict=True):
+            try:
+                record, end = read(line) if line[:1] in START else (None, 0)
+                if not end or end < len(line):
+                    record = decoder.decode(line)
+            except (ValueError, RecursionError) as error:
+                if line.strip():
+                    self._report(number, f"is not JSON ({_reason(error)})", "correct the line")
+                continue
+            text = self._text(record, number)
+            if text is None:
+                continue
+            texts.append(text)
+            if name is not None:
+                value = record.get(name) if isinstance(record, dict) else None
+                names.append("" if value is None else str(value))
+        return texts, None if name is None else names
+
+    def _text(self, record: Any, number: int) -> str | None:
+        if not isinstance(record, dict):
+            return self._joined([record], number)
+        if not self.keys:
+            where = f"{self.label}, line {number}"
+            textual = [key for key, value in record.items() if isinstance(value, str | list)]
+            self.keys = choose(list(record), textual, (), where, "key")
+        values = [record[key] for key in self.keys if key in record]
+        if not values:
+            keys = " or ".join(map(repr, self.keys))
+            self._report(number, f"has no key {keys}", f"{listed(list(record))}: give text=")
+            return None
+        return self._joined(values, number)
+
+    def _joined(self, values: list[Any], number: int) -> str | None:
+        try:
+            return " ".join([value if type(value) is str else _as_text(value) for value in values])
+        except TypeError as error:
+            self._report(number, f"holds {error} where the text should be", "name another key")
+            return None
+
+    def _report(self, number: int, what: str, remedy: str) -> None:
+        self.options.problems.add(f"{self.label}, line {number}", what, remedy)
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return " ".join(value)
+    names = {dict: "an object", list: "a list of other than strings", bool: "true or false"}
+    raise TypeError(names.get(type(value), "something else"))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg.lower()} at column {error.colno}"
+    return "a number is too long"
+
+
+def write(corpus: "Corpus", path: str) -> None:
+    """Write every word as often as it is counted, an object with a "text" for each document."""
+    names = [None] * len(corpus) if corpus.names is None else corpus.names
+    lines = (
+        json.dumps(
+            {"text": text} if name is None else {"name": name, "text": text}, ensure_ascii=False
+        )
+        for name, text in zip(names, _vocab.texts_of(corpus), strict=True)
+    )
+    write_lines(corpus, path, lines)
+
+
+FORMAT = Format(
+    name="jsonl",
+    summary="JSON Lines, the text under a key of an object a line",
+    kind="text",
+    suffixes=(".jsonl", ".ndjson", ".jsonlines", ".json"),
+    blocks=blocks,
+    words=_vocab.find,
+    write=write,
+)

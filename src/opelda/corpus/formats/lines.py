@@ -1,0 +1,67 @@
+"""Plain text, a document a line."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from opelda.corpus._block import Block
+from opelda.corpus.formats import _vocab
+from opelda.corpus.formats._files import Input
+from opelda.corpus.formats._format import Format, Options
+from opelda.corpus.formats._lines import LineReader, one_block
+from opelda.corpus.formats._writing import write_lines
+
+if TYPE_CHECKING:
+    from opelda.corpus._corpus import Corpus
+
+
+def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    r"""Yield the lines of a file; a blank line is an empty document.
+
+    Lines end in \n or \r\n; a mark of the byte order at the beginning is dropped.
+
+    Examples
+    --------
+    >>> import io
+    >>> source = Input.of(io.BytesIO(b"tea for two\n\nno tea\r\n"))
+    >>> [block.documents.to_list() for block in blocks(source, Options(block_size=2))]
+    [['tea for two', ''], ['no tea']]
+    """
+    with LineReader(input, options, position) as reader:
+        while data := reader.take(options.block_size):
+            texts = _split(data)
+            if texts is not None:
+                yield Block(texts, reader.position)
+                continue
+            reader.put_back(data)
+            block = one_block(reader, options, lambda lines, _: (lines, None))
+            if block is not None:
+                yield block
+
+
+def _split(data: bytes) -> pl.Series | None:
+    """Return the lines without making a Python object of each; None if one needs a closer look."""
+    if b"\r" in data:
+        return None
+    whole = pl.Series([data.removesuffix(b"\n")], dtype=pl.Binary)
+    try:
+        return whole.cast(pl.String).str.split("\n").explode()
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def write(corpus: "Corpus", path: str) -> None:
+    """Write every word as often as it is counted, a document a line."""
+    write_lines(corpus, path, _vocab.texts_of(corpus))
+
+
+FORMAT = Format(
+    name="lines",
+    summary="plain text, a document a line",
+    kind="text",
+    suffixes=(".txt", ".text"),
+    blocks=blocks,
+    words=_vocab.find,
+    write=write,
+)

@@ -1,0 +1,67 @@
+"""MALLET's text form: a line has a document's name, its label and its text."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from opelda.corpus._block import Block
+from opelda.corpus.formats import _vocab
+from opelda.corpus.formats._files import Input
+from opelda.corpus.formats._format import Format, Options
+from opelda.corpus.formats._lines import text_blocks
+from opelda.corpus.formats._writing import names_of, write_lines
+
+if TYPE_CHECKING:
+    from opelda.corpus._corpus import Corpus
+
+# What stands where a label should, as there is none.
+NO_LABEL = "_"
+
+
+def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    r"""Yield the documents of a file as ``mallet import-file`` takes it.
+
+    The first field of a line is the name and the second the label, which is not looked at; white
+    space ends them. The rest is the text. Blank lines are passed over.
+
+    Examples
+    --------
+    >>> import io
+    >>> block, = blocks(Input.of(io.BytesIO(b"doc1\ten\ttea for two\ndoc2 en\n")), Options())
+    >>> block.documents.to_list(), block.names
+    (['tea for two', ''], ['doc1', 'doc2'])
+    """
+
+    def parse(lines: list[str], numbers: Sequence[int]) -> tuple[list[str], list[str]]:
+        texts, names = [], []
+        for line, number in zip(lines, numbers, strict=True):
+            fields = line.split(None, 2)
+            if len(fields) >= 2:
+                names.append(fields[0])
+                texts.append(fields[2] if len(fields) > 2 else "")
+            elif fields:
+                options.problems.add(
+                    f"{input.label}, line {number}",
+                    "has one field only",
+                    "give a name, a label and the text, separated by white space",
+                )
+        return texts, names
+
+    return text_blocks(input, options, position, parse)
+
+
+def write(corpus: "Corpus", path: str) -> None:
+    """Write every word as often as it is counted, after the name and an empty label."""
+    documents = zip(names_of(corpus), _vocab.texts_of(corpus), strict=True)
+    lines = (f"{_vocab.escape(name)}\t{NO_LABEL}\t{text}" for name, text in documents)
+    write_lines(corpus, path, lines)
+
+
+FORMAT = Format(
+    name="mallet",
+    summary="MALLET's text form, a line has name, label and text",
+    kind="text",
+    suffixes=(".mallet",),
+    blocks=blocks,
+    words=_vocab.find,
+    write=write,
+)

@@ -1,0 +1,142 @@
+"""Where documents come from: files, what is in memory, what is still to come."""
+
+import codecs
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from opelda.corpus._problems import Problems
+from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus.formats import (
+    FORMATS,
+    Format,
+    Input,
+    Options,
+    detect,
+    expand,
+    read_vocabulary,
+)
+from opelda.corpus.sources._files import Files
+from opelda.corpus.sources._followed import ArrivingFiles, GrowingFile
+from opelda.corpus.sources._memory import in_memory
+from opelda.corpus.sources._source import Source
+from opelda.errors import InputError
+
+__all__ = ["Source", "open_source"]
+
+
+def open_source(
+    source: Any,
+    *,
+    format: str = "auto",
+    text: str | tuple[str, ...] | list[str] | None = None,
+    name: str | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    encoding: str = "utf-8",
+    vocab: Any = None,
+    first_id: Literal[0, 1] | None = None,
+    follow: bool = False,
+) -> Source:
+    """Return the documents that a user's source stands for, with everything checked."""
+    options = Options(
+        text=(text,) if isinstance(text, str) else tuple(text or ()),
+        name=name,
+        encoding=_encoding(encoding),
+        vocab=os.fsdecode(vocab) if isinstance(vocab, str | os.PathLike) else None,
+        first_id=_first_id(first_id),
+        problems=Problems(on_error),
+    )
+    if format != "auto" and format not in FORMATS:
+        raise InputError(
+            f"There is no format {format!r}; choose one of auto, {', '.join(FORMATS)}."
+        )
+    paths = as_paths(source)
+    if paths is None:
+        if format != "auto":
+            raise InputError(
+                f"format={format!r} is for files, but the source is {type(source).__name__}; give "
+                "paths, or leave format out."
+            )
+        words = read_vocabulary(Input.of(options.vocab)) if options.vocab else as_words(vocab)
+        return in_memory(source, options, words)
+    if options.vocab is None and vocab is not None:
+        raise InputError("For files vocab must be the path of a file with a word a line.")
+    if follow and len(paths) == 1 and not isinstance(paths[0], Input):
+        input = Input.of(paths[0])
+        if input.path is not None and input.is_folder:
+            return ArrivingFiles(input.path, options, lambda one: _arriving(one, format))
+        if input.path is not None:
+            return GrowingFile(input, _format(input, format), options)
+    inputs = [input for path in paths for input in expand(path, format)]
+    if not inputs:
+        raise InputError("The list of files is empty; give at least one.")
+    kinds = {one.name: one for one in (_format(input, format) for input in inputs)}
+    if len(kinds) > 1:
+        raise InputError(
+            f"The files are of different formats ({', '.join(sorted(kinds))}); read them apart."
+        )
+    return Files(inputs, next(iter(kinds.values())), options)
+
+
+def as_paths(source: Any) -> list[Any] | None:
+    """Return the paths or open files that a source consists of; None where it is no such thing."""
+    if isinstance(source, str | os.PathLike | Input) or hasattr(source, "readable"):
+        return [source]
+    if isinstance(source, list | tuple) and source:
+        if all(isinstance(item, os.PathLike | Input) for item in source):
+            return list(source)
+        if all(isinstance(item, str) and _is_file(item) for item in source):
+            return list(source)
+    return None
+
+
+def as_words(vocab: Any) -> list[str] | None:
+    """Return the words of a list of them, a mapping from number to word, or gensim's Dictionary."""
+    if vocab is None:
+        return None
+    if isinstance(vocab, Vocabulary):
+        return list(vocab.words)
+    numbers = getattr(vocab, "token2id", None)  # gensim's, from word to number
+    if isinstance(numbers, Mapping):
+        vocab = {number: word for word, number in numbers.items()}
+    if isinstance(vocab, Mapping):
+        if not all(isinstance(number, int) and number >= 0 for number in vocab):
+            raise InputError("vocab must map the columns' numbers, from 0 on, to words.")
+        # a number that was filtered away has no word; it must not become another's
+        return [str(vocab.get(i, f"word {i}")) for i in range(max(vocab, default=-1) + 1)]
+    return [str(word) for word in vocab]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return len(text) < 4096 and "\n" not in text and Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _format(input: Input, format: str) -> Format:
+    return detect(input) if format == "auto" else FORMATS[format]
+
+
+def _arriving(input: Input, format: str) -> Format | None:
+    """Return the format of a file in a folder; None where it is one document of plain text."""
+    if format not in ("auto", "files"):
+        return FORMATS[format]
+    found = None if format == "files" else detect(input)
+    return None if found is None or found.name == "lines" else found
+
+
+def _encoding(encoding: Any) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError):
+        raise InputError(
+            f"There is no encoding {encoding!r}; try 'utf-8', 'latin-1' or 'cp1252'."
+        ) from None
+
+
+def _first_id(first_id: Any) -> int | None:
+    if first_id is None or (first_id in (0, 1) and not isinstance(first_id, bool)):
+        return first_id
+    raise InputError(f"first_id must be 0, 1 or None, got {first_id!r}.")

@@ -1,0 +1,164 @@
+"""Documents that are still to come: a file that grows, a folder where files arrive.
+
+Only full blocks are given, so that what is learned does not depend on when one looked.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from opelda.corpus._block import Block
+from opelda.corpus.formats import Format, Input, Options, read_vocabulary
+from opelda.corpus.formats.files import text_of
+from opelda.corpus.sources._joining import Gathered
+from opelda.errors import InputError
+
+# Seconds between two looks; a file that was not written to for so long has arrived.
+POLL, SETTLED = 0.5, 1.0
+OF_LINES = ("lines", "jsonl", "csv", "tsv", "mallet", "vw")
+
+
+class GrowingFile:
+    """A file of lines that somebody writes to; one that was cut short is read from its beginning.
+
+    A position is the format's own.
+    """
+
+    def __init__(self, input: Input, format: Format, options: Options) -> None:
+        if not input.seekable or format.name not in OF_LINES:
+            raise InputError(
+                f"{input.label} cannot be followed; only plain files of lines can: uncompressed "
+                "text, JSON Lines, CSV, TSV, MALLET or Vowpal Wabbit."
+            )
+        self.input = input
+        self.format = format
+        self.options = options
+        self.problems = options.problems
+        self.label = input.label
+        self.words = format.words(input, options)
+        self.written = self.words is not None and options.vocab is None
+        self.has_words = True
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield full blocks for ever."""
+        options = replace(self.options, block_size=block_size)
+        looked_at = -1
+        while True:
+            size = self.input.size or 0
+            if size < _offset(position):
+                position = None
+            if size != looked_at:
+                looked_at = size
+                skipped = self.problems.n_skipped
+                for block in self.format.blocks(self.input, options, position):
+                    if len(block) < block_size or not self._is_whole(block.position):
+                        # it will be read again, and what is wrong in it counted then
+                        self.problems.n_skipped = skipped
+                        break
+                    position, skipped = block.position, self.problems.n_skipped
+                    yield block
+            time.sleep(POLL)
+
+    def _is_whole(self, position: Any) -> bool:
+        """Whether the last line before a position has its end."""
+        if self.input.path is None:
+            return True
+        with self.input.path.open("rb") as file:
+            file.seek(max(_offset(position) - 1, 0))
+            return file.read(1) == b"\n"
+
+    def progress(self) -> None:
+        """Return None: there is no end."""
+
+
+class ArrivingFiles:
+    """A folder; every file that appears in it is read once, in the order of the names.
+
+    `format_of` says what format a file is in; None: it is one document.
+
+    A position is ``{"done": names, "file": the one being read or None, "at": the place in it}``.
+    """
+
+    def __init__(
+        self, folder: Path, options: Options, format_of: Callable[[Input], Format | None]
+    ) -> None:
+        self.folder = folder
+        self.options = options
+        self.problems = options.problems
+        self.label = str(folder)
+        self.words = read_vocabulary(Input.of(options.vocab)) if options.vocab else None
+        self.written = False
+        self.has_words = True
+        self._format_of = format_of
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield full blocks for ever."""
+        done, begun, at = _read_place(position)
+        gathered = Gathered(block_size)
+        while True:
+            for name in [begun] if begun else self._arrived(done):
+                for block in self._of(name, at, gathered):
+                    if gathered.add(block):
+                        place = {"done": sorted(done), "file": name, "at": block.position}
+                        yield gathered.take(place)
+                done.add(name)
+                at = None
+            begun = None
+            time.sleep(POLL)
+
+    def _of(self, name: str, at: Any, gathered: Gathered) -> Iterator[Block]:
+        """Yield one file's documents, as many at a time as are wanted just then."""
+        input = Input.of(self.folder / name)
+        format = self._format_of(input)
+        if format is None:
+            text = text_of(input, self.options) if at is None else None
+            if text is not None:
+                yield Block(pl.Series([text], dtype=pl.String), {"read": True}, [name])
+            return
+        while True:
+            size = gathered.missing
+            for block in format.blocks(input, replace(self.options, block_size=size), at):
+                at = block.position
+                yield block
+                if gathered.missing != size:
+                    break
+            else:
+                return
+
+    def _arrived(self, done: set[str]) -> list[str]:
+        """Return the new files that nobody is writing to any more."""
+        now, names = time.time(), []
+        try:
+            with os.scandir(self.folder) as entries:
+                for entry in entries:
+                    if entry.name in done or entry.name.startswith(".") or not entry.is_file():
+                        continue
+                    if now - entry.stat().st_mtime >= SETTLED:
+                        names.append(entry.name)
+        except OSError as error:
+            raise InputError(
+                f"The folder {self.folder} cannot be read: {error.strerror}; check it, and go on."
+            ) from None
+        return sorted(names)
+
+    def progress(self) -> None:
+        """Return None: there is no end."""
+
+
+def _offset(position: Any) -> int:
+    value = position.get("offset", 0) if isinstance(position, dict) else 0
+    return value if isinstance(value, int) else 0
+
+
+def _read_place(position: Any) -> tuple[set[str], str | None, Any]:
+    if position is None:
+        return set(), None, None
+    done = position.get("done") if isinstance(position, dict) else None
+    if not isinstance(done, list) or not all(isinstance(name, str) for name in done):
+        raise InputError(f"{position!r} is not a place in a folder; begin again without it.")
+    return set(done), position.get("file"), position.get("at")

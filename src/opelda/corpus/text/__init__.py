@@ -1,0 +1,12 @@
+"""Texts to counts of words.
+
+>>> from opelda.corpus.text import Tokenizer
+>>> Tokenizer(stop_words="en").count(["The cat sat.", "A cat, a hat!"]).words
+['cat', 'sat', 'hat']
+"""
+
+from opelda.corpus.text._lexicon import Lexicon
+from opelda.corpus.text._stop_words import stop_words_from
+from opelda.corpus.text.tokenizer import COUNT_VECTORIZER, WHITESPACE, Tokenizer
+
+__all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Lexicon", "Tokenizer", "stop_words_from"]

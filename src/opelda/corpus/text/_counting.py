@@ -1,0 +1,128 @@
+"""Many texts to counts: in runs, one per thread, whose words are put together in order."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda import _text
+from opelda.corpus._counting import Counted
+from opelda.corpus.text._patterns import Matches, Runs
+from opelda.corpus.text._stems import stems
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BYTES_PER_RUN = 1 << 18  # fewer are not worth a thread
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Coded(NamedTuple):
+    """Words of some texts as numbers in a table, and how many there are up to each text's end."""
+
+    table: _text.WordTable
+    codes: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+
+def count(
+    texts: "pl.Series",
+    *,
+    lower: bool,
+    cutter: Runs | Matches,
+    removed: list[str],
+    stem: str | None,
+    ngrams: tuple[int, int],
+    n_jobs: int,
+) -> Counted:
+    """Count the words of texts; the answer is the same for any number of threads."""
+
+    def code(run: "pl.Series") -> Coded:
+        table = _text.WordTable()
+        table.add(removed)  # so that these have the first codes
+        return Coded(table, *cutter.code(run.str.to_lowercase() if lower else run, table))
+
+    parts = _each(code, _runs(texts, n_jobs))
+    table, codes_of = _joined(parts)
+    # what becomes of each code: nothing, itself, or its stem
+    renamed = np.arange(-len(removed), len(table) - len(removed), dtype=np.int32)
+    np.maximum(renamed, -1, out=renamed)
+    if stem is not None:
+        stemmed = _text.WordTable()
+        renamed[len(removed) :] = stemmed.add(stems(table.words(len(removed)), stem))
+        table = stemmed
+    elif ngrams[1] > 1:
+        renamed[len(removed) :] += len(removed)
+    names = [renamed if codes is None else renamed[codes] for codes in codes_of]
+    if ngrams[1] == 1:
+        words = table.words(0 if stem is not None else len(removed))
+        return Counted(words, _counted(parts, names, len(words)))
+
+    def pair(part: Coded, names: NDArray[np.int32]) -> Coded:
+        paired = _text.WordTable()
+        singles = ngrams[0] == 1
+        return Coded(
+            paired, *table.pairs(part.codes, part.ends, names, singles=singles, into=paired)
+        )
+
+    parts = _each(lambda both: pair(*both), list(zip(parts, names, strict=True)))
+    paired, codes_of = _joined(parts)
+    own = np.arange(len(paired), dtype=np.int32)
+    words = paired.words()
+    return Counted(words, _counted(parts, [own if c is None else c for c in codes_of], len(words)))
+
+
+def _runs(texts: "pl.Series", n_jobs: int) -> "list[pl.Series]":
+    """Cut the texts into runs of about as many bytes each, at most one per thread."""
+    if n_jobs == 1:
+        return [texts]
+    total = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
+    n_runs = min(n_jobs, int(total[-1]) // BYTES_PER_RUN if len(total) else 0)
+    if n_runs < 2:
+        return [texts]
+    cuts = np.searchsorted(total, total[-1] * np.arange(1, n_runs) // n_runs)
+    edges = [0, *cuts.tolist(), len(texts)]
+    return [texts.slice(begin, end - begin) for begin, end in pairwise(edges)]
+
+
+def _each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Do the work for every item, the first of them in this thread."""
+    if len(items) == 1:
+        return [work(items[0])]
+    with ThreadPoolExecutor(len(items) - 1) as pool:
+        rest = [pool.submit(work, item) for item in items[1:]]
+        return [work(items[0]), *(future.result() for future in rest)]
+
+
+def _joined(parts: list[Coded]) -> tuple[_text.WordTable, list[NDArray[np.int32] | None]]:
+    """Return the table of all words, and what the codes of every part are in it; None: the same.
+
+    Words in order of first appearance in every part are so in all, taken one part after the other.
+    """
+    table = parts[0].table
+    return table, [None, *(table.absorb(part.table) for part in parts[1:])]
+
+
+def _counted(parts: list[Coded], names: list[NDArray[np.int32]], n_words: int) -> sparse.csr_array:
+    rows = _each(
+        lambda both: _text.count_rows(both[0].codes, both[0].ends, both[1], n_words=n_words),
+        list(zip(parts, names, strict=True)),
+    )
+    ends, words, counts = rows[0]
+    if len(rows) > 1:
+        before = np.cumsum([0, *(len(row[1]) for row in rows[:-1])])
+        later = (row[0][1:] + n for row, n in zip(rows, before, strict=True))
+        ends = np.concatenate([ends[:1], *later])
+        words = np.concatenate([row[1] for row in rows])
+        counts = np.concatenate([row[2] for row in rows])
+    if len(words) < 2**31:  # SciPy would widen the words' numbers to the type of these
+        ends = ends.astype(np.int32)
+    X = sparse.csr_array((counts, words, ends), shape=(len(ends) - 1, n_words))
+    X.has_canonical_format = True  # sorted, each word once
+    return X

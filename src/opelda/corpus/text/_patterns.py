@@ -1,0 +1,159 @@
+"""What a word is: a class of characters whose runs are words, or a regular expression."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda import _text
+from opelda.corpus._packing import encodable
+from opelda.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COUNT_VECTORIZER = r"(?u)\b\w\w+\b"
+WHITESPACE = "whitespace"
+LONGEST = 10_000
+N_POINTS = 0x110000
+# the planes that have characters, other than those of private use
+ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
+# texts in which a pattern that matches nothing at all finds nothing somewhere
+PROBES = ("", "a", " ", "Ab 1_-\té。\n.")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Words are the longest runs of some characters.
+
+    Attributes
+    ----------
+    classes : uint8 array (0x110000)
+        WORD and LETTER bits of every code point.
+    least : int
+        Characters of the shortest word.
+    need_letter : bool
+        Whether runs without a letter are passed over.
+    """
+
+    classes: NDArray[np.uint8]
+    least: int
+    need_letter: bool
+
+    def code(
+        self, texts: "pl.Series", table: _text.WordTable
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the codes of all texts' words, and how many there are up to each text's end."""
+        stream = texts.__arrow_c_stream__(None)
+        return table.scan(stream, self.classes, least=self.least, need_letter=self.need_letter)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Words are what a regular expression of Rust's finds."""
+
+    pattern: str
+
+    def code(
+        self, texts: "pl.Series", table: _text.WordTable
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the codes of all texts' words, and how many there are up to each text's end."""
+        found = texts.str.extract_all(self.pattern)
+        ends = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(found.list.len().to_numpy(), out=ends[1:])
+        return table.code(found.explode().drop_nulls().__arrow_c_stream__(None)), ends
+
+
+def is_count_vectorizers(pattern: str | None) -> bool:
+    """Whether the pattern is that of CountVectorizer, with or without its flag."""
+    return pattern in (COUNT_VECTORIZER, COUNT_VECTORIZER.removeprefix("(?u)"))
+
+
+def cutter(pattern: str | None) -> Runs | Matches:
+    """Return what cuts texts into the words of a pattern that has been checked."""
+    if pattern is None:
+        return Runs(_unicode_words(), least=2, need_letter=True)
+    if is_count_vectorizers(pattern):
+        return Runs(_python_words(), least=2, need_letter=False)
+    if pattern == WHITESPACE:
+        return Runs(_python_black(), least=1, need_letter=False)
+    return Matches(pattern)
+
+
+def checked_pattern(pattern: Any) -> str | None:
+    """Return a pattern that can be used."""
+    if pattern is None:
+        return None
+    if not isinstance(pattern, str) or not encodable(pattern):
+        raise InputError(f"pattern must be a regular expression or None, got {pattern!r:.80}.")
+    if len(pattern) > LONGEST:
+        raise InputError(f"pattern has {len(pattern)} characters; give one of at most {LONGEST}.")
+    if pattern != WHITESPACE and not is_count_vectorizers(pattern):
+        _check_regex(pattern)
+    return pattern
+
+
+def _check_regex(pattern: str) -> None:
+    import polars as pl
+
+    shown = f"{pattern!r:.80}"
+    try:
+        groups = pl.Series([""]).str.extract_groups(pattern).struct.fields
+        found = pl.Series(PROBES).str.extract_all(pattern).explode().drop_nulls()
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().splitlines()[-1].removeprefix("error: ").rstrip(".")
+        raise InputError(f"The pattern {shown} cannot be used: {reason:.200}.") from None
+    if groups:
+        raise InputError(f"The pattern {shown} has a group that captures; write (?:...) for (...).")
+    if (found == "").any():
+        raise InputError(f"The pattern {shown} matches the empty text; write + where it has *.")
+
+
+def _classes(**members: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the WORD and LETTER bits of all code points."""
+    classes = np.zeros(N_POINTS, np.uint8)
+    for name, member in members.items():
+        classes |= member * np.uint8(getattr(_text, name))
+    return classes
+
+
+def _characters(points: range) -> str:
+    numbers = np.arange(points.start, points.stop, dtype="<u4")
+    numbers[(numbers >= 0xD800) & (numbers < 0xE000)] = 0  # surrogates are no characters
+    return numbers.tobytes().decode("utf-32-le")
+
+
+@cache
+def _unicode_words() -> NDArray[np.uint8]:
+    r"""Return what Rust says: \w is a letter, a mark, a digit, a connector or a joiner."""
+    import polars as pl
+
+    words, letters = np.zeros((2, N_POINTS), np.bool_)
+    for points in ASSIGNED:
+        characters = pl.Series([_characters(points)]).str.split("").explode()
+        for member, kind in ((words, r"\w"), (letters, r"\p{L}")):
+            member[points.start : points.stop] = characters.str.contains(kind)
+    return _classes(WORD=words, LETTER=letters)
+
+
+@cache
+def _python_words() -> NDArray[np.uint8]:
+    r"""Return what Python says \w is, as CountVectorizer goes by it."""
+    return _classes(WORD=_python_class(r"\w+"))
+
+
+@cache
+def _python_black() -> NDArray[np.uint8]:
+    """Return everything that str.split() does not split at."""
+    return _classes(WORD=~_python_class(r"\s+"))
+
+
+def _python_class(pattern: str) -> NDArray[np.bool_]:
+    member = np.zeros(N_POINTS, np.bool_)
+    for points in ASSIGNED:
+        for run in re.finditer(pattern, _characters(points)):
+            member[points.start + run.start() : points.start + run.end()] = True
+    return member

@@ -1,0 +1,233 @@
+"""How texts are cut into words and the words counted."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from opelda.corpus._checks import whole_number
+from opelda.corpus._counting import Counted
+from opelda.corpus.text._counting import count
+from opelda.corpus.text._detection import detected
+from opelda.corpus.text._patterns import (
+    COUNT_VECTORIZER,
+    WHITESPACE,
+    checked_pattern,
+    cutter,
+    is_count_vectorizers,
+)
+from opelda.corpus.text._stems import checked_stem
+from opelda.corpus.text._stop_words import AUTO, checked_stop_words, listed
+from opelda.corpus.text._texts import as_texts
+from opelda.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
+
+NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
+
+
+@dataclass(frozen=True, repr=False)
+class Tokenizer:
+    r"""Cuts texts into words and counts them: a value, the same for training and for new texts.
+
+    Parameters
+    ----------
+    lower : bool
+        Whether upper-case letters become lower-case first, by the rules of Unicode.
+    pattern : str or None
+        What a word is. None: two or more letters, marks, digits and underscores in a row, with a
+        letter among them; what Unicode takes for a word, so that vowel signs (as in Hindi) stay in
+        theirs. ``COUNT_VECTORIZER``, scikit-learn's ``r"(?u)\b\w\w+\b"``: exactly what Python's
+        `re` finds, to which marks are no part of words. ``WHITESPACE``: whatever white space
+        separates, as `str.split` does. Anything else is a regular expression of Rust's
+        `regex`, whose matches are the words. It needs time in proportion to the text whatever the
+        pattern, and therefore has no look-around and no references to groups; groups must not
+        capture. Its ``\w`` also has marks and joiners and lacks number signs such as ``²``, its
+        ``\s`` lacks the separators U+001C to U+001F.
+    stop_words : None, str or iterable of str
+        Words to leave out. A language's name or code ("english", "en", "de", ...): its list, that
+        of scikit-learn for English, of the package `stop-words` for others. "auto": see `resolved`.
+        The words go through lower-casing and the pattern as texts do, so that "don't" leaves out
+        "don" as well; but a list given with CountVectorizer's pattern leaves out exactly the words
+        it has, as CountVectorizer would. For a file see `stop_words_from`.
+    stem : str or None
+        A language's name or code whose Snowball algorithm reduces the words left to their stems.
+    ngrams : {1, 2, (1, 1), (1, 2), (2, 2)}
+        2, or (1, 2): also pairs of words that are neighbours after leaving out stop words, joined
+        by a space. (2, 2): pairs only.
+
+    Attributes
+    ----------
+    stop_words : None, str or tuple of str
+        A language as its code; words sorted.
+    stem : str or None
+        The algorithm's name.
+    ngrams : tuple of two int
+
+    Notes
+    -----
+    The same settings give the matrix of scikit-learn's `CountVectorizer`, its columns in another
+    order. Lower-casing is polars'; where Python knows an older Unicode than polars does, letters
+    with case that came since (rare scripts) are lower-cased here and not there.
+
+    Examples
+    --------
+    >>> tokenizer = Tokenizer(stop_words="english", ngrams=2)
+    >>> tokenizer
+    Tokenizer(stop_words='en', ngrams=(1, 2))
+    >>> counted = tokenizer.count(["The red fox", "red, red fox"])
+    >>> counted.words
+    ['red', 'fox', 'red fox', 'red red']
+    >>> counted.counts.toarray()
+    array([[1., 1., 1., 0.],
+           [2., 1., 1., 1.]], dtype=float32)
+    """
+
+    lower: bool = True
+    pattern: str | None = None
+    stop_words: str | Iterable[str] | None = None
+    stem: str | None = None
+    ngrams: int | tuple[int, int] = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.lower, bool):
+            raise InputError(f"lower must be True or False, got {self.lower!r:.80}.")
+        checked = {
+            "pattern": checked_pattern(self.pattern),
+            "stop_words": checked_stop_words(self.stop_words),
+            "stem": checked_stem(self.stem),
+            "ngrams": _checked_ngrams(self.ngrams),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def count(self, texts: "pl.Series | Iterable[str]", n_jobs: int = 1) -> Counted:
+        """Count the words of texts.
+
+        Parameters
+        ----------
+        texts : polars Series or iterable of str
+        n_jobs : int
+            Threads. The answer does not depend on it.
+
+        Returns
+        -------
+        Counted
+            The words in the order of their first appearance (a text's pairs come after its words),
+            and their counts.
+
+        Raises
+        ------
+        InputError
+            When a text is missing or no string, or the stop words are still "auto".
+
+        Examples
+        --------
+        >>> Tokenizer(pattern=WHITESPACE).count(["C++ and C#", ""]).counts.toarray()
+        array([[1., 1., 1.],
+               [0., 0., 0.]], dtype=float32)
+        """
+        n_jobs = whole_number("n_jobs", n_jobs, 1)
+        if self.stop_words == AUTO:
+            raise InputError(
+                "The language of stop_words='auto' is not known yet; "
+                "use tokenizer.resolved(some_texts), or name the language."
+            )
+        return count(
+            as_texts(texts),
+            lower=self.lower,
+            cutter=cutter(self.pattern),
+            removed=self._removed,
+            stem=self.stem,
+            ngrams=_checked_ngrams(self.ngrams),
+            n_jobs=n_jobs,
+        )
+
+    def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
+        """Return the tokenizer with stop words "auto" replaced by the sample's language.
+
+        It is the language whose list covers most of the sample's words; none where that is too
+        little to be a language, and for languages that put no space between words.
+
+        Examples
+        --------
+        >>> Tokenizer(stop_words="auto").resolved(["Der Hund und die Katze sind nicht da."])
+        Tokenizer(stop_words='de')
+        """
+        if self.stop_words != AUTO:
+            return self
+        plain = Tokenizer(self.lower, self.pattern)
+        language = detected(plain.count(sample), lambda code: plain._with(code)._removed)
+        return self._with(language)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as a dictionary fit for JSON.
+
+        Examples
+        --------
+        >>> Tokenizer(stop_words="en").to_dict()
+        {'lower': True, 'pattern': None, 'stop_words': 'en', 'stem': None, 'ngrams': [1, 1]}
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+    @classmethod
+    def from_dict(cls, settings: Any) -> Self:
+        """Make the tokenizer again that `to_dict` described.
+
+        Raises
+        ------
+        InputError
+            When anything is missing, too much, or not as it should be.
+
+        Examples
+        --------
+        >>> tokenizer = Tokenizer(stem="german")
+        >>> Tokenizer.from_dict(tokenizer.to_dict()) == tokenizer
+        True
+        """
+        names = [field.name for field in fields(cls)]
+        if not isinstance(settings, Mapping) or sorted(map(str, settings)) != sorted(names):
+            raise InputError(
+                f"A tokenizer's settings must be {', '.join(names)}, no more, no less."
+            )
+        words = settings["stop_words"]
+        if not (words is None or isinstance(words, str | list | tuple)):
+            raise InputError(f"A tokenizer's stop_words must be a list, got {words!r:.80}.")
+        return cls(**{name: settings[name] for name in names})
+
+    @cached_property
+    def _removed(self) -> list[str]:
+        """What is left out of the words found."""
+        words = self.stop_words
+        if words is None or words == AUTO:
+            return [""]
+        given = listed(words) if isinstance(words, str) else tuple(words)
+        exact = isinstance(words, tuple) and is_count_vectorizers(self.pattern)
+        found = [] if exact else Tokenizer(self.lower, self.pattern).count(given).words
+        return list(dict.fromkeys(["", *given, *found]))
+
+    def _with(self, stop_words: str | None) -> "Tokenizer":
+        return replace(self, stop_words=stop_words)
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == (NGRAMS[1] if field.name == "ngrams" else field.default):
+                continue
+            many = field.name == "stop_words" and isinstance(value, tuple) and len(value) > 3
+            shown.append(f"{field.name}={f'({len(value)} words)' if many else repr(value)}")
+        return f"Tokenizer({', '.join(shown)})"
+
+
+def _checked_ngrams(ngrams: Any) -> tuple[int, int]:
+    wanted = tuple(ngrams) if isinstance(ngrams, list) else ngrams
+    plain = wanted if isinstance(wanted, tuple) else (wanted,)
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in plain)
+    if whole and wanted in NGRAMS:
+        return NGRAMS[wanted]
+    raise InputError(f"ngrams must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.")

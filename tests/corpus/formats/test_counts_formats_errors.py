@@ -1,0 +1,233 @@
+"""What is wrong with a file of counts, in one sentence that says where."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda.corpus import Corpus
+from opelda.corpus._problems import Problems
+from opelda.corpus.formats import _chunks, ldac, mm, npz, uci
+from opelda.corpus.formats._files import Input
+from opelda.corpus.formats._format import Options
+from opelda.errors import InputError
+
+
+def read(format, source, position=None, **options):
+    source = io.BytesIO(source) if isinstance(source, bytes) else source
+    return list(format.FORMAT.blocks(Input.of(source), Options(**options), position))
+
+
+def dense(found):
+    return np.vstack([block.documents.toarray() for block in found]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("1 1", "line 5 is not 'document word count' in whole numbers"),
+        ("1 1 1 1", "line 5 is not 'document word count'"),
+        ("1 1 1.0", "line 5 is not 'document word count'"),
+        ("1 1 -1", "line 5 is not 'document word count'"),
+        ("1 1 x", "line 5 is not 'document word count'"),
+        ("a line that is longer than what is looked at in one go", "line 5 is not"),
+        ("0 1 1", "line 5 is of document 0, and the header announces 2"),
+        ("3 1 1", "line 5 is of document 3, and the header announces 2"),
+        ("2 0 1", "line 5 is of word 0, and the header announces 3"),
+        ("2 4 1", "line 5 is of word 4, and the header announces 3"),
+        ("99999999999999999999 1 1", "line 5 is of document 9223372036854775807"),
+        ("2 3 0", "line 5 counts 0, which is not from 1 to"),
+        ("2 3 10000000000001", "line 5 counts 10000000000001, which is not from 1 to"),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "2 3 2\n" * 20])
+def test_uci_lines(lines, message, more):
+    text = f"2\n3\n{2 + len(more) // 6}\n1 2 1\n{lines}\n{more}".encode()
+    with pytest.raises(InputError, match=f"^the file, {message}.*; correct the line.*='skip'"):
+        read(uci, text)
+    problems = Problems("skip")
+    found = read(uci, text, problems=problems)
+    assert dense(found) == [[0, 1, 0], [0, 0, 2.0 * (len(more) // 6)]]
+    assert problems.n_skipped == 1
+    assert f"the file, {message}" in problems.first[0]
+
+
+def test_uci_documents_ascend():
+    text = b"3\n1\n3\n1 1 1\n3 1 1\n2 1 1\n"
+    with pytest.raises(InputError, match=r"line 6 is of document 2, which comes after a later one"):
+        read(uci, text)
+    problems = Problems("skip")
+    assert dense(read(uci, text, problems=problems)) == [[1], [0], [1]]
+    assert problems.n_skipped == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 10**15])
+def test_uci_header_with_another_number_of_counts(n):
+    text = f"2\n1\n{n}\n1 1 1\n2 1 1\n".encode()
+    with pytest.raises(InputError, match=f"^the file announces {n} counts and has 2; check that"):
+        read(uci, text)
+    problems = Problems("skip")
+    found = read(uci, text, problems=problems, block_size=1)
+    assert dense(found) == [[1], [1]]
+    assert problems.n_skipped == 1
+    # also when it was interrupted
+    with pytest.raises(InputError, match=f"announces {n} counts and has 2"):
+        read(uci, text, found[0].position)
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (b"", "line 1 is not the number of documents"),
+        (b"2\n", "line 2 is not the number of words"),
+        (b"2\n3\nx\n", "line 3 is not the number of counts"),
+        (b"2\n3 4\n5\n", "line 2 is not the number of words"),
+        (b"-2\n3\n5\n", "line 1 is not the number of documents"),
+        (b"2\n3000000000\n5\n", "line 2 announces 3000000000 words; at most 2147483647"),
+        (b"9" * 19 + b"\n3\n5\n", "line 1 is not the number of documents"),
+        (b"9" * 18 + b"\n3\n0\n", f"announces {'9' * 18} documents in 23 bytes"),
+    ],
+)
+def test_uci_headers(tmp_path, head, message):
+    for path, raw in ((tmp_path / "a.txt", head), (tmp_path / "a.txt.gz", gzip.compress(head))):
+        path.write_bytes(raw)
+        with pytest.raises(InputError, match=message):
+            read(uci, path)
+
+
+def test_uci_gaps_are_bounded(tmp_path):
+    path = tmp_path / "docword.x.txt.gz"
+    path.write_bytes(gzip.compress(b"900000000\n3\n2\n1 1 1\n800000000 1 1\n"))
+    with pytest.raises(InputError, match="line 5 is of document 800000000, far beyond"):
+        read(uci, path)
+    with pytest.raises(InputError, match="announces 900000000 documents in 34 bytes"):
+        read(uci, path, problems=Problems("skip"))
+
+
+@pytest.mark.parametrize("format", [uci, mm, npz])
+def test_as_many_words_as_columns(tmp_path, format):
+    path = tmp_path / ("x" + format.FORMAT.suffixes[0])
+    format.FORMAT.write(Corpus(sparse.csr_array(np.eye(3))), str(path))
+    (tmp_path / "vocab.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match=r"has 3 columns, but .*vocab\.txt has 2 words; give"):
+        read(format, path)
+    (tmp_path / "good").write_text("a\nb\nc\n")
+    assert len(read(format, path, vocab=str(tmp_path / "good"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x", "is not 'M word:count word:count ...' in whole numbers"),
+        ("1 0", "is not 'M word:count"),
+        ("1 0:", "is not 'M word:count"),
+        ("1 :1", "is not 'M word:count"),
+        ("1 0:1:1", "is not 'M word:count"),
+        ("1 0 :1", "is not 'M word:count"),
+        ("1 0:0.5", "is not 'M word:count"),
+        ("0:1", "is not 'M word:count"),
+        ("-1", "is not 'M word:count"),
+        ("2 0:1", "is followed by 1 pairs, not by as many as it says"),
+        ("0 0:1", "is followed by 1 pairs, not by as many as it says"),
+        ("1", "is followed by 0 pairs, not by as many as it says"),
+        ("99999999999999999999", "is followed by 0 pairs"),
+        ("1 0:0", "counts 0, which is not from 1 to"),
+        ("1 0:10000000000001", "counts 10000000000001, which is not"),
+        ("1 99999999999:1", "has the word 99999999999, and at most 2147483647 words"),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "1 0:1\n" * 20])
+def test_ldac_lines(line, message, more):
+    text = f"2 0:1 1:1\n{line}\n1 1:2\n{more}".encode()
+    with pytest.raises(InputError, match=f"^the file, line 2 {message}.*on_error='skip'"):
+        read(ldac, text)
+    problems = Problems("skip")
+    found = read(ldac, text, problems=problems)
+    assert dense(found) == [[1, 1], [0, 2], *[[1, 0]] * more.count("\n")]
+    assert problems.n_skipped == 1
+    assert f"the file, line 2 {message}" in problems.first[0]
+
+
+def test_ldac_words_beyond_the_vocabulary(tmp_path):
+    path = tmp_path / "x.ldac"
+    (tmp_path / "vocab.txt").write_text("a\nb\n")
+    path.write_text("1 0:1\n1 2:1\n")
+    message = r"x\.ldac, line 2 has the word 2, and .*vocab\.txt has 2, counted from 0; "
+    with pytest.raises(InputError, match=message + "if words count from 1, give first_id=1"):
+        read(ldac, path)
+    path.write_text("1 0:1\n1 3:1\n")
+    with pytest.raises(InputError, match=r"the word 3, .* give the vocabulary that belongs to it"):
+        read(ldac, path)
+    path.write_text("1 1:1\n1 2:1\n")
+    assert dense(read(ldac, path, first_id=1)) == [[1, 0], [0, 1]]
+    path.write_text("1 2:1\n1 0:1\n")
+    with pytest.raises(InputError, match="line 2 has the word 0, and words count from first_id=1"):
+        read(ldac, path, first_id=1)
+    with pytest.raises(InputError, match="first_id must be 0 or 1, got 2"):
+        read(ldac, path, first_id=2)
+
+
+@pytest.mark.parametrize("format", [uci, ldac])
+def test_lines_without_end(format, monkeypatch):
+    monkeypatch.setattr(format, "LONGEST_LINE", 2**18)
+    monkeypatch.setattr(_chunks, "CHUNK", 2**16)
+    head = b"1\n1\n1\n" if format is uci else b"0\n"
+    with pytest.raises(InputError, match="has a line of more than 262,144 bytes"):
+        read(format, head + b"1 " * 2**20)
+
+
+@pytest.mark.parametrize("format", [uci, ldac])
+@pytest.mark.parametrize("place", [0, "x", {}, {"document": 1}, [1]])
+def test_positions_of_something_else(format, place):
+    with pytest.raises(InputError, match="is none of this format"):
+        read(format, b"1\n1\n1\n1 1 1\n", place)
+
+
+def test_positions_of_another_file(tmp_path):
+    path = tmp_path / "x.ldac"
+    path.write_text("1 1:1\n" * 3)
+    position = read(ldac, path, block_size=2)[0].position
+    json.dumps(position)
+    path.write_text("1 1:1\n")
+    (tmp_path / "x.ldac.gz").write_bytes(gzip.compress(b"1 1:1\n"))
+    for name in ("x.ldac", "x.ldac.gz"):
+        with pytest.raises(InputError, match="ends at byte 6, before the place to go on from"):
+            read(ldac, tmp_path / name, position)
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(np.eye(2)))
+    for position in (3, -1, 1.0, True, "1"):
+        with pytest.raises(InputError, match="is none of this file with 2 documents"):
+            read(npz, tmp_path / "x.npz", position)
+
+
+@pytest.mark.parametrize("format", [uci, ldac])
+def test_positions_that_were_tampered_with(format):
+    raw = b"4\n3\n4\n" + b"".join(b"%d 3 1\n" % (i + 1) for i in range(4))
+    if format is ldac:
+        raw = b"1 2:1\n" * 4
+    position = read(format, raw, block_size=2)[0].position
+    for name in position:
+        for value in (0, 1, 5, 10, 2**31 - 1, 2**40, 2**62 - 1):
+            for on_error in ("stop", "skip"):
+                try:
+                    found = read(
+                        format, raw, {**position, name: value}, problems=Problems(on_error)
+                    )
+                except InputError:
+                    continue
+                for block in found:
+                    block.documents.check_format(full_check=True)
+    with pytest.raises(InputError, match="is of document 1, which comes after a later one"):
+        read(uci, b"2\n3\n2\n1 3 1\n2 3 1\n", {**position, "offset": 6, "entries": 0})
+
+
+@pytest.mark.parametrize("format", [uci, ldac])
+def test_fractions_are_refused(tmp_path, format):
+    corpus = Corpus(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]))
+    with pytest.raises(
+        InputError, match=r"Document 1 counts column 1 as 0\.5, and .* whole numbers"
+    ):
+        format.FORMAT.write(corpus, str(tmp_path / "x"))
+    assert list(tmp_path.iterdir()) == []

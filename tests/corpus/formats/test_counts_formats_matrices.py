@@ -1,0 +1,208 @@
+"""Matrix Market and npz: what is wrong with a file, in one sentence."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import mmwrite
+
+from opelda.corpus._problems import Problems
+from opelda.corpus.formats import _chunks, _npz_arrays, mm, npz
+from opelda.corpus.formats._files import Input
+from opelda.corpus.formats._format import Options
+from opelda.errors import InputError
+
+
+def read(format, source, position=None, **options):
+    source = io.BytesIO(source) if isinstance(source, bytes) else source
+    return list(format.FORMAT.blocks(Input.of(source), Options(**options), position))
+
+
+def dense(found):
+    return np.vstack([block.documents.toarray() for block in found]).tolist()
+
+
+HEAD = "%%MatrixMarket matrix coordinate integer general\n"
+REAL = HEAD.replace("integer", "real")
+ARRAY = HEAD.replace("coordinate", "array")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1 is not '%%MatrixMarket matrix ...'"),
+        ("1 1 1\n", "line 1 is not '%%MatrixMarket matrix ...'"),
+        (HEAD.replace("integer", "complex"), "says 'coordinate complex'"),
+        (HEAD.replace("general", "symmetric"), "line 1 says 'symmetric'"),
+        (HEAD, "line 2 is not the 3 sizes"),
+        (HEAD + "% note\n\n2 2\n", "line 4 is not the 3 sizes"),
+        (HEAD + "2 2 -1\n", "line 2 is not the 3 sizes"),
+        (HEAD + "2 3000000000 0\n", "line 2 announces 3000000000 columns"),
+        (HEAD + "2 2 99999999999\n1 1 1\n", "announces 99999999999 values and has 1; check that"),
+        (HEAD + "99999999999 2 1\n1 1 1\n", "announces 99999999999 documents in 71 bytes"),
+        (HEAD + "2 2 2\n1 1 1\n", "announces 2 values and has 1; check that it is complete"),
+        (HEAD + "2 2 1\n1 1 1\n1 1 1\n", "announces 1 values and has 2"),
+        (HEAD + "2 2 1\n3 1 1\n", "line 3 is of row 3, and the header announces 2"),
+        (HEAD + "2 2 1\n0 1 1\n", "line 3 is of row 0, and the header announces 2"),
+        (HEAD + "2 2 1\n1 3 1\n", "line 3 is of column 3, and the header announces 2"),
+        (HEAD + "2 2 1\n1 0 1\n", "line 3 is of column 0, and the header announces 2"),
+        (HEAD + "2 2 1\n\n% note\n1 1 -1\n", "line 5 has a value that is not from 0 to"),
+        (REAL + "1 1 1\n1 1 nan\n", "line 3 has a value that is not from 0 to"),
+        (REAL + "1 1 1\n1 1 1e999\n", "line 3 has a value that is not from 0 to"),
+        (REAL + "1 1 1\n1 1 1e13x\n", "line 3 is not 'row column value'"),
+        (REAL + "1 1 1\n1 1 ++1\n", "line 3 is not 'row column value'"),
+        (REAL + "1 1 1\n1 1 +\n", "line 3 is not 'row column value'"),
+        (REAL + "1 1 1\n1 1\n", "line 3 is not 'row column value'"),
+        (REAL + "1 1 1\n1 1 1 1\n", "line 3 is not 'row column value'"),
+        (HEAD.replace("integer", "pattern") + "1 1 1\n1 1 1\n", "line 3 is not 'row column"),
+        (HEAD + "%\n" * 20000, "lines of comment and no matrix"),
+        (ARRAY + "99999 99999\n1\n", "announces 9999800001 values and has 1"),
+        (ARRAY + "1 1\n1\n2\n", "line 4 is of column 2, and the header announces 1"),
+        (ARRAY + "1 1\n1 1\n", "line 3 is not 'row column value', or as the header has it"),
+        (ARRAY + "0 2\n1\n", "line 3 is of row 1, and the header announces 0"),
+    ],
+)
+def test_matrix_market(text, message):
+    with pytest.raises(InputError, match=message):
+        read(mm, text.encode())
+
+
+def test_matrix_market_values_are_those_of_python():
+    values = ["1", "007", "+1.5", ".5", "2.", "1e3", "1E-5", "0.1", "12345678901234567", "1e-320"]
+    values += ["0.30000000000000004", "3.4028235e12", "0", "0.0", "9007199254740993e-3"]
+    lines = "".join(f" 1\t{i + 1}  {value} \r\n" for i, value in enumerate(values))
+    text = REAL + f"1 {len(values)} {len(values)}\n{lines}"
+    problems = Problems("skip")
+    found = dense(read(mm, text.encode(), problems=problems))[0]
+    expected = [np.float32(value) if float(value) <= 1e13 else 0 for value in values]
+    assert found == expected
+    assert problems.n_skipped == 1
+
+
+def test_matrix_market_lines_are_passed_over():
+    problems = Problems("skip")
+    text = HEAD + "2 2 4\n1 1 1\nx\n2 2 2\n9 9 9\n"
+    assert dense(read(mm, text.encode(), problems=problems)) == [[1, 0], [0, 2]]
+    assert problems.n_skipped == 2
+
+
+@pytest.mark.parametrize("field", ["integer", "array", "pattern"])
+def test_matrix_market_in_many_chunks(monkeypatch, field):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if field == "pattern" else 4, (500, 300))
+    file = io.BytesIO()
+    if field == "array":
+        mmwrite(file, X, symmetry="general")
+    else:
+        mmwrite(file, sparse.csr_array(X), symmetry="general", field=field)
+    monkeypatch.setattr(_chunks, "CHUNK", 2**16)
+    assert len(file.getvalue()) > 2**18
+    found = read(mm, file.getvalue(), block_size=7)
+    assert dense(found) == X.tolist()
+
+
+def archive(compression=zipfile.ZIP_DEFLATED, **arrays):
+    """An .npz file; arrays may be given as bytes."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression) as file:
+        for name, array in arrays.items():
+            if not isinstance(array, bytes):
+                raw = io.BytesIO()
+                np.save(raw, np.asarray(array))
+                array = raw.getvalue()
+            file.writestr(f"{name}.npy", array)
+    return content.getvalue()
+
+
+CSR = {
+    "format": b"csr",
+    "shape": [2, 3],
+    "data": [1, 2],
+    "indices": [0, 2],
+    "indptr": [0, 1, 2],
+}
+CSR["format"] = np.array(b"csr")
+
+
+def npy(descr, shape, more=b""):
+    header = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + more
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": np.array(b"dia")}, "its format is 'dia', not one of"),
+        ({"format": [b"csr"]}, "its format is None"),
+        ({"shape": [2]}, r"its shape is \(2,\)"),
+        ({"shape": [2.0, 3.0]}, "shape is not a vector of whole numbers"),
+        ({"shape": [2, 2**31]}, "its shape is"),
+        ({"shape": [2**40, 3], "format": np.array(b"csc")}, "announces 1099511627776 documents"),
+        ({"shape": [-2, 3]}, "indptr does not rise"),
+        ({"data": [1]}, "indices has 2 entries and data has 1"),
+        ({"data": [[1, 2]]}, "data has 2 dimensions"),
+        ({"data": ["a", "b"]}, "must hold counts, got values of type"),
+        ({"data": [1, -2]}, "holds -2 in row 1, column 2"),
+        ({"data": [1, np.inf]}, "holds inf in row 1, column 2"),
+        ({"indices": [0, 3]}, "indices points outside the matrix"),
+        ({"indices": [0, -1]}, "indices points outside the matrix"),
+        ({"indices": np.array([0, 2**64 - 1], np.uint64)}, r"numbers beyond 2\*\*63"),
+        ({"indptr": [0, 1]}, "indptr does not rise from 0 for every row"),
+        ({"indptr": [0, 3, 2]}, "indptr does not rise"),
+        ({"indptr": [1, 1, 2]}, "indptr does not rise"),
+        ({"indptr": [0, 1, 3]}, "indptr points beyond the entries"),
+        ({"data": b"nonsense"}, "data does not begin like an array"),
+        ({"data": npy("|O", (2,), bytes(16))}, r"data holds values of type '\|O'"),
+        ({"data": npy("<f3", (2,), bytes(6))}, "data holds values of type '<f3'"),
+        ({"data": npy([("a", "<f4")], (2,), bytes(8))}, "data holds values of type"),
+        ({"data": npy("<f8", (2, -1), bytes(16))}, r"data has shape \(2, -1\)"),
+        ({"data": npy("<f8", (2**61,), bytes(16))}, "data has not as many bytes as its shape"),
+        ({"data": npy("<f8", (2,), bytes(15))}, "data has not as many bytes"),
+        ({"data": npy("(" * 5000, (2,))}, "data holds values of type|header of"),
+        ({"data": b"\x93NUMPY\x01\x00\x02\x00[["}, "data has a header that cannot be read"),
+        ({"data": b"\x93NUMPY\x02\x00\xff\xff\xff\xff"}, "data has a header of 4294967295 bytes"),
+        ({"format": np.array(b"bsr")}, r"data has shape \(2,\), not that of blocks"),
+        ({"format": np.array(b"bsr"), "data": np.ones((2, 2, 2))}, "do not fill its shape"),
+        ({"format": np.array(b"coo")}, "it has no array 'row'"),
+        ({"format": np.array(b"coo"), "row": [0, 2], "col": [0, 0]}, "row points outside"),
+        ({"format": np.array(b"coo"), "row": [0], "col": [0, 0]}, "of different lengths"),
+    ],
+)
+def test_npz(changes, message):
+    assert dense(read(npz, archive(**CSR))) == [[1, 0, 0], [0, 0, 2]]
+    with pytest.raises(InputError, match=message):
+        read(npz, archive(**{**CSR, **changes}))
+
+
+def test_npz_in_the_order_of_fortran():
+    data = np.arange(8.0).reshape(2, 2, 2)
+    arrays = {**CSR, "format": np.array(b"bsr"), "shape": [4, 4], "indices": [1, 0]}
+    expected = [[0, 0, 0, 1], [0, 0, 2, 3], [4, 5, 0, 0], [6, 7, 0, 0]]
+    for order in "CF":
+        assert (
+            dense(read(npz, archive(**{**arrays, "data": np.array(data, order=order)}))) == expected
+        )
+
+
+def test_npz_archives(tmp_path, monkeypatch):
+    good = archive(**CSR)
+    for raw, message in (
+        (b"", "is no sparse matrix"),
+        (good[:-30], "is no sparse matrix"),
+        (archive(x=[1]), "it has no array 'format'"),
+        (archive(zipfile.ZIP_LZMA, **CSR), "is packed in an unusual way"),
+        (good.replace(b"PK\x01\x02", b"PK\x01\x03"), "is no sparse matrix"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(npz, raw)
+    monkeypatch.setattr(_npz_arrays, "MOST_BYTES", 10_000)
+    with pytest.raises(InputError, match=r"data claims \d+ bytes, unpacked"):
+        read(npz, archive(**{**CSR, "data": np.zeros(10**6)}))
+    monkeypatch.setattr(npz, "MOST_BYTES", 10_000)
+    path = tmp_path / "x.npz.gz"
+    path.write_bytes(gzip.compress(good + bytes(10**7)))
+    with pytest.raises(InputError, match="swells to more than 200 times its size"):
+        read(npz, path)

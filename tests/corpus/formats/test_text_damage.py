@@ -1,0 +1,138 @@
+"""Whatever bytes there are, readers of text give documents or one sentence."""
+
+import io
+import os
+import random
+import tempfile
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from opelda.corpus import Vocabulary
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._counting import Counted
+from opelda.corpus._problems import Problems
+from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.errors import InputError
+
+NAMES = ("lines", "jsonl", "csv", "tsv", "mallet", "vw", "parquet", "files")
+ENCODINGS = ("utf-8", "utf-8", "utf-8", "latin-1", "utf-16", "shift_jis", "utf-7", "utf-8-sig")
+PIECES = (
+    *(b'"', b"\n", b"\r\n", b",", b"\t", b"|", b":", b"{", b"[", b"\\", b"\0", b"\xff", b"'", b";"),
+    *(b'""', b'"\n', b":1e999", b"\\ud800", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\x1f\x8b", b" "),
+    *(b"null", b"PAR1", b"\xe2\x80\xa8", b"9" * 400),
+)
+
+
+def seeds():
+    """Return valid files of every format, to be damaged."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.8, (12, 6)).astype(np.float32))
+    vocabulary = Vocabulary(["tea", "new york", "é", 'a"b', "x,y", "日本"])
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in NAMES[:-1]:
+            found[name] = []
+            for names in (None, [f"d{i}" for i in range(12)]):
+                path = f"{folder}/docs"
+                FORMATS[name].write(Corpus(X, vocabulary, names), path)
+                with open(path, "rb") as file:
+                    found[name].append(file.read())
+        frame = pl.DataFrame({"id": range(9), "text": ["tea", None, "cup"] * 3})
+        frame.write_parquet(path, compression="uncompressed", row_group_size=4)
+        with open(path, "rb") as file:
+            found["parquet"].append(file.read())
+    found["csv"].append(b'id,text\n1,"tea\n""x"""\n2,5" disk\n3,"a" b\n')
+    found["jsonl"].append(b'{"a": 1, "text": ["x"], "b": {"c": [1.5e3, null]}}\n"tea"\n')
+    found["vw"].append(b"1 2.0 'a|x:0.5 tea:2 cup |y tea:1e3\n|\n")
+    found["files"] = found["lines"]
+    return found
+
+
+SEEDS = seeds()
+
+
+def damaged(rng, data):
+    """Change a file in a few places, cut it, repeat it, or make up another."""
+    if rng.random() < 0.1:
+        pieces = [rng.choice(PIECES) if rng.random() < 0.6 else rng.randbytes(3) for _ in range(20)]
+        return b"".join(pieces)
+    data = bytearray(data)
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(data) + 1)
+        match rng.randrange(5):
+            case 0:
+                data[at : at + rng.randint(1, 9)] = b""
+            case 1:
+                data[at:at] = rng.choice(PIECES)
+            case 2:
+                data[at : at + 1] = rng.randbytes(1)
+            case 3:
+                data[at:at] = data[: rng.randrange(60)]
+            case 4 if rng.random() < 0.2:
+                data[at:] = b""
+    return bytes(data)
+
+
+def attempt(rng, name, folder):
+    """Read one damaged file; return whether documents came out."""
+    data = damaged(rng, rng.choice(SEEDS[name]))
+    options = Options(
+        text=rng.choice([(), (), ("text",), ("1",), ("name", "text"), ("x",)]),
+        name=rng.choice([None, None, "name", "1"]),
+        encoding=rng.choice(ENCODINGS),
+        block_size=rng.choice([1, 3, 1000]),
+        problems=Problems(rng.choice(["stop", "skip"])),
+    )
+    source = io.BytesIO(data)
+    if name in ("parquet", "files"):
+        source = folder if name == "files" else f"{folder}/docs"
+        with open(f"{folder}/docs", "wb") as file:
+            file.write(data)
+    n_docs = 0
+    try:
+        for block in FORMATS[name].blocks(Input.of(source), options, None):
+            check(block, options)
+            n_docs += len(block)
+    except InputError as error:
+        message = str(error)
+        assert "; " in message, message
+        assert "\n" not in message, message
+        assert len(message) < 3000, message
+        assert message.endswith("."), message
+    return n_docs > 0
+
+
+def check(block, options):
+    assert 0 < len(block) <= options.block_size
+    assert block.names is None or len(block.names) == len(block)
+    if isinstance(block.documents, Counted):
+        counts = block.documents.counts
+        assert counts.shape[1] == len(block.documents.words) == len(set(block.documents.words))
+        assert counts.dtype == np.float32
+        assert counts.has_canonical_format
+        assert (counts.data > 0).all()
+        assert np.isfinite(counts.data).all()
+    else:
+        assert block.documents.dtype == pl.String
+        assert block.documents.null_count() == 0
+
+
+def run(name, n, seed):
+    rng = random.Random(f"{name} {seed}")
+    with tempfile.TemporaryDirectory() as folder:
+        return sum(attempt(rng, name, folder) for _ in range(n))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_files(name):
+    assert run(name, 60 if name in ("parquet", "vw") else 300, seed=0) > 0
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", NAMES)
+def test_many_damaged_files(name):
+    seed = os.environ.get("OPELDA_FUZZ_SEED", "1")
+    assert run(name, 10_000, seed) > 0

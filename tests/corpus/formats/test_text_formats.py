@@ -1,0 +1,241 @@
+"""Readers of text: what a document is in each format, and what is said of one that is none."""
+
+import io
+import json
+import os
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda.corpus._problems import Problems
+from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.errors import InputError
+
+BAD = b"caf\xe9"
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def read(format, data, skip=False, **options):
+    """Read bytes, or what lies at a path: texts, names, and what was passed over."""
+    problems = Problems("skip" if skip else "stop")
+    source = Input.of(io.BytesIO(data) if isinstance(data, bytes) else data)
+    found, names = [], []
+    for block in FORMATS[format].blocks(source, Options(problems=problems, **options), None):
+        assert len(block) <= options.get("block_size", 5000)
+        found += block.documents.to_list()
+        names += block.names or []
+    return (found, names or None, problems) if skip else found
+
+
+@given(lines=st.lists(texts.map(lambda t: t.replace("\n", "").replace("\r", "")), max_size=9))
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_lines_are_documents(lines, end, encoding):
+    text = end.join([*lines, ""])
+    without = len(text) - len(end) if lines and lines[-1] else len(text)
+    for content in (text, text[:without]):
+        expected = lines
+        if lines and lines[0].startswith("\ufeff") and encoding == "gb18030":
+            expected = [lines[0][1:], *lines[1:]]  # taken for a mark of the byte order
+        if encoding == "utf-8" and lines and lines[0].startswith("\ufeff"):
+            expected = [lines[0][1:], *lines[1:]]
+        assert read("lines", content.encode(encoding), block_size=2, encoding=encoding) == expected
+
+
+def test_a_return_alone_ends_no_line():
+    assert read("lines", b"a\rb\r\nc\r\r\n\r\nd\r") == ["a\rb", "c\r", "", "d\r"]
+
+
+def test_line_ends_around_a_line_that_is_left_out():
+    found, _, problems = read("lines", b"a\r\n" + BAD + b"\r\nb\rc\r\nd\r", skip=True)
+    assert (found, problems.n_skipped) == (["a", "b\rc", "d\r"], 1)
+    assert read("lines", BAD + b"\r\nb\r\n", skip=True)[0] == ["b"]
+
+
+@pytest.mark.parametrize("block_size", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("name", "line", "good"),
+    [
+        ("lines", b"%s", "tea"),
+        ("mallet", b"name label %s", "tea"),
+        ("jsonl", b'{"text": "%s"}', "tea"),
+        ("tsv", b"1\t%s", "tea"),
+        ("csv", b'1,"%s"', "tea"),
+        ("csv", b'5" disk,%s', "tea"),
+    ],
+)
+def test_bytes_of_another_encoding_name_their_line(name, line, good, block_size):
+    rows = [line % (BAD if i in (2, 6) else b"tea") for i in range(9)]
+    header = {"csv": b"id,text", "tsv": b"id\ttext"}.get(name)
+    rows = rows if header is None else [header, *rows[1:]]
+    data = b"\n".join(rows)
+    with pytest.raises(InputError) as error:
+        read(name, data, block_size=block_size)
+    column = line.index(b"%s") + 4
+    if name == "csv" and b"disk" in line:
+        column = 12
+    assert str(error.value).startswith(
+        f"the file, line 3 is not valid utf-8 (byte 0xe9 at column {column}); "
+        "give encoding='latin-1' or what it is written in"
+    )
+    found, _, problems = read(name, data, skip=True, block_size=block_size)
+    assert found == [good] * (7 if header is None else 6)
+    assert problems.n_skipped == 2
+    assert [p.split(" is ")[0] for p in problems.first] == ["the file, line 3", "the file, line 7"]
+    latin = read(name, data, encoding="latin-1", block_size=block_size)
+    assert latin.count("café") == 2
+
+
+def test_other_encodings_name_the_line_too():
+    with pytest.raises(InputError, match=r"line 2 is not valid cp1252; give the encoding"):
+        read("lines", b"tea\n\x81\n", encoding="cp1252")
+    with pytest.raises(InputError, match=r"line 2 is not valid utf-16"):
+        read("lines", "tea\ncup".encode("utf-16") + b"\x00", encoding="utf-16")
+    with pytest.raises(InputError, match=r"line 1 is not valid utf-8 \(byte 0xe9 at column 4\)"):
+        read("lines", "été ".encode()[:-1] + BAD[-1:])
+    with pytest.raises(InputError, match=r"line 1 is not valid utf-8 .* give encoding='utf-16'"):
+        read("lines", "tea".encode("utf-16"))
+    for encoding in ("no such", "hex", "rot13", ""):
+        with pytest.raises(InputError, match="There is no text encoding"):
+            read("lines", b"tea", encoding=encoding)
+
+
+def test_json_values_that_are_text():
+    rows = [
+        {"text": "tea", "id": 7},
+        {"text": ["tea", "cup"]},
+        {"text": None},
+        {"text": 3},
+        {"text": 2.5, "id": None},
+        "tea",
+        ["tea", "pot"],
+    ]
+    data = "\n\n".join(map(json.dumps, rows)).encode() + b"\n \n"
+    found, names, problems = read("jsonl", data, skip=True, name="id", block_size=3)
+    assert found == ["tea", "tea cup", "", "3", "2.5", "tea", "tea pot"]
+    assert names == ["7", "", "", "", "", "", ""]
+    assert problems.n_skipped == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "tea"', "is not JSON (expecting ',' delimiter at column 15); correct the line"),
+        ('{"text": "tea"} x', "is not JSON (extra data at column 17); correct the line"),
+        ("tea", "is not JSON (expecting value at column 1); correct the line"),
+        ("[" * 10**5, "is not JSON (nested too deep); correct the line"),
+        ("1" * 10**4, "is not JSON (a number is too long); correct the line"),
+        ('{"text": {"a": 1}}', "holds an object where the text should be; name another key"),
+        ('{"text": [1]}', "holds a list of other than strings where the text should be"),
+        ('{"text": true}', "holds true or false where the text should be"),
+        ('{"body": "tea"}', "has no key 'text'; it has 'body': give text="),
+    ],
+)
+def test_json_that_is_no_document(line, message):
+    data = f'{{"text": "a"}}\n\n{line}\n{{"text": "b"}}'.encode()
+    with pytest.raises(InputError) as error:
+        read("jsonl", data)
+    assert str(error.value).startswith(f"the file, line 3 {message}")
+    found, _, problems = read("jsonl", data, skip=True)
+    assert (found, problems.n_skipped) == (["a", "b"], 1)
+
+
+def test_half_a_surrogate_pair_is_replaced():
+    assert read("jsonl", b'{"text": "a\\ud83d b"}') == ["a\ufffd b"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        (["id", "text"], ["text"]),
+        (["Title", "ABSTRACT", "id"], ["Title", "ABSTRACT"]),
+        (["content", "text"], ["text"]),
+        (["id", "title"], None),
+        (["note"], ["note"]),
+        (["a", "b"], None),
+        (["subject", "body"], ["subject", "body"]),
+    ],
+)
+def test_the_text_is_found_by_name(keys, chosen, tmp_path):
+    values = {key: f"{key} tea" for key in keys}
+    expected = None if chosen is None else " ".join(values[key] for key in chosen)
+    if keys == ["id", "title"]:
+        expected = "title tea"
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({key: [value] for key, value in values.items()}).write_parquet(path)
+    table = [*values], [*values.values()]
+    for name, data in (
+        ("jsonl", json.dumps(values).encode()),
+        ("csv", "\n".join(",".join(row) for row in table).encode()),
+        ("tsv", "\n".join("\t".join(row) for row in table).encode()),
+        ("parquet", path),
+    ):
+        if expected is None:
+            with pytest.raises(InputError, match=r"is the text; it has 'a', 'b', so name it"):
+                read(name, data)
+        else:
+            assert read(name, data) == [expected]
+        assert read(name, data, text=tuple(keys[::-1])) == [" ".join([*values.values()][::-1])]
+        with pytest.raises(InputError, match=r"has no (column|key) 'nothing'; it has '"):
+            read(name, data, text=("nothing",))
+
+
+def test_parquet_columns(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {
+        "text": ["tea", None, "cup"],
+        "n": [1, None, 3],
+        "words": [["a", "b"], None, []],
+        "raw": [b"x", b"y", None],
+        "kind": pl.Series(["x", None, "y"], dtype=pl.Categorical),
+    }
+    pl.DataFrame(columns).write_parquet(path)
+    assert read("parquet", path, block_size=2) == ["tea", "", "cup"]
+    assert read("parquet", path, True, name="n")[1] == ["1", "", "3"]
+    assert read("parquet", path, text=("words", "n", "kind")) == ["a b 1 x", "  ", " 3 y"]
+    with pytest.raises(InputError, match="has Binary in its column 'raw', which is no text; it"):
+        read("parquet", path, text=("raw",))
+    with pytest.raises(InputError, match="has no column 'id'"):
+        read("parquet", path, name="id")
+
+
+def test_parquet_needs_a_place(tmp_path):
+    with pytest.raises(InputError, match="cannot be read as Parquet; give the path of a file"):
+        read("parquet", b"PAR1")
+    with pytest.raises(InputError, match="There is no file"):
+        read("parquet", tmp_path / "none.parquet")
+    with pytest.raises(InputError, match="is a folder"):
+        read("parquet", tmp_path)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(InputError, match=r"is damaged or no Parquet file \(.*\); make it again"):
+        read("parquet", tmp_path / "a.parquet")
+
+
+def test_mallet_lines():
+    data = b"a x tea for  two \r\nb\ty\n\n c  z\tcup\nlonely\n"
+    found, names, problems = read("mallet", data, skip=True)
+    assert (found, names) == (["tea for  two ", "", "cup"], ["a", "b", "c"])
+    assert problems.first == ["the file, line 5 has one field only."]
+
+
+def test_files_in_their_order(tmp_path):
+    content = {
+        "b.txt": b"\xef\xbb\xbfone\r\ntwo",
+        "a/z.txt": b"",
+        "a/.hidden": b"no",
+        ".git/x": b"no",
+        "a.txt": BAD,
+    }
+    for name, data in content.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "broken").symlink_to(tmp_path / "nothing")
+    found, names, problems = read("files", tmp_path, skip=True)
+    assert (names, found) == (["a/z.txt", "b.txt"], ["", "one\r\ntwo"])
+    assert problems.first == [f"{tmp_path}/a.txt is not valid utf-8 (byte 0xe9 at column 4)."]
+    assert read("files", tmp_path, encoding="latin-1")[0] == "café"
+    with pytest.raises(InputError, match="is not a folder"):
+        read("files", tmp_path / "b.txt")

@@ -1,0 +1,113 @@
+"""Tables in text form: quotes, widths, headers, against Python's csv module."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda.corpus._problems import Problems
+from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.errors import InputError
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def read(format, data, skip=False, **options):
+    """Read bytes: texts, and if wanted names and what was passed over."""
+    problems = Problems("skip" if skip else "stop")
+    found, names = [], []
+    options = Options(problems=problems, **options)
+    for block in FORMATS[format].blocks(Input.of(io.BytesIO(data)), options, None):
+        found += block.documents.to_list()
+        names += block.names or []
+    return (found, names or None, problems) if skip else found
+
+
+rows = st.lists(st.tuples(texts, texts), max_size=6)
+
+
+@given(rows=rows, delimiter=st.sampled_from(",;\t"), quoting=st.sampled_from([0, 1]))
+def test_tables_as_python_writes_them(rows, delimiter, quoting):
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=delimiter, quoting=quoting)
+    writer.writerow(["id", "text"])
+    writer.writerows(rows)
+    found, names, problems = read("csv", file.getvalue().encode(), True, name="id", block_size=2)
+    assert list(zip(names or [], found, strict=True)) == rows
+    assert not problems.n_skipped
+
+
+@given(rows=st.lists(st.lists(st.text('a",\n\r', max_size=5), min_size=2, max_size=2), max_size=5))
+def test_tables_however_quotes_fall_are_as_the_csv_module_reads_them(rows):
+    """Python's own reader in its strict mode is the oracle, where it finds nothing wrong."""
+    data = "".join(f"{a},{b}\n" for a, b in rows)
+    try:
+        expected = [row for row in csv.reader(io.StringIO(data, newline=""), strict=True) if row]
+    except csv.Error:
+        expected = None
+    found, _, problems = read("csv", b"a,text\n" + data.encode(), True, block_size=2)
+    lone = "\r" in data.replace("\r\n", "\n")  # ends a line for that module, and none here
+    if expected is not None and not lone and all(len(row) == 2 for row in expected):
+        assert found == [row[1] for row in expected]
+        assert problems.n_skipped == 0
+    elif expected is None and not lone:
+        assert problems.n_skipped > 0
+
+
+def test_rows_of_the_wrong_width_name_their_line():
+    data = b'id,text\n1,"two\nlines"\n2,a,b\n\n3\n4,tea\n'
+    with pytest.raises(InputError, match="line 4 has 3 fields, not 2 as the first; correct"):
+        read("csv", data)
+    found, _, problems = read("csv", data, skip=True)
+    assert found == ["two\nlines", "tea"]
+    assert problems.first == [
+        "the file, line 4 has 3 fields, not 2 as the first.",
+        "the file, line 6 has 1 fields, not 2 as the first.",
+    ]
+
+
+@pytest.mark.parametrize("block_size", [1, 3, 50])
+def test_a_quote_that_is_not_closed_costs_one_line(block_size):
+    data = b'id,text\n1,tea\n2,"never closed\n' + b"3,cup\n" * 40
+    with pytest.raises(InputError, match=r"line 3 is malformed \(.*\); correct the line"):
+        read("csv", data, block_size=block_size)
+    found, _, problems = read("csv", data, skip=True, block_size=block_size)
+    assert (found, problems.n_skipped) == (["tea"] + ["cup"] * 40, 1)
+
+
+def test_long_fields_and_zero_bytes():
+    long = b"x" * 300_000
+    limit = 1 << 17
+    csv.field_size_limit(limit)
+    assert read("csv", b'id,text\n1,"a"" b\0c"\n2,5" disk\n3,%s\n' % long) == [
+        'a" b\0c',
+        '5" disk',
+        long.decode(),
+    ]
+    assert csv.field_size_limit() == limit
+
+
+def test_columns_by_number_say_that_there_is_no_header():
+    data = b"a\ttea\nb\tcup\n"
+    assert read("tsv", data, text=("2",)) == ["tea", "cup"]
+    assert read("tsv", data, text=("2", "1")) == ["tea a", "cup b"]
+    assert read("tsv", data, True, text=("2",), name="1")[1] == ["a", "b"]
+    for options in ({"text": ("3",)}, {"text": ("0",)}, {"text": ("1",), "name": "id"}):
+        with pytest.raises(InputError, match=r"line 1 has 2 columns, and '.*' is none of their"):
+            read("tsv", data, **options)
+    with pytest.raises(InputError, match="or give columns by number, as text='2'"):
+        read("tsv", data)
+
+
+def test_quotes_between_tabs_are_letters():
+    data = b'id\ttext\n1\t"tea"\n2\t"open\n3\t""\n'
+    assert read("tsv", data, block_size=2) == ['"tea"', '"open', '""']
+
+
+def test_blank_lines_of_tables():
+    assert read("csv", b"text\ntea\n\ncup\n") == ["tea", "", "cup"]
+    assert read("csv", b'text\n5" disk\n\ncup\n') == ['5" disk', "", "cup"]
+    assert read("csv", b"text,id\ntea,1\n\ncup,2\n\n") == ["tea", "cup"]
+    assert read("csv", b"") == read("csv", b"id,text\n") == []

@@ -1,0 +1,123 @@
+"""Documents that are in memory already: lists, columns, tables, records, bags."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from opelda.corpus import read, stream
+from opelda.errors import InputError
+
+TEXTS = ["green tea", "", "black tea", "tea pot"]
+EXPECTED = read(TEXTS)
+
+TABLE = {"id": [1, 2, 3, 4], "text": TEXTS}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        tuple(TEXTS),
+        iter(TEXTS),
+        np.array(TEXTS),
+        np.array(TEXTS, object),
+        pd.Series(TEXTS),
+        pl.Series(TEXTS),
+        pa.array(TEXTS),
+        pa.chunked_array([TEXTS[:1], TEXTS[1:]]),
+        pd.DataFrame(TABLE),
+        pl.DataFrame(TABLE),
+        pl.LazyFrame(TABLE),
+        pa.table(TABLE),
+        [{"id": i, "text": text} for i, text in enumerate(TEXTS)],
+        ({"id": i, "text": text} for i, text in enumerate(TEXTS)),
+        pd.Series(["green tea", None, "black tea", "tea pot"]),
+        pl.Series(["green tea", None, "black tea", "tea pot"]),
+    ],
+    ids=lambda source: type(source).__module__.split(".")[0] + "." + type(source).__name__,
+)
+def test_every_form_of_the_same_texts(source):
+    corpus = read(source)
+    assert corpus.words == EXPECTED.words
+    assert (corpus.X != EXPECTED.X).nnz == 0
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_are_joined_and_name_the_documents(make):
+    table = make({"title": ["green", "black"], "body": ["tea", "tea"], "key": [7, 8]})
+    corpus = read(table, text=["title", "body"], name="key")
+    assert corpus.X.toarray().tolist() == read(["green tea", "black tea"]).X.toarray().tolist()
+    assert corpus.names == ["7", "8"]
+    with pytest.raises(InputError, match="colour"):
+        read(table, text="colour")
+
+
+def test_word_lists_and_mappings():
+    lists = read([["Tea", "tea", "c++"], [], ["tea"]])
+    assert lists.words == ("Tea", "c++", "tea")
+    bags = read([{"Tea": 1, "tea": 1, "c++": 1.0}, {}, {"tea": 1}])
+    assert (lists.X != bags.X).nnz == 0
+    series = read(pl.Series([["Tea", "tea", "c++"], [], ["tea"]]))
+    assert (lists.X != series.X).nnz == 0
+
+
+def test_gensim_corpora():
+    gensim = pytest.importorskip("gensim.corpora")
+    words = [text.split() for text in TEXTS]
+    dictionary = gensim.Dictionary(words)
+    bags = [dictionary.doc2bow(document) for document in words]
+    corpus = read(bags, vocab=dictionary)
+    assert [dictionary[i] for i in range(len(dictionary))] == list(corpus.words)
+    order = [corpus.words.index(word) for word in EXPECTED.words]
+    assert (corpus.X[:, order] != EXPECTED.X).nnz == 0
+    with pytest.raises(InputError, match="word number 9"):
+        read([[(0, 1)], [(9, 1)]], vocab=dictionary)
+
+
+def test_bags_without_a_vocabulary_have_numbered_columns():
+    corpus = read([[(0, 2), (3, 1)], [], [(1, 1.5)]])
+    assert corpus.vocabulary is None
+    assert corpus.X.toarray().tolist() == [[2, 0, 0, 1], [0, 0, 0, 0], [0, 1.5, 0, 0]]
+
+
+def test_matrices():
+    X = sparse.csr_array(np.array([[1, 0, 2], [0, 0, 0]]))
+    assert (read(X).X != X).nnz == 0
+    assert read(X).vocabulary is None
+    assert read(X, vocab=["a", "b", "c"]).words == ("a", "b", "c")
+    frame = pd.DataFrame({"tea": [1, 0], "cup": [2, 3]})
+    assert read(frame).words == ("tea", "cup")
+    assert read(frame, min_df=2).words == ("cup",)
+
+
+def test_streams_of_memory_have_positions():
+    for source in (TEXTS, pl.Series(TEXTS), [text.split() for text in TEXTS]):
+        batches = list(stream(source, batch_size=3))
+        assert [batch.position for batch in batches] == [3, 4]
+        rest = stream(source, batch_size=3)
+        rest.seek(3)
+        assert [batch.X.sum() for batch in rest] == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([{"a": "tea", "b": "cup"}], "'a', 'b'"),
+        ([{"text": "tea"}, "cup"], "Item 1"),
+        ([{"text": {"deep": 1}}], "text"),
+        (pd.DataFrame({"a": ["x"], "b": ["y"]}), "'a', 'b'"),
+        ([1, 2], "Item 0"),
+        ([b"bytes"], "Item 0"),
+    ],
+)
+def test_what_is_not_a_document(source, message):
+    with pytest.raises(InputError, match=message):
+        read(source)
+
+
+def test_words_that_have_no_utf8_form_are_left_out():
+    corpus = read([["tea", "\ud800", "cup"], ["\ud800"], ["cup"]])
+    assert corpus.words == ("cup", "tea")
+    assert corpus.X.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]

@@ -1,0 +1,186 @@
+"""`read`: a collection as counts, against scikit-learn's CountVectorizer."""
+
+import gzip
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+from opelda.corpus import Corpus, Tokenizer, Vocabulary, read
+from opelda.errors import InputError
+
+PATTERN = r"(?u)\b\w\w+\b"
+PLAIN = Tokenizer(pattern=PATTERN)
+
+texts = st.lists(
+    st.text(st.sampled_from("aAbBéß  12_-.漢\n"), max_size=30), min_size=1, max_size=25
+)
+
+
+def like_scikit_learn(documents, **settings):
+    vectorizer = CountVectorizer(token_pattern=PATTERN, **settings)
+    try:
+        X = vectorizer.fit_transform(documents)
+    except ValueError as error:
+        return str(error)
+    return X, list(vectorizer.get_feature_names_out())
+
+
+@given(
+    documents=texts,
+    min_df=st.one_of(st.integers(1, 4), st.floats(0.0, 1.0)),
+    max_df=st.one_of(st.integers(1, 9), st.floats(0.0, 1.0)),
+    max_features=st.one_of(st.none(), st.integers(1, 5)),
+    n_jobs=st.sampled_from([1, 2, 3]),
+)
+def test_the_matrix_is_count_vectorizers(documents, min_df, max_df, max_features, n_jobs):
+    settings = {"min_df": min_df, "max_df": max_df, "max_features": max_features}
+    expected = like_scikit_learn(documents, **settings)
+    if isinstance(expected, str):
+        if "empty vocabulary" in expected:  # documents without words are documents all the same
+            assert read(documents, tokenizer=PLAIN, min_df=1, max_df=1.0).X.nnz == 0
+            return
+        with pytest.raises(InputError):
+            read(documents, tokenizer=PLAIN, **settings)
+        return
+    X, words = expected
+    corpus = read(documents, tokenizer=PLAIN, n_jobs=n_jobs, **settings)
+    assert list(corpus.words) == words
+    assert (corpus.X != X).nnz == 0
+    assert corpus.X.dtype == np.float32
+    assert corpus.X.has_canonical_format
+    df = np.asarray((X > 0).sum(axis=0)).ravel()
+    assert corpus.vocabulary.document_frequency.tolist() == df.tolist()
+
+
+def test_blocks_make_no_difference(monkeypatch):
+    from opelda.corpus import _read
+
+    rng = np.random.default_rng(0)
+    names = np.array([f"w{i}" for i in range(200)])
+    documents = [" ".join(rng.choice(names, rng.integers(0, 30))) for _ in range(300)]
+    whole = read(documents)
+    for block, n_jobs in ((1, 1), (7, 2), (299, 3)):
+        monkeypatch.setattr(_read, "BLOCK", block)
+        again = read(documents, n_jobs=n_jobs)
+        assert again.words == whole.words
+        assert (again.X != whole.X).nnz == 0
+
+
+def test_a_given_vocabulary_counts_its_words_only():
+    vocabulary = Vocabulary(["tea", "milk"], tokenizer=Tokenizer(lower=False))
+    corpus = read(["tea Tea milk", "coffee tea", ""], vocabulary=vocabulary)
+    assert corpus.X.toarray().tolist() == [[1, 1], [1, 0], [0, 0]]
+    assert corpus.n_unknown_tokens == 2
+    assert corpus.vocabulary is vocabulary
+    assert corpus.n_empty == 1
+
+
+def test_defaults_drop_stop_words_numbers_and_what_is_rare_or_everywhere():
+    documents = [
+        f"The report of the committee on {topic} in 1987 and why it is important number{i}"
+        for i, topic in enumerate(["fishing", "grain", "coffee", "oil"] * 30)
+    ]
+    words = set(read(documents).words)
+    assert {"fishing", "grain", "coffee", "oil"} <= words
+    assert not words & {"the", "of", "on", "in", "and", "1987", "report", "committee", "number1"}
+
+
+def test_limit_and_progress():
+    seen = []
+    corpus = read(["tea"] * 10, limit=4, progress=lambda *how: seen.append(how))
+    assert len(corpus) == 4
+    assert seen[-1] == (4, None, None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lines = ["stars and galaxies", "", "cells and proteins", "galaxies of stars"]
+    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps({"id": i, "text": line}) + "\n" for i, line in enumerate(lines))
+    return tmp_path
+
+
+def test_the_same_documents_in_other_files(folder, monkeypatch):
+    memory = read((folder / "a.txt").read_text().splitlines())
+    for corpus in (
+        read(folder / "a.txt"),
+        read(str(folder / "a.txt")),
+        read(folder / "a.jsonl.gz"),
+        read(io.BytesIO((folder / "a.txt").read_bytes())),
+    ):
+        assert corpus.words == memory.words
+        assert (corpus.X != memory.X).nnz == 0
+        assert corpus.n_empty == 1
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"stars\ngalaxies\n")))
+    assert read("-").words == ("galaxies", "stars")
+
+
+def test_several_files_are_one_collection(folder):
+    (folder / "b.txt").write_text("stars\nproteins\n")
+    for source in (
+        [folder / "a.txt", folder / "b.txt"],
+        [str(folder / "a.txt"), str(folder / "b.txt")],
+        str(folder / "?.txt"),
+    ):
+        corpus = read(source)
+        assert len(corpus) == 6
+        assert corpus.X.sum() == 8
+
+
+def test_documents_have_their_names(folder):
+    assert read(folder / "a.jsonl.gz", name="id").names == ["0", "1", "2", "3"]
+
+
+def test_malformed_documents_stop_or_are_counted(folder):
+    (folder / "bad.jsonl").write_text('{"text": "tea"}\n{"text"\n{"text": "cup"}\n')
+    with pytest.raises(InputError, match=r"bad\.jsonl.*line 2"):
+        read(folder / "bad.jsonl")
+    corpus = read(folder / "bad.jsonl", on_error="skip")
+    assert (len(corpus), corpus.n_skipped, len(corpus.problems)) == (2, 1, 1)
+    assert "line 2" in corpus.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ([], {}, "no documents"),
+        ("no-such-file.txt", {}, "no-such-file.txt"),
+        (["tea"], {"format": "jsonl"}, "for files"),
+        ("x", {"format": "word"}, "no format 'word'"),
+        (["tea"], {"encoding": "klingon"}, "no encoding"),
+        (["tea"], {"on_error": "cry"}, "'stop' or 'skip'"),
+        (["tea"], {"limit": 0}, "limit"),
+        (["tea"], {"min_df": 3, "max_df": 1}, "below min_df"),
+        (["tea", "cup"], {"min_df": 2}, "None of the 2 words"),
+        (["tea"], {"n_jobs": 0}, "n_jobs"),
+        (["tea"], {"first_id": 2}, "first_id"),
+        (12, {}, "source must be"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(source, options, message):
+    with pytest.raises(InputError, match=message):
+        read(source, **options)
+
+
+def test_repr_and_length():
+    corpus = read(["tea", "cup"])
+    assert isinstance(corpus, Corpus)
+    assert (len(corpus), repr(corpus)) == (2, "Corpus(2 documents, 2 words)")
+
+
+def test_stop_words_leave_counted_documents_too(tmp_path):
+    (tmp_path / "a.ldac").write_text("2 0:1 1:2\n1 2:3\n")
+    (tmp_path / "a.vocab").write_text("the\ntea\nand\n")
+    corpus = read(tmp_path / "a.ldac", format="ldac")
+    assert corpus.words == ("the", "tea", "and")
+    without = read(tmp_path / "a.ldac", format="ldac", tokenizer=Tokenizer(stop_words="en"))
+    assert without.words == ("tea",)
+    assert without.X.toarray().tolist() == [[2], [0]]
+    assert without.n_empty == 1

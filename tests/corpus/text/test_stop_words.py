@@ -1,0 +1,118 @@
+"""Stop words by language, list and file, and the language found by them."""
+# ruff: noqa: RUF001 (other alphabets)
+
+import gzip
+
+import polars as pl
+import pytest
+import stop_words as package
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
+from opelda.errors import InputError
+
+# The same story, told in each language.
+STORY = {
+    "en": "The house is on the hill and it has a garden. We walked there yesterday because the "
+    "weather was good, and they told us that the owner had left it to his daughter.",
+    "de": "Das Haus steht auf dem Hügel und hat einen Garten. Wir sind gestern dorthin gegangen, "
+    "weil das Wetter gut war, und man sagte uns, dass der Besitzer es seiner Tochter vermacht hat.",
+    "fr": "La maison est sur la colline et elle a un jardin. Nous y sommes allés hier parce que le "
+    "temps était beau, et on nous a dit que le propriétaire l'avait laissée à sa fille.",
+    "es": "La casa está en la colina y tiene un jardín. Ayer fuimos allí porque hacía buen tiempo, "
+    "y nos dijeron que el dueño se la había dejado a su hija.",
+    "it": "La casa è sulla collina e ha un giardino. Ieri siamo andati là perché il tempo era "
+    "bello, e ci hanno detto che il proprietario l'aveva lasciata a sua figlia.",
+    "pt": "A casa fica na colina e tem um jardim. Ontem fomos lá porque o tempo estava bom, e nos "
+    "disseram que o dono a tinha deixado para a sua filha.",
+    "nl": "Het huis staat op de heuvel en heeft een tuin. Wij zijn er gisteren heen gegaan omdat "
+    "het weer goed was, en men zei ons dat de eigenaar het aan zijn dochter had nagelaten.",
+    "sv": "Huset ligger på kullen och har en trädgård. Vi gick dit i går eftersom vädret var bra, "
+    "och de sade till oss att ägaren hade lämnat det till sin dotter.",
+    "fi": "Talo on kukkulalla ja siinä on puutarha. Menimme sinne eilen, koska sää oli hyvä, ja "
+    "meille kerrottiin, että omistaja oli jättänyt sen tyttärelleen.",
+    "pl": "Dom stoi na wzgórzu i ma ogród. Poszliśmy tam wczoraj, ponieważ była dobra pogoda, i "
+    "powiedziano nam, że właściciel zostawił go swojej córce.",
+    "ru": "Дом стоит на холме, и у него есть сад. Мы ходили туда вчера, потому что погода была "
+    "хорошая, и нам сказали, что хозяин оставил его своей дочери.",
+    "hi": "घर पहाड़ी पर है और उसमें एक बगीचा है। हम कल वहाँ गए क्योंकि मौसम अच्छा था, और उन्होंने हमें "
+    "बताया कि मालिक ने इसे अपनी बेटी के लिए छोड़ दिया था।",
+}
+NO_LANGUAGE = (
+    "topic model inference document corpus gradient convex stochastic",
+    "Gallia est omnis divisa in partes tres quarum unam incolunt Belgae aliam Aquitani",
+    "家は丘の上にあり、庭があります。",
+    "1 2 3",
+    "",
+)
+
+
+@pytest.mark.parametrize("code", STORY)
+def test_language_is_found(code):
+    found = Tokenizer(stop_words="auto", ngrams=2).resolved(pl.Series([STORY[code], ""]))
+    assert found == Tokenizer(stop_words=code, ngrams=2)
+    assert found.resolved([STORY["en"]]) is found
+    upper = Tokenizer(stop_words="auto", lower=False).resolved([STORY[code]])
+    assert upper.stop_words == code
+
+
+@pytest.mark.parametrize("text", NO_LANGUAGE)
+def test_no_language_is_found(text):
+    assert Tokenizer(stop_words="auto").resolved([text]) == Tokenizer()
+    assert Tokenizer(stop_words="auto").resolved([]) == Tokenizer()
+
+
+def test_languages_go_by_code_and_name():
+    assert Tokenizer(stop_words="English") == Tokenizer(stop_words="en ")
+    assert Tokenizer(stop_words="GERMAN").stop_words == "de"
+    assert Tokenizer(stop_words="no") == Tokenizer(stop_words="norwegian")
+    for code, name in package.LANGUAGE_MAPPING.items():
+        assert Tokenizer(stop_words=name).stop_words == code
+
+
+def test_english_is_that_of_scikit_learn():
+    counted = Tokenizer(stop_words="en").count([" ".join(ENGLISH_STOP_WORDS), "computer state"])
+    assert counted.words == ["computer", "state"]
+
+
+@pytest.mark.parametrize("code", package.LANGUAGE_MAPPING)
+@pytest.mark.parametrize("pattern", [None, COUNT_VECTORIZER, WHITESPACE, r"\w+"])
+def test_a_list_leaves_nothing_of_itself(code, pattern):
+    listed = ENGLISH_STOP_WORDS if code == "en" else package.get_stop_words(code)
+    words = [word for word in listed if len(word.split()) == 1]
+    assert Tokenizer(pattern=pattern, stop_words=code).count(words).words == []
+
+
+def test_phrases_do_not_make_their_words_common():
+    listed = set(package.get_stop_words("vi"))
+    parts = {part for phrase in listed for part in phrase.split()}
+    left = set(Tokenizer(pattern=WHITESPACE, stop_words="vi").count([" ".join(parts)]).words)
+    assert left == parts - listed != set()
+
+
+def test_words_of_a_list_go_through_the_pattern():
+    texts = ["Don't stop the don"]
+    assert Tokenizer(stop_words=["DON'T"]).count(texts).words == ["stop", "the"]
+    assert Tokenizer(stop_words=["don't"], lower=False).count(texts).words == ["Don", "stop", "the"]
+    exact = Tokenizer(stop_words=["don't", "The", "stop"], pattern=COUNT_VECTORIZER)
+    assert exact.count(texts).words == ["don", "the"]
+    assert Tokenizer(stop_words=["don't"], pattern=WHITESPACE).count(texts).words == [
+        "stop",
+        "the",
+        "don",
+    ]
+
+
+def test_a_file_has_a_word_a_line(tmp_path):
+    file = tmp_path / "words.txt"
+    file.write_bytes("\ufeffthe\r\n  über \n\nthe\n".encode())
+    assert stop_words_from(file) == stop_words_from(str(file)) == ("the", "über")
+    file.write_bytes(gzip.compress(b"the"))
+    with pytest.raises(InputError, match=r"words\.txt is not UTF-8"):
+        stop_words_from(file)
+    with pytest.raises(InputError, match=r"no\.txt cannot be read \(No such file"):
+        stop_words_from(tmp_path / "no.txt")
+    with pytest.raises(InputError, match="cannot be read"):
+        stop_words_from(tmp_path)
+    with pytest.raises(InputError, match="cannot be read"):
+        stop_words_from("a\0b")
