@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from opelda.corpus import Vocabulary
 from opelda.engines import get_engine
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._inputs import as_csr, as_prior, as_seed, as_threads
+from opelda.learning._given import counts_of, vocabulary_for
 from opelda.learning._parameters import as_word_prior, check_number, check_whole
 from opelda.learning._progress import Listeners
 from opelda.learning._reading import ReadsTopics
@@ -60,15 +62,24 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         raise NotImplementedError
 
     def fit(
-        self, X: Any, y: Any = None, *, validation: Any = None, validate_every: int = 10
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        vocabulary: Vocabulary | None = None,
+        validation: Any = None,
+        validate_every: int = 10,
     ) -> Self:
         """Learn topics from a collection, forgetting what was learned before.
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V)
+        X : array or sparse matrix (D, V), or Corpus
             Word counts.
         y : ignored
+        vocabulary : Vocabulary, optional
+            The words of the columns, kept and saved with the model; a corpus brings its own. With
+            one, `transform` and the like take texts.
         validation : array or sparse matrix (D', V), optional
             Documents to score the topics on while learning; see `callbacks`.
         validate_every : int
@@ -85,10 +96,14 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             self._worker(n_topics=check_whole("n_components", self.n_components))
             Listeners(self.callbacks, self.verbose)
             matrix = self._checked(X, reset=True)
-            held_out = None if validation is None else self._checked(validation, reset=False)
+            words = vocabulary_for(X, vocabulary, matrix.shape[1])
+            held_out = None
+            if validation is not None:
+                held_out = self._checked(counts_of(validation, words), reset=False)
             if held_out is not None and not can_be_split(held_out):
                 raise InputError("validation has no document of at least two tokens to score.")
             self._start(matrix.shape[1])
+            self._state.vocabulary = words
         n_docs, state = matrix.shape[0], self._state
         state.population = n_docs
 
@@ -114,7 +129,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V)
+        X : array or sparse matrix (D, V), or Corpus
         y : ignored
 
         Returns
@@ -129,6 +144,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             matrix = self._checked(X, reset=first_call)
             if first_call:
                 self._start(matrix.shape[1])
+                self._state.vocabulary = vocabulary_for(X, None, matrix.shape[1])
 
         def batches() -> Iterator[tuple[Documents, int]]:
             for first in range(0, matrix.shape[0], size):
@@ -255,6 +271,8 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
     def _checked(self, X: Any, *, reset: bool) -> sparse.csr_array:
         """Check documents as scikit-learn does, then as kernels need it."""
+        state: State | None = None if reset else getattr(self, "_state", None)
+        X = counts_of(X, state.vocabulary if state is not None else None)
         data = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return as_csr(data)
 

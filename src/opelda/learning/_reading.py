@@ -85,7 +85,8 @@ class ReadsTopics:
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V)
+        X : array or sparse matrix (D, V), Corpus, or list or column of texts
+            Texts need a model with a vocabulary, and are tokenised as those it learned from.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -83,6 +84,8 @@ class LearnsStreams:
             if checkpoint is not None:
                 saved = cleanup.enter_context(Checkpoint(checkpoint, source))
                 position = saved.resume(self)
+            if vocabulary is None and not hasattr(self, "_state"):
+                vocabulary = getattr(source, "vocabulary", None)  # a Stream brings its own
             words = self._stream_vocabulary(vocabulary)
 
             def batches() -> Iterator[tuple[Documents, int]]:
@@ -187,6 +190,14 @@ def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
                 f"The model's own vocabulary has {name}={ours!r} but the one given {theirs!r}; "
                 "leave vocabulary= out, or begin with a new model."
             )
+    theirs = given.tokenizer
+    if theirs.stop_words == "auto":  # which the first texts decided
+        theirs = replace(theirs, stop_words=own.tokenizer.stop_words)
+    if theirs != own.tokenizer:
+        raise InputError(
+            f"The model's own vocabulary has {own.tokenizer!r} but the one given "
+            f"{theirs!r}; leave vocabulary= out, or begin with a new model."
+        )
     if not own.growing and own.words != given.words:
         raise InputError(
             "The model's own vocabulary has other words than the one given; leave vocabulary= out, "
