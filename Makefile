@@ -2,13 +2,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/text/*)
 
 .PHONY: demo test test-heavy lint bench figures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/opelda demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "not heavy"

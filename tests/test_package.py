@@ -36,6 +36,7 @@ def test_exported_names():
         "load",
         "metrics",
         "optimize",
+        "report",
         "save",
     ]
     for name in dir(opelda):
@@ -64,7 +65,16 @@ def test_unknown_attribute():
 )
 def test_import_leaves_heavy_packages_alone(statement):
     """Beyond those that scikit-learn imports by itself where they are installed."""
-    heavy = ("polars", "matplotlib", "typer", "rich", "pandas", "gensim")
+    heavy = (
+        "polars",
+        "matplotlib",
+        "typer",
+        "rich",
+        "pandas",
+        "gensim",
+        "zstandard",
+        "snowballstemmer",
+    )
     code = (
         "import sys, sklearn.utils.validation\nbefore = set(sys.modules)\n"
         f"{statement}\nprint(sorted((set(sys.modules) - before) & set({heavy})))"
@@ -107,11 +117,13 @@ DATA = {
     [
         "opelda",
         "opelda.corpus",
+        "opelda.corpus.text",
         "opelda.engines",
         "opelda.inference",
         "opelda.learning",
         "opelda.metrics",
         "opelda.optimize",
+        "opelda.report",
     ],
 )
 def test_every_public_class_and_function_has_a_runnable_example(name):

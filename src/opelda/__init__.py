@@ -14,7 +14,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 # imported on first use: `import opelda` alone stays quick
-_SUBPACKAGES = ("corpus", "engines", "errors", "inference", "learning", "metrics", "optimize")
+_SUBPACKAGES = (
+    "corpus",
+    "engines",
+    "errors",
+    "inference",
+    "learning",
+    "metrics",
+    "optimize",
+    "report",
+)
 _LEARNERS = (
     "MLOPE",
     "OnlineCGS",

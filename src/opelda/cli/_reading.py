@@ -1,0 +1,145 @@
+"""From options to documents."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from opelda.cli._options import Reading, Show, Text
+from opelda.cli._progress import reading_bar
+from opelda.errors import InputError
+
+
+def read_corpus(
+    sources: list[str],
+    reading: Reading,
+    text: Text,
+    show: Show,
+    *,
+    vocabulary: Any = None,
+    jobs: int | None = None,
+) -> Any:
+    """Read a collection, with a bar where somebody watches.
+
+    With a vocabulary its words are counted as its own tokenizer makes them, and options that say
+    otherwise are refused.
+    """
+    from opelda.corpus import read
+
+    if vocabulary is not None:
+        refuse_text_options(text, "the model makes texts into words as it learned to")
+    with reading_bar(show) as progress:
+        return read(
+            source_of(sources),
+            **reading_options(reading),
+            tokenizer=None if vocabulary is not None else tokenizer_of(text),
+            vocabulary=vocabulary,
+            min_df=as_bound("--min-df", text.min_df),
+            max_df=as_bound("--max-df", text.max_df),
+            max_features=text.max_features,
+            limit=reading.limit,
+            n_jobs=jobs,
+            progress=progress,
+        )
+
+
+def check_columns(documents: Any, n_words: int) -> None:
+    """Refuse documents that were not counted with a model's words."""
+    if documents.X.shape[1] != n_words:
+        raise InputError(
+            f"The documents have {documents.X.shape[1]:,} columns but the model has {n_words:,}; "
+            "give documents counted with the model's own words."
+        )
+
+
+def check_words(documents: Any) -> None:
+    """Refuse documents in which there is nothing to learn from."""
+    if not documents.X.nnz:
+        raise InputError(
+            f"There are no words in these {len(documents):,} documents; look at them with `opelda "
+            "info`, and at --text, --format, --stop-words and --pattern."
+        )
+
+
+def source_of(sources: list[str]) -> Any:
+    """Return what `opelda.corpus.read` is to read."""
+    if len(sources) > 1 and "-" in sources:
+        raise InputError("Standard input (-) cannot be mixed with files; give one or the other.")
+    for source in sources:
+        # complains here: what is no file might be taken for a text
+        if source != "-" and not set("*?[") & set(source) and not Path(source).exists():
+            raise InputError(f"There is no file or folder {source!r}; check the path.")
+    return sources[0] if len(sources) == 1 else list(sources)
+
+
+def reading_options(reading: Reading) -> dict[str, Any]:
+    """Return the options that concern the source itself."""
+    if reading.on_error not in ("stop", "skip"):
+        raise InputError(f"--on-error must be stop or skip, not {reading.on_error!r}.")
+    return {
+        "format": reading.format,
+        "text": list(reading.text) if reading.text else None,
+        "name": reading.name,
+        "encoding": reading.encoding,
+        "vocab": reading.vocab,
+        "first_id": reading.first_id,
+        "on_error": reading.on_error,
+    }
+
+
+def tokenizer_of(text: Text, stop_words: str = "auto") -> Any:
+    """Return how texts are made into words; `stop_words` where the user does not say."""
+    from opelda.corpus import Tokenizer
+
+    return Tokenizer(
+        lower=not text.no_lower,
+        pattern=text.pattern,
+        stop_words=stop_words_of(text.stop_words or stop_words),
+        stem=text.stem,
+        ngrams=text.ngrams or 1,
+    )
+
+
+def stop_words_of(given: str) -> Any:
+    """Return a language's code, None, or the words of a file."""
+    if given == "none":
+        return None
+    path = Path(given)
+    if given == "auto" or not path.is_file():
+        if path.suffix or "/" in given:  # meant as a file
+            raise InputError(f"There is no file {given!r} of stop words; check the path.")
+        return given
+    from opelda.corpus.text import stop_words_from
+
+    return stop_words_from(path)
+
+
+def as_bound(option: str, given: str | None) -> int | float | None:
+    """Return a number of documents, or a share of them.
+
+    >>> as_bound("--min-df", "5"), as_bound("--max-df", "0.5"), as_bound("--max-df", "50%")
+    (5, 0.5, 0.5)
+    """
+    if given is None:
+        return None
+    try:
+        if given.endswith("%"):
+            return float(given[:-1]) / 100
+        return int(given) if given.lstrip("+-").isdecimal() else float(given)
+    except ValueError:
+        raise InputError(
+            f"{option} must be a number of documents (5) or a share (0.1), not {given!r}."
+        ) from None
+
+
+def given_options(group: Any) -> dict[str, Any]:
+    """Return those of a group's options that were given."""
+    values = {field.name: getattr(group, field.name) for field in fields(group)}
+    defaults = {field.name: field.default for field in fields(group)}
+    return {name: value for name, value in values.items() if value != defaults[name]}
+
+
+def refuse_text_options(text: Text, why: str) -> None:
+    """Complain of options that would have no effect."""
+    for name in given_options(text):
+        option = "--" + name.replace("_", "-")
+        raise InputError(f"{option} has no effect here: {why}; leave it out.")

@@ -1,0 +1,136 @@
+"""`opelda evaluate`: how well a model fits documents."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opelda.cli._app import command
+from opelda.cli._fitted import skipped_documents
+from opelda.cli._models import Model, load_model, vocabulary_of
+from opelda.cli._numbers import plain
+from opelda.cli._options import AsJson, Jobs, Reading, Show, Text
+from opelda.cli._output import print_facts, print_json
+from opelda.cli._reading import check_columns, read_corpus
+
+
+@command(
+    "evaluate",
+    "opelda evaluate model.opelda held-out.txt",
+    "opelda evaluate model.opelda held-out.txt --splits 10 --json",
+)
+def evaluate(
+    model: Model,
+    corpus: Annotated[
+        list[str],
+        typer.Argument(
+            help="Documents the model has not learned from; - is standard input.",
+            metavar="CORPUS",
+            show_default=False,
+        ),
+    ],
+    splits: Annotated[
+        int,
+        typer.Option(
+            help="Random splits of each document into tokens seen and tokens to predict.",
+            min=1,
+            metavar="N",
+        ),
+    ] = 5,
+    words: Annotated[
+        int, typer.Option("--words", "-n", help="Top words for coherence.", min=2, metavar="N")
+    ] = 10,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    reading: Reading = Reading(),  # noqa: B008
+    show: Show = Show(),  # noqa: B008
+) -> None:
+    """Score a model on documents.
+
+    Log predictive probability and perplexity of held-out tokens, NPMI coherence of the topics' top
+    words over the same documents, topic diversity, and the certificates of inference.
+    """
+    learned = load_model(model, jobs)
+    documents = read_corpus(
+        corpus, reading, Text(), show, vocabulary=vocabulary_of(learned), jobs=jobs
+    )
+    check_columns(documents, learned.n_features_in_)
+    found = measured(learned, documents, splits, words)
+    skipped_documents(documents.n_skipped, documents.problems, show)
+    if as_json:
+        print_json({"model": model, **found})
+    else:
+        print_facts(_facts(found))
+
+
+def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str, Any]:
+    """Return all figures, fit for JSON."""
+    from math import exp
+
+    import numpy as np
+
+    from opelda.inference import Topics
+    from opelda.metrics import log_predictive_probability, npmi, topic_diversity
+
+    X, topics = documents.X, Topics(model.components_)
+    predicted = log_predictive_probability(
+        X,
+        topics,
+        doc_topic_prior=model.doc_topic_prior,
+        n_splits=splits,
+        random_state=model._state.seed,
+        n_jobs=model.n_jobs,
+    )
+    certificate = model.certificate(X)
+    coherence = npmi(topics, X, top_n=n_words)
+    n_unknown = float(documents.n_unknown_tokens)
+    return {
+        "documents": len(documents),
+        "empty_documents": documents.n_empty,
+        "skipped_documents": documents.n_skipped,
+        "tokens": float(X.sum()),
+        "unknown_tokens": n_unknown,
+        "log_predictive_probability": predicted.macro,
+        "standard_error": plain(predicted.standard_error),
+        "perplexity": plain(exp(min(-predicted.macro, 700.0))),
+        "documents_scored": predicted.n_documents,
+        "splits": splits,
+        "npmi": float(coherence.mean()),
+        "npmi_by_topic": [float(value) for value in coherence],
+        "topic_diversity": float(topic_diversity(topics)),
+        "gap": _spread(certificate.gap, np),
+        "likelihood_loss": _spread(certificate.likelihood_loss, np),
+    }
+
+
+def _spread(values: Any, np: Any) -> dict[str, float | None]:
+    return {
+        "mean": plain(values.mean()),
+        "median": plain(np.median(values)),
+        "max": plain(values.max()),
+    }
+
+
+def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
+    error = found["standard_error"]
+    tokens, unknown = found["tokens"], found["unknown_tokens"]
+    empty = f" ({found['empty_documents']:,} empty)" if found["empty_documents"] else ""
+    share = unknown / max(tokens + unknown, 1.0)
+    return [
+        ("documents", f"{found['documents']:,}{empty}"),
+        ("tokens", f"{tokens:,.0f}, and {unknown:,.0f} unknown to the model ({share:.1%})"),
+        (
+            "log predictive probability",
+            f"{found['log_predictive_probability']:.4f}"
+            + ("" if error is None else f" ± {error:.4f}")
+            + f" per token ({found['documents_scored']:,} documents, {found['splits']} splits)",
+        ),
+        ("perplexity", f"{found['perplexity']:,.1f}"),
+        ("coherence (NPMI)", f"{found['npmi']:.3f}"),
+        ("topic diversity", f"{found['topic_diversity']:.3f}"),
+        ("gap", _three(found["gap"])),
+        ("likelihood loss", _three(found["likelihood_loss"]) + " nats per document"),
+    ]
+
+
+def _three(spread: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in spread.items())

@@ -1,0 +1,102 @@
+"""A small collection, a model of it, and a way to run commands."""
+
+import io
+import os
+import random
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from opelda.cli import main
+
+THEMES = (
+    ["star", "galaxy", "telescope", "orbit", "planet", "comet", "nebula"],
+    ["bread", "flour", "oven", "butter", "sugar", "recipe", "dough"],
+    ["court", "judge", "lawyer", "trial", "verdict", "jury", "appeal"],
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+def make_texts(n_docs, seed=0):
+    chance = random.Random(seed)
+    texts = []
+    for number in range(n_docs):
+        words = chance.choices(THEMES[number % len(THEMES)], k=12)
+        texts.append("The " + " and the ".join(words))
+    return texts
+
+
+@pytest.fixture(scope="session")
+def themes():
+    return THEMES
+
+
+@pytest.fixture(scope="session")
+def texts():
+    return make_texts(240)
+
+
+@pytest.fixture(scope="session")
+def corpus_file(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("corpus") / "texts.txt"
+    path.write_text("\n".join(texts) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def model_file(tmp_path_factory, corpus_file):
+    path = tmp_path_factory.mktemp("model") / "small.opelda"
+    assert main(["fit", str(corpus_file), "-k", "3", "-o", str(path), "--quiet"]) == 0
+    return path
+
+
+@pytest.fixture
+def cli(capsys, monkeypatch, tmp_path):
+    """Run a command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPELDA_DEBUG", raising=False)
+
+    def run(*args, stdin=None):
+        if stdin is not None:
+            data = stdin if isinstance(stdin, bytes) else stdin.encode()
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        capsys.readouterr()
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        return Result(code, out, err)
+
+    return run
+
+
+def command(*args):
+    return [sys.executable, "-m", "opelda", *(str(arg) for arg in args)]
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Run a command as a process of its own."""
+
+    def run(*args, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+        if options.pop("wait", True):
+            return subprocess.run(
+                command(*args), cwd=tmp_path, env=env, capture_output=True, text=True, **options
+            )
+        return subprocess.Popen(
+            command(*args),
+            cwd=tmp_path,
+            env=env,
+            text=True,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+        )
+
+    return run

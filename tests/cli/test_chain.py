@@ -1,0 +1,237 @@
+"""From a file of texts to topics, mixtures and scores, one command each."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+import opelda
+
+FACTS = ["document", "tokens", "unknown_tokens", "gap", "likelihood_loss"]
+
+
+def test_fit_says_what_was_done_and_saves_the_model(cli, corpus_file, texts):
+    done = cli("fit", corpus_file, "-k", 3, "-o", "m.opelda")
+    assert done.code == 0
+    assert "documents  240" in done.out
+    assert "21 (2,880 tokens)" in done.out  # stop words of English are left out
+    assert "saved as m.opelda" in done.err
+    assert "opelda topics m.opelda" in done.err
+    model = opelda.load("m.opelda")
+    assert model.n_components == 3
+    assert model.transform(texts[:3]).argmax(axis=1).tolist() == [
+        model.transform([text])[0].argmax() for text in texts[3:6]
+    ]
+
+
+def test_the_topics_are_those_of_the_texts(cli, model_file, themes):
+    found = json.loads(cli("topics", model_file, "--json", "--words", 7).out)
+    sets = {frozenset(entry["word"] for entry in topic["words"]) for topic in found["topics"]}
+    assert sets == {frozenset(theme) for theme in themes}
+
+
+def test_the_same_command_gives_the_same_bytes(cli, corpus_file, tmp_path):
+    for name in ("a", "b"):
+        assert cli("fit", corpus_file, "-k", 3, "-o", name, "-q").code == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_small_collections_get_fewer_topics_and_more_passes(cli, corpus_file):
+    done = cli("fit", corpus_file, "--json")
+    found = json.loads(done.out)
+    assert (found["topics"], found["passes"], found["documents"]) == (5, 20, 240)
+    assert "5 topics" in done.err
+    assert "20 passes" in done.err
+    assert found["model"] == "model.opelda"
+    assert found["updates"] == 20 * -(-240 // found["batch_size"])
+
+
+def test_options_reach_the_learner(cli, corpus_file):
+    options = {
+        "--learner": "streaming-vb",
+        "--alpha": 0.2,
+        "--eta": 0.3,
+        "--n-iter": 7,
+        "--learning-decay": 0.7,
+        "--learning-offset": 3,
+        "--batch-size": 17,
+        "--seed": 5,
+        "--passes": 2,
+    }
+    flat = [part for pair in options.items() for part in pair]
+    assert cli("fit", corpus_file, "-k", 2, "-o", "m", *flat).code == 0
+    model = opelda.load("m")
+    assert type(model).__name__ == "StreamingVB"
+    values = model.get_params()
+    assert values["doc_topic_prior"] == 0.2
+    assert values["topic_word_prior"] == 0.3
+    assert values["learning_decay"] == 0.7
+    assert values["learning_offset"] == 3
+    assert (values["n_iter"], values["batch_size"], values["n_passes"]) == (7, 17, 2)
+    assert values["random_state"] == 5
+    assert model.n_docs_seen_ == 480
+
+
+@pytest.mark.parametrize("name", ["ml-ope", "online-vb", "online-cvb0", "online-cgs"])
+def test_every_learner_has_a_name(cli, corpus_file, name):
+    done = cli("fit", corpus_file, "-k", 2, "--learner", name, "--passes", 1, "--json")
+    assert json.loads(done.out)["learner"] == name
+
+
+def test_options_reach_the_tokenizer(cli, tmp_path):
+    (tmp_path / "t.txt").write_text("Running RUNNERS run far away\n" * 60)
+    (tmp_path / "stop.txt").write_text("far\n")
+    bounds = ("--min-df", "1", "--max-df", "100%")
+    args = ("fit", "t.txt", "-k", 2, "--stop-words", "stop.txt", *bounds, "-o")
+    assert cli(*args, "m", "--stem", "english", "--ngrams", 2).code == 0
+    assert set(opelda.load("m").vocabulary_.words) == {
+        "run",
+        "runner",
+        "away",
+        "run runner",
+        "runner run",
+        "run away",
+    }
+    assert cli(*args, "m", "--no-lower", "--pattern", "[A-Z]+").code == 0
+    assert set(opelda.load("m").vocabulary_.words) == {"R", "RUNNERS"}
+
+
+def test_fit_reads_several_files_and_standard_input(cli, corpus_file, texts):
+    both = json.loads(cli("fit", corpus_file, corpus_file, "-k", 2, "--json").out)
+    assert both["documents"] == 480
+    piped = json.loads(cli("fit", "-", "-k", 2, "--json", stdin="\n".join(texts)).out)
+    assert piped["documents"] == 240
+
+
+def test_a_held_out_score(cli, corpus_file):
+    done = cli("fit", corpus_file, "-k", 3, "--valid", corpus_file)
+    assert "held-out" in done.out
+    score = json.loads(cli("fit", corpus_file, "-k", 3, "--valid", corpus_file, "--json").out)
+    # between blind guessing and knowing the theme of every text
+    assert np.log(1 / 21) < score["held_out_score"] < np.log(1 / 7) + 0.01
+
+
+def test_continuing_goes_on_with_the_same_words(cli, corpus_file, model_file, tmp_path):
+    before = opelda.load(model_file)
+    (tmp_path / "more.txt").write_text("star galaxy unheard\n" * 70)
+    done = cli("fit", "more.txt", "--continue", model_file, "-o", "more.opelda")
+    assert done.code == 0
+    after = opelda.load("more.opelda")
+    assert after.vocabulary_.words == before.vocabulary_.words
+    assert after.n_docs_seen_ == before.n_docs_seen_ + 70
+    assert after.n_batch_iter_ > before.n_batch_iter_
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.tsv.gz", "t.jsonl", "t.npz"])
+def test_transform_writes_what_the_model_infers(cli, corpus_file, model_file, texts, name):
+    done = cli("transform", model_file, corpus_file, "-o", name, "--dense")
+    assert (done.code, done.out) == (0, "")
+    model = opelda.load(model_file)
+    expected = model.certificate(model.vocabulary_.count(texts))
+    if name.endswith(".npz"):
+        found = np.load(name)
+        theta = found["theta"]
+    else:
+        found = _frame(name)
+        assert found.columns[:5] == FACTS
+        if "theta" in found.columns:
+            theta = np.array(found["theta"].to_list())
+        else:
+            theta = found.select([f"topic_{k}" for k in range(3)]).to_numpy()
+    assert np.allclose(theta, expected.theta, atol=1e-6)
+    assert np.allclose(found["gap"], expected.gap)
+    assert np.allclose(found["likelihood_loss"], expected.likelihood_loss)
+    assert np.allclose(found["tokens"], 12)
+    assert not np.asarray(found["unknown_tokens"]).any()
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl", "t.npz"])
+def test_sparse_mixtures_keep_what_matters(cli, corpus_file, model_file, texts, name):
+    options = ("--sparse", "--min-weight", 0.2)
+    assert cli("transform", model_file, corpus_file, "-o", name, *options).code == 0
+    theta = opelda.load(model_file).transform(texts)
+    keep = theta >= 0.2
+    keep[np.arange(len(theta)), theta.argmax(axis=1)] = True
+    if name.endswith(".npz"):
+        found = sparse.load_npz(name).toarray()
+    else:
+        found = np.zeros_like(theta)
+        frame = _frame(name)
+        if "topics" in frame.columns:
+            frame = frame.explode("topics").unnest("topics")
+        found[frame["document"].to_numpy(), frame["topic"].to_numpy()] = frame["weight"]
+    assert np.allclose(found, np.where(keep, theta, 0), atol=1e-6)
+
+
+def test_a_documents_heaviest_topic_always_stays(cli, corpus_file, model_file, texts):
+    options = ("--sparse", "--min-weight", 1.0)
+    assert cli("transform", model_file, corpus_file, "-o", "t.parquet", *options).code == 0
+    found = pl.read_parquet("t.parquet")
+    assert found["document"].to_list() == list(range(240))
+    theta = opelda.load(model_file).transform(texts)
+    assert found["topic"].to_list() == theta.argmax(axis=1).tolist()
+    assert np.allclose(found["weight"], theta.max(axis=1))
+
+
+def test_names_and_unknown_words_come_along(cli, model_file, tmp_path):
+    lines = [
+        {"id": "first", "text": "star galaxy unheard"},
+        {"id": "second", "text": ""},
+        {"id": "third", "text": "unheard of things"},
+    ]
+    (tmp_path / "n.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = cli("transform", model_file, "n.jsonl", "--name", "id")
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["document"] for row in found] == ["first", "second", "third"]
+    assert [row["tokens"] for row in found] == [2, 0, 0]
+    assert found[0]["unknown_tokens"] == 1
+    assert found[2]["unknown_tokens"] > 0
+    assert done.err == ""
+
+
+def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
+    assert cli("transform", model_file, corpus_file, "-o", "whole.parquet").code == 0
+    monkeypatch.setattr("opelda.cli._blocks.BLOCK", 7)
+    for name in ("parts.parquet", "parts.csv", "parts.npz"):
+        assert cli("transform", model_file, corpus_file, "-o", name).code == 0
+    whole = pl.read_parquet("whole.parquet")
+    assert pl.read_parquet("parts.parquet").equals(whole)
+    assert pl.read_csv("parts.csv").shape == whole.shape
+    assert np.array_equal(np.load("parts.npz")["gap"], whole["gap"].to_numpy())
+    sparse_options = ("--sparse", "--min-weight", 0.0)
+    assert cli("transform", model_file, corpus_file, "-o", "s.npz", *sparse_options).code == 0
+    assert np.array_equal(sparse.load_npz("s.npz").toarray(), np.load("parts.npz")["theta"])
+
+
+def test_evaluate_agrees_with_the_metrics(cli, corpus_file, model_file, texts):
+    from opelda.metrics import npmi, topic_diversity
+
+    found = json.loads(cli("evaluate", model_file, corpus_file, "--json", "--splits", 3).out)
+    model = opelda.load(model_file)
+    X = model.vocabulary_.count(texts)
+    score = found["log_predictive_probability"]
+    assert score == pytest.approx(model.score(X, n_splits=3), rel=1e-5)
+    assert found["perplexity"] == pytest.approx(np.exp(-score))
+    assert found["npmi"] == pytest.approx(npmi(model.components_, X).mean())
+    assert found["topic_diversity"] == topic_diversity(model.components_)
+    certificate = model.certificate(X)
+    assert found["gap"]["max"] == pytest.approx(certificate.gap.max())
+    assert found["likelihood_loss"]["median"] == pytest.approx(
+        np.median(certificate.likelihood_loss)
+    )
+    assert found["tokens"] == 2880
+    assert found["unknown_tokens"] == 0
+    told = cli("evaluate", model_file, corpus_file, "--splits", 3)
+    assert (told.code, told.err) == (0, "")
+    assert "perplexity" in told.out
+    assert f"{score:.4f}" in told.out
+
+
+def _frame(name):
+    if name.endswith(".parquet"):
+        return pl.read_parquet(name)
+    if ".tsv" in name:
+        return pl.read_csv(name, separator="\t")
+    return pl.read_csv(name) if name.endswith(".csv") else pl.read_ndjson(name)

@@ -1,0 +1,48 @@
+"""What the shell offers, and that it agrees with what there is."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from opelda.cli._choices import FORMATS, LEARNERS, complete_model
+from opelda.corpus.formats import FORMATS as KNOWN
+from opelda.learning import LEARNERS as CLASSES
+
+
+def test_names_agree_with_what_they_name():
+    assert {cls for cls, _ in LEARNERS.values()} == set(CLASSES) - {"TopicModel"}
+    assert set(FORMATS) == set(KNOWN)
+
+
+def test_models_are_offered(tmp_path, monkeypatch):
+    for name in ("a.opelda", "b.opelda", "a.txt", ".hidden.opelda"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "old.opelda").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert list(complete_model("")) == ["a.opelda", "archive/", "b.opelda"]
+    assert list(complete_model("a")) == ["a.opelda", "archive/"]
+    assert list(complete_model("archive/")) == ["archive/old.opelda"]
+    assert list(complete_model("gone/")) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("opelda fit t.txt --learner online-c", {"online-cvb0", "online-cgs"}),
+        ("opelda fit t.txt --format js", {"jsonl"}),
+        ("opelda e", {"evaluate"}),
+        ("opelda topics m --rank f", {"frex"}),
+    ],
+)
+def test_the_shell_is_answered(typed, offered):
+    env = {
+        **os.environ,
+        "_OPELDA_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
+    done = subprocess.run([sys.executable, "-m", "opelda"], env=env, capture_output=True, text=True)
+    assert set(done.stdout.split()) == offered, done.stderr

@@ -1,0 +1,147 @@
+"""`opelda demo` as a new user runs it, on a part of the docstrings here."""
+
+import json
+import sys
+from math import isclose
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import opelda
+from opelda.cli.commands._demo_results import Demo
+from opelda.cli.commands.demo import EXAMPLES, count_words
+from opelda.corpus import docstrings
+
+LIMIT = 1200
+SMALL = ("demo", "--limit", LIMIT, "-k", 6, "-j", 1)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return docstrings(limit=LIMIT)
+
+
+def test_it_prints_topics_an_example_and_what_to_do_next(process, cli):
+    done = process(*SMALL)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "docstrings" in done.stdout.splitlines()[0]
+    table = done.stdout.split("\n\n")[1].splitlines()[1:]
+    assert len(table) == 2 * 6
+    assert sorted(int(line.split()[0]) for line in table[::2]) == list(range(6))
+    assert all("." in line or line.strip() for line in table[1::2])
+    for part in ("Certified", "gap", "docs/s", "opelda fit", "opelda topics", "opelda transform"):
+        assert part in done.stdout
+    again = cli(*SMALL).out
+    assert again.split("gathering")[0] == done.stdout.split("gathering")[0]
+
+
+def test_json_says_all_of_it_and_the_model_is_saved(cli, tmp_path, texts):
+    done = cli(*SMALL, "--json", "-o", "m.opelda", "--seed", 1)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    model = opelda.load(tmp_path / "m.opelda")
+    assert found["model"] == "m.opelda"
+    assert found["documents"] == len(texts) == sum(found["packages"].values())
+    assert found["words"] == model.components_.shape[1]
+    assert sorted(topic["topic"] for topic in found["topics"]) == list(range(6))
+    weights = [topic["weight"] for topic in found["topics"]]
+    assert isclose(sum(weights), 1, rel_tol=1e-4)
+    assert weights == sorted(weights, reverse=True)
+    for topic in found["topics"]:
+        weights = np.sort(model.components_[topic["topic"]])[::-1][:8]
+        assert np.allclose([entry["probability"] for entry in topic["words"]], weights)
+        words = [entry["word"] for entry in topic["words"]]
+        assert words == list(model.top_words(8)[topic["topic"]])
+        assert set(topic["typical"]) <= set(texts)
+        assert 1 <= len(topic["typical"]) == len(set(topic["typical"])) <= 3
+    assert set(found["seconds"]) == {"gathering", "counting", "learning"}
+
+
+def test_the_certificate_holds(cli, texts):
+    found = json.loads(cli(*SMALL, "--json", "-o", "m.opelda").out)
+    example = found["example"]
+    known = [name for name in EXAMPLES if name in texts]
+    assert not known or example["name"] == known[0]
+    assert example["text"] == texts[example["name"]]
+    assert isclose(sum(example["mixture"]), 1, rel_tol=1e-4)
+    model = opelda.load("m.opelda")
+    x = count_words(texts, 1).X[[list(texts).index(example["name"])]].toarray()[0]
+    topics = model.components_.astype(float)
+
+    def likelihood(theta):
+        return float(x @ np.log(theta @ topics))
+
+    last = example["steps"][-1]
+    mine = likelihood(np.array(example["mixture"]))
+    assert isclose(mine, last["log_likelihood"], rel_tol=1e-3)
+    best = np.full(6, 1 / 6)  # to the maximum by EM
+    for _ in range(5000):
+        best = best * (topics @ (x / (best @ topics))) / x.sum()
+    for step in example["steps"]:
+        missing = likelihood(best) - step["log_likelihood"]
+        assert -1e-3 <= missing <= step["likelihood_loss"] + 1e-3 <= step["gap"] + 2e-3
+    losses = [step["likelihood_loss"] for step in example["steps"]]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_what_is_typical_is_about_the_topic(texts):
+    corpus = count_words(texts, 1)
+    mixtures = np.full((len(texts), 2), 0.5, np.float32)
+    names = list(texts)
+    lengths = np.asarray(corpus.X.sum(axis=1)).ravel()
+    long = [names[i] for i in np.argsort(-lengths)[:4]]
+    short = names[int(np.flatnonzero(lengths == 1)[0])]
+    for name in (*long, short):
+        mixtures[names.index(name)] = (1, 0)
+    demo = Demo(None, corpus, texts, mixtures, None, None, 8)
+    assert demo.typical(0, 1)[0] in long
+    assert short not in demo.typical(0)
+    chosen = demo.typical(0)
+    packages = {name.split(".")[0] for name in long if name.count(".") <= 3}
+    assert len({name.split(".")[0] for name in chosen}) == min(3, len(packages))
+
+
+def test_typical_ones_come_from_different_packages():
+    names = ["a.x.f", "a.x.g", "a.y.h", "b.f", "c._p.f", "d.a.b.c.e"]
+    corpus = SimpleNamespace(X=csr_array(np.full((6, 1), 50.0)))
+    shares = np.array([[1.0], [0.95], [0.9], [0.8], [0.99], [0.99]])
+    demo = Demo(None, corpus, dict.fromkeys(names, ""), shares, None, None, 8)
+    assert demo.typical(0, 3) == ["a.x.f", "a.y.h", "b.f"]
+    assert demo.typical(0, 1) == ["a.x.f"]
+    shares[3] = 0.1
+    assert demo.typical(0, 3) == ["a.x.f", "a.y.h"]
+
+
+def test_names_of_the_library_are_words():
+    texts = {f"random.f{i}": f"Walk {'random mypack' * (i < 6)}" for i in range(40)}
+    texts |= {"mypack.f": "random mypack walk"}
+    assert count_words(texts, 1).words == ("random",)  # walk is everywhere
+
+
+def test_words_of_packages_and_of_documentation_are_left_out(texts):
+    corpus = count_words(texts, 1)
+    words = set(corpus.vocabulary.words)
+    installed = {name.split(".")[0] for name in texts} - sys.stdlib_module_names
+    assert not (installed | {"parameters", "returns", "the", "none"}) & words
+    assert {"file", "module", "line"} <= words
+    assert corpus.X.max() <= 3
+    assert corpus.names == list(texts)
+
+
+def test_mistakes_are_sentences(cli, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    for args, part in (
+        (("-o", "notes.txt"), "not a model"),
+        (("-o", "no/where/m.opelda"), "folder"),
+        (("-k", 1), "topics"),
+        (("--limit", 0), "limit"),
+    ):
+        done = cli("demo", *args)
+        assert done.code == 2
+        assert done.out == ""
+        assert len(done.err.splitlines()) == 1
+        assert part in done.err
+    assert (tmp_path / "notes.txt").read_text() == "mine"

@@ -1,0 +1,196 @@
+"""Every mistake is one sentence on standard error, with an exit code; nothing else happens."""
+
+import gzip
+import signal
+
+import pytest
+
+import opelda
+
+MISTAKES = {
+    "no command": (["nothing"], "No such command"),
+    "no option": (["fit", "t.txt", "--nope"], "No such option"),
+    "no argument": (["fit"], "Missing argument"),
+    "bad number": (["fit", "t.txt", "-k", "many"], "-k"),
+    "no topics": (["fit", "t.txt", "-k", "0"], "-k"),
+    "no file": (["fit", "missing.txt"], "missing.txt"),
+    "no learner": (["fit", "t.txt", "--learner", "magic"], "online-ope"),
+    "no format": (["fit", "t.txt", "--format", "word"], "word"),
+    "bad bound": (["fit", "t.txt", "--min-df", "some"], "--min-df"),
+    "no stop words": (["fit", "t.txt", "--stop-words", "klingon"], "klingon"),
+    "no stop file": (["fit", "t.txt", "--stop-words", "gone.txt"], "gone.txt"),
+    "no stemmer": (["fit", "t.txt", "--stem", "klingon"], "klingon"),
+    "bad pattern": (["fit", "t.txt", "--pattern", "("], "("),
+    "bad prior": (["fit", "t.txt", "--alpha", "-1"], "--alpha"),
+    "bad decay": (["fit", "t.txt", "--learning-decay", "7"], "--learning-decay"),
+    "bad on-error": (["fit", "t.txt", "--on-error", "cry"], "--on-error"),
+    "bad encoding": (["fit", "t.txt", "--encoding", "utf-99"], "utf-99"),
+    "output is a folder": (["fit", "t.txt", "-o", "folder"], "folder"),
+    "output has no folder": (["fit", "t.txt", "-o", "gone/m.opelda"], "gone"),
+    "output is the input": (["fit", "t.txt", "-o", "t.txt"], "input itself"),
+    "output is no model": (["fit", "t.txt", "-o", "other.txt"], "not a model"),
+    "empty corpus": (["fit", "empty.txt"], "empty.txt"),
+    "no words to read": (["transform", "plain.opelda", "t.txt"], "no words"),
+    "continue on others": (["fit", "t.txt", "--continue", "plain.opelda"], "columns"),
+    "no words": (["fit", "blank.txt"], "no words"),
+    "other columns": (["evaluate", "plain.opelda", "t.txt"], "columns"),
+    "cut gzip": (["fit", "cut.txt.gz"], "cut.txt.gz"),
+    "wrong bytes": (["fit", "latin.txt"], "latin.txt"),
+    "valid missing": (["fit", "t.txt", "--valid", "gone.txt"], "gone.txt"),
+    "continue what": (["fit", "t.txt", "--continue", "gone.opelda"], "gone.opelda"),
+    "continue with k": (["fit", "t.txt", "--continue", "m.opelda", "-k", "9"], "-k"),
+    "continue as other": (["fit", "t.txt", "--continue", "m.opelda", "--eta", "1"], "--eta"),
+    "continue other words": (["fit", "t.txt", "--continue", "m.opelda", "--stem", "en"], "--stem"),
+    "mixed sources": (["fit", "t.txt", "-"], "Standard input"),
+    "no model": (["topics", "gone.opelda"], "gone.opelda"),
+    "text for a model": (["topics", "t.txt"], "t.txt"),
+    "folder without model": (["topics", "folder"], "without a checkpoint"),
+    "no such topic": (["topics", "m.opelda", "--topic", "77"], "topic 77"),
+    "no such rank": (["topics", "m.opelda", "--rank", "best"], "--rank"),
+    "no such order": (["topics", "m.opelda", "--sort", "best"], "--sort"),
+    "lambda": (["topics", "m.opelda", "--lambda", "2"], "--lambda"),
+    "odd table": (["transform", "m.opelda", "t.txt", "-o", "t.xlsx"], "t.xlsx"),
+    "packed parquet": (["transform", "m.opelda", "t.txt", "-o", "t.parquet.gz"], "t.parquet.gz"),
+    "table nowhere": (["transform", "m.opelda", "t.txt", "-o", "gone/t.csv"], "gone"),
+    "table on input": (["transform", "m.opelda", "t.csv", "-o", "t.csv"], "input itself"),
+    "transform nothing": (["transform", "m.opelda", "empty.txt"], "empty.txt"),
+    "evaluate nothing": (["evaluate", "m.opelda", "empty.txt"], "empty.txt"),
+    "convert to what": (["convert", "t.txt", "t.what"], "--to"),
+    "convert to odd": (["convert", "t.txt", "t.what", "--to", "odd"], "odd"),
+    "from and format": (["convert", "t.txt", "t.npz", "--from", "csv", "-f", "vw"], "--from"),
+    "no column": (["fit", "t.jsonl", "--text", "body"], "body"),
+    "no checkpoint": (["stream", "t.txt"], "--checkpoint"),
+    "stream min-df": (["stream", "t.txt", "--checkpoint", "c", "--min-df", "2"], "--min-df"),
+    "no-skip of a file": (["stream", "t.txt", "--checkpoint", "c", "--no-skip"], "--no-skip"),
+    "checkpoint is a file": (["stream", "t.txt", "--checkpoint", "t.txt"], "t.txt"),
+    "info of nothing": (["info", "gone.txt"], "gone.txt"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, corpus_file, model_file):
+    """What the mistakes are made with."""
+    text = corpus_file.read_text()
+    (tmp_path / "t.txt").write_text(text)
+    (tmp_path / "t.csv").write_text("text\n" + text)
+    (tmp_path / "t.jsonl").write_text('{"text": "star"}\n' * 9)
+    (tmp_path / "other.txt").write_text("precious\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "blank.txt").write_text("1 2 3\n\n")
+    (tmp_path / "latin.txt").write_bytes("caf\xe9 cr\xe8me\n".encode("latin-1") * 9)
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(text.encode())[:-40])
+    (tmp_path / "m.opelda").write_bytes(model_file.read_bytes())
+    plain = opelda.OnlineOPE(2, random_state=0).fit([[1, 2, 3], [3, 2, 1]])
+    opelda.save(plain, tmp_path / "plain.opelda")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_sentence(cli, folder, name):
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    args, said = MISTAKES[name]
+    done = cli(*args)
+    assert done.code == 2, done.err
+    assert done.out == ""
+    assert done.err.startswith("opelda: ")
+    assert done.err.count("\n") <= 2, done.err  # one may have been told what is learned before
+    last = done.err.splitlines()[-1]
+    assert said in last
+    assert last.endswith(".")
+    assert "Traceback" not in done.err
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert after == before
+
+
+def test_debug_shows_the_traceback(cli, folder, monkeypatch):
+    done = cli("topics", "gone.opelda", "--debug")
+    assert done.code == 2
+    assert "Traceback" in done.err
+    monkeypatch.setenv("OPELDA_DEBUG", "1")
+    assert "Traceback" in cli("topics", "gone.opelda").err
+
+
+def test_the_unexpected_asks_for_a_report(cli, folder, monkeypatch):
+    monkeypatch.setattr(opelda.model_file, "load", lambda path: 1 / 0)
+    done = cli("topics", "m.opelda")
+    assert done.code == 1
+    assert done.err == (
+        "opelda: unexpected error: ZeroDivisionError: division by zero; run again with --debug and "
+        "report it.\n"
+    )
+
+
+def test_want_of_memory_is_said_plainly(cli, folder, monkeypatch):
+    def load(path):
+        raise MemoryError
+
+    monkeypatch.setattr(opelda.model_file, "load", load)
+    done = cli("topics", "m.opelda")
+    assert done.code == 2
+    assert "not enough memory" in done.err
+
+
+def test_ctrl_c_while_reading(cli, folder, monkeypatch):
+    def read(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("opelda.corpus.read", read)
+    done = cli("fit", "t.txt", "-o", "new.opelda")
+    assert done.code == 130
+    assert "nothing was learned" in done.err
+    assert not (folder / "new.opelda").exists()
+
+
+def test_signals_are_handled_as_before_once_a_command_is_done(cli, folder):
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, signal.SIG_DFL) for number in numbers]
+    try:
+        cli("fit", "t.txt", "-k", 2)
+        cli("stream", "t.txt", "--checkpoint", "c", "-k", 2)
+        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_DFL] * 2
+    finally:
+        for number, former in zip(numbers, before, strict=True):
+            signal.signal(number, former)
+
+
+def test_a_full_disk_leaves_the_old_model(cli, folder, monkeypatch):
+    before = (folder / "m.opelda").read_bytes()
+
+    def fsync(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fsync)
+    done = cli("fit", "t.txt", "-k", 2, "-o", "m.opelda", "-q")
+    assert done.code == 2
+    assert "No space left" in done.err
+    assert (folder / "m.opelda").read_bytes() == before
+    table = cli("transform", "m.opelda", "t.txt", "-o", "t2.csv")
+    assert table.code == 2
+    assert not (folder / "t2.csv").exists()
+
+
+def test_skipped_documents_are_counted_and_named(cli, folder):
+    lines = ['{"text": "star galaxy orbit"}'] * 60
+    lines[3] = lines[7] = "{broken"
+    (folder / "b.jsonl").write_text("\n".join(lines))
+    stopped = cli("fit", "b.jsonl", "-k", 2)
+    assert stopped.code == 2
+    assert "b.jsonl, line 4" in stopped.err
+    assert "--on-error skip" in stopped.err
+    done = cli("fit", "b.jsonl", "-k", 2, "--on-error", "skip", "--max-df", "1.0")
+    assert done.code == 0
+    assert "2 documents could not be read" in done.err
+    assert "line 8" in done.err
+    assert "58" in done.out
+
+
+def test_help_has_examples_and_exits_with_0(cli):
+    for name in ("fit", "stream", "topics", "transform", "evaluate", "convert", "info"):
+        shown = cli(name, "--help")
+        assert shown.code == 0
+        assert f"opelda {name}" in shown.out
+        assert "Examples" in shown.out
+    assert "fit" in cli("--help").out
+    assert cli("--version").out == f"opelda {opelda.__version__}\n"
+    assert cli().code == 2

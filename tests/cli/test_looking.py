@@ -1,0 +1,84 @@
+"""`opelda topics` and `opelda info`."""
+
+import json
+
+import pytest
+
+import opelda
+from opelda.report import topic_table
+
+
+def test_topics_as_a_table(cli, model_file):
+    shown = cli("topics", model_file, "--words", 4)
+    assert (shown.code, shown.err) == (0, "")
+    header, *rows = shown.out.splitlines()
+    assert header.split() == ["topic", "weight", "label", "words"]
+    table = {row.topic: row for row in topic_table(opelda.load(model_file), 4)}
+    weights = []
+    for line in rows:
+        row = table[int(line.split()[0])]
+        assert line.rstrip().endswith(" ".join(row.words))
+        assert row.label in line
+        weights.append(row.weight)
+    assert weights == sorted(weights, reverse=True)
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("rank", ["probability", "relevance", "frex"])
+def test_topics_as_json(cli, model_file, rank):
+    shown = cli("topics", model_file, "--json", "--rank", rank, "--lambda", 0.2, "--sort", "number")
+    found = json.loads(shown.out)
+    table = topic_table(opelda.load(model_file), 10, by=rank, lambda_=0.2)
+    assert [topic["topic"] for topic in found["topics"]] == [0, 1, 2]
+    for topic, row in zip(found["topics"], table, strict=True):
+        assert topic["label"] == row.label
+        assert topic["weight"] == pytest.approx(row.weight)
+        assert [entry["word"] for entry in topic["words"]] == list(row.words)
+        assert [entry["probability"] for entry in topic["words"]] == pytest.approx(
+            row.probabilities
+        )
+
+
+def test_some_topics_only(cli, model_file):
+    shown = cli("topics", model_file, "--topic", 2, "--topic", 0, "--json", "--sort", "number")
+    assert [topic["topic"] for topic in json.loads(shown.out)["topics"]] == [2, 0]
+
+
+def test_words_cannot_write_on_the_terminal(cli, tmp_path):
+    from opelda.corpus import Vocabulary
+
+    model = opelda.OnlineOPE(2, random_state=0)
+    model.fit_stream([["\x1b[31mred\x1b[0m", "tea"]] * 9, vocabulary=Vocabulary(growing=True))
+    opelda.save(model, "odd.opelda")
+    shown = cli("topics", "odd.opelda")
+    assert "\x1b" not in shown.out
+    assert "\\x1b[31mred" in shown.out
+
+
+def test_info_of_the_installation(cli):
+    shown = cli("info")
+    assert shown.code == 0
+    assert opelda.__version__ in shown.out
+    for name in ("polars", "numpy", "jsonl", "online-ope", "--install-completion"):
+        assert name in shown.out
+    found = json.loads(cli("info", "--json").out)
+    assert found["opelda"] == opelda.__version__
+    assert "missing" not in found["dependencies"].values()
+
+
+def test_info_of_a_model(cli, model_file):
+    found = json.loads(cli("info", model_file, "--json").out)
+    assert (found["learner"], found["topics"], found["words"]) == ("online-ope", 3, 21)
+    assert found["documents_seen"] == 4800
+    assert found["size"] == model_file.stat().st_size
+    assert found["vocabulary"]["stop_words"] == "en"
+    assert found["parameters"]["n_iter"] == 20
+    assert "online-ope" in cli("info", model_file).out
+
+
+def test_info_of_a_corpus(cli, corpus_file):
+    found = json.loads(cli("info", corpus_file, "--json", "--limit", 100).out)
+    assert found["format"] == "lines"
+    assert found["frequent_words"][0] == "the"
+    assert "first 100" in found["documents"]
+    assert "lines" in cli("info", corpus_file).out

@@ -1,0 +1,141 @@
+"""What only a process of its own shows: signals, pipes, terminals, imports."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import opelda
+from opelda.learning._checkpoint import FILE
+
+
+def wait_for(reached, process, what):
+    for _ in range(600):
+        if reached():
+            return
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.1)
+    process.kill()
+    pytest.fail(f"{what} never came")
+
+
+def test_an_interrupted_fit_saves_what_was_learned(process, corpus_file, tmp_path):
+    running = process(
+        "fit", corpus_file, "-k", 3, "-o", "m.opelda", "--passes", 1_000_000, "-v", wait=False
+    )
+    line = ""
+    while "docs/s" not in line:  # a line per update
+        line = running.stderr.readline()
+        assert line, running.communicate()
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate()
+    assert running.returncode == 130, err
+    assert "Traceback" not in err
+    last = err.splitlines()[-1]
+    assert f"opelda fit {corpus_file} --continue m.opelda" in last
+    model = opelda.load(tmp_path / "m.opelda")
+    assert model.n_batch_iter_ > 0
+    assert "documents" in out
+
+
+def test_an_interrupted_stream_goes_on(process, cli, texts, tmp_path):
+    args = ("--checkpoint", "c", "-k", 3, "--batch-size", 20, "--every", 1000)
+    running = process(
+        "stream", "-", *args, "--summary-every", 120, wait=False, stdin=subprocess.PIPE
+    )
+    running.stdin.write("\n".join(texts[:130]) + "\n")
+    running.stdin.flush()
+    assert "120 documents" in running.stderr.readline()  # now it waits for the next batch
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate()
+    assert running.returncode == 130, err
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "opelda: stopped; the same command goes on from c."
+    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 120
+    text = "\n".join(texts) + "\n"
+    assert cli("stream", "-", *args, stdin=text).code == 0
+    assert cli("stream", "-", "--checkpoint", "w", *args[2:], stdin=text).code == 0
+    assert (tmp_path / "c" / FILE).read_bytes() == (tmp_path / "w" / FILE).read_bytes()
+
+
+def test_following_a_file(process, texts, tmp_path):
+    feed = tmp_path / "feed.txt"
+    feed.write_text("\n".join(texts[:50]) + "\n")
+    args = ("stream", "feed.txt", "--follow", "--checkpoint", "c", "-k", 3, "--batch-size", 20)
+    running = process(*args, "--every", 1, "-q", wait=False)
+    checkpoint = tmp_path / "c" / FILE
+
+    def seen(number):
+        return checkpoint.exists() and opelda.load(checkpoint).n_docs_seen_ == number
+
+    wait_for(lambda: seen(40), running, "the second batch")
+    with feed.open("a") as file:
+        file.write("\n".join(texts[50:120]) + "\n")
+    wait_for(lambda: seen(120), running, "the sixth batch")
+    running.send_signal(signal.SIGTERM)
+    _, err = running.communicate()
+    assert running.returncode == 130
+    assert "the same command goes on" in err
+
+
+def test_a_reader_that_goes_away(model_file, corpus_file, tmp_path):
+    many = tmp_path / "many.txt"
+    many.write_text(corpus_file.read_text() * 40)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
+    def piped(command, reader):
+        code = f"{sys.executable} -m opelda {command} | {reader}; echo ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, env=env)
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    first, status = piped(f"transform {model_file} {many} --dense", "head -n 1")
+    assert json.loads(first)["document"] == 0
+    assert status == "141"
+    assert piped(f"topics {model_file}", "true") == ["141"]
+
+
+def test_bars_on_a_terminal_only(corpus_file, tmp_path):
+    main, other = pty.openpty()
+    args = [sys.executable, "-m", "opelda", "fit", str(corpus_file), "-k", "3", "--json"]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    running = subprocess.Popen(
+        args, cwd=tmp_path, stdout=subprocess.PIPE, stderr=other, env=env, text=True
+    )
+    os.close(other)
+    shown = b""
+    while True:
+        if select.select([main], [], [], 60)[0]:
+            try:
+                chunk = os.read(main, 65536)
+            except OSError:  # the other end was closed
+                break
+            if not chunk:
+                break
+            shown += chunk
+    out, _ = running.communicate()
+    os.close(main)
+    assert running.returncode == 0
+    json.loads(out)
+    text = shown.decode()
+    assert "\x1b[" in text
+    assert "reading: 240 docs" in text  # and learning, which tells of its passes
+    assert "pass 20/20" in text
+    assert "saved as model.opelda" in text
+
+
+@pytest.mark.parametrize("args", [["--help"], ["fit", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(args):
+    code = (
+        "import sys; from opelda.cli import main; main(sys.argv[1:]);"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'zstandard'} & set(sys.modules);"
+        "sys.exit(repr(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,94 @@
+"""`opelda stream`: the same bytes whether it was stopped or not."""
+
+import json
+
+import pytest
+
+import opelda
+from opelda.learning._checkpoint import FILE
+
+OPTIONS = ("-k", 3, "--batch-size", 20, "--every", 2, "-q")
+
+
+@pytest.fixture
+def piped(cli, texts):
+    def run(folder, *more, lines=None):
+        text = "\n".join(texts if lines is None else lines) + "\n"
+        return cli("stream", "-", "--checkpoint", folder, *more, stdin=text)
+
+    return run
+
+
+def test_from_standard_input(piped, tmp_path):
+    done = piped("c", "-k", 3, "--batch-size", 20, "-o", "m.opelda", "--summary-every", 100)
+    assert done.code == 0
+    assert done.err.count("topic  weight") == 2  # after 100 and 200 documents
+    assert "240 documents" in done.err
+    assert "opelda topics m.opelda" in done.err
+    model = opelda.load("m.opelda")
+    assert model.n_docs_seen_ == 240
+    assert model.vocabulary_.growing
+    assert model.vocabulary_.max_features == 100_000
+
+
+def test_stopped_and_begun_again_is_as_if_never_stopped(piped, texts, tmp_path):
+    assert piped("whole", *OPTIONS).code == 0
+    for end in (60, 100, 240):
+        assert piped("parts", *OPTIONS, lines=texts[:end]).code == 0
+    assert (tmp_path / "parts" / FILE).read_bytes() == (tmp_path / "whole" / FILE).read_bytes()
+
+
+def test_going_on_needs_no_options_again(piped, texts):
+    piped("c", *OPTIONS, "--stem", "english", "--learner", "streaming-ope", lines=texts[:100])
+    done = piped("c")
+    assert done.code == 0
+    assert "going on from c after 100 documents" in done.err
+    model = opelda.load(f"c/{FILE}")
+    assert (type(model).__name__, model.n_components, model.batch_size) == ("StreamingOPE", 3, 20)
+    assert model.n_docs_seen_ == 240
+    assert model.vocabulary_.tokenizer.stem == "english"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-k", 4), "-k 3"),
+        (("--learner", "ml-ope"), "--learner online-ope"),
+        (("--stem", "english"), "options for texts"),
+        (("--max-features", 7), "options for texts"),
+        (("--batch-size", 30), "--batch-size"),
+        (("--eta", 0.5), "--eta"),
+    ],
+)
+def test_going_on_with_other_options_is_refused(piped, texts, options, said, tmp_path):
+    piped("c", *OPTIONS, lines=texts[:100])
+    before = (tmp_path / "c" / FILE).read_bytes()
+    done = piped("c", *options)
+    assert done.code == 2
+    assert said in done.err
+    assert (tmp_path / "c" / FILE).read_bytes() == before
+
+
+def test_standard_input_may_go_on_where_it_stopped(piped, texts):
+    piped("c", *OPTIONS, lines=texts[:100])
+    done = piped("c", "--no-skip", "--json", lines=texts[100:])
+    assert json.loads(done.out)["documents"] == 240
+
+
+def test_a_file_goes_on_after_the_place_reached(cli, corpus_file):
+    first = cli("stream", corpus_file, "--checkpoint", "c", *OPTIONS, "--limit", 100, "--json")
+    assert json.loads(first.out)["documents"] == 100
+    found = json.loads(cli("stream", corpus_file, "--checkpoint", "c", "--json").out)
+    assert (found["documents"], found["stopped"], found["model"]) == (240, False, None)
+
+
+def test_a_checkpoint_is_a_model(cli, piped):
+    piped("c", *OPTIONS)
+    assert json.loads(cli("info", "c", "--json").out)["documents_seen"] == 240
+    assert len(cli("topics", "c").out.splitlines()) == 4
+
+
+def test_nothing_to_learn_from(piped):
+    done = piped("c", lines=[])
+    assert done.code == 2
+    assert done.err.count("\n") == 1

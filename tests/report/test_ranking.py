@@ -1,0 +1,139 @@
+"""Words ranked as the definitions say, whatever the topics."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from opelda.errors import InputError
+from opelda.report import label_topics, rank_words
+
+# few different values, so that there are ties, and zeros, as the ML rule leaves them
+TABLES = npst.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 5), st.integers(1, 12)),
+    elements=st.sampled_from([0.0, 1e-40, 1e-12, 0.1, 0.25, 0.5, 1.0]),
+)
+
+
+def best(scores, n):
+    """The highest scores, of equals the lower id."""
+    return sorted(range(len(scores)), key=lambda j: (-scores[j], j))[:n]
+
+
+def ecdf(values):
+    return [sum(other <= value for other in values) / len(values) for value in values]
+
+
+def relevance(topics, weights, lambda_):
+    p = np.maximum(topics, 1e-30)
+    marginal = np.maximum((weights / weights.sum()) @ topics, 1e-30)
+    return lambda_ * np.log(p) + (1 - lambda_) * np.log(p / marginal)
+
+
+def frex(topics):
+    total = np.maximum(topics.sum(axis=0), 1e-30)
+    scores = []
+    for row in topics:
+        pairs = zip(ecdf(row), ecdf(row / total), strict=True)
+        scores.append([2 / (1 / f + 1 / e) for f, e in pairs])
+    return scores
+
+
+@given(TABLES, st.integers(1, 15))
+def test_most_probable(topics, n):
+    expected = [best(row, n) for row in topics]
+    assert rank_words(topics, n).tolist() == expected
+
+
+@given(TABLES, st.integers(1, 15))
+def test_frex_is_the_harmonic_mean_of_two_ranks(topics, n):
+    expected = [best(row, n) for row in frex(topics)]
+    assert rank_words(topics, n, by="frex").tolist() == expected
+
+
+@given(TABLES, st.integers(1, 15), st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.randoms())
+def test_relevance(topics, n, lambda_, random):
+    weights = np.array([random.choice([0.5, 1.0, 3.0]) for _ in topics])
+    found = rank_words(topics, n, by="relevance", weights=weights, lambda_=lambda_)
+    scores = relevance(topics, weights, lambda_)
+    for row, own in zip(scores, found, strict=True):
+        # the same words up to rounding: none left out is better than one taken
+        assert len(own) == len(set(own)) == min(n, len(row))
+        assert np.allclose(row[own], np.sort(row)[::-1][: len(own)])
+
+
+def test_relevance_of_lambda_one_is_probability():
+    topics = np.random.default_rng(0).dirichlet(np.full(50, 0.3), 4)
+    assert np.array_equal(rank_words(topics, by="relevance", lambda_=1.0), rank_words(topics))
+
+
+def test_weights_matter_for_relevance():
+    # word 0 is common in the heavy topic; word 1 is as common in a light one
+    topics = np.array([[0.4, 0.4, 0.2], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05]])
+    heavy = rank_words(topics, 1, by="relevance", weights=[0.1, 0.89, 0.01], lambda_=0.0)
+    light = rank_words(topics, 1, by="relevance", weights=[0.1, 0.01, 0.89], lambda_=0.0)
+    assert heavy[0, 0] != 0
+    assert light[0, 0] != 1
+
+
+def test_single_precision_and_strided_topics_are_taken_as_they_are():
+    topics = np.random.default_rng(1).dirichlet(np.full(40, 0.3), 3)
+    strided = np.asfortranarray(topics.astype(np.float32))
+    for by in ("probability", "relevance", "frex"):
+        assert np.array_equal(
+            rank_words(strided, 5, by=by), rank_words(strided.astype(np.float64), 5, by=by)
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"by": "beauty"}, "by must be"),
+        ({"by": "relevance", "lambda_": 1.5}, "lambda must be"),
+        ({"by": "relevance", "lambda_": float("nan")}, "lambda must be"),
+        ({"by": "relevance", "weights": [1.0]}, "one number per topic"),
+        ({"by": "relevance", "weights": [1.0, -1.0]}, "none negative"),
+        ({"by": "relevance", "weights": [0.0, 0.0]}, "not all of them 0"),
+        ({"n": 0}, "top_n must be"),
+    ],
+)
+def test_mistakes(options, said):
+    with pytest.raises(InputError, match=said):
+        rank_words([[0.5, 0.5], [0.1, 0.9]], **options)
+
+
+@given(TABLES)
+def test_labels_never_fail_and_are_words_of_the_topic(topics):
+    words = [f"{j}word" for j in range(topics.shape[1])]
+    labels = label_topics(topics, words, n=2)
+    assert len(labels) == len(topics)
+    for label in labels:
+        parts = label.split(", ")
+        assert 1 <= len(parts) <= 2
+        assert set(parts) <= set(words)
+
+
+def test_labels_prefer_frequent_and_exclusive_words():
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(200, 0.01), 2)
+    shared, own = 0, (10, 20)
+    topics[:, shared] = 5.0
+    topics[0, own[0]], topics[1, own[1]] = 3.0, 3.0
+    topics[0, own[1]] = topics[1, own[0]] = 0.0
+    topics /= topics.sum(axis=1, keepdims=True)
+    words = [f"w{j:03}" for j in range(200)]
+    assert [label.split(", ")[0] for label in label_topics(topics, words)] == ["w010", "w020"]
+
+
+def test_a_label_does_not_repeat_a_word_with_another_ending():
+    topics = [[0.3, 0.3, 0.3, 0.1]]
+    assert label_topics(topics, ["model", "models", "modeling", "data"]) == ["model, data"]
+
+
+def test_labels_need_as_many_words_as_columns():
+    with pytest.raises(InputError, match="3 words for topics of 2"):
+        label_topics([[0.5, 0.5]], ["a", "b", "c"])
+    with pytest.raises(InputError, match="n must be"):
+        label_topics([[0.5, 0.5]], ["a", "b"], n=0)
