@@ -14,6 +14,7 @@ import polars as pl
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats import Format, Input, Options, read_vocabulary
+from opelda.corpus.formats._lines import LARGEST_BLOCK
 from opelda.corpus.formats.files import text_of
 from opelda.corpus.sources._joining import Gathered
 from opelda.errors import InputError
@@ -56,12 +57,15 @@ class GrowingFile:
                 looked_at = size
                 skipped = self.problems.n_skipped
                 for block in self.format.blocks(self.input, options, position):
-                    if len(block) < block_size or not self._is_whole(block.position):
-                        # it will be read again, and what is wrong in it counted then
-                        self.problems.n_skipped = skipped
+                    # readers end a block early if it is very long
+                    n_bytes = _offset(block.position) - _offset(position)
+                    full = len(block) == block_size or n_bytes >= LARGEST_BLOCK
+                    if not (full and self._is_whole(block.position)):
                         break
                     position, skipped = block.position, self.problems.n_skipped
                     yield block
+                # the rest will be read again, and what is wrong in it counted then
+                self.problems.n_skipped = skipped
             time.sleep(POLL)
 
     def _is_whole(self, position: Any) -> bool:
