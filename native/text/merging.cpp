@@ -3,6 +3,7 @@
 #include <bit>
 #include <vector>
 
+#include "rows.hpp"
 #include "text.hpp"
 
 namespace opelda::text {
@@ -62,24 +63,40 @@ nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts, 
     double left_out = 0;
     {
         nb::gil_scoped_release release;
-        std::vector<uint64_t> entries;  // column above, count below: they sort together
-        for (int64_t row = 0; row < n_rows; ++row) {
-            entries.clear();
-            bool sorted = true;
+        int32_t n_columns = 0;
+        for (int64_t i = 0; i < n_words; ++i) n_columns = std::max(n_columns, columns.data()[i] + 1);
+        const auto each_kept = [&](int64_t row, auto&& use) {
             for (int64_t i = end[row]; i < end[row + 1]; ++i) {
                 const int32_t column = columns.data()[word[i]];
-                if (column < 0) {
-                    left_out += count[i];
-                    continue;
-                }
-                const uint64_t entry = uint64_t(uint32_t(column)) << 32 | std::bit_cast<uint32_t>(count[i]);
-                sorted = sorted && (entries.empty() || entries.back() < entry);
-                entries.push_back(entry);
+                if (column >= 0) use(column, count[i]);
+                else left_out += count[i];
             }
-            if (!sorted) std::sort(entries.begin(), entries.end());
-            for (int64_t i = 0, at = new_ends[row]; i < int64_t(entries.size()); ++i, ++at) {
-                new_words[at] = int32_t(entries[i] >> 32);
-                new_counts[at] = std::bit_cast<float>(uint32_t(entries[i]));
+        };
+        if (kept >= n_columns) {  // enough entries to pay for a place per column
+            std::vector<float> count_of(size_t(n_columns), 0);
+            SortedSet held(n_columns);
+            for (int64_t row = 0, at = 0; row < n_rows; ++row) {
+                each_kept(row, [&](int32_t column, float value) {
+                    count_of[column] = value;
+                    held.add(uint32_t(column));
+                });
+                held.empty([&](size_t column) {
+                    new_words[at] = int32_t(column);
+                    new_counts[at++] = count_of[column];
+                });
+            }
+        } else {
+            std::vector<uint64_t> entries;  // column above, count below: they sort together
+            for (int64_t row = 0, at = 0; row < n_rows; ++row) {
+                entries.clear();
+                each_kept(row, [&](int32_t column, float value) {
+                    entries.push_back(uint64_t(uint32_t(column)) << 32 | std::bit_cast<uint32_t>(value));
+                });
+                std::sort(entries.begin(), entries.end());
+                for (const uint64_t entry : entries) {
+                    new_words[at] = int32_t(entry >> 32);
+                    new_counts[at++] = std::bit_cast<float>(uint32_t(entry));
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 """Counts of many blocks of documents, each over words of its own, as one matrix."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Merger:
         self.n_docs += counts.shape[0]
 
     def finish(
-        self, min_df: Any, max_df: Any, max_features: int | None
+        self, min_df: Any, max_df: Any, max_features: int | None, n_threads: int = 1
     ) -> tuple[sparse.csr_array, list[str], NDArray[np.int64]]:
         """Return the counts, the words of the columns and their document frequencies."""
         found = self.lexicon.words
@@ -68,8 +69,10 @@ class Merger:
         columns = np.full(len(words), -1, np.int32)
         columns[order[keep]] = np.arange(keep.sum(), dtype=np.int32)
         n_words = int(keep.sum())
-        for number, part in enumerate(self.parts):  # one by one, so that only one is there twice
-            self.parts[number] = place(part, columns, n_words)[0]
+        with ThreadPoolExecutor(n_threads) as pool:
+            moved = pool.map(lambda part: place(part, columns, n_words)[0], self.parts)
+            for number, part in enumerate(moved):  # what was moved is let go
+                self.parts[number] = part
         kept = [word for word, stays in zip(words, keep.tolist(), strict=True) if stays]
         return stacked(self.parts, n_words), kept, df[keep]
 

@@ -19,7 +19,7 @@ from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
 # Documents counted at a time.
-BLOCK = 2_500
+BLOCK = 5_000
 
 Counts = Counted | sparse.csr_array
 Share = int | float
@@ -114,10 +114,11 @@ def read(
     if vocabulary is not None:
         tokenizer = vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)
-    gathered = _Gathered(counter, vocabulary)
+    n_threads = as_threads(n_jobs)
+    gathered = _Gathered(counter, vocabulary, n_threads)
     names: list[str] = []
     blocks = limited(opened, BLOCK, limit, progress)
-    for block, counts in counted(blocks, counter, as_threads(n_jobs)):
+    for block, counts in counted(blocks, counter, n_threads):
         gathered.add(counts)
         names.extend(block.names or ())
     X, words = gathered.finish(min_df, max_df, max_features)
@@ -136,8 +137,11 @@ def read(
 class _Gathered:
     """Counts of all blocks: over columns known beforehand, or over the words that turn up."""
 
-    def __init__(self, counter: BlockCounter, vocabulary: Vocabulary | None) -> None:
+    def __init__(
+        self, counter: BlockCounter, vocabulary: Vocabulary | None, n_threads: int
+    ) -> None:
         self.counter = counter
+        self.n_threads = n_threads
         self.given = vocabulary
         words = counter.source.words
         self.columns = vocabulary
@@ -162,7 +166,7 @@ class _Gathered:
     ) -> tuple[sparse.csr_array, Vocabulary | None]:
         """Return all counts and the words of their columns."""
         if self.merger.n_docs:
-            X, words, df = self.merger.finish(min_df, max_df, max_features)
+            X, words, df = self.merger.finish(min_df, max_df, max_features, self.n_threads)
             tokenizer = self.counter.tokenizer
             return X, Vocabulary.known(words, df, tokenizer=tokenizer)
         width = max((part.shape[1] for part in self.parts), default=0)
