@@ -1,0 +1,77 @@
+"""Every command and code block of README and of the page on text runs, in a folder of its own."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opelda.corpus import docstrings
+
+ROOT = Path(__file__).parent.parent
+PAGES = ("README.md", "docs/text.md")
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def documents():
+    found = docstrings(limit=1500)
+    return [{"id": name, "text": text} for name, text in found.items()]
+
+
+@pytest.fixture
+def folder(documents, tmp_path, monkeypatch):
+    """A folder with the files that the pages talk of."""
+    for name, part in (("articles.jsonl", documents[:-200]), ("new.jsonl", documents[-200:])):
+        lines = "".join(json.dumps(document) + "\n" for document in part)
+        (tmp_path / name).write_text(lines)
+    texts = (" ".join(document["text"].split()) for document in documents[-200:])
+    (tmp_path / "new.txt").write_text("".join(text + "\n" for text in texts))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_shell(block, folder):
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, f"{block}\n{run.stderr}"
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_run_in_order_and_print_what_their_comments_say(page, folder):
+    names = {"__name__": "page"}
+    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    assert {kind for kind, _ in blocks} == {"sh", "python"}
+    for kind, block in blocks:
+        if kind == "sh":
+            run_shell(block, folder)
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block, page, "exec"), names)
+        said = PRINTED.findall(block)
+        assert len(said) == block.count("print(")
+        for line, comment in zip(printed.getvalue().splitlines(), said, strict=True):
+            if "..." not in comment:
+                assert line == comment, block
+
+
+def test_no_block_of_any_page_goes_unrun():
+    """Blocks of other kinds are output; indented ones are trees and formulas."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        kinds = set(re.findall(r"^```(\w*)\n", page.read_text(encoding="utf-8"), re.MULTILINE))
+        allowed = {"python", "text"} | ({"sh"} if page.name in ("README.md", "text.md") else set())
+        assert kinds - {""} <= allowed, page.name
