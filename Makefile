@@ -22,10 +22,14 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# DATA=folder with the arXiv counts; documents are generated where it is left out
+# DATA=folder with arXiv's abstracts and counts; where it is left out documents are generated, and
+# what needs raw text is not run
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/inference.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/learning.py --peer 5000 $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/docword.py
+	$(if $(DATA),$(BIN)/python benchmarks/ingest.py --data $(DATA))
+	$(if $(DATA),$(BIN)/python benchmarks/end_to_end.py --data $(DATA))
 
 figures: $(VENV)/.installed-dev
 	$(BIN)/python docs/figures.py
