@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import random
+import shlex
+import subprocess
+import sys
 
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
@@ -62,3 +66,24 @@ def test_neither_rare_nor_common_words_are_lost(cli, tmp_path):
 def test_texts_can_be_cut_down_on_the_way(cli, corpus_file):
     done = cli("convert", corpus_file, "t.npz", "--stop-words", "en", "--max-features", 5, "--json")
     assert json.loads(done.out)["words"] == 5
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_what_cannot_be_written_changes_nothing(cli, corpus_file, kind, tmp_path):
+    """The data goes beyond what a file may have, its vocabulary does not."""
+    chance = random.Random(0)
+    words = [f"w{i}" for i in range(300)]
+    big = "\n".join(" ".join(chance.choices(words, k=60)) for _ in range(3_000))
+    (tmp_path / "big.txt").write_text(big if kind != "files" else " ".join(words * 60))
+    target = ENDS[kind]
+    if kind != "files":  # a folder is never replaced
+        assert cli("convert", corpus_file, target, "--to", kind).code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    command = f"ulimit -f 20; {shlex.quote(sys.executable)} -m opelda convert big.txt {target}"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} --to {kind}"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert f"{target} cannot be written: File too large; write to" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

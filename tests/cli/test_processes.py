@@ -139,3 +139,30 @@ def test_help_imports_nothing_heavy(args):
     )
     done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "start", [["-m", "opelda"], ["-c", "import sys; from opelda.cli import main; sys.exit(main())"]]
+)
+def test_ctrl_c_before_the_command_has_begun(start, tmp_path):
+    """An import is where a hasty Ctrl-C strikes: it is one that is made to raise it."""
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, *start, "--version"], capture_output=True, text=True, env=env
+    )
+    assert done.returncode == 130
+    assert (done.stdout, done.stderr) == ("", "opelda: stopped.\n")
+
+
+@pytest.mark.parametrize("end", ["parquet", "npz", "csv"])
+def test_a_table_that_cannot_be_written(model_file, corpus_file, tmp_path, end):
+    command = f"ulimit -f 2; {sys.executable} -m opelda transform {model_file} {corpus_file}"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} -o t.{end}"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == (
+        f"opelda: t.{end} cannot be written: File too large; write to another place.\n"
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -121,3 +121,121 @@ def test_words_that_have_no_utf8_form_are_left_out():
     corpus = read([["tea", "\ud800", "cup"], ["\ud800"], ["cup"]])
     assert corpus.words == ("cup", "tea")
     assert corpus.X.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
+
+
+MISSING = ["green tea", None, "black tea", "tea pot"]
+ENUM = pl.Enum(sorted({text for text in MISSING if text}))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(MISSING, dtype="string"),
+        pd.Series(MISSING, dtype=pd.ArrowDtype(pa.string())),
+        pd.Series(MISSING, dtype="category"),
+        pd.Series([text or pd.NA for text in MISSING], dtype=object),
+        pl.Series(MISSING, dtype=pl.Categorical),
+        pl.Series(MISSING, dtype=ENUM),
+        pa.array(MISSING).dictionary_encode(),
+        pa.chunked_array([pa.array(MISSING).dictionary_encode()]),
+        pa.array(TEXTS).dictionary_encode(),
+        pl.Series(TEXTS, dtype=pl.Categorical),
+    ],
+    ids=lambda column: type(column).__name__ + str(getattr(column, "dtype", "")),
+)
+def test_columns_of_every_type(column):
+    table = {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(
+        type(column).__module__.partition(".")[0], pa.table
+    )
+    for source in (column, table({"id": [1, 2, 3, 4], "text": column})):
+        corpus = read(source)
+        assert corpus.words == EXPECTED.words
+        assert (corpus.X != EXPECTED.X).nnz == 0
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_words_are_joined(make):
+    corpus = read(make({"id": [1, 2, 3], "words": [["tea", "cup"], None, []]}), text="words")
+    assert corpus.words == ("cup", "tea")
+    assert corpus.X.toarray().tolist() == [[1, 1], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+def test_tables_of_counts(make):
+    corpus = read(make({"tea": [1, 0], "cup": [2, 3]}))
+    assert corpus.words == ("tea", "cup")
+    assert corpus.X.toarray().tolist() == [[1, 2], [0, 3]]
+
+
+def test_columns_of_mappings_and_of_word_lists():
+    mappings = read(pd.Series([{"tea": 1}, {"cup": 2}, None]))
+    assert (mappings.words, mappings.X.toarray().tolist()) == (
+        ("cup", "tea"),
+        [[0, 1], [2, 0], [0, 0]],
+    )
+    for column in (pl.Series([["tea"], None]), pd.Series([["tea"], None])):
+        assert read(column).X.toarray().tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize("name", ["o", "nothing"])
+def test_a_column_that_cannot_name(name):
+    table = pd.DataFrame({"text": ["a", "b"], "o": [object(), 1]})
+    with pytest.raises(InputError, match=f"column '{name}'"):
+        read(table, name=name)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pd.DataFrame([["a", "b"]], columns=["text", "text"]),
+        pd.DataFrame([["a", "b"]], columns=[1, "1"]),
+        pa.table([["a"], ["b"]], names=["text", "text"]),
+    ],
+)
+def test_columns_of_the_same_name(source):
+    with pytest.raises(InputError, match=r"has 2 columns that are called '(text|1)'; rename"):
+        read(source)
+
+
+LONE = "tea \ud800 cup"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        [LONE],
+        iter([LONE]),
+        [{"text": LONE}],
+        pd.Series([LONE], dtype=object),
+        pd.DataFrame({"text": pd.Series([LONE], dtype=object)}),
+        np.array([LONE]),
+    ],
+)
+def test_half_a_surrogate_pair_is_no_word(source):
+    assert read(source).words == ("cup", "tea")
+
+
+def test_a_mapping_is_no_source():
+    with pytest.raises(InputError, match="give a data frame or a list of dictionaries"):
+        read({"text": ["tea", "cup"]})
+
+
+@pytest.mark.parametrize("make", [list, iter, lambda items: (item for item in items)])
+def test_none_is_no_document(make):
+    with pytest.raises(InputError, match="Item 0 is not a document"):
+        read(make([None, "tea"]))
+    with pytest.raises(InputError, match="Item 1 is of type NoneType"):
+        read(make(["tea", None]))
+
+
+def test_too_few_words_for_a_matrix():
+    with pytest.raises(InputError, match="has 3 columns, but there are 2 words"):
+        read(np.eye(3), vocab=["a", "b"])
+
+
+@pytest.mark.parametrize("most", [-1, 0, 1.5, True])
+def test_no_number_of_words(most):
+    for source in (["tea cup"], np.eye(2)):
+        with pytest.raises(InputError, match="max_features must be a whole number from 1"):
+            read(source, max_features=most)
+    assert read(["tea tea cup"], max_features=1).words == ("tea",)

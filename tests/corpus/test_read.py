@@ -184,3 +184,77 @@ def test_stop_words_leave_counted_documents_too(tmp_path):
     assert without.words == ("tea",)
     assert without.X.toarray().tolist() == [[2], [0]]
     assert without.n_empty == 1
+
+
+def test_lists_of_names_are_files_if_any_of_them_is(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for name, text in (("sub", "nebula"), ("other", "comet")):
+        (folder / name).mkdir()
+        (folder / name / "1.txt").write_text(text)
+    assert read(["sub", "other"]).words == ("comet", "nebula")
+    with pytest.raises(InputError, match=r"missing\.txt"):
+        read(["a.txt", "missing.txt"])
+    # a document may be called as a folder is
+    assert read(["sub", "a galaxy of stars"]).words == ("galaxy", "stars", "sub")
+
+
+def test_files_with_other_vocabularies_are_read_apart(tmp_path):
+    for name, words in (("a", "apple\nbanana\n"), ("b", "xray\nyoke\n")):
+        (tmp_path / f"docword.{name}.txt").write_text("1\n2\n1\n1 1 3\n")
+        (tmp_path / f"vocab.{name}.txt").write_text(words)
+    with pytest.raises(InputError, match="another vocabulary"):
+        read(str(tmp_path / "docword.*"))
+    (tmp_path / "vocab.b.txt").write_text("apple\nbanana\n")
+    assert read(str(tmp_path / "docword.*")).X.toarray().tolist() == [[3, 0], [3, 0]]
+
+
+def test_a_vocabulary_that_is_not_the_texts_own(tmp_path):
+    (tmp_path / "a.txt").write_text("tea cup\n")
+    (tmp_path / "a.txt.vocab").write_text("stars\n")
+    with pytest.raises(InputError, match="move that file away"):
+        read(tmp_path / "a.txt")
+
+
+def test_models_of_counts_take_texts_of_any_kind(tmp_path):
+    from opelda import OnlineOPE
+    from opelda.corpus import FORMATS
+
+    corpus = read(["stars galaxy", "cell gene", "galaxy stars", "gene cell"] * 5)
+    for name, file in (("uci", "docword.a.txt"), ("lines", "a.txt"), ("npz", "a.npz")):
+        FORMATS[name].write(corpus, str(tmp_path / file))
+        model = OnlineOPE(2, random_state=0).fit(read(tmp_path / file))
+        assert model.vocabulary_.count(["Stars, GALAXY!"]).sum() == 2
+
+
+def test_a_compressed_file_is_read_once(tmp_path, monkeypatch):
+    from opelda.corpus.formats import Input
+
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"tea\n" * 7))
+    opened = []
+    plain = Input.open
+    monkeypatch.setattr(Input, "open", lambda self: opened.append(1) or plain(self))
+    read(path, format="lines")
+    assert len(opened) == 1
+
+
+def test_a_named_pipe(tmp_path):
+    import os
+    import threading
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write():
+        with pipe.open("w") as file:
+            file.write("tea cup\n" * 20)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert len(read(pipe)) == 20
+    writer.join()
+
+
+def test_a_vocabulary_leaves_nothing_to_choose():
+    with pytest.raises(InputError, match="leave out"):
+        read(["tea"], vocabulary=Vocabulary(["tea"]), min_df=2)

@@ -209,3 +209,111 @@ def test_what_cannot_be_followed(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"tea\n"))
     with pytest.raises(InputError, match="cannot be followed"):
         stream(tmp_path / "a.txt.gz", follow=True)
+
+
+def test_half_a_line_is_no_problem_while_it_is_being_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(_followed, "POLL", 0.01)
+    path = tmp_path / "log.jsonl"
+    line = json.dumps({"text": "tea é"}, ensure_ascii=False).encode() + b"\n"
+    path.write_bytes(line * 5 + line[:-4])  # within a letter
+    batches = iter(stream(path, follow=True, batch_size=3, vocabulary=Vocabulary(["tea"])))
+    assert next(batches).X.shape[0] == 3
+
+    def rest():
+        with path.open("ab") as file:
+            file.write(line[-4:])
+
+    threading.Timer(0.1, rest).start()
+    assert next(batches).X.sum() == 3
+    path.write_bytes(line * 6 + b"{no json}\n" + line * 3)
+    with pytest.raises(InputError, match="line 7"):
+        next(batches)
+
+
+def test_problems_of_a_growing_file_are_counted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(_followed, "POLL", 0.01)
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"text": "tea"}\nbad\n')
+    source = stream(
+        path, follow=True, batch_size=2, on_error="skip", vocabulary=Vocabulary(["tea"])
+    )
+
+    def more():
+        for _ in range(3):
+            time.sleep(0.05)
+            with path.open("a") as file:
+                file.write('{"text": "tea"}\n')
+
+    threading.Thread(target=more).start()
+    assert next(iter(source)).X.shape[0] == 2
+    assert (source.problems.n_skipped, len(source.problems.first)) == (1, 1)
+
+
+def test_following_begins_where_reading_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(_followed, "POLL", 0.01)
+    path = tmp_path / "log.txt"
+    path.write_text("tea\n" * 4 + "cup\n" * 4)
+    fixed = Vocabulary(["tea", "cup"])
+    place = next(iter(stream(path, batch_size=4, vocabulary=fixed))).position
+    more = stream(path, batch_size=4, vocabulary=fixed, follow=True)
+    more.seek(place)
+    batch = next(iter(more))
+    assert batch.X.sum(axis=0).tolist() == [0, 4]
+    with pytest.raises(InputError, match="UTF-8"):
+        stream(path, follow=True, encoding="latin-1")
+    with pytest.raises(InputError, match="Only one"):
+        stream([path, path], follow=True)
+
+
+def test_files_of_a_followed_folder_may_go_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(_followed, "POLL", 0.01)
+    monkeypatch.setattr(_followed, "SETTLED", 0.0)
+    (tmp_path / "1.txt").write_text("tea")
+    (tmp_path / "2.jsonl").write_text('{"text": "cup"}\n' * 3)
+    (tmp_path / "2.jsonl.vocab").write_text("cup\n")
+    fixed = Vocabulary(["tea", "cup"])
+    batches = iter(stream(tmp_path, follow=True, batch_size=1, vocabulary=fixed))
+    first, second = next(batches), next(batches)
+    assert first.position == {"done": ["1.txt"], "file": None, "at": None}
+    assert second.position["file"] == "2.jsonl"
+    (tmp_path / "1.txt").unlink()
+    (tmp_path / "2.jsonl").unlink()
+    (tmp_path / "3.txt").write_text("tea tea")
+    rest = stream(tmp_path, follow=True, batch_size=1, vocabulary=fixed)
+    rest.seek(second.position)
+    assert next(iter(rest)).X.toarray().tolist() == [[2, 0]]
+    (tmp_path / "docword.a.txt").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(InputError, match="holds counts"):
+        followed(tmp_path, 2, batch_size=1, vocabulary=fixed)
+
+
+def test_a_limit_ends_where_it_says(files, tmp_path):
+    fixed = Vocabulary(WORDS.tolist())
+    batches = list(stream(files / "all.txt", batch_size=5, limit=7, vocabulary=fixed))
+    assert [batch.X.shape[0] for batch in batches] == [5, 2]
+    rest = stream(files / "all.txt", batch_size=200, vocabulary=fixed)
+    rest.seek(batches[-1].position)
+    left = next(iter(rest)).X
+    assert (left != fixed.count(TEXTS[7:])).nnz == 0
+
+
+def test_what_was_read_before_a_bad_line_counts_for_any_threads(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "tea"}\n' * 100 + "bad\n")
+    for n_jobs in (1, 2, 3):
+        taken = []
+        with pytest.raises(InputError, match="line 101"):
+            taken.extend(batch.X.shape[0] for batch in stream(path, batch_size=10, n_jobs=n_jobs))
+        assert sum(taken) == 100
+
+
+def test_a_file_that_was_replaced_is_read_from_its_beginning(tmp_path, monkeypatch):
+    monkeypatch.setattr(_followed, "POLL", 0.01)
+    path = tmp_path / "log.txt"
+    path.write_text("tea\n" * 5)
+    batches = iter(stream(path, batch_size=5, follow=True, vocabulary=Vocabulary(["tea", "cup"])))
+    assert next(batches).X.sum(axis=0).tolist() == [5, 0]
+    (tmp_path / "new.txt").write_text("cup\n" * 10)
+    (tmp_path / "new.txt").rename(path)
+    assert next(batches).X.sum(axis=0).tolist() == [0, 5]
+    assert next(batches).X.sum(axis=0).tolist() == [0, 5]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from opelda import MLOPE, OnlineOPE, load, save
@@ -81,3 +82,49 @@ def test_texts_for_a_model_without_words():
     model = OnlineOPE(2, random_state=0).fit(np.ones((4, 3)))
     with pytest.raises(ValueError, match=r"1D array|could not convert"):
         model.transform(["tea"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        iter,
+        lambda texts: (text for text in texts),
+        pa.array,
+        lambda texts: [["star", "galaxi"], {"star": 1, "galaxi": 1}] * 60,
+        lambda texts: [["star", "galaxi"], np.array(["galaxi", "star"])] * 60,
+    ],
+)
+def test_documents_of_other_kinds(model, make):
+    expected = model.transform(["star galaxy"] * 120)
+    assert (model.transform(make(["star galaxy"] * 120)) == expected).all()
+
+
+def test_rows_of_numbers_are_counts(model):
+    X = model.vocabulary_.count(TEXTS[:3])
+    assert (model.transform(X.toarray().tolist()) == model.transform(X)).all()
+
+
+def test_an_empty_document_is_one(model):
+    assert model.transform([[]]).shape == (1, 2)
+    assert (model.transform([[], ["star"]])[1] == model.transform([["star"]])[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([], "X holds no documents"),
+        (iter([]), "X holds no documents"),
+        (np.array([]), "X holds no documents"),
+        ("one text", r"X is one text.* give \[text\]"),
+        ({"star": 1}, r"X is one mapping.* give \[document\]"),
+        (["star", None], "Document 1 is not a document"),
+        ([None], "Document 0 is not a document"),
+        (pd.Series(["star", None], dtype=object), "Document 1 is not a document"),
+        (iter(["star", 5]), "Document 1 is not a document"),
+        (iter([5]), "Document 0 is not a document"),
+    ],
+)
+def test_what_is_no_documents(model, documents, message):
+    with pytest.raises(InputError, match=message) as error:
+        model.transform(documents)
+    assert "\n" not in str(error.value)

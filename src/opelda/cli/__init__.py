@@ -1,20 +1,14 @@
 """The command line."""
 
-from collections.abc import Sequence
-from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from opelda.cli._app import app
-from opelda.cli._errors import INTERRUPTED, MISTAKE, is_usage_error, reported, tell
-from opelda.cli._signals import ending_like_ctrl_c
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["app", "main"]
 
-# in the order of the help; each module registers its command
-for _name in ("demo", "fit", "stream", "topics", "transform", "evaluate", "convert", "info"):
-    import_module(f"opelda.cli.commands.{_name}")
 
-
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: "Sequence[str] | None" = None) -> int:
     """Run a command; return its exit code.
 
     Parameters
@@ -29,25 +23,21 @@ def main(args: Sequence[str] | None = None) -> int:
     opelda ...
     0
     """
-    import typer
-
     try:
-        with ending_like_ctrl_c(), reported():
-            code = typer.main.get_command(app).main(
-                None if args is None else list(args), prog_name="opelda", standalone_mode=False
-            )
-            return code if isinstance(code, int) else 0
-    except typer.Abort:
-        return INTERRUPTED
-    except typer.Exit as error:
-        return error.exit_code
-    except Exception as error:
-        if not is_usage_error(error):
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":  # the help has been shown
-            return MISTAKE
-        context = getattr(error, "ctx", None)
-        where = "opelda" if context is None else context.command_path
-        message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
-        tell(f"{message}; see '{where} --help'.")
-        return MISTAKE
+        # not before: it takes a while, in which one may think better of it
+        from opelda.cli._running import run
+
+        return run(args)
+    except KeyboardInterrupt:
+        import sys
+
+        print("opelda: stopped.", file=sys.stderr)
+        return 130
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from opelda.cli._running import app
+
+        return app
+    raise AttributeError(f"module 'opelda.cli' has no attribute {name!r}")

@@ -40,17 +40,58 @@ class Part:
     unknown: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What documents are counted over: a model's words, or as many columns without names."""
+
+    words: Any
+    number: int
+
+    @classmethod
+    def of(cls, model: Any) -> "Columns":
+        """Return a model's."""
+        return cls(vocabulary_of(model), int(model.n_features_in_))
+
+
+def read_over(
+    columns: Columns, sources: list[str], reading: Reading, show: Show, jobs: int | None
+) -> Any:
+    """Read a collection whose columns are known beforehand into memory."""
+    from opelda.corpus import Corpus
+    from opelda.corpus.sources._joining import stacked
+
+    parts = Parts(columns, sources, reading, show, jobs, "reading")
+    found = list(parts)
+    names = [name for part in found for name in part.names or ()]
+    X = stacked([part.X for part in found], columns.number)
+    return Corpus(
+        X,
+        columns.words,
+        names if len(names) == X.shape[0] else None,
+        n_skipped=parts.problems.n_skipped,
+        problems=tuple(parts.problems.first),
+        n_unknown_tokens=float(sum(part.unknown.sum() for part in found)),
+    )
+
+
 class Parts:
     """A collection read once, in constant memory."""
 
     def __init__(
-        self, model: Any, sources: list[str], reading: Reading, show: Show, jobs: int | None
+        self,
+        columns: Columns,
+        sources: list[str],
+        reading: Reading,
+        show: Show,
+        jobs: int | None,
+        doing: str = "inferring",
     ) -> None:
         from opelda.corpus import stream
 
-        self._words = vocabulary_of(model)
-        self._n_words = int(model.n_features_in_)
+        self._words = columns.words
+        self._n_words = columns.number
         self._show = show
+        self._doing = doing
         self._stream = stream(
             source_of(sources),
             batch_size=BLOCK,
@@ -67,7 +108,7 @@ class Parts:
 
     def __iter__(self) -> Iterator[Part]:
         n_docs = 0
-        with reading_bar(self._show, "inferring") as progress:
+        with reading_bar(self._show, self._doing) as progress:
             for block, counts in self._stream.counted(self._words):
                 X, unknown = self._placed(counts)
                 yield Part(X, n_docs, block.names, unknown)
@@ -83,6 +124,7 @@ class Parts:
         from opelda.corpus._matrix import as_counts
 
         if not isinstance(counts, Counted):
+            self._check_width(counts.shape[1])
             X, _ = as_counts(counts, self._n_words, self._stream.label)
             return X, _sums(counts) - _sums(X)
         if self._words is None:
@@ -93,6 +135,18 @@ class Parts:
         columns = self._words.columns(counts.words)
         X, _ = place(counts.counts, columns, self._n_words)
         return X, _sums(counts.counts) - _sums(X)
+
+    def _check_width(self, n_columns: int) -> None:
+        """Refuse numbered columns that cannot be the model's."""
+        # LDA-C's files do not say how many words there are: the last ones may not occur
+        kind = getattr(getattr(self._stream, "_source", None), "format", None)
+        fewer = kind is not None and kind.name == "ldac" and n_columns < self._n_words
+        if n_columns != self._n_words and not fewer:
+            raise InputError(
+                f"{self._stream.label} has {n_columns:,} columns without words, but the model has "
+                f"{self._n_words:,}; give documents counted with the model's own words, or their "
+                "vocabulary with --vocab."
+            )
 
 
 def _sums(counts: Any) -> NDArray[np.float64]:

@@ -8,24 +8,9 @@ from contextlib import contextmanager
 
 import typer
 
+from opelda.cli._wording import with_options
 from opelda.errors import EngineError, InputError, ModelFileError
 
-# what messages for Python's users are called here
-AS_OPTIONS = {
-    "on_error='skip'": "--on-error skip",
-    "min_df": "--min-df",
-    "max_df": "--max-df",
-    "max_features": "--max-features",
-    "first_id": "--first-id",
-    "n_components": "the number of topics",
-    "doc_topic_prior": "--alpha",
-    "topic_word_prior": "--eta",
-    "learning_decay": "--learning-decay",
-    "learning_offset": "--learning-offset",
-    "batch_size": "--batch-size",
-    "n_iter": "--n-iter",
-    "random_state": "--seed",
-}
 MISTAKE, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 
 
@@ -86,9 +71,7 @@ def sentence(error: Exception) -> str:
     """
     text = " ".join(str(error).split())
     if isinstance(error, InputError | ModelFileError | EngineError):
-        for python, option in AS_OPTIONS.items():
-            text = text.replace(python, option)
-        return text
+        return with_options(text)
     if isinstance(error, MemoryError):
         return "There is not enough memory; try fewer topics, --max-features or `opelda stream`."
     if isinstance(error, OSError) and error.strerror:

@@ -15,39 +15,22 @@ def read_corpus(
     text: Text,
     show: Show,
     *,
-    vocabulary: Any = None,
     jobs: int | None = None,
 ) -> Any:
-    """Read a collection, with a bar where somebody watches.
-
-    With a vocabulary its words are counted as its own tokenizer makes them, and options that say
-    otherwise are refused.
-    """
+    """Read a collection, with a bar where somebody watches."""
     from opelda.corpus import read
 
-    if vocabulary is not None:
-        refuse_text_options(text, "the model makes texts into words as it learned to")
     with reading_bar(show) as progress:
         return read(
             source_of(sources),
             **reading_options(reading),
-            tokenizer=None if vocabulary is not None else tokenizer_of(text),
-            vocabulary=vocabulary,
+            tokenizer=tokenizer_of(text),
             min_df=as_bound("--min-df", text.min_df),
             max_df=as_bound("--max-df", text.max_df),
             max_features=text.max_features,
             limit=reading.limit,
             n_jobs=jobs,
             progress=progress,
-        )
-
-
-def check_columns(documents: Any, n_words: int) -> None:
-    """Refuse documents that were not counted with a model's words."""
-    if documents.X.shape[1] != n_words:
-        raise InputError(
-            f"The documents have {documents.X.shape[1]:,} columns but the model has {n_words:,}; "
-            "give documents counted with the model's own words."
         )
 
 
@@ -66,9 +49,27 @@ def source_of(sources: list[str]) -> Any:
         raise InputError("Standard input (-) cannot be mixed with files; give one or the other.")
     for source in sources:
         # complains here: what is no file might be taken for a text
-        if source != "-" and not set("*?[") & set(source) and not Path(source).exists():
+        if source != "-" and not is_pattern(source) and not _exists(source):
             raise InputError(f"There is no file or folder {source!r}; check the path.")
-    return sources[0] if len(sources) == 1 else list(sources)
+    # strings in a list might be taken for texts, too
+    found = ["-" if source == "-" else Path(source) for source in sources]
+    return found[0] if len(found) == 1 else found
+
+
+def is_pattern(source: str) -> bool:
+    """Whether a source stands for the files that match it.
+
+    >>> is_pattern("logs/*.txt"), is_pattern("log.txt")
+    (True, False)
+    """
+    return bool(set("*?[") & set(source)) and not _exists(source)
+
+
+def _exists(source: str) -> bool:
+    try:
+        return bool(source) and Path(source).exists()
+    except (OSError, ValueError):  # no path at all: too long, or with a zero byte
+        return False
 
 
 def reading_options(reading: Reading) -> dict[str, Any]:

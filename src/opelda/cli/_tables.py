@@ -164,13 +164,17 @@ def _parquet(file: Any, frame: _Frames, beside: Path) -> Iterator[Write]:
     """Collect blocks in a folder and put them together at the end: one file, little memory."""
     import polars as pl
 
+    from opelda.corpus.formats._output import writing_by_polars
+
     with TemporaryDirectory(prefix=".opelda-", dir=beside) as folder:
         n_parts = 0
 
         def write(rows: Rows) -> None:
             nonlocal n_parts
-            frame(rows).write_ipc(Path(folder, f"{n_parts:09}.arrow"))
+            with writing_by_polars():
+                frame(rows).write_ipc(Path(folder, f"{n_parts:09}.arrow"))
             n_parts += 1
 
         yield write
-        pl.scan_ipc(Path(folder, "*.arrow")).sink_parquet(file)
+        with writing_by_polars():
+            pl.scan_ipc(Path(folder, "*.arrow")).sink_parquet(file)

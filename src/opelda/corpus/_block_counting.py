@@ -1,5 +1,7 @@
 """Blocks of documents as counts, over words of their own or over a vocabulary's columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._counting import Counted, place
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.formats import unescape
+from opelda.corpus.formats import escape, unescape
 from opelda.corpus.sources import Source
 from opelda.corpus.text import WHITESPACE, Tokenizer
 
@@ -30,6 +32,7 @@ class BlockCounter:
     def __init__(self, source: Source, tokenizer: Tokenizer) -> None:
         self.source = source
         self.tokenizer = WRITTEN_WORDS if source.written else tokenizer
+        self._given = tokenizer
         # whoever asks for stop words wants them out of counted documents too
         self.stop_words = tokenizer._removed if tokenizer.stop_words != "auto" else []
         self._map: tuple[Vocabulary, NDArray[np.int32]] | None = None
@@ -39,13 +42,19 @@ class BlockCounter:
         if isinstance(block.documents, pl.Series):
             self.tokenizer = self.tokenizer.resolved(block.documents)
 
+    @property
+    def saved(self) -> Tokenizer:
+        """How new texts are to be made into words; nothing in it is left to be found out."""
+        tokenizer = self._given if self.source.written else self.tokenizer
+        return replace(tokenizer, stop_words=None) if tokenizer.stop_words == "auto" else tokenizer
+
     def count(self, block: Block) -> Counted | sparse.csr_array:
         """Return counts over words, or over the columns of the source."""
         documents = block.documents
         if isinstance(documents, pl.Series):
             documents = self.tokenizer.count(documents)
         if isinstance(documents, Counted) and self.source.written:
-            return Counted([unescape(word) for word in documents.words], documents.counts)
+            return Counted([_unescaped(word) for word in documents.words], documents.counts)
         return documents
 
     def over_words(self, counts: Counted | sparse.csr_array) -> Counted | sparse.csr_array:
@@ -70,3 +79,9 @@ class BlockCounter:
         if self._map is None or self._map[0] is not vocabulary:
             self._map = (vocabulary, vocabulary.columns(words))
         return place(counted, self._map[1][: counted.shape[1]], len(vocabulary))
+
+
+def _unescaped(word: str) -> str:
+    """Return what a writer escaped; a word that none would have written so stays as it is."""
+    plain = unescape(word)
+    return plain if escape(plain) == word else word

@@ -39,6 +39,8 @@ def kept_words(
     `df` and `total` are the words' document frequencies and counts, the words in alphabetical
     order.
     """
+    if max_features is not None:
+        max_features = whole_number("max_features", max_features, 1)
     low, high = as_bound("min_df", min_df, n_docs), as_bound("max_df", max_df, n_docs)
     if high < low:
         raise InputError(

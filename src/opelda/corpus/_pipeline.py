@@ -30,19 +30,25 @@ def limited(
     position: Any = None,
 ) -> Iterator[Block]:
     """Yield a source's blocks up to so many documents, and say how far reading is."""
-    left = whole_number("limit", limit, 1, 2**62) if limit is not None else None
-    size = block_size if left is None else min(block_size, left)
-    n_docs = 0
-    for block in source.blocks(size, position):
-        if left is not None and n_docs + len(block) > left:
-            block = block.first(left - n_docs)
-        n_docs += len(block)
-        yield block
-        if progress is not None:
-            done, total = source.progress() or (None, None)
-            progress(n_docs, done, total)
-        if n_docs == left:
-            return
+    most = whole_number("limit", limit, 1, 2**62) if limit is not None else 2**63
+    n_docs, ended = 0, False
+    while not ended:
+        size = min(block_size, most - n_docs)
+        ended = True
+        for block in source.blocks(size, position):
+            position = block.position
+            if n_docs + len(block) > most:  # of a source that cannot be asked for fewer
+                block = block.first(most - n_docs)
+            n_docs += len(block)
+            yield block
+            if progress is not None:
+                done, total = source.progress() or (None, None)
+                progress(n_docs, done, total)
+            if n_docs == most:
+                return
+            if most - n_docs < size and source.reopens:
+                ended = False
+                break
 
 
 def counted(
@@ -65,15 +71,24 @@ def counted(
         try:
             waiting.append((first, pool.submit(counter.count, first)))
             del first
-            for block in blocks:
-                waiting.append((block, pool.submit(counter.count, block)))
-                del block
+            failure: Exception | None = None
+            while True:
+                try:
+                    following = next(blocks, None)
+                except Exception as error:  # what was read before it counts all the same
+                    following, failure = None, error
+                if following is None:
+                    break
+                waiting.append((following, pool.submit(counter.count, following)))
+                del following
                 if len(waiting) > AHEAD * n_threads:
                     done, counts = waiting.popleft()
                     yield done, counts.result()
             while waiting:
                 done, counts = waiting.popleft()
                 yield done, counts.result()
+            if failure is not None:
+                raise failure
         finally:
             for _, future in waiting:
                 future.cancel()

@@ -29,6 +29,7 @@ class Problems:
         self.on_error = on_error
         self.n_skipped = 0
         self.first: list[str] = []
+        self._reported: list[tuple[str, str, str]] = []
 
     def add(self, where: str, what: str, remedy: str) -> None:
         """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
@@ -45,3 +46,22 @@ class Problems:
         self.n_skipped += 1
         if len(self.first) < REMEMBERED:
             self.first.append(f"{where} {what}.")
+            self._reported.append((where, what, remedy))
+
+    def clear(self) -> None:
+        """Forget what was found."""
+        self.n_skipped = 0
+        self.first.clear()
+        self._reported.clear()
+
+    def confirm(self, provisional: "Problems") -> None:
+        """Report what was found in documents that turned out to be there for good.
+
+        Raises
+        ------
+        InputError
+            For the first of them, unless such documents are to be passed over.
+        """
+        for where, what, remedy in provisional._reported:
+            self.add(where, what, remedy)
+        self.n_skipped += provisional.n_skipped - len(provisional._reported)

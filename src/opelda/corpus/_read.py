@@ -112,6 +112,11 @@ def read(
         first_id=first_id,
     )
     if vocabulary is not None:
+        if (tokenizer, min_df, max_df, max_features) != (None,) * 4:
+            raise InputError(
+                "A vocabulary has its own words and tokenizer; leave out tokenizer, min_df, max_df "
+                "and max_features."
+            )
         tokenizer = vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)
     n_threads = as_threads(n_jobs)
@@ -121,9 +126,14 @@ def read(
     for block, counts in counted(blocks, counter, n_threads):
         gathered.add(counts)
         names.extend(block.names or ())
-    X, words = gathered.finish(min_df, max_df, max_features)
-    if not X.shape[0]:
+    if not gathered.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+    X, words = gathered.finish(min_df, max_df, max_features)
+    if opened.written and not X.nnz and gathered.n_unknown:
+        raise InputError(
+            f"None of the words of {opened.label} is in the vocabulary that lies beside it; if it "
+            "is raw text, move that file away."
+        )
     return Corpus(
         X,
         words,
@@ -146,13 +156,15 @@ class _Gathered:
         words = counter.source.words
         self.columns = vocabulary
         if vocabulary is None and words is not None:
-            self.columns = Vocabulary(words, tokenizer=counter.tokenizer)
+            self.columns = Vocabulary(words)
+        self.n_docs = 0
         self.parts: list[sparse.csr_array] = []
         self.merger = Merger()
         self.n_unknown = 0.0
 
     def add(self, counts: Counts) -> None:
         """Take in the next block."""
+        self.n_docs += counts.counts.shape[0] if isinstance(counts, Counted) else counts.shape[0]
         if self.columns is not None:
             counts, n_unknown = self.counter.over(counts, self.columns)
             self.n_unknown += n_unknown
@@ -167,8 +179,7 @@ class _Gathered:
         """Return all counts and the words of their columns."""
         if self.merger.n_docs:
             X, words, df = self.merger.finish(min_df, max_df, max_features, self.n_threads)
-            tokenizer = self.counter.tokenizer
-            return X, Vocabulary.known(words, df, tokenizer=tokenizer)
+            return X, Vocabulary.known(words, df, tokenizer=self.counter.saved)
         width = max((part.shape[1] for part in self.parts), default=0)
         X = stacked(self.parts, width if self.columns is None else len(self.columns))
         self.parts.clear()
@@ -192,4 +203,4 @@ class _Gathered:
         if self.columns is None:
             return X, None
         words = [word for word, stays in zip(self.columns.words, keep, strict=True) if stays]
-        return X, Vocabulary.known(words, df[keep], tokenizer=self.columns.tokenizer)
+        return X, Vocabulary.known(words, df[keep], tokenizer=self.counter.saved)

@@ -92,8 +92,8 @@ class Stream:
         counter = BlockCounter(self._source, tokenizer)
         blocks = limited(self._source, self.batch_size, self._limit, position=self.position)
         for block, counts in counted(blocks, counter, 0 if self._waits else self._n_threads):
-            if vocabulary is not None and not self._source.written:
-                vocabulary.tokenizer = counter.tokenizer  # by now it knows the language
+            if vocabulary is not None:
+                vocabulary.tokenizer = counter.saved  # by now it knows the language
             self.position = block.position
             yield block, counter.over_words(counts)
 
@@ -162,7 +162,7 @@ def stream(
     if vocabulary is not None and (tokenizer is not None or max_features is not None):
         raise InputError("A vocabulary has its own tokenizer and max_features; leave those out.")
     if vocabulary is None and opened.words is not None:
-        vocabulary = Vocabulary(opened.words, tokenizer=tokenizer)
+        vocabulary = Vocabulary(opened.words, tokenizer=tokenizer or Tokenizer())
     elif vocabulary is None and opened.has_words:
         tokenizer = Tokenizer(stop_words="auto") if tokenizer is None else tokenizer
         vocabulary = Vocabulary(growing=True, max_features=max_features, tokenizer=tokenizer)

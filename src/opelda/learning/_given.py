@@ -1,8 +1,10 @@
-"""What a model is given: a matrix, a corpus that was read, or plain texts."""
+"""What a model is given: a matrix, a corpus that was read, or plain documents."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._counting import place
@@ -10,9 +12,10 @@ from opelda.errors import InputError
 
 
 def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
-    """Return a corpus and texts as counts over the model's words; anything else as it is.
+    """Return a corpus and documents as counts over the model's words; anything else as it is.
 
-    Texts are made into words as those were that the model learned from.
+    Texts are made into words as those were that the model learned from. Word lists, and mappings
+    from word to count, are taken as they are.
     """
     if isinstance(X, Corpus):
         if vocabulary is None or X.vocabulary is None or X.vocabulary is vocabulary:
@@ -20,20 +23,45 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
         if X.words == vocabulary.words:
             return X.X
         return place(X.X, vocabulary.columns(X.words or ()), len(vocabulary))[0]
-    if vocabulary is None or not is_texts(X):
+    if vocabulary is None:
         return X
-    return vocabulary.count(X.tolist() if isinstance(X, np.ndarray) else list(X))
+    documents = _documents(X)
+    return X if documents is None else vocabulary.count(documents)
 
 
-def is_texts(X: Any) -> bool:
-    """Whether this is a list, an array or a column of texts."""
-    if isinstance(X, list | tuple):
-        return bool(X) and all(isinstance(text, str) for text in X)
-    if getattr(X, "ndim", None) != 1 and type(X).__module__.partition(".")[0] != "polars":
-        return False
-    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
-        return False
-    return len(X) > 0 and all(isinstance(text, str) for text in X)
+def _documents(X: Any) -> list[Any] | None:
+    """Return texts, word lists and mappings from word to count; None for what holds numbers."""
+    if isinstance(X, str | Mapping):
+        kind, what = ("text", "text") if isinstance(X, str) else ("mapping", "document")
+        raise InputError(f"X is one {kind}, not a collection of documents; give [{what}].")
+    values = _values(X)
+    if values is None:
+        return None
+    if not values:
+        raise InputError("X holds no documents; give at least one.")
+    if any(map(_is_document, values)) or all(value is None for value in values):
+        return values
+    return values if isinstance(X, Iterator) else None  # an iterator is used up by now
+
+
+def _values(X: Any) -> list[Any] | None:
+    """Return the items of a list, an iterator, or a column of polars, pandas, Arrow or NumPy."""
+    if isinstance(X, list | tuple | Iterator):
+        return list(X)
+    if hasattr(X, "to_pylist") and not hasattr(X, "column_names"):
+        return list(X.to_pylist())
+    if len(getattr(X, "shape", ())) != 1 or isinstance(X, sparse.sparray):
+        return None
+    return list(X.tolist() if hasattr(X, "tolist") else X)
+
+
+def _is_document(item: Any) -> bool:
+    """Whether this is a document and no row of numbers, for which an empty one would be too few."""
+    if isinstance(item, np.ndarray):
+        return item.dtype.kind in "OUT" and item.ndim == 1
+    if isinstance(item, list | tuple):
+        return not item or any(isinstance(word, str) for word in item)
+    return isinstance(item, str | Mapping)
 
 
 def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus.formats import _counts, ldac, mm, npz, uci
 from opelda.corpus.formats._files import Input
 from opelda.corpus.formats._format import Options
+from opelda.errors import InputError
 
 FORMATS = {"uci": uci.FORMAT, "ldac": ldac.FORMAT, "mm": mm.FORMAT, "npz": npz.FORMAT}
 NAMES = {"uci": "docword.x.txt", "ldac": "x.ldac", "mm": "x.mtx", "npz": "x.npz"}
@@ -226,3 +228,38 @@ def test_empty_documents_are_kept_everywhere(tmp_path):
     assert [block.documents.sum() for block in found] == [0, 1, 2, 0, 0]
     assert [len(block) for block in found] == [2, 2, 2, 2, 1]
     assert [block.position["document"] for block in found] == [2, 4, 6, 8, 9]
+
+
+@pytest.mark.parametrize("at", ["the disk", "the data's name", "the vocabulary's name"])
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("count", [1.0, 0.5])
+@every_format
+def test_data_and_vocabulary_appear_together(name, at, there, count, tmp_path, monkeypatch):
+    if count == 0.5 and name in ("uci", "ldac"):
+        return  # whole numbers only
+    X = sparse.csr_array(np.full((3, 2), count, np.float32))
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    def replace(source, target):
+        if ("vocab" in os.path.basename(target)) == (at == "the vocabulary's name"):
+            fail()
+        rename(source, target)
+
+    path, rename = f"{tmp_path}/{NAMES[name]}", os.replace
+    if there:
+        FORMATS[name].write(Corpus(X, Vocabulary(["tea", "cup"])), path)
+    before = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
+    new = Corpus(X[:2], Vocabulary(["new", "words"]))
+    with monkeypatch.context() as patched:
+        if at == "the disk":
+            patched.setattr(os, "fsync", fail)
+        else:
+            patched.setattr(os, "replace", replace)
+        with pytest.raises(InputError, match="cannot be written: No space left on device"):
+            FORMATS[name].write(new, path)
+    assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == before
+    FORMATS[name].write(new, path)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert FORMATS[name].words(Input.of(path), Options()) == ["new", "words"]

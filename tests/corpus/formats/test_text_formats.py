@@ -142,6 +142,36 @@ def test_json_that_is_no_document(line, message):
     assert (found, problems.n_skipped) == (["a", "b"], 1)
 
 
+@pytest.mark.parametrize("value", ["null", "7", '["tea", "pot"]', '""'])
+def test_the_first_json_object_decides_by_name(value):
+    data = f'{{"id": "x7", "text": {value}}}\n{{"id": "x8", "text": "cup"}}'.encode()
+    expected = {"null": "", "7": "7", '""': ""}.get(value, "tea pot")
+    assert read("jsonl", data) == [expected, "cup"]
+
+
+@pytest.mark.parametrize(
+    "first", ['{"a": "x", "b": "y"}', '{"n": 1}', "{}", '{"title": {"deep": 1}}', '{"body": true}']
+)
+def test_what_is_passed_over_decides_nothing(first):
+    data = f'{first}\n{{"id": "x8", "text": "cup"}}\n{{"text": "tea"}}'.encode()
+    found, _, problems = read("jsonl", data, skip=True)
+    assert (found, problems.n_skipped) == (["cup", "tea"], 1)
+    assert problems.first[0].startswith("the file, line 1 ")
+    with pytest.raises(InputError, match=r"^the file, line 1 .*on_error='skip'\.$"):
+        read("jsonl", data)
+
+
+def test_json_names_must_be_in_the_first_object():
+    data = b'{"id": 1, "text": "tea"}\n{"text": "cup"}\n'
+    with pytest.raises(InputError, match=r"^the file, line 1 has no key 'key'; it has 'id', 't"):
+        read("jsonl", data, name="key")
+    assert read("jsonl", data, True, name="id")[1] == ["1", ""]
+    blocks = FORMATS["jsonl"].blocks
+    options = Options(name="id", block_size=1)
+    place = next(blocks(Input.of(io.BytesIO(data)), options, None)).position
+    assert [block.names for block in blocks(Input.of(io.BytesIO(data)), options, place)] == [[""]]
+
+
 def test_half_a_surrogate_pair_is_replaced():
     assert read("jsonl", b'{"text": "a\\ud83d b"}') == ["a\ufffd b"]
 

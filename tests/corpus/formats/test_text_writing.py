@@ -136,6 +136,31 @@ def test_what_fails_leaves_nothing(name, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("at", ["the disk", "the data's name", "the vocabulary's name"])
+@formats
+def test_data_and_vocabulary_appear_together(name, at, tmp_path, monkeypatch):
+    def corpus(*words):
+        return Corpus(sparse.csr_array(np.ones((3, 2), np.float32)), Vocabulary(words))
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    def replace(source, target):
+        if str(target).endswith(".vocab") == (at == "the vocabulary's name"):
+            fail()
+        rename(source, target)
+
+    path, rename = f"{tmp_path}/docs{ENDS[name]}", os.replace
+    if name != "files":
+        FORMATS[name].write(corpus("tea", "cup"), path)
+    before = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
+    with monkeypatch.context() as patched:
+        patched.setattr(os, *(("fsync", fail) if at == "the disk" else ("replace", replace)))
+        with pytest.raises(InputError, match="cannot be written: No space left on device"):
+            FORMATS[name].write(corpus("new", "words"), path)
+    assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == before
+
+
 @formats
 def test_more_documents_than_are_written_at_a_time(name, tmp_path, monkeypatch):
     monkeypatch.setattr(_writing, "LINES_AT_ONCE", 3)

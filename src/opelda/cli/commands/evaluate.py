@@ -6,11 +6,10 @@ import typer
 
 from opelda.cli._app import command
 from opelda.cli._fitted import skipped_documents
-from opelda.cli._models import Model, load_model, vocabulary_of
+from opelda.cli._models import Model, load_model
 from opelda.cli._numbers import plain
-from opelda.cli._options import AsJson, Jobs, Reading, Show, Text
+from opelda.cli._options import AsJson, Jobs, Reading, Show
 from opelda.cli._output import print_facts, print_json
-from opelda.cli._reading import check_columns, read_corpus
 
 
 @command(
@@ -49,11 +48,10 @@ def evaluate(
     Log predictive probability and perplexity of held-out tokens, NPMI coherence of the topics' top
     words over the same documents, topic diversity, and the certificates of inference.
     """
+    from opelda.cli._blocks import Columns, read_over
+
     learned = load_model(model, jobs)
-    documents = read_corpus(
-        corpus, reading, Text(), show, vocabulary=vocabulary_of(learned), jobs=jobs
-    )
-    check_columns(documents, learned.n_features_in_)
+    documents = read_over(Columns.of(learned), corpus, reading, show, jobs)
     found = measured(learned, documents, splits, words)
     skipped_documents(documents.n_skipped, documents.problems, show)
     if as_json:

@@ -11,13 +11,13 @@ from opelda.cli._choices import complete_model
 from opelda.cli._errors import StoppedError
 from opelda.cli._fitted import Fitted, print_fitted
 from opelda.cli._learners import changed, new_learner
-from opelda.cli._models import load_model, vocabulary_of
+from opelda.cli._models import load_model
 from opelda.cli._numbers import count
 from opelda.cli._options import AsJson, Jobs, Learning, Reading, Show, Sources, Text
 from opelda.cli._output import note
 from opelda.cli._paths import check_model_output
 from opelda.cli._progress import learning_display
-from opelda.cli._reading import check_columns, check_words, read_corpus
+from opelda.cli._reading import check_words, read_corpus, refuse_text_options
 from opelda.cli._signals import undisturbed
 from opelda.errors import InputError
 
@@ -87,11 +87,11 @@ def fit(
     model = None if resume is None else load_model(resume, jobs)
     begun = perf_counter()
     try:
-        words = None if model is None else vocabulary_of(model)
-        documents = read_corpus(corpus, reading, text, show, vocabulary=words, jobs=jobs)
+        if model is None:
+            documents = read_corpus(corpus, reading, text, show, jobs=jobs)
+        else:
+            documents = _for_model(model, corpus, reading, text, show, jobs)
         check_words(documents)
-        if model is not None:
-            check_columns(documents, model.n_features_in_)
         held_out = None if valid is None else _held_out(valid, documents, reading, show, jobs)
     except KeyboardInterrupt:
         raise StoppedError(
@@ -166,20 +166,26 @@ def _more(model: Any, documents: Any, held_out: Any, n_passes: int) -> None:
         model.partial_fit(documents.X[order])
 
 
+def _for_model(
+    model: Any, corpus: list[str], reading: Reading, text: Text, show: Show, jobs: int | None
+) -> Any:
+    """Read documents as a model's own tokenizer makes them into words."""
+    from opelda.cli._blocks import Columns, read_over
+
+    columns = Columns.of(model)
+    if columns.words is not None:
+        refuse_text_options(text, "the model makes texts into words as it learned to")
+    return read_over(columns, corpus, reading, show, jobs)
+
+
 def _held_out(valid: str, documents: Any, reading: Reading, show: Show, jobs: int | None) -> Any:
     """Read the documents to score on, which are counted with the collection's own words."""
     from dataclasses import replace
 
-    found = read_corpus(
-        [valid],
-        replace(reading, limit=None, vocab=reading.vocab, name=None),
-        Text(),
-        show,
-        vocabulary=documents.vocabulary,
-        jobs=jobs,
-    )
-    check_columns(found, documents.X.shape[1])
-    return found.X
+    from opelda.cli._blocks import Columns, read_over
+
+    columns = Columns(documents.vocabulary, documents.X.shape[1])
+    return read_over(columns, [valid], replace(reading, limit=None, name=None), show, jobs).X
 
 
 def _chosen(documents: Any, model: Any, topics: int | None, passes: int | None) -> str:

@@ -16,7 +16,13 @@ from opelda.cli._options import AsJson, Jobs, Learning, Reading, Show, Text
 from opelda.cli._output import note, print_json
 from opelda.cli._paths import check_model_output
 from opelda.cli._progress import learning_display
-from opelda.cli._reading import given_options, reading_options, source_of, tokenizer_of
+from opelda.cli._reading import (
+    given_options,
+    is_pattern,
+    reading_options,
+    source_of,
+    tokenizer_of,
+)
 from opelda.cli._signals import undisturbed
 from opelda.cli._stopping import Stoppable
 from opelda.cli._summaries import Summaries
@@ -91,7 +97,7 @@ def stream(
 
     The vocabulary grows with the stream. After Ctrl-C or a crash the same command goes on.
     """
-    _check(source, text, no_skip)
+    _check(source, text, follow, no_skip)
     place = None if output is None else check_model_output(output, source)
     former = _former(checkpoint)
     model = _learner(former, checkpoint, learning, topics, jobs)
@@ -121,7 +127,9 @@ def stream(
         raise StoppedError(f"stopped; the same command goes on from {checkpoint}.")
 
 
-def _check(source: list[str], text: Text, no_skip: bool) -> None:
+def _check(source: list[str], text: Text, follow: bool, no_skip: bool) -> None:
+    if follow and (len(source) > 1 or is_pattern(source[0])):
+        raise InputError("--follow takes one file or one folder; give one, or leave it out.")
     for name in ("min_df", "max_df"):
         if getattr(text, name) is not None:
             raise InputError(

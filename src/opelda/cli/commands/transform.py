@@ -63,14 +63,14 @@ def transform(
     [bold]likelihood_loss[/bold], the most nats by which any other mixture could explain its words
     better, and the weights of its topics.
     """
-    from opelda.cli._blocks import Parts
+    from opelda.cli._blocks import Columns, Parts
     from opelda.cli._tables import Rows, format_of, writer
 
     kind = format_of(output)
     if output != "-":
         check_output(output, [*corpus, model])
     learned = load_model(model, jobs)
-    parts = Parts(learned, corpus, reading, show, jobs)
+    parts = Parts(Columns.of(learned), corpus, reading, show, jobs)
     n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
     sparse = not dense if dense is not None else kind == "jsonl"
     try:

@@ -8,8 +8,8 @@ from opelda.corpus.formats._detect import detect, expand
 from opelda.corpus.formats._files import Input
 from opelda.corpus.formats._format import Format, Options
 from opelda.corpus.formats._known import FORMATS
+from opelda.corpus.formats._vocab import escape, unescape
 from opelda.corpus.formats._vocab import read as read_vocabulary
-from opelda.corpus.formats._vocab import unescape
 
 __all__ = [
     "FORMATS",
@@ -17,6 +17,7 @@ __all__ = [
     "Input",
     "Options",
     "detect",
+    "escape",
     "expand",
     "read_vocabulary",
     "unescape",

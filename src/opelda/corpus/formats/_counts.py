@@ -111,9 +111,8 @@ def write_lines(
     the first of these documents.
     """
     X = ready(corpus)
-    _vocab.write(corpus.words, vocab)
     ends = X.indptr.astype(np.int64)
-    with write_in_one_step(path) as file:
+    with write_in_one_step(path, _vocab.as_file(corpus.words, vocab)) as file:
         file.write(header)
         first = 0
         while first < X.shape[0]:

@@ -96,7 +96,7 @@ def expand(path: Any, format: str = "auto") -> list[Input]:
 def _in_folder(input: Input, format: str) -> list[Input]:
     if format == "files":
         return [input]
-    paths = [path for path in _files_in(input) if not _is_vocabulary(path)]
+    paths = [path for path in _files_in(input) if not is_vocabulary(path)]
     if format != "auto":
         if not paths:
             raise InputError(f"{input.label} has no files in it; give another folder.")
@@ -131,7 +131,8 @@ def _files_in(input: Input) -> list[str]:
     return sorted(paths)
 
 
-def _is_vocabulary(path: str) -> bool:
+def is_vocabulary(path: str) -> bool:
+    """Whether a file's name says that it is a vocabulary."""
     name = without_suffix(os.path.basename(path).lower())[0]
     return name.endswith(".vocab") or name.startswith(("vocab.", "vocabulary."))
 

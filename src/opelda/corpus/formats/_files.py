@@ -150,6 +150,11 @@ class Input:
                 return Input.of(path)
         return None
 
+    @property
+    def reopens(self) -> bool:
+        """Whether it can be read again from its beginning."""
+        return not self._once()
+
     def _once(self) -> bool:
         """Whether what was read is gone."""
         if self._file is not None:

@@ -1,9 +1,11 @@
 """Files that are there as a whole or not at all."""
 
+import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,11 +15,15 @@ from opelda.errors import InputError
 
 
 @contextmanager
-def write_in_one_step(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def write_in_one_step(
+    path: str | os.PathLike[str], beside: tuple[str, bytes] | None = None
+) -> Iterator[BinaryIO]:
     """Give a binary file whose content is at `path` once all went well, and only then.
 
     It is compressed if the name ends in .gz, .xz, .bz2 or .zst. "-" is standard output, which is
     written as it comes. What is not a regular file (a pipe, a device) is, too.
+
+    `beside` is the path and the content of a file that belongs to it: both appear, or neither.
 
     Raises
     ------
@@ -33,38 +39,118 @@ def write_in_one_step(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     >>> gzip.decompress(path.read_bytes())
     b'tea'
     """
-    if path == "-":
-        with _told("standard output"):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-        return
-    text = os.fsdecode(path)
-    label, suffix = printable(text), without_suffix(text)[1]
-    if not text or "\0" in text:
-        raise InputError(f"A path cannot be {text!r}; give the name of a file.")
-    target = Path(os.path.realpath(text))
-    if os.path.isdir(target):
-        raise InputError(f"{label} is a folder; give the name of a file.")
-    if os.path.exists(target) and not os.path.isfile(target):
-        with _told(label), open(target, "wb") as file, _packed(file, suffix) as packed:
-            yield packed
-        return
-    if not os.path.isdir(target.parent):
-        raise InputError(f"{label} cannot be written: its folder does not exist; make the folder.")
-    temporary = target.parent / f".{target.name[:200]}.{os.urandom(8).hex()}.tmp"
+    with ExitStack() as stack:
+        main = stack.enter_context(pending(path))
+        other = None if beside is None else stack.enter_context(pending(beside[0]))
+        with main.written() as file:
+            yield file
+        if other is not None and beside is not None:
+            with other.written() as file:
+                file.write(beside[1])
+        # all that takes long, or room, is done: what is left are two changes of names
+        if other is None:
+            main.appear()
+        else:
+            main.appear_with(other)
+        main.sync()
+
+
+@contextmanager
+def pending(path: str | os.PathLike[str]) -> "Iterator[Pending]":
+    """Give a file that is to be written, of which nothing is left should anything go wrong."""
+    file = Pending(path)
     try:
-        with _told(label):
-            with open(temporary, "xb") as file:
-                with _packed(file, suffix) as packed:
+        yield file
+    finally:
+        file.clear()
+
+
+class Pending:
+    """A file that is written under another name, and gets its own when told to.
+
+    Raises
+    ------
+    InputError
+        When the path cannot be that of a file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        text = os.fsdecode(path)
+        self._label, self._suffix = printable(text), without_suffix(text)[1]
+        self._temporary: Path | None = None
+        self._standard = path == "-"
+        if self._standard:
+            self._label = "standard output"
+            return
+        if not text or "\0" in text:
+            raise InputError(f"A path cannot be {text!r}; give the name of a file.")
+        self._target = Path(os.path.realpath(text))
+        if os.path.isdir(self._target):
+            raise InputError(f"{self._label} is a folder; give the name of a file.")
+        if os.path.exists(self._target) and not os.path.isfile(self._target):
+            return
+        if not os.path.isdir(self._target.parent):
+            raise InputError(
+                f"{self._label} cannot be written: its folder does not exist; make the folder."
+            )
+        name = f".{self._target.name[:200]}.{os.urandom(8).hex()}.tmp"
+        self._temporary = self._target.parent / name
+
+    @contextmanager
+    def written(self) -> Iterator[BinaryIO]:
+        """Give the file to write to; at the end it is complete and on the disk."""
+        with _told(self._label):
+            if self._standard:
+                yield sys.stdout.buffer
+                sys.stdout.buffer.flush()
+            elif self._temporary is None:
+                with open(self._target, "wb") as file, _packed(file, self._suffix) as packed:
                     yield packed
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    sync_folder(target.parent)
+            else:
+                with open(self._temporary, "xb") as file:
+                    with _packed(file, self._suffix) as packed:
+                        yield packed
+                    file.flush()
+                    os.fsync(file.fileno())
+
+    def appear(self) -> None:
+        """Give it its name."""
+        if self._temporary is not None:
+            with _told(self._label):
+                os.replace(self._temporary, self._target)
+
+    def appear_with(self, other: "Pending") -> None:
+        """Give both their names, or neither."""
+        if self._temporary is None:
+            other.appear()
+            return
+        there = os.path.exists(self._target)
+        former = self._temporary.with_suffix(".old")
+        with ExitStack() as stack:
+            stack.callback(former.unlink, missing_ok=True)
+            if there:
+                with suppress(OSError):  # some systems give a file one name only
+                    os.link(self._target, former)
+            self.appear()
+            try:
+                other.appear()
+            except BaseException:
+                if os.path.exists(former):
+                    os.replace(former, self._target)
+                elif not there:
+                    self._target.unlink()
+                raise
+
+    def sync(self) -> None:
+        """Make sure that the name outlives a loss of power."""
+        if self._temporary is not None:
+            sync_folder(self._target.parent)
+
+    def clear(self) -> None:
+        """Remove what has not got its name."""
+        if self._temporary is not None:
+            with suppress(OSError):
+                self._temporary.unlink()
 
 
 def sync_folder(folder: Path) -> None:
@@ -75,6 +161,21 @@ def sync_folder(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+@contextmanager
+def writing_by_polars() -> Iterator[None]:
+    """Make of what polars says when it cannot write what the system says."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        number = int(found[1]) if found else errno.EIO
+        raise OSError(number, os.strerror(number) if found else reason(error)) from error
 
 
 @contextmanager

@@ -164,8 +164,22 @@ def write(words: Iterable[str] | None, path: str | None) -> None:
     ...     read(Input.of(f"{folder}/pets.vocab"))
     ['cat', 'dog']
     """
+    file = as_file(words, path)
+    if file is not None:
+        with write_in_one_step(file[0]) as opened:
+            opened.write(file[1])
+
+
+def as_file(words: Iterable[str] | None, path: str | None) -> tuple[str, bytes] | None:
+    """Return the path and the content of a vocabulary file; None where there is to be none.
+
+    Raises
+    ------
+    InputError
+        When a word has a line break in it.
+    """
     if words is None or path is None:
-        return
+        return None
     words = list(words)
     for word in words:
         if "\n" in word or "\r" in word:
@@ -175,8 +189,7 @@ def write(words: Iterable[str] | None, path: str | None) -> None:
             )
     text = "".join(f"{word}\n" for word in words)
     mark = "\ufeff" if text.startswith("\ufeff") else ""  # the first one is taken for a mark
-    with write_in_one_step(path) as file:
-        file.write((mark + text).encode())
+    return path, (mark + text).encode()
 
 
 def escape(word: str) -> str:

@@ -17,14 +17,14 @@ BOM = "\ufeff"
 def write_lines(corpus: "Corpus", path: str, lines: Iterable[str]) -> None:
     """Write lines, and the words of the columns beside them; neither if a line cannot be made."""
     iterator = iter(lines)
-    with write_in_one_step(path) as file:
+    vocabulary = _vocab.as_file(corpus.words, _vocab.sidecar(path))
+    with write_in_one_step(path, vocabulary) as file:
         first = True
         while some := list(islice(iterator, LINES_AT_ONCE)):
             # a reader drops the first one, so that a word which begins with it needs two
             mark = BOM if first and some[0].startswith(BOM) else ""
             file.write((mark + "\n".join(some) + "\n").encode())
             first = False
-        _vocab.write(corpus.words, _vocab.sidecar(path))
 
 
 def names_of(corpus: "Corpus") -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Which columns of a table, or keys of a record, hold the text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opelda.errors import InputError
@@ -70,17 +70,44 @@ def choose(
             raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
     if wanted:
         return list(wanted)
-    # the first of each spelling: a table may have both "text" and "Text"
-    found = {name.lower(): name for name in reversed(textual)}
-    title = next((found[name] for name in TITLES if name in found), None)
-    text = next((found[name] for name in TEXTS if name in found), None)
-    if title or text:
-        return [name for name in (title, text) if name is not None]
+    if found := usual(textual):
+        return found
     if len(textual) == 1:
         return list(textual)
     raise InputError(
         f"{where} does not say which {kind} is the text; {listed(names)}, so name it with text=."
     )
+
+
+def choose_keys(record: Mapping[Any, Any], where: str) -> list[str]:
+    """Return the keys of a record that hold the text, as `choose` does.
+
+    A key with a usual name is taken whatever its value, which may be of another type, or missing,
+    in this record alone.
+
+    Examples
+    --------
+    >>> choose_keys({"id": "x7", "text": None}, "notes.jsonl, line 1")
+    ['text']
+    """
+    names = [key for key in record if isinstance(key, str)]
+    textual = [key for key in names if isinstance(record[key], str | list | tuple)]
+    return usual(names) or choose(names, textual, (), where, "key")
+
+
+def usual(names: Sequence[str]) -> list[str]:
+    """Return the title, if there is one, and the text among names, going by what is usual.
+
+    Examples
+    --------
+    >>> usual(["id", "Body", "title"])
+    ['title', 'Body']
+    """
+    # the first of each spelling: a table may have both "text" and "Text"
+    found = {name.lower(): name for name in reversed(names)}
+    title = next((found[name] for name in TITLES if name in found), None)
+    text = next((found[name] for name in TEXTS if name in found), None)
+    return [name for name in (title, text) if name is not None]
 
 
 def text_columns(

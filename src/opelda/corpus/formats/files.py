@@ -15,7 +15,7 @@ from opelda.corpus.formats._encoding import codec
 from opelda.corpus.formats._files import Input
 from opelda.corpus.formats._format import Format, Options
 from opelda.corpus.formats._lines import LARGEST_BLOCK, LONGEST_LINE, as_series, report_encoding
-from opelda.corpus.formats._output import sync_folder
+from opelda.corpus.formats._output import pending, sync_folder
 from opelda.corpus.formats._streams import printable, reason
 from opelda.errors import InputError
 
@@ -134,6 +134,7 @@ def write(corpus: "Corpus", path: str) -> None:
     if not os.path.isdir(target.parent):
         raise InputError(f"{label} cannot be written: its folder does not exist; make the folder.")
     names = _file_names(corpus)
+    vocabulary = _vocab.as_file(corpus.words, _vocab.sidecar(path.rstrip("/")))
     try:
         folder = Path(tempfile.mkdtemp(suffix=".tmp", prefix=f".{target.name}.", dir=target.parent))
         try:
@@ -144,8 +145,7 @@ def write(corpus: "Corpus", path: str) -> None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 # what begins with a mark of the byte order needs another, which a reader drops
                 file.write_bytes((("\ufeff" if text.startswith("\ufeff") else "") + text).encode())
-            _vocab.write(corpus.words, _vocab.sidecar(path.rstrip("/")))
-            os.replace(folder, target)
+            _appear(folder, target, vocabulary)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -153,6 +153,22 @@ def write(corpus: "Corpus", path: str) -> None:
         message = f"{label} cannot be written: {reason(error)}; write to another place."
         raise InputError(message) from error
     sync_folder(target.parent)
+
+
+def _appear(folder: Path, target: Path, vocabulary: tuple[str, bytes] | None) -> None:
+    """Give a folder its name, and put its vocabulary beside it; both or neither."""
+    if vocabulary is None:
+        os.replace(folder, target)
+        return
+    with pending(vocabulary[0]) as other:
+        with other.written() as file:
+            file.write(vocabulary[1])
+        os.replace(folder, target)
+        try:
+            other.appear()
+        except BaseException:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
 
 
 def _file_names(corpus: "Corpus") -> list[str]:

@@ -10,7 +10,8 @@ from opelda.corpus.formats._files import Input
 from opelda.corpus.formats._format import Format, Options
 from opelda.corpus.formats._lines import LineReader, one_block
 from opelda.corpus.formats._writing import write_lines
-from opelda.corpus.formats.columns import choose, listed
+from opelda.corpus.formats.columns import choose, choose_keys, listed
+from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     r"""Yield the documents of a file; blank lines are passed over.
 
-    Without ``options.text`` the first object's keys decide where the text is, see `columns.choose`.
+    Without ``options.text`` the first object's keys decide where the text is, see
+    `columns.choose_keys`; ``options.name`` must be among them, and may be missing later.
     Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
     is missing is as null, unless all are. A line may also be a string or a list of strings.
 
@@ -51,6 +53,7 @@ class _Records:
         known = position.get("text") if isinstance(position, dict) else None
         if not self.keys and isinstance(known, list) and all(isinstance(k, str) for k in known):
             self.keys = known
+        self.knows_names = position is not None  # the first record was seen before
 
     def parse(self, lines: list[str], numbers: Sequence[int]) -> tuple[list[str], list[str] | None]:
         """Return the texts and names of lines; bad ones are reported and left out."""
@@ -73,6 +76,9 @@ class _Records:
                 continue
             texts.append(text)
             if name is not None:
+                if not self.knows_names and isinstance(record, dict):
+                    choose(list(record), (), (name,), f"{self.label}, line {number}", "key")
+                    self.knows_names = True
                 value = record.get(name) if isinstance(record, dict) else None
                 names.append("" if value is None else str(value))
         return texts, None if name is None else names
@@ -80,16 +86,23 @@ class _Records:
     def _text(self, record: Any, number: int) -> str | None:
         if not isinstance(record, dict):
             return self._joined([record], number)
-        if not self.keys:
-            where = f"{self.label}, line {number}"
-            textual = [key for key, value in record.items() if isinstance(value, str | list)]
-            self.keys = choose(list(record), textual, (), where, "key")
-        values = [record[key] for key in self.keys if key in record]
-        if not values:
-            keys = " or ".join(map(repr, self.keys))
-            self._report(number, f"has no key {keys}", f"{listed(list(record))}: give text=")
-            return None
-        return self._joined(values, number)
+        keys = self.keys or self._found(record, number)
+        values = [record[key] for key in keys if key in record]
+        if keys and not values:
+            missing = " or ".join(map(repr, keys))
+            self._report(number, f"has no key {missing}", f"{listed(list(record))}: give text=")
+        text = self._joined(values, number) if values else None
+        if text is not None:
+            self.keys = keys  # only what can be used decides for the rest
+        return text
+
+    def _found(self, record: dict[str, Any], number: int) -> list[str]:
+        try:
+            return choose_keys(record, f"{self.label}, line {number}")
+        except InputError:
+            remedy = f"{listed(list(record))}, so name it with text="
+            self._report(number, "does not say which key is the text", remedy)
+            return []
 
     def _joined(self, values: list[Any], number: int) -> str | None:
         try:

@@ -156,10 +156,10 @@ def write(corpus: Corpus, path: str) -> None:
         header = f"%%MatrixMarket matrix coordinate integer general\n{sizes}\n".encode()
         write_lines(corpus, path, vocab=_vocab.sidecar(path), header=header, lines=triples)
         return
-    _vocab.write(corpus.words, _vocab.sidecar(path))
+    vocabulary = _vocab.as_file(corpus.words, _vocab.sidecar(path))
     content = io.BytesIO()  # SciPy goes back in what it writes, compressed files cannot
     mmwrite(content, X.astype(np.float64), symmetry="general")
-    with write_in_one_step(path) as file:
+    with write_in_one_step(path, vocabulary) as file:
         file.write(content.getbuffer())
 
 

@@ -55,10 +55,10 @@ def _content(file: io.BufferedReader, input: Input) -> io.BytesIO:
 def write(corpus: Corpus, path: str) -> None:
     """Write a corpus, and its vocabulary beside it."""
     X = ready(corpus)
-    _vocab.write(corpus.words, _vocab.sidecar(path))
+    vocabulary = _vocab.as_file(corpus.words, _vocab.sidecar(path))
     content = io.BytesIO()  # zip files go back in what they write, compressed files cannot
     sparse.save_npz(content, X)
-    with write_in_one_step(path) as file:
+    with write_in_one_step(path, vocabulary) as file:
         file.write(content.getbuffer())
 
 

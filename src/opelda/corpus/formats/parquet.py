@@ -13,6 +13,7 @@ from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._files import Input, write_in_one_step
 from opelda.corpus.formats._format import Format, Options
+from opelda.corpus.formats._output import writing_by_polars
 from opelda.corpus.formats._streams import reason
 from opelda.corpus.formats.columns import choose, text_columns
 from opelda.errors import InputError
@@ -113,9 +114,9 @@ def write(corpus: "Corpus", path: str) -> None:
         )
     schema = {"text": pl.String} if corpus.names is None else {"name": pl.String, "text": pl.String}
     table = register_io_source(lambda *_: _frames(corpus), schema=schema)
-    with write_in_one_step(path) as file:
+    vocabulary = _vocab.as_file(corpus.words, _vocab.sidecar(path))
+    with write_in_one_step(path, vocabulary) as file, writing_by_polars():
         table.sink_parquet(file, row_group_size=ROWS)
-        _vocab.write(corpus.words, _vocab.sidecar(path))
 
 
 def _frames(corpus: "Corpus") -> Iterator[pl.DataFrame]:

@@ -62,7 +62,9 @@ def open_source(
         return in_memory(source, options, words)
     if options.vocab is None and vocab is not None:
         raise InputError("For files vocab must be the path of a file with a word a line.")
-    if follow and len(paths) == 1 and not isinstance(paths[0], Input):
+    if follow:
+        if len(paths) > 1:
+            raise InputError("Only one file or one folder can be followed; give one.")
         input = Input.of(paths[0])
         if input.path is not None and input.is_folder:
             return ArrivingFiles(input.path, options, lambda one: _arriving(one, format))
@@ -86,8 +88,11 @@ def as_paths(source: Any) -> list[Any] | None:
     if isinstance(source, list | tuple) and source:
         if all(isinstance(item, os.PathLike | Input) for item in source):
             return list(source)
-        if all(isinstance(item, str) and _is_file(item) for item in source):
-            return list(source)
+        if all(isinstance(item, str) for item in source):
+            if all(map(_exists, source)):
+                return list(source)
+            if any(map(_exists, source)) and all(map(_looks_like_a_path, source)):
+                return list(source)  # one of them is not there, which will be said
     return None
 
 
@@ -108,11 +113,15 @@ def as_words(vocab: Any) -> list[str] | None:
     return [str(word) for word in vocab]
 
 
-def _is_file(text: str) -> bool:
+def _exists(text: str) -> bool:
     try:
-        return len(text) < 4096 and "\n" not in text and Path(text).is_file()
+        return 0 < len(text) < 4096 and "\n" not in text and Path(text).exists()
     except (OSError, ValueError):
         return False
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return len(text.split()) == 1 and ("." in text.strip(".") or "/" in text)
 
 
 def _format(input: Input, format: str) -> Format:
@@ -124,6 +133,11 @@ def _arriving(input: Input, format: str) -> Format | None:
     if format not in ("auto", "files"):
         return FORMATS[format]
     found = None if format == "files" else detect(input)
+    if found is not None and found.kind == "counts":
+        raise InputError(
+            f"{input.label} holds counts ({found.name}), which a followed folder cannot; put texts "
+            "into it."
+        )
     return None if found is None or found.name == "lines" else found
 
 

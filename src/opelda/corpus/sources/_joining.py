@@ -8,6 +8,7 @@ from scipy import sparse
 
 from opelda.corpus._block import Block
 from opelda.corpus._counting import Counted, place
+from opelda.errors import InputError
 
 
 class Gathered:
@@ -29,6 +30,10 @@ class Gathered:
 
     def add(self, block: Block) -> bool:
         """Put one more to them; whether there are enough now."""
+        if self._blocks and type(block.documents) is not type(self._blocks[0].documents):
+            raise InputError(
+                "Texts and counted words cannot be mixed in one source; read them apart."
+            )
         self._blocks.append(block)
         self.missing -= len(block)
         return self.missing <= 0

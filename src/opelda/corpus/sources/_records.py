@@ -1,34 +1,79 @@
 """Documents that are dictionaries: one of their values, or several, is the text."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
-from opelda.corpus.formats.columns import choose
+import numpy as np
+
+from opelda.corpus.formats.columns import choose, choose_keys, listed, usual
+from opelda.corpus.sources._tables import is_missing
 from opelda.errors import InputError
 
 
 def is_record(item: Any) -> bool:
-    """Whether this is a dictionary with a text among its values, and not counts of words."""
-    return isinstance(item, Mapping) and any(isinstance(value, str) for value in item.values())
+    """Whether this is a dictionary with a text, and not counts of words.
 
-
-def text_of_record(item: Any, keys: Sequence[str], where: str) -> str:
-    """Return the text under the keys, joined by a space; without keys, what looks like the text."""
+    The text may be missing: whatever is no number is no count either.
+    """
     if not isinstance(item, Mapping):
-        raise InputError(
-            f"{where} is not a dictionary but {type(item).__name__}; give dictionaries only, or "
-            "texts only."
-        )
-    textual = [str(key) for key, value in item.items() if isinstance(value, str)]
-    chosen = choose([str(key) for key in item], textual, tuple(keys), where)
-    return " ".join(_text(item[key], f"{where}, {key!r},") for key in chosen)
+        return False
+    if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
+        return True
+    return any(is_missing(item[key]) for key in usual(_keys(item)))
+
+
+class Records:
+    """Where the text of dictionaries is; the first one decides, unless the user does.
+
+    Parameters
+    ----------
+    first : Mapping
+    keys : sequence of str
+        The keys asked for; none: found by name.
+    name : str or None
+        The key that names the documents.
+    where : str
+        What messages call the first one.
+    """
+
+    def __init__(self, first: Any, keys: Sequence[str], name: str | None, where: str) -> None:
+        if not isinstance(first, Mapping):
+            raise InputError(
+                f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
+                "or leave text= out."
+            )
+        self.keys = list(keys) or choose_keys(first, where)
+        self.key_of_name = name
+        if name is not None:
+            choose(_keys(first), (), (name,), where, "key")
+
+    def text(self, item: Any, where: str) -> str:
+        """Return the text under the keys, joined by a space; a key that is missing has none."""
+        if not isinstance(item, Mapping):  # an empty list
+            return ""
+        found = [key for key in self.keys if key in item]
+        if not found:
+            keys = " or ".join(map(repr, self.keys))
+            raise InputError(f"{where} has no key {keys}; {listed(_keys(item))}: give text=.")
+        return " ".join(_text(item[key], f"{where}, {key!r},") for key in found)
+
+    def name(self, item: Any) -> str:
+        """Return what the document is called."""
+        value = item.get(self.key_of_name) if isinstance(item, Mapping) else None
+        return "" if is_missing(value) else str(value)
+
+
+def _keys(item: Mapping[Any, Any]) -> list[str]:
+    return [key for key in item if isinstance(key, str)]
 
 
 def _text(value: Any, where: str) -> str:
-    if value is None:
-        return ""
     if isinstance(value, str):
         return value
+    if is_missing(value):
+        return ""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):

@@ -20,6 +20,8 @@ class Source(Protocol):
         Whether its texts consist of exactly these words, escaped and separated by spaces.
     has_words : bool
         Whether documents hold words, not only numbers of columns.
+    reopens : bool
+        Whether `blocks` may be called again, with another size.
     problems : Problems
         What could not be read.
     """
@@ -28,6 +30,7 @@ class Source(Protocol):
     words: list[str] | None
     written: bool
     has_words: bool
+    reopens: bool
     problems: Problems
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:

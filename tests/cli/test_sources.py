@@ -1,0 +1,135 @@
+"""Sources are files: folders, patterns and pipes are read, never taken for texts."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import opelda
+
+
+@pytest.fixture
+def split(tmp_path, texts):
+    """The collection in three files, and in two folders."""
+    for number in range(3):
+        part = "\n".join(texts[number::3]) + "\n"
+        (tmp_path / f"d{number + 1}.txt").write_text(part)
+    for number, name in enumerate(("fa", "fb")):
+        (tmp_path / name).mkdir()
+        for i, text in enumerate(texts[number::2][:30]):
+            (tmp_path / name / f"{i:02}.txt").write_text(text)
+    return tmp_path
+
+
+def documents(done):
+    assert done.code == 0, done.err
+    return json.loads(done.out)["documents"]
+
+
+def test_several_folders(cli, split, model_file):
+    assert documents(cli("fit", "fa", "fb", "-k", 2, "--json")) == 60
+    assert documents(cli("evaluate", model_file, "fa", "fb", "--json")) == 60
+    assert cli("transform", model_file, "fa", "fb").out.count("\n") == 60
+
+
+def test_several_patterns(cli, split, model_file):
+    assert documents(cli("fit", "d[12].txt", "d3*", "-k", 2, "--json")) == 240
+    assert documents(cli("fit", "d1.txt", "d[23].txt", "-k", 2, "--json")) == 240
+    assert cli("transform", model_file, "d[12].txt", "d3*").out.count("\n") == 240
+    args = ("-k", 2, "--batch-size", 20, "--json")
+    assert documents(cli("stream", "d[12].txt", "d3*", "--checkpoint", "c", *args)) == 240
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="pipes have no names here")
+def test_pipes_with_names(split, model_file):
+    opelda_ = f"{shlex.quote(sys.executable)} -m opelda"
+    for command in (
+        f"{opelda_} fit <(cat d1.txt) <(cat d2.txt) -k 2 --json",
+        f"{opelda_} evaluate {shlex.quote(str(model_file))} <(cat d1.txt) <(cat d2.txt) --json",
+    ):
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=split, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["documents"] == 160
+
+
+def test_a_file_that_is_called_like_a_pattern(cli, split):
+    (split / "d[1].txt").write_text("star galaxy\n" * 60)
+    done = cli("fit", "d[1].txt", "-k", 2, "--json", "--max-df", "1.0")
+    assert documents(done) == 60
+
+
+@pytest.mark.parametrize("sources", [["d1.txt", "d2.txt"], ["fa", "fb"], ["d*.txt"]])
+def test_only_one_thing_can_be_followed(cli, split, sources):
+    done = cli("stream", *sources, "--follow", "--checkpoint", "c")
+    assert done.code == 2
+    assert done.err.startswith("opelda: --follow takes one file or one folder")
+    assert done.err.count("\n") == 1
+    assert not (split / "c").exists()
+
+
+def numbered(n_words):
+    chance = np.random.default_rng(n_words)
+    return sparse.csr_array(chance.poisson(1.0, (40, n_words)).astype(np.float32))
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+@pytest.mark.parametrize("command", ["transform", "evaluate", "continue", "valid"])
+def test_other_columns_are_neither_cut_nor_filled_up(
+    cli, model_file, corpus_file, command, more, tmp_path
+):
+    n_words = opelda.load(model_file).n_features_in_
+    (tmp_path / "m.opelda").write_bytes(model_file.read_bytes())
+    commands = {
+        "transform": ("transform", "m.opelda", "x.npz"),
+        "evaluate": ("evaluate", "m.opelda", "x.npz"),
+        "continue": ("fit", "x.npz", "--continue", "m.opelda"),
+        "valid": ("fit", corpus_file, "--valid", "x.npz", "-k", 2),
+    }
+    sparse.save_npz(tmp_path / "x.npz", numbered(n_words + more))
+    refused = cli(*commands[command])
+    assert refused.code == 2
+    assert f"x.npz has {n_words + more} columns" in refused.err
+    assert refused.err.count("\n") == 1
+    assert refused.out == ""
+    sparse.save_npz(tmp_path / "x.npz", numbered(n_words))
+    done = cli(*commands[command])
+    assert done.code == 0, done.err
+
+
+def test_a_format_that_does_not_say_how_many_words_there_are(cli, model_file, tmp_path):
+    n_words = opelda.load(model_file).n_features_in_
+    (tmp_path / "x.ldac").write_text("2 0:1 3:2\n" * 9)
+    assert cli("transform", model_file, "x.ldac").code == 0
+    (tmp_path / "x.ldac").write_text(f"2 0:1 {n_words}:2\n" * 9)
+    assert f"has {n_words + 1} columns" in cli("transform", model_file, "x.ldac").err
+
+
+def test_texts_for_a_model_without_words(cli, tmp_path, corpus_file):
+    opelda.save(opelda.OnlineOPE(2, random_state=0).fit(numbered(21)), tmp_path / "plain.opelda")
+    # as many columns as the texts have words: the number alone would not tell
+    for args in (
+        ("transform", "plain.opelda", corpus_file),
+        ("evaluate", "plain.opelda", corpus_file),
+        ("fit", corpus_file, "--continue", "plain.opelda"),
+    ):
+        done = cli(*args)
+        assert done.code == 2
+        assert "has no words, so it cannot read texts" in done.err
+
+
+def test_a_model_reads_as_it_learned(cli, model_file, corpus_file, texts):
+    """What is scored is what `read` makes of the texts with the model's own words."""
+    from opelda.corpus import read
+
+    found = json.loads(cli("evaluate", model_file, corpus_file, "--json").out)
+    words = opelda.load(model_file).vocabulary_
+    expected = read([*texts], vocabulary=words)
+    assert found["tokens"] == expected.X.sum()
+    assert found["unknown_tokens"] == expected.n_unknown_tokens

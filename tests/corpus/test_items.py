@@ -1,0 +1,82 @@
+"""Documents that come one by one: all of a kind, which the first of them shows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from opelda.corpus import read, stream
+from opelda.errors import InputError
+
+
+@pytest.mark.parametrize("make", [list, iter])
+def test_empty_documents_are_of_the_others_kind(make):
+    bag = [(0, 2), (1, 1)]
+    for documents in ([bag] * 2500 + [[]] * 5000, [[]] * 5500 + [bag], [[], (), bag, {}]):
+        corpus = read(make(documents))
+        assert corpus.X.shape == (len(documents), 2)
+        full = [bool(document) for document in documents]
+        assert (corpus.X.toarray() == np.outer(full, [2, 1])).all()
+    words = read(make([[], {}, ["tea"], {}, np.array([]), {"tea": 2}]))
+    assert words.X.toarray().ravel().tolist() == [0, 0, 1, 0, 0, 2]
+    texts = read(make([[], "tea", [], ""]))
+    assert texts.X.toarray().ravel().tolist() == [0, 1, 0, 0]
+    records = read(make([{}, {"text": "tea"}, []][1:]))
+    assert records.X.toarray().ravel().tolist() == [1, 0]
+
+
+def test_streams_of_bags_that_begin_empty():
+    for make in (list, iter):
+        batches = stream(make([[], [(1, 3)], [(0, 1)]]), batch_size=2)
+        assert batches.vocabulary is None
+        assert [batch.X.sum() for batch in batches] == [3, 1]
+    batches = stream([[], [(1, 3)], [], [(0, 1)]], batch_size=2)
+    batches.seek(2)
+    assert [batch.X.sum() for batch in batches] == [1]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [["tea"], [(0, 1)]],
+        [[(0, 1)], ["tea"]],
+        [[(0, 1)], {"tea": 1}],
+        ["tea", ["cup"]],
+        ["tea", {"text": "cup"}],
+        [["tea"], "cup"],
+        [{"tea": 1}, "cup"],
+        [{"text": "tea"}, ["cup"]],
+        [{"text": "tea"}, {}],
+        [{"tea": 1}, {"text": "cup"}],
+    ],
+)
+def test_documents_are_of_one_kind(items):
+    for n_before in (1, 5001):  # in one block, and in another
+        documents = items[:1] * n_before + items[1:]
+        with pytest.raises(InputError, match=rf"^Item {n_before} [^\n]*\.$"):
+            read(documents)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), pd.NA, 5, ["tea"]])
+def test_the_keys_of_records_go_by_name(value):
+    records = [
+        {"id": "no1", "text": value},
+        {"id": "no2", "text": "cup"},
+        {"text": "pot", "a": "z"},
+    ]
+    corpus = read(records, name="id")
+    assert corpus.words == (("cup", "pot", "tea") if value == ["tea"] else ("cup", "pot"))
+    assert corpus.names == ["no1", "no2", ""]
+    assert read([{"id": 1, "text": None}, {"id": 2, "text": "cup"}]).words == ("cup",)
+
+
+def test_keys_of_records_that_are_not_there():
+    with pytest.raises(InputError, match="Item 0 has no key 'id'; it has 'text'"):
+        read([{"text": "tea"}], name="id")
+    with pytest.raises(InputError, match="Item 1 has no key 'text'; it has 'body'"):
+        read([{"text": "tea"}, {"body": "cup"}])
+    with pytest.raises(InputError, match="Item 0 does not say which key"):
+        read([{1: "tea"}])
+    partly = read([{"title": "green", "text": "tea"}, {"title": "cup"}], text=["title", "text"])
+    assert partly.X.sum(axis=1).tolist() == [2, 1]
+    with pytest.raises(InputError, match="Item 0 is not a dictionary but list"):
+        read([["tea"]], text="text")
