@@ -51,6 +51,7 @@ def with_opelda(file: Path, target: Path, passes: int) -> tuple[np.ndarray, list
 
 def with_scikit_learn(file: Path, target: Path, passes: int) -> tuple[Any, list[str]]:
     import joblib
+    from joblib.externals.loky import get_reusable_executor
     from sklearn.decomposition import LatentDirichletAllocation
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -64,6 +65,7 @@ def with_scikit_learn(file: Path, target: Path, passes: int) -> tuple[Any, list[
     )
     model.fit(X)
     joblib.dump((vectorizer, model), target)
+    get_reusable_executor().shutdown()  # its processes would be waited for
     return model, list(vectorizer.get_feature_names_out())
 
 
