@@ -80,3 +80,18 @@ def test_keys_of_records_that_are_not_there():
     assert partly.X.sum(axis=1).tolist() == [2, 1]
     with pytest.raises(InputError, match="Item 0 is not a dictionary but list"):
         read([["tea"]], text="text")
+
+
+def test_messages_number_the_items():
+    for make in (list, iter):
+        with pytest.raises(InputError, match="Item 2 is not a document"):
+            read(make([[], {}, None]))
+        with pytest.raises(InputError, match=r"Item 1 is a list of \(id, count\), but"):
+            read(make([["tea"], [(0, 1)]]))
+
+
+def test_numbers_are_counts_unless_a_text_is_missing():
+    assert read([{"text": 2, "tea": 1}]).words == ("tea", "text")
+    assert read([{"id": 1, "text": float("nan")}, {"id": 2, "text": "cup"}]).words == ("cup",)
+    with pytest.raises(InputError, match="Item 0 counts the word 'cup' as nan"):
+        read([{"tea": 1, "cup": float("nan")}])
