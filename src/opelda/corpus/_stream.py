@@ -86,7 +86,7 @@ class Stream:
         """Yield blocks with their counts: over words, or over columns that have no names.
 
         While one is being used the next ones are read and counted, unless the source waits for
-        documents that are still to come.
+        documents that are still to come, or what was read of it and not used would be gone.
         """
         tokenizer = Tokenizer() if vocabulary is None else vocabulary.tokenizer
         counter = BlockCounter(self._source, tokenizer)
@@ -172,5 +172,5 @@ def stream(
         vocabulary=vocabulary,
         limit=limit,
         n_threads=as_threads(n_jobs),
-        waits=follow,
+        waits=follow or not opened.reopens,
     )

@@ -46,9 +46,9 @@ def convert(
     ] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
-    reading: Reading = Reading(),  # noqa: B008
-    text: Text = Text(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
+    reading: Reading = Reading(),
+    text: Text = Text(),
+    show: Show = Show(),
 ) -> None:
     """Write a corpus, and its words beside it, in another format; compressed by its suffix.
 

@@ -72,7 +72,7 @@ def demo(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead.")] = False,
-    show: Show = Show(),  # noqa: B008
+    show: Show = Show(),
 ) -> None:
     """Show topics of text that is on every machine: the docstrings of the packages installed here.
 

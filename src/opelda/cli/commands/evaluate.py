@@ -40,8 +40,8 @@ def evaluate(
     ] = 10,
     jobs: Jobs = None,
     as_json: AsJson = False,
-    reading: Reading = Reading(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
+    reading: Reading = Reading(),
+    show: Show = Show(),
 ) -> None:
     """Score a model on documents.
 

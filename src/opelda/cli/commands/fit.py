@@ -72,10 +72,10 @@ def fit(
             rich_help_panel="Learning",
         ),
     ] = None,
-    learning: Learning = Learning(),  # noqa: B008
-    reading: Reading = Reading(),  # noqa: B008
-    text: Text = Text(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
+    learning: Learning = Learning(),
+    reading: Reading = Reading(),
+    text: Text = Text(),
+    show: Show = Show(),
 ) -> None:
     """Learn the topics of a collection and save them as a model.
 

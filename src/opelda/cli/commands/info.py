@@ -49,8 +49,8 @@ def info(
         ),
     ] = None,
     as_json: AsJson = False,
-    reading: Reading = Reading(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
+    reading: Reading = Reading(),
+    show: Show = Show(),
 ) -> None:
     """Tell about this installation, a model, or the first documents of a corpus."""
     if thing is None:

@@ -88,10 +88,10 @@ def stream(
     ] = False,
     jobs: Jobs = None,
     as_json: AsJson = False,
-    learning: Learning = Learning(),  # noqa: B008
-    reading: Reading = Reading(),  # noqa: B008
-    text: Text = Text(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
+    learning: Learning = Learning(),
+    reading: Reading = Reading(),
+    text: Text = Text(),
+    show: Show = Show(),
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
 
@@ -213,7 +213,7 @@ def _open(
         max_features=text.max_features or MAX_FEATURES,
         limit=reading.limit,
         n_jobs=jobs,
-        follow=follow or source == ["-"],
+        follow=follow,
     )
 
 

@@ -62,7 +62,7 @@ def topics(
         ),
     ] = "weight",
     as_json: AsJson = False,
-    show: Show = Show(),  # noqa: B008
+    show: Show = Show(),
 ) -> None:
     """Show a model's topics: their share of the tokens, a label, and their words."""
     if rank not in RANKS:

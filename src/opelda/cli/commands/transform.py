@@ -53,8 +53,8 @@ def transform(
         ),
     ] = 0.01,
     jobs: Jobs = None,
-    reading: Reading = Reading(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
+    reading: Reading = Reading(),
+    show: Show = Show(),
 ) -> None:
     """Infer documents' topics, each with a certificate of how good the inference is.
 

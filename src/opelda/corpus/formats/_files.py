@@ -124,7 +124,7 @@ class Input:
         InputError
             When it cannot be opened; also while reading, when the data are damaged.
         """
-        if self._once():
+        if not self.reopens:
             return buffered(Passage(self._only()))
         content = self._content()
         self._bytes = content.source
@@ -132,7 +132,7 @@ class Input:
 
     def peek(self) -> bytes:
         """Return the first eight lines of the content, or 64 KiB if they are longer."""
-        if self._once():
+        if not self.reopens:
             head = self._only().peek(PEEK_BYTES, PEEK_LINES)
         else:
             with self._content() as content:
@@ -153,14 +153,10 @@ class Input:
     @property
     def reopens(self) -> bool:
         """Whether it can be read again from its beginning."""
-        return not self._once()
-
-    def _once(self) -> bool:
-        """Whether what was read is gone."""
         if self._file is not None:
-            return self._start is None
+            return self._start is not None
         there = self.path is not None and os.path.exists(self.path)
-        return there and not self.is_folder and self.size is None
+        return not there or self.is_folder or self.size is not None
 
     def _only(self) -> Ahead:
         """Return the one stream that there is."""

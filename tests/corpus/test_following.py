@@ -1,0 +1,181 @@
+"""Following: files that grow and folders where files arrive."""
+
+import gzip
+import json
+import threading
+import time
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda.corpus import Vocabulary, stream
+from opelda.corpus.sources import _followed
+from opelda.errors import InputError
+
+RNG = np.random.default_rng(0)
+WORDS = np.array([f"w{i}" for i in range(60)])
+TEXTS = [" ".join(RNG.choice(WORDS, RNG.integers(0, 12))) for _ in range(60)]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(_followed, "POLL", 0.01)
+    monkeypatch.setattr(_followed, "SETTLED", 0.0)
+
+
+def followed(source, n_batches, **options):
+    return list(islice(stream(source, follow=True, **options), n_batches))
+
+
+def test_a_growing_file(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("".join(text + "\n" for text in TEXTS[:15]))
+
+    def write():
+        with path.open("a") as file:
+            for text in TEXTS[15:60]:
+                half = len(text) // 2
+                file.write(text[:half])
+                file.flush()  # a reader may see half a line
+                time.sleep(0.001)
+                file.write(text[half:] + "\n")
+                file.flush()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    fixed = Vocabulary(WORDS.tolist())
+    batches = followed(path, 6, batch_size=10, vocabulary=fixed)
+    writer.join()
+    assert (sparse.vstack([b.X for b in batches]) != fixed.count(TEXTS[:60])).nnz == 0
+
+
+def test_a_file_that_was_cut_short_is_read_again(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("tea\ntea\n" * 5)
+    batches = iter(stream(path, batch_size=10, follow=True, vocabulary=Vocabulary(["tea", "cup"])))
+    assert next(batches).X.sum(axis=0).tolist() == [10, 0]
+    path.write_text("cup\n" * 5)
+
+    def more():
+        with path.open("a") as file:
+            file.write("cup\n" * 5)
+
+    threading.Timer(0.1, more).start()
+    assert next(batches).X.sum(axis=0).tolist() == [0, 10]
+
+
+def test_files_that_arrive_are_read_once(tmp_path):
+    fixed = Vocabulary(WORDS.tolist())
+
+    def put(name, texts):
+        (tmp_path / f".{name}").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+        (tmp_path / f".{name}").rename(tmp_path / name)
+
+    put("b.jsonl", TEXTS[:12])
+    batches = iter(stream(tmp_path, follow=True, batch_size=10, vocabulary=fixed))
+    first = next(batches)
+    put("a.jsonl", TEXTS[12:24])  # an earlier name, but later: not lost
+    second = next(batches)
+    assert (sparse.vstack([first.X, second.X]) != fixed.count(TEXTS[:20])).nnz == 0
+    put("c.jsonl", TEXTS[24:30])
+    again = stream(tmp_path, follow=True, batch_size=10, vocabulary=fixed)
+    again.seek(json.loads(json.dumps(second.position)))
+    assert (fixed.count(TEXTS[20:30]) != next(iter(again)).X).nnz == 0
+
+
+def test_text_files_that_arrive_are_a_document_each(tmp_path):
+    for number, text in enumerate(TEXTS[:6]):
+        (tmp_path / f"{number}.txt").write_text(text)
+    fixed = Vocabulary(WORDS.tolist())
+    batches = followed(tmp_path, 2, batch_size=3, vocabulary=fixed)
+    assert (sparse.vstack([b.X for b in batches]) != fixed.count(TEXTS[:6])).nnz == 0
+
+
+def test_what_cannot_be_followed(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"tea\n"))
+    with pytest.raises(InputError, match="cannot be followed"):
+        stream(tmp_path / "a.txt.gz", follow=True)
+
+
+def test_half_a_line_is_no_problem_while_it_is_being_written(tmp_path):
+    path = tmp_path / "log.jsonl"
+    line = json.dumps({"text": "tea é"}, ensure_ascii=False).encode() + b"\n"
+    path.write_bytes(line * 5 + line[:-4])  # within a letter
+    batches = iter(stream(path, follow=True, batch_size=3, vocabulary=Vocabulary(["tea"])))
+    assert next(batches).X.shape[0] == 3
+
+    def rest():
+        with path.open("ab") as file:
+            file.write(line[-4:])
+
+    threading.Timer(0.1, rest).start()
+    assert next(batches).X.sum() == 3
+    path.write_bytes(line * 6 + b"{no json}\n" + line * 3)
+    with pytest.raises(InputError, match="line 7"):
+        next(batches)
+
+
+def test_problems_of_a_growing_file_are_counted_once(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"text": "tea"}\nbad\n')
+    source = stream(
+        path, follow=True, batch_size=2, on_error="skip", vocabulary=Vocabulary(["tea"])
+    )
+
+    def more():
+        for _ in range(3):
+            time.sleep(0.05)
+            with path.open("a") as file:
+                file.write('{"text": "tea"}\n')
+
+    threading.Thread(target=more).start()
+    assert next(iter(source)).X.shape[0] == 2
+    assert (source.problems.n_skipped, len(source.problems.first)) == (1, 1)
+
+
+def test_following_begins_where_reading_ended(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("tea\n" * 4 + "cup\n" * 4)
+    fixed = Vocabulary(["tea", "cup"])
+    place = next(iter(stream(path, batch_size=4, vocabulary=fixed))).position
+    more = stream(path, batch_size=4, vocabulary=fixed, follow=True)
+    more.seek(place)
+    batch = next(iter(more))
+    assert batch.X.sum(axis=0).tolist() == [0, 4]
+    with pytest.raises(InputError, match="UTF-8"):
+        stream(path, follow=True, encoding="latin-1")
+    with pytest.raises(InputError, match="Only one"):
+        stream([path, path], follow=True)
+
+
+def test_files_of_a_followed_folder_may_go_again(tmp_path):
+    (tmp_path / "1.txt").write_text("tea")
+    (tmp_path / "2.jsonl").write_text('{"text": "cup"}\n' * 3)
+    (tmp_path / "2.jsonl.vocab").write_text("cup\n")
+    fixed = Vocabulary(["tea", "cup"])
+    batches = iter(stream(tmp_path, follow=True, batch_size=1, vocabulary=fixed))
+    first, second = next(batches), next(batches)
+    assert first.position == {"done": ["1.txt"], "file": None, "at": None}
+    assert second.position["file"] == "2.jsonl"
+    (tmp_path / "1.txt").unlink()
+    (tmp_path / "2.jsonl").unlink()
+    (tmp_path / "3.txt").write_text("tea tea")
+    rest = stream(tmp_path, follow=True, batch_size=1, vocabulary=fixed)
+    rest.seek(second.position)
+    assert next(iter(rest)).X.toarray().tolist() == [[2, 0]]
+    (tmp_path / "docword.a.txt").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(InputError, match="holds counts"):
+        followed(tmp_path, 2, batch_size=1, vocabulary=fixed)
+
+
+def test_a_file_that_was_replaced_is_read_from_its_beginning(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("tea\n" * 5)
+    batches = iter(stream(path, batch_size=5, follow=True, vocabulary=Vocabulary(["tea", "cup"])))
+    assert next(batches).X.sum(axis=0).tolist() == [5, 0]
+    (tmp_path / "new.txt").write_text("cup\n" * 10)
+    (tmp_path / "new.txt").rename(path)
+    assert next(batches).X.sum(axis=0).tolist() == [0, 5]
+    assert next(batches).X.sum(axis=0).tolist() == [0, 5]
