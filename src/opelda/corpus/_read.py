@@ -50,11 +50,11 @@ def read(
     ----------
     source : path, or documents in memory
         A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
-        ``"logs/*.jsonl"``; a list of files; ``"-"``, standard input. Or a list of texts, of word
-        lists, of mappings from word to count, or of (id, count) lists as gensim has them (with its
-        ``Dictionary`` as `vocab`); any iterable of dictionaries, such as a Hugging Face dataset; a
-        column or a data frame of pandas, polars or Arrow; a matrix of counts. A list of strings
-        that all name files is a list of files.
+        ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or a list of texts
+        (strings in a list always are), of word lists, of mappings from word to count, or of
+        (id, count) lists as gensim has them (with its ``Dictionary`` as `vocab`); any iterable of
+        dictionaries, such as a Hugging Face dataset; a column or a data frame of pandas, polars or
+        Arrow; a matrix of counts.
     format : str
         One of `opelda.corpus.FORMATS`, or "auto": by the file's name, then by its beginning.
     text : str or list of str, optional

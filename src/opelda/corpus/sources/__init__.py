@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -82,17 +83,23 @@ def open_source(
 
 
 def as_paths(source: Any) -> list[Any] | None:
-    """Return the paths or open files that a source consists of; None where it is no such thing."""
+    """Return the paths or open files that a source consists of; None where it is no such thing.
+
+    Strings in a list are texts, whatever files lie about: what is read must not depend on it.
+    """
     if isinstance(source, str | os.PathLike | Input) or hasattr(source, "readable"):
         return [source]
-    if isinstance(source, list | tuple) and source:
-        if all(isinstance(item, os.PathLike | Input) for item in source):
-            return list(source)
-        if all(isinstance(item, str) for item in source):
-            if all(map(_exists, source)):
-                return list(source)
-            if any(map(_exists, source)) and all(map(_looks_like_a_path, source)):
-                return list(source)  # one of them is not there, which will be said
+    if not isinstance(source, list | tuple) or not source:
+        return None
+    if all(isinstance(item, os.PathLike | Input) for item in source):
+        return list(source)
+    if all(isinstance(item, str) and _names_a_file(item) for item in source):
+        warnings.warn(
+            f"The strings in the list are taken as texts, though files are named so ({source[0]!r}"
+            "); give pathlib.Path objects to read the files.",
+            UserWarning,
+            stacklevel=4,
+        )
     return None
 
 
@@ -113,15 +120,14 @@ def as_words(vocab: Any) -> list[str] | None:
     return [str(word) for word in vocab]
 
 
-def _exists(text: str) -> bool:
+def _names_a_file(text: str) -> bool:
+    """Whether a text looks like a path, with a suffix or a folder, and a file lies there."""
+    if len(text) > 4096 or len(text.split()) != 1 or not ("." in text.strip(".") or "/" in text):
+        return False
     try:
-        return 0 < len(text) < 4096 and "\n" not in text and Path(text).exists()
+        return Path(text).is_file()
     except (OSError, ValueError):
         return False
-
-
-def _looks_like_a_path(text: str) -> bool:
-    return len(text.split()) == 1 and ("." in text.strip(".") or "/" in text)
 
 
 def _format(input: Input, format: str) -> Format:
