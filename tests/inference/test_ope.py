@@ -70,7 +70,8 @@ def test_kernel_equals_reference(method, seed, alpha, n_topics, n_tokens, p):
     sure = decided(X, topics, slow, **options)
     assume(sure.any())
     assert np.abs(fast.theta - slow.theta)[sure].max() <= 1e-5
-    assert np.array_equal(fast.n_iter[sure], slow.n_iter[sure])
+    if method.n_restarts == 1:  # or runs of other lengths may end at one mixture, and tie
+        assert np.array_equal(fast.n_iter[sure], slow.n_iter[sure])
     scale = X.sum(axis=1) + n_topics
     for name in ("gap", "likelihood_gap", "log_likelihood", "log_prior"):
         quick, exact = getattr(fast, name)[sure], getattr(slow, name)[sure]
