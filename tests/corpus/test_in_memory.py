@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from gensim.corpora import Dictionary
 from scipy import sparse
 
 from opelda.corpus import read, stream
@@ -64,9 +65,8 @@ def test_word_lists_and_mappings():
 
 
 def test_gensim_corpora():
-    gensim = pytest.importorskip("gensim.corpora")
     words = [text.split() for text in TEXTS]
-    dictionary = gensim.Dictionary(words)
+    dictionary = Dictionary(words)
     bags = [dictionary.doc2bow(document) for document in words]
     corpus = read(bags, vocab=dictionary)
     assert [dictionary[i] for i in range(len(dictionary))] == list(corpus.words)

@@ -1,6 +1,7 @@
 """Matrices as items of a stream: every kind, any width, never changed."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,8 +169,7 @@ def test_indices_are_not_trusted(index):
 
 
 def test_a_real_data_frame():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"tea": [1, 0], "cup": [0, 2]})
+    frame = pl.DataFrame({"tea": [1, 0], "cup": [0, 2]})
     assert only([frame]).X.toarray().tolist() == [[1, 0], [0, 2]]
     with pytest.raises(InputError, match="Item 0 must hold counts"):
-        only([polars.DataFrame({"tea": ["one"]})])
+        only([pl.DataFrame({"tea": ["one"]})])

@@ -1,6 +1,8 @@
 """What a learner offers: counting updates and documents, mixtures, scores, words, pipelines."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -201,16 +203,15 @@ def test_words(cls):
 
 @every_learner
 def test_frames(cls):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     names = [f"word{j}" for j in range(V)]
-    frame = pandas.DataFrame(X.toarray(), columns=names)
+    frame = pd.DataFrame(X.toarray(), columns=names)
     model = cls(**COMMON).fit(frame)
     assert list(model.feature_names_in_) == names
     assert set(model.top_words(3)[0]) <= set(names)
     columns = [f"{cls.__name__.lower()}{k}" for k in range(K)]
     assert model.get_feature_names_out().tolist() == columns
     theta = model.transform(frame)
-    for kind, library in (("pandas", pandas), ("polars", polars)):
+    for kind, library in (("pandas", pd), ("polars", pl)):
         shown = model.set_output(transform=kind).transform(frame)
         assert isinstance(shown, library.DataFrame)
         assert list(shown.columns) == columns

@@ -1,6 +1,6 @@
 """`opelda topics`: what a model has learned."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,6 +11,9 @@ from opelda.cli._options import AsJson, Show
 from opelda.cli._output import print_json
 from opelda.cli._topic_rows import as_plain, by_weight, print_topics
 from opelda.errors import InputError
+
+if TYPE_CHECKING:
+    from opelda.report._ranking import Rank
 
 RANKS = ("probability", "relevance", "frex")
 
@@ -71,7 +74,8 @@ def topics(
         raise InputError(f"--sort must be weight or number, not {sort!r}.")
     from opelda.report import topic_table
 
-    rows = topic_table(load_model(model), words, by=rank, lambda_=lambda_, topics=topic or None)  # type: ignore[arg-type]
+    by = cast("Rank", rank)
+    rows = topic_table(load_model(model), words, by=by, lambda_=lambda_, topics=topic or None)
     if sort == "weight":
         rows = by_weight(rows)
     if as_json:

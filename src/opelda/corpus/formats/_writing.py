@@ -1,6 +1,6 @@
 """Writing a corpus as lines of text, its vocabulary beside it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,18 @@ def write_lines(corpus: "Corpus", path: str, lines: Iterable[str]) -> None:
             mark = BOM if first and some[0].startswith(BOM) else ""
             file.write((mark + "\n".join(some) + "\n").encode())
             first = False
+
+
+def table_rows(corpus: "Corpus", separator: str, field: Callable[[str], str]) -> Iterator[str]:
+    """Yield the rows of a table: a column "text", after "name" if known, each field written so."""
+    texts = map(field, _vocab.texts_of(corpus))
+    if corpus.names is None:
+        yield "text"
+        yield from texts
+        return
+    yield f"name{separator}text"
+    for name, text in zip(corpus.names, texts, strict=True):
+        yield f"{field(name)}{separator}{text}"
 
 
 def names_of(corpus: "Corpus") -> Iterator[str]:

@@ -9,7 +9,7 @@ from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._files import Input
 from opelda.corpus.formats._format import Format, Options
 from opelda.corpus.formats._tables import table_blocks
-from opelda.corpus.formats._writing import write_lines
+from opelda.corpus.formats._writing import table_rows, write_lines
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
@@ -37,18 +37,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
 
 def write(corpus: "Corpus", path: str) -> None:
     """Write every word as often as it is counted, in a column "text", after "name" if known."""
-    write_lines(corpus, path, _rows(corpus))
-
-
-def _rows(corpus: "Corpus") -> Iterator[str]:
-    texts = _vocab.texts_of(corpus)
-    if corpus.names is None:
-        yield "text"
-        yield from map(_field, texts)
-        return
-    yield "name,text"
-    for name, text in zip(corpus.names, texts, strict=True):
-        yield f"{_field(name)},{_field(text)}"
+    write_lines(corpus, path, table_rows(corpus, ",", _field))
 
 
 def _field(text: str) -> str:

@@ -8,7 +8,7 @@ from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._files import Input
 from opelda.corpus.formats._format import Format, Options
 from opelda.corpus.formats._tables import table_blocks
-from opelda.corpus.formats._writing import write_lines
+from opelda.corpus.formats._writing import table_rows, write_lines
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
@@ -34,18 +34,12 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
 
 def write(corpus: "Corpus", path: str) -> None:
     """Write every word as often as it is counted, in a column "text", after "name" if known."""
-    write_lines(corpus, path, _rows(corpus))
+    write_lines(corpus, path, table_rows(corpus, "\t", _field))
 
 
-def _rows(corpus: "Corpus") -> Iterator[str]:
-    texts = _vocab.texts_of(corpus)
-    if corpus.names is None:
-        yield "text"
-        yield from texts
-        return
-    yield "name\ttext"
-    for name, text in zip(corpus.names, texts, strict=True):
-        yield f"{' '.join(name.split())}\t{text}"
+def _field(text: str) -> str:
+    """Write a field: it holds neither tabs nor line ends."""
+    return " ".join(text.split())
 
 
 FORMAT = Format(
