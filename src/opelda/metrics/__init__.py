@@ -1,26 +1,36 @@
-"""How good topics are: prediction of held-out words, coherence, diversity, agreement.
+"""How good topics are: prediction of held-out words, coherence, diversity, stability.
 
 >>> from opelda.metrics import topic_diversity
 >>> topic_diversity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], top_n=2)
 0.75
 """
 
-from opelda.metrics._coherence import npmi
-from opelda.metrics._matching import match_topics
-from opelda.metrics._predictive import (
-    PredictiveProbability,
-    log_predictive_probability,
-    perplexity,
-)
+from opelda.metrics._coherence import coherence, npmi
+from opelda.metrics._exclusivity import topic_exclusivity
+from opelda.metrics._held_out import PredictiveProbability, predict_held_out
+from opelda.metrics._matching import match_topics, topic_stability
+from opelda.metrics._mixtures import effective_topics, mixture_sparsity
+from opelda.metrics._predictive import log_predictive_probability, perplexity
 from opelda.metrics._split import split_tokens
+from opelda.metrics._stability import Stability, stability
 from opelda.metrics._top_words import topic_diversity
+from opelda.metrics._windows import windows
 
 __all__ = [
     "PredictiveProbability",
+    "Stability",
+    "coherence",
+    "effective_topics",
     "log_predictive_probability",
     "match_topics",
+    "mixture_sparsity",
     "npmi",
     "perplexity",
+    "predict_held_out",
     "split_tokens",
+    "stability",
     "topic_diversity",
+    "topic_exclusivity",
+    "topic_stability",
+    "windows",
 ]

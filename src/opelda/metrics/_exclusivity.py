@@ -1,0 +1,47 @@
+"""Exclusivity: whether the top words of a topic are its own."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opelda.errors import InputError
+from opelda.inference import Topics
+from opelda.metrics._top_words import as_weights, top_words
+
+
+def topic_exclusivity(topics: Topics | ArrayLike, top_n: int = 10) -> NDArray[np.float64]:
+    """Return each topic's exclusivity: the mean over its top words of beta_kw / sum_k beta_kw.
+
+    1 if no other topic has any of them, 1/K if all topics have them alike. A word that no topic has
+    counts 1/K.
+
+    Parameters
+    ----------
+    topics : array (K, V) or Topics
+        Weights of the words in each topic, none negative.
+    top_n : int
+        Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
+
+    Returns
+    -------
+    float64 array (K,)
+
+    Examples
+    --------
+    >>> topic_exclusivity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], top_n=2)
+    array([0.75, 0.75])
+    """
+    weights = as_weights(topics)
+    if weights.dtype.kind in "iu" or (weights < 0).any():
+        raise InputError(
+            "topics must hold the words' weights as floats, none negative; "
+            "word ids do not say how much of a word a topic has."
+        )
+    ids = top_words(weights, top_n)
+    columns = weights[:, ids].astype(np.float64)  # of topic l, word i of topic k: [l, k, i]
+    # by the largest first: the sum of huge weights has no place in a double
+    largest = columns.max(axis=0)
+    columns /= np.where(largest > 0, largest, 1.0)
+    columns[:, largest == 0] = 1.0
+    own = columns[np.arange(len(ids)), np.arange(len(ids))]
+    means: NDArray[np.float64] = (own / columns.sum(axis=0)).mean(axis=1)
+    return means

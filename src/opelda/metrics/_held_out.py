@@ -1,0 +1,197 @@
+"""Scoring held-out words by mixtures that were inferred on the others."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from opelda.engines import Engine
+from opelda.errors import InputError
+from opelda.inference import Method, Topics
+from opelda.inference._inputs import as_csr, as_seed
+from opelda.metrics._given import Given
+
+# What a word counts as that the document's mixture gives less.
+SMALLEST = 1e-30
+WEIGHTS_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class PredictiveProbability:
+    """Log probability per held-out token, in nats; as a float it is `macro`.
+
+    Attributes
+    ----------
+    macro : float
+        Mean over documents of each one's mean over its held-out tokens, and over the splits.
+    micro : float
+        Mean over all held-out tokens.
+    standard_error : float
+        Of `macro`, from the spread between documents; infinite for a single document, which says
+        nothing of the spread.
+    n_documents, n_left_out : int
+        Documents scored, and those that could not be: fewer than 2 tokens, or in no split both
+        observed and held-out words.
+    splits : tuple of float
+        Mean over documents for each split.
+
+    Examples
+    --------
+    >>> from opelda.metrics import log_predictive_probability
+    >>> found = log_predictive_probability([[4, 4], [1, 0]], [[0.5, 0.5]], random_state=0)
+    >>> round(float(found), 4), found.n_documents, found.n_left_out
+    (-0.6931, 1, 1)
+    """
+
+    macro: float
+    micro: float
+    standard_error: float
+    n_documents: int
+    n_left_out: int
+    splits: tuple[float, ...]
+
+    def __float__(self) -> float:
+        return self.macro
+
+
+def predict_held_out(
+    splits: Iterable[tuple[Any, Any]],
+    topics: Topics | ArrayLike,
+    *,
+    doc_topic_prior: ArrayLike | None = None,
+    method: str | Method = "vb",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    engine: str | Engine = "cpu",
+) -> PredictiveProbability:
+    """Predict the held-out words of documents that were split already.
+
+    theta is inferred on a document's observed part, and its held-out part scored by
+    sum_j d_j log(sum_k theta_k beta_kj) / sum_j d_j, in double precision. A word to which the
+    mixture gives less than 1e-30 counts as that.
+
+    Parameters
+    ----------
+    splits : iterable of pairs (observed, held_out)
+        Arrays or sparse matrices (D, V) of counts, all of the same documents. A document is left
+        out of a split in which it has nothing observed or nothing held out.
+    topics : array (K, V) or Topics
+        An array is scored as it is; `Topics` holds single precision.
+    doc_topic_prior : number, vector (K,) or None
+        alpha; None is 1/K.
+    method : str or Method
+        What infers theta. Scores are comparable only between equal methods and priors.
+    random_state : int, RandomState, Generator or None
+    n_jobs : int or None
+        Threads, as for `opelda.inference.infer`.
+    engine : str or Engine
+        As for `opelda.inference.infer`; ``"reference"`` is double precision throughout.
+
+    Returns
+    -------
+    PredictiveProbability
+
+    Examples
+    --------
+    >>> topics = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
+    >>> observed, held_out = [[9, 8, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [0, 0, 0, 0]]
+    >>> found = predict_held_out([(observed, held_out)], topics)
+    >>> round(found.macro, 1), found.n_documents, found.n_left_out
+    (-0.7, 1, 1)
+    """
+    rng = np.random.default_rng(as_seed(random_state))
+    return predicted(
+        splits,
+        Given.of(topics),
+        doc_topic_prior=doc_topic_prior,
+        method=method,
+        random_state=rng,
+        n_jobs=n_jobs,
+        engine=engine,
+    )
+
+
+def predicted(
+    splits: Iterable[tuple[Any, Any]], given: Given, n_left_out: int = 0, **how: Any
+) -> PredictiveProbability:
+    """Infer and score one split after the other; `how` goes to `Given.mixtures`."""
+    scores: list[NDArray[np.float64]] = []
+    masses: list[NDArray[np.float64]] = []
+    for number, pair in enumerate(splits):
+        observed, held = _as_pair(pair, number)
+        if scores and observed.shape[0] != len(scores[0]):
+            raise InputError(
+                f"Split {number} has {observed.shape[0]} documents but the first has "
+                f"{len(scores[0])}; give splits of the same documents."
+            )
+        usable = (np.diff(observed.indptr) > 0) & (np.diff(held.indptr) > 0)
+        if not usable.any():
+            raise InputError(f"Split {number} has no document with words observed and held out.")
+        scores.append(np.zeros(len(usable)))
+        masses.append(np.zeros(len(usable)))
+        theta = given.mixtures(observed[usable], **how)
+        scores[-1][usable], masses[-1][usable] = score(held[usable], theta, given.weights)
+    if not scores:
+        raise InputError("splits holds no pair of observed and held-out counts.")
+    return _summary(np.array(scores), np.array(masses), n_left_out)
+
+
+def score(
+    held: sparse.csr_array, theta: NDArray[Any], weights: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each document's log probability and mass of held-out tokens."""
+    n_docs = held.shape[0]
+    document = np.repeat(np.arange(n_docs), np.diff(held.indptr))
+    logs = np.zeros(held.nnz)
+    n_at_once = max(1, WEIGHTS_AT_ONCE // len(weights))
+    for first in range(0, held.nnz, n_at_once):
+        part = slice(first, first + n_at_once)
+        beta = weights.T[held.indices[part]]
+        x = np.multiply(beta, theta[document[part]], dtype=np.float64).sum(axis=1)
+        logs[part] = np.log(np.maximum(x, SMALLEST))
+
+    def per_document(values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(document, weights=values, minlength=n_docs).astype(np.float64)
+
+    return per_document(held.data * logs), per_document(held.data)
+
+
+def _as_pair(pair: Any, number: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return the counts of one split, without explicit zeros."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(
+            f"splits must hold pairs of observed and held-out counts, but item {number} is "
+            f"{type(pair).__name__}; for one split give [(observed, held_out)]."
+        )
+    observed, held = (as_csr(part).astype(np.float64) for part in pair)
+    if observed.shape != held.shape:
+        raise InputError(
+            f"Split {number} has observed counts of shape {observed.shape} and held-out counts "
+            f"of shape {held.shape}; both must have a row per document and a column per word."
+        )
+    observed.eliminate_zeros()
+    held.eliminate_zeros()
+    return observed, held
+
+
+def _summary(
+    scores: NDArray[np.float64], masses: NDArray[np.float64], n_left_out: int
+) -> PredictiveProbability:
+    """Average over splits and documents; a mass of 0 is a document left out of a split."""
+    scored = masses > 0
+    means = np.divide(scores, masses, out=np.zeros_like(scores), where=scored)
+    n_times = scored.sum(axis=0)
+    per_document = means.sum(axis=0)[n_times > 0] / n_times[n_times > 0]
+    n_docs = len(per_document)
+    error = per_document.std(ddof=1) / np.sqrt(n_docs) if n_docs > 1 else np.inf
+    return PredictiveProbability(
+        macro=float(per_document.mean()),
+        micro=float(scores.sum() / masses.sum()),
+        standard_error=float(error),
+        n_documents=n_docs,
+        n_left_out=n_left_out + len(n_times) - n_docs,
+        splits=tuple((means.sum(axis=1) / scored.sum(axis=1)).tolist()),
+    )

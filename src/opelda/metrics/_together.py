@@ -1,0 +1,117 @@
+"""How many documents hold each two of a topic's top words, counted over any collection."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from opelda.corpus._matrix import is_matrix
+from opelda.errors import InputError
+from opelda.inference import Topics
+from opelda.inference._inputs import as_csr
+from opelda.metrics._top_words import as_weights, top_words
+
+# documents times top words looked at together
+PLACES_AT_ONCE = 2**23
+
+
+class Together:
+    """Counts of documents, all that any measure of coherence needs of a collection.
+
+    Attributes
+    ----------
+    ids : int array (K, n)
+        The top words.
+    counts : int64 array (K, n, n)
+        Documents that hold each two of a topic's words; on the diagonal those that hold one.
+    n_docs : int
+    n_columns : int
+        Columns of the widest matrix so far.
+
+    Examples
+    --------
+    >>> together = Together(np.array([[0, 2]]))
+    >>> together.add(sparse.csr_array([[1, 0, 3], [0, 1, 1], [0, 0, 0]]))
+    >>> together.n_docs, together.counts.tolist()
+    (3, [[[1, 1], [1, 2]]])
+    """
+
+    def __init__(self, ids: NDArray[np.intp]) -> None:
+        self.ids = ids
+        self.counts = np.zeros((*ids.shape, ids.shape[1]), np.int64)
+        self.n_docs = self.n_columns = 0
+        self._words, places = np.unique(ids, return_inverse=True)
+        self._places = places.reshape(ids.shape)
+
+    def add(self, matrix: sparse.csr_array) -> None:
+        """Count the documents of one more matrix; words beyond its columns are in none of them."""
+        self.n_docs += matrix.shape[0]
+        self.n_columns = max(self.n_columns, matrix.shape[1])
+        place = np.full(matrix.shape[1], -1, np.int64)
+        known = self._words[self._words < matrix.shape[1]]
+        place[known] = np.arange(len(known))
+        n_at_once = max(1, PLACES_AT_ONCE // len(self._words))
+        for first in range(0, matrix.shape[0], n_at_once):
+            part = matrix[first : first + n_at_once]
+            places = place[part.indices]
+            documents = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+            there = (places >= 0) & (part.data > 0)
+            held = np.zeros((len(self._words), part.shape[0]), np.float32)
+            held[places[there], documents[there]] = 1.0
+            for topic, own in enumerate(self._places):
+                self.counts[topic] += (held[own] @ held[own].T).astype(np.int64)
+
+
+def count_together(topics: Topics | ArrayLike, X: Any, top_n: int) -> Together:
+    """Count over a matrix, an object with one as `X`, or an iterable of either."""
+    if not is_matrix(X) and hasattr(X, "X"):
+        X = X.X
+    if _is_many(X):
+        together = Together(top_words(topics, top_n, least=2))
+        _add_batches(together, X, topics)
+    else:
+        matrix = as_csr(X)
+        together = Together(top_words(topics, top_n, least=2, n_words=matrix.shape[1]))
+        together.add(matrix)
+    if not together.n_docs:
+        raise InputError("X has no documents to look for the words in.")
+    return together
+
+
+def _is_many(X: Any) -> bool:
+    if isinstance(X, list | tuple):  # of batches, or of the rows of one matrix
+        return bool(X) and _is_batch(X[0])
+    return isinstance(X, Iterable) and not is_matrix(X)
+
+
+def _is_batch(item: Any) -> bool:
+    return len(item.shape) == 2 if is_matrix(item) else hasattr(item, "X")
+
+
+def _add_batches(together: Together, batches: Iterable[Any], topics: Any) -> None:
+    weights = as_weights(topics)
+    n_words = None if weights.dtype.kind in "iu" else weights.shape[1]
+    for number, batch in enumerate(batches):
+        change = getattr(batch, "change", None)
+        if change is not None and len(change.reused):
+            raise InputError(
+                f"Mini-batch {number} gave columns to other words, which the topics' are not; "
+                "count with a vocabulary that does not evict."
+            )
+        try:
+            matrix = as_csr(batch.X if not is_matrix(batch) and hasattr(batch, "X") else batch)
+        except InputError as error:
+            raise InputError(f"Mini-batch {number}: {error}") from None
+        if n_words is not None and matrix.shape[1] > n_words:
+            raise InputError(
+                f"The topics have {n_words} words but mini-batch {number} has {matrix.shape[1]} "
+                "columns; count the documents with the topics' own vocabulary."
+            )
+        together.add(matrix)
+    if together.n_docs and n_words is None and together.ids.max() >= together.n_columns:
+        raise InputError(
+            f"The topics have word {together.ids.max()} but no mini-batch has more than "
+            f"{together.n_columns} columns."
+        )
