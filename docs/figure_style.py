@@ -1,29 +1,8 @@
-"""How the figures of these pages look."""
+"""How the figures of these pages look: like those of the experiments."""
 
-from __future__ import annotations
+from opelda.experiments._plots import LOOKS, STYLE, tidy
 
-from typing import Any
-
-from matplotlib.axes import Axes
+__all__ = ["BLUE", "GREEN", "LOOKS", "ORANGE", "RED", "SKY", "STYLE", "tidy"]
 
 # The colours of Okabe & Ito, which readers with any kind of colour blindness can tell apart.
 BLUE, ORANGE, GREEN, RED, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9"
-
-STYLE: dict[str, Any] = {
-    "svg.hashsalt": "opelda",  # the same file from run to run
-    "svg.fonttype": "none",  # text stays text: smaller, and it can be searched
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
-    "font.size": 10,
-    "legend.frameon": False,
-    "savefig.dpi": 110,
-}
-
-
-def tidy(axes: Axes) -> None:
-    axes.grid(color="#dddddd", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.minorticks_off()
-    for axis in (axes.xaxis, axes.yaxis):
-        if axis.get_scale() == "log":
-            axis.set_major_formatter("{x:,g}")
-    axes.spines[["top", "right"]].set_visible(False)

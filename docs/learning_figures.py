@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import matplotlib as mpl
-from figure_style import BLUE, GREEN, ORANGE, RED, STYLE, tidy
+from figure_style import BLUE, GREEN, LOOKS, ORANGE, RED, STYLE, tidy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "results" / "sensitivity.jsonl"
 KAPPA = "\N{GREEK SMALL LETTER KAPPA}"
 DECAYS = {0.5: (ORANGE, "^"), 0.6: (BLUE, "o"), 0.7: (GREEN, "s"), 0.9: (RED, "v")}
-LEARNERS = {"OnlineOPE": (BLUE, "o"), "MLOPE": (GREEN, "s"), "StreamingOPE": (ORANGE, "^")}
+PAPER = {"OnlineOPE": "Online-OPE", "MLOPE": "ML-OPE", "StreamingOPE": "Streaming-OPE"}
+LEARNERS = {name: LOOKS[theirs][:2] for name, theirs in PAPER.items()}
 LPP, INCOHERENT = "LPP", "incoherent topics"
 LABELS = {LPP: "held-out LPP (nats a token)", INCOHERENT: "incoherent topics of 100"}
 

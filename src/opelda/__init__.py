@@ -18,6 +18,7 @@ _SUBPACKAGES = (
     "corpus",
     "engines",
     "errors",
+    "experiments",
     "inference",
     "learning",
     "metrics",

@@ -143,9 +143,9 @@ class Parts:
         fewer = kind is not None and kind.name == "ldac" and n_columns < self._n_words
         if n_columns != self._n_words and not fewer:
             raise InputError(
-                f"{self._stream.label} has {n_columns:,} columns without words, but the model has "
-                f"{self._n_words:,}; give documents counted with the model's own words, or their "
-                "vocabulary with --vocab."
+                f"{self._stream.label} has {n_columns:,} columns without words, but they are to be "
+                f"counted over {self._n_words:,} words; give documents with those columns, or "
+                "their vocabulary with --vocab."
             )
 
 

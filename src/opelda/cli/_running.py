@@ -12,7 +12,17 @@ from opelda.cli._signals import ending_like_ctrl_c
 __all__ = ["app", "run"]
 
 # in the order of the help; each module registers its command
-for _name in ("demo", "fit", "stream", "topics", "transform", "evaluate", "convert", "info"):
+for _name in (
+    "demo",
+    "fit",
+    "stream",
+    "topics",
+    "transform",
+    "evaluate",
+    "convert",
+    "reproduce",
+    "info",
+):
     import_module(f"opelda.cli.commands.{_name}")
 
 

@@ -19,6 +19,9 @@ PARAMETERS = {
     "n_iter": "--n-iter",
     "n_jobs": "--jobs",
     "random_state": "--seed",
+    "n_test": "--test-docs",
+    "held_out": "--held-out",
+    "top_n": "--words",
 }
 # words like any other, unless they are used as parameters are
 WORDS = ("text", "name", "vocab", "encoding", "format", "limit", "pattern", "stem", "ngrams")

@@ -1,0 +1,166 @@
+"""A learner's way: how good its topics are as it sees more documents and takes more time."""
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from opelda.experiments._data import Data
+from opelda.experiments._experiment import Report, Row, Rows
+from opelda.experiments._settings import Settings
+from opelda.inference import Topics
+from opelda.learning import LEARNERS, BatchReport
+from opelda.metrics import coherence, predict_held_out
+
+# the paper's names of its seven learners, and of two that it does not tell apart from them
+NAMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "ML-OPE": ("MLOPE", {}),
+    "Online-OPE": ("OnlineOPE", {}),
+    "Streaming-OPE": ("StreamingOPE", {}),
+    "Online-CGS": ("OnlineCGS", {}),
+    "Online-CVB0": ("OnlineCVB0", {}),
+    "Online-VB": ("OnlineVB", {}),
+    "Streaming-VB": ("StreamingVB", {}),
+    "Streaming-OPE, start kept": ("StreamingOPE", {"keep_start": True}),
+    "Streaming-VB, start kept": ("StreamingVB", {"keep_start": True}),
+}
+SEVEN = tuple(NAMES)[:7]
+NO_TOPICS = "no topics"
+
+
+def new_learner(name: str, settings: Settings, seed: int, **parameters: Any) -> Any:
+    """Return a learner by the paper's name, with the experiment's settings.
+
+    >>> new_learner("ML-OPE", Settings(), 0, n_iter=20)
+    MLOPE(n_iter=20, n_jobs=-1, n_passes=5, random_state=0)
+    """
+    kind, more = NAMES[name]
+    given = {
+        "doc_topic_prior": settings.doc_topic_prior,
+        "topic_word_prior": settings.topic_word_prior,
+        "batch_size": settings.batch_size,
+        "learning_decay": settings.learning_decay,
+        "learning_offset": settings.learning_offset,
+        "n_iter": settings.n_iter,
+        "n_passes": settings.n_passes,
+        "n_jobs": settings.n_jobs,
+        "random_state": seed,
+    }
+    return LEARNERS[kind](settings.n_topics, **(given | more | parameters))
+
+
+def quality(topics: Any, data: Data, settings: Settings) -> Row:
+    """Return the two measures of the paper, and what stands behind them."""
+    scored = predicted(
+        Topics(topics),
+        data,
+        doc_topic_prior=settings.doc_topic_prior,
+        method=settings.scoring,
+        random_state=settings.seed,
+        n_jobs=settings.n_jobs,
+    )
+    npmi = coherence(topics, data.train, measure="npmi", top_n=settings.top_n)
+    return {**scored, "npmi": float(npmi.mean()), "incoherent": int((npmi < 0).sum())}
+
+
+def word_frequencies(data: Data, settings: Settings) -> Row:
+    """Predict the same words for every document, by how often they occur: what topics must beat."""
+    eta = settings.topic_word_prior or 1.0 / settings.n_topics
+    words = np.asarray(data.train.sum(axis=0, dtype=np.float64)).ravel() + eta
+    return predicted([words / words.sum()], data)
+
+
+def predicted(topics: Any, data: Data, **how: Any) -> Row:
+    """Return how well topics predict the test documents' held-out words."""
+    found = predict_held_out(data.splits, topics, **how)
+    error = found.standard_error  # infinite of a single document
+    return {
+        "lpp": found.macro,
+        "lpp_error": error if isfinite(error) else None,
+        "lpp_micro": found.micro,
+    }
+
+
+def learning_curve(
+    data: Data,
+    settings: Settings,
+    report: Report,
+    *,
+    learner: str,
+    seed: int,
+    n_points: int = 16,
+    **parameters: Any,
+) -> Rows:
+    """Learn, and look at the topics after so many documents; looking takes no learning time.
+
+    `n_points` looks are spread evenly over the logarithm of the documents seen, and one more falls
+    on the end of every pass; with 1 there is only that at the very end. `parameters` are the
+    learner's own and go before the settings.
+    """
+    rows: Rows = []
+    seconds = np.zeros(2)
+    model = new_learner(learner, settings, seed, **parameters)
+    n_docs = data.train.shape[0]
+    marks = looks(n_docs, model.batch_size, model.n_passes, n_points)
+
+    def look(update: BatchReport) -> None:
+        seconds[:] += update.e_seconds, update.m_seconds
+        if update.n_docs in marks:
+            rows.append(
+                {
+                    "learner": learner,
+                    "seed": seed,
+                    **parameters,
+                    "documents": update.n_docs,
+                    "pass": update.n_pass,
+                    "updates": update.n_updates,
+                    "seconds": float(seconds.sum()),
+                    "inference_seconds": float(seconds[0]),
+                    **quality(update.model.components_, data, settings),
+                }
+            )
+        report(update.n_docs / (n_docs * model.n_passes))
+
+    look.needs_gap = False  # type: ignore[attr-defined]  # and its time would count
+    model.set_params(callbacks=look).fit(data.train)
+    return rows
+
+
+def learned(model: Any, data: Data, settings: Settings, report: Report) -> Row:
+    """Learn, and look at the topics at the end alone."""
+    seconds = [0.0]
+    n_docs = data.train.shape[0] * model.n_passes
+
+    def listen(update: BatchReport) -> None:
+        seconds[0] += update.e_seconds + update.m_seconds
+        report(update.n_docs / n_docs)
+
+    listen.needs_gap = False  # type: ignore[attr-defined]  # and its time would count
+    model.set_params(callbacks=listen).fit(data.train)
+    return {
+        "documents": n_docs,
+        "seconds": seconds[0],
+        **quality(model.components_, data, settings),
+    }
+
+
+def looks(n_docs: int, batch_size: int, n_passes: int, n_points: int) -> set[int]:
+    """Return after how many documents to look.
+
+    >>> sorted(looks(1000, 100, 2, 4))
+    [100, 300, 700, 1000, 2000]
+    """
+    last = n_docs * n_passes
+    if n_points == 1:
+        return {last}
+    ends = np.array(list(_batch_ends(n_docs, batch_size, n_passes)))
+    wanted = np.geomspace(min(batch_size, n_docs), last, n_points)
+    nearest = np.abs(np.log(ends) - np.log(wanted)[:, None]).argmin(axis=1)
+    return {int(end) for end in ends[nearest]} | {n_docs * n for n in range(1, n_passes + 1)}
+
+
+def _batch_ends(n_docs: int, batch_size: int, n_passes: int) -> Iterable[int]:
+    for done in range(n_passes):
+        yield from (done * n_docs + end for end in range(batch_size, n_docs, batch_size))
+        yield (done + 1) * n_docs

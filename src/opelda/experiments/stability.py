@@ -1,0 +1,205 @@
+"""Figure 5: how OPE converges as it is given more iterations, and how much its runs differ.
+
+With alpha < 1 a topic that was never picked has theta_1k / T after T iterations, so that f grows by
+(1 - alpha) ln T for each of them and never ends: the prior's doing, not progress. The terms of f
+are therefore kept apart. The same topics hold the gap open, each by 1 - alpha: where all picked
+topics have the same slope, gap = (1 - alpha) * (topics never picked). What is above that is what
+the walk can still gain among the topics that it has picked.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean, median
+
+import numpy as np
+from scipy import sparse
+
+from opelda.experiments._data import Data
+from opelda.experiments._experiment import Experiment, Report, Row, Rows, Run, Verdict, grade
+from opelda.experiments._learning import new_learner
+from opelda.experiments._paper import STABLE_SD
+from opelda.experiments._settings import Settings
+from opelda.experiments._stability_figure import GAPS, TERMS, convergence, draw, line, spreads
+from opelda.inference import OPE, Topics, infer
+from opelda.metrics import stability
+
+N_DOCS = 100
+N_RUNS = 10
+# a standard deviation is small up to this share of |f|; likelihoods are close up to that share
+SMALL, CLOSE = 0.05, 0.01
+
+
+def runs(settings: Settings, data: Data) -> Sequence[Run]:
+    """Return a run for each seed: topics, and OPE of all lengths on them."""
+    lengths = [10, 20, 50, 100] if settings.quick else list(range(10, 101, 10))
+    return [
+        Run("OPE of growing length", walks, {"seed": seed, "lengths": lengths})
+        for seed in settings.seeds()
+    ]
+
+
+def walks(data: Data, settings: Settings, report: Report, *, seed: int, lengths: list[int]) -> Rows:
+    """Learn topics by ML-OPE in one pass, then infer test documents with OPE of each length T.
+
+    A row of "stability" has a document's means and standard deviations over runs; one of
+    "convergence" has the means of f and its terms, and medians of gaps, over documents and runs.
+    `growth` is (1 - alpha) * (topics never picked), `picked_gap` the gap above that.
+    """
+    model = new_learner("ML-OPE", settings, seed, n_passes=1).fit(data.train)
+    topics = Topics(model.components_)
+    n_test = data.test.shape[0]
+    rng = np.random.default_rng([seed, 3])
+    chosen = np.sort(rng.choice(n_test, min(N_DOCS, n_test), replace=False))
+    docs = data.test[chosen]
+    rows: Rows = []
+    for done, length in enumerate(lengths):
+        report((done + 1) / (len(lengths) + 1))
+        about = {"seed": seed, "T": length}
+        own = _spreads(docs, topics, settings, seed, length)
+        means = {name: fmean(row[name] for row in own) for name in TERMS}
+        empty = dict.fromkeys(f"sd_{name}" for name in TERMS)
+        gaps = _gaps(docs, topics, settings, seed, length)
+        rows.append({"part": "convergence", **about, "document": None, **means, **gaps, **empty})
+        empty = dict.fromkeys(GAPS)
+        rows += [
+            {"part": "stability", **about, "document": int(i), **row, **empty}
+            for i, row in zip(chosen, own, strict=True)
+        ]
+    return rows
+
+
+def _spreads(
+    docs: sparse.csr_array, topics: Topics, settings: Settings, seed: int, length: int
+) -> Rows:
+    found = stability(
+        docs,
+        topics,
+        method=OPE(n_iter=length),
+        doc_topic_prior=settings.doc_topic_prior,
+        n_runs=N_RUNS,
+        random_state=seed,
+        n_jobs=settings.n_jobs,
+    )
+    columns = {
+        "f": found.mean,
+        "log_likelihood": found.log_likelihood_mean,
+        "log_prior": found.log_prior_mean,
+        "sd_f": found.sd,
+        "sd_log_likelihood": found.log_likelihood_sd,
+        "sd_log_prior": found.log_prior_sd,
+    }
+    return [
+        {name: float(values[i]) for name, values in columns.items()} for i in range(docs.shape[0])
+    ]
+
+
+def _gaps(
+    docs: sparse.csr_array, topics: Topics, settings: Settings, seed: int, length: int
+) -> Row:
+    rng = np.random.default_rng(seed)
+    done = [
+        infer(
+            docs,
+            topics,
+            method=OPE(n_iter=length),
+            doc_topic_prior=settings.doc_topic_prior,
+            random_state=rng,
+            n_jobs=settings.n_jobs,
+        )
+        for _ in range(N_RUNS)
+    ]
+    picks = (run.picked for run in done if run.picked is not None)
+    unpicked = topics.n_topics - np.array([np.diff(picked.indptr) for picked in picks])
+    gap = np.array([run.gap for run in done])
+    growth = (1 - settings.alpha) * unpicked
+    return {
+        "gap": float(np.median(gap)),
+        "likelihood_gap": float(np.median([run.likelihood_gap for run in done])),
+        "picked_gap": float(np.median(gap - np.maximum(growth, 0))),
+        "unpicked": float(unpicked.mean()),
+        "growth": float(growth.mean()),
+    }
+
+
+def judge(rows: Rows) -> list[Verdict]:
+    """Say how much runs differ, and what converges how fast."""
+    return [_stable(rows), _growth(rows), _stationary(rows), _twenty(rows)]
+
+
+def _stable(rows: Rows) -> Verdict:
+    claim = f"OPE is stable: the sd of f over runs is at most {STABLE_SD:g} for most documents"
+    found = spreads(rows)
+    if not found:
+        return Verdict(claim, "not tested", "it takes several runs of the same documents")
+    shares = [fmean(sd <= STABLE_SD for sd in own) for own in found.values()]
+    own = [row for row in rows if row["part"] == "stability"]
+    f, likelihood, prior = (median(row[f"sd_{name}"] for row in own) for name in TERMS)
+    relative = median(row["sd_f"] / max(abs(row["f"]), 1e-9) for row in own)
+    why = (
+        f"for at least {min(shares):.0%} at any T; median {f:.2g}, {relative:.1%} of |f|; "
+        f"of the likelihood alone {likelihood:.2g}, of the prior {prior:.2g}"
+    )
+    outcome = grade(min(shares) > 0.5 and relative <= SMALL, max(shares) > 0.5)
+    return Verdict(claim, outcome, why)
+
+
+def _growth(rows: Rows) -> Verdict:
+    claim = "f converges at the rate 1/T"
+    points = convergence(rows)
+    if len(points) < 3:
+        return Verdict(claim, "not tested", "it takes at least three values of T")
+    lengths = np.array([row["T"] for row in points])
+    f = [row["f"] for row in points]
+    _, slope, off = line(np.log(lengths), f)
+    _, _, off_inverse = line(1 / lengths, f)
+    grown = slope * np.log(lengths[-1] / lengths[0])
+    flat = abs(grown) <= CLOSE * abs(points[-1]["log_likelihood"])  # as with alpha = 1
+    why = (
+        f"f = a {slope:+.4g} ln T to within {off:.2g}, a + c/T to within {off_inverse:.2g}; topics "
+        f"never picked make it {fmean(row['growth'] for row in points):+.4g} ln T"
+    )
+    return Verdict(claim, grade(bool(flat) or off_inverse < off), why)
+
+
+def _stationary(rows: Rows) -> Verdict:
+    claim = "among the topics it picks, OPE comes to a stationary point at the rate 1/T"
+    points = [row for row in convergence(rows) if row["picked_gap"] > 0]
+    if len(points) < 3:
+        return Verdict(claim, "not tested", "it takes at least three values of T with a gap")
+    gaps = [row["picked_gap"] for row in points]
+    _, power, _ = line(np.log([row["T"] for row in points]), np.log(gaps))
+    first, last = points[0], points[-1]
+    why = (
+        f"that gap falls like T^{power:.2f}: {gaps[0]:.3g} at T = {first['T']}, {gaps[-1]:.3g} at "
+        f"{last['T']}; the whole gap {first['gap']:.4g} and {last['gap']:.4g}, as "
+        f"topics never picked hold {max(last['growth'], 0.0):.4g} of it open"
+    )
+    return Verdict(claim, grade(power <= -0.8, power <= -0.4), why)
+
+
+def _twenty(rows: Rows) -> Verdict:
+    claim = "T = 20 is about as good as T = 100"
+    points = {row["T"]: row for row in convergence(rows) if row["T"] <= 100}
+    if 20 not in points or 100 not in points:
+        return Verdict(claim, "not tested", "it takes both")
+    short, long = points[20], points[100]
+    wanted = long["log_likelihood"]
+    behind = {T: wanted - row["log_likelihood"] for T, row in points.items()}
+    allowed = CLOSE * abs(wanted)
+    far = max((T for T, lost in behind.items() if lost > allowed), default=0)
+    why = (
+        f"log-likelihood {short['log_likelihood']:.1f} and {wanted:.1f}, within {CLOSE:.0%} from "
+        f"T = {min(points.keys() - range(far + 1))} on; gap {short['gap']:.4g} and "
+        f"{long['gap']:.4g}, of the likelihood alone {short['likelihood_gap']:.4g} and "
+        f"{long['likelihood_gap']:.4g}"
+    )
+    return Verdict(claim, grade(behind[20] <= allowed, behind[20] <= 3 * allowed), why)
+
+
+EXPERIMENT = Experiment(
+    name="stability",
+    title="convergence of OPE with its iterations, and the spread of its runs",
+    place="Figure 5",
+    runs=runs,
+    draw=draw,
+    judge=judge,
+)

@@ -1,0 +1,189 @@
+"""Figures 1 and 2: what their rows are said to mean, and how they are drawn."""
+
+import io
+
+import numpy as np
+import pytest
+
+from opelda.corpus import generate
+from opelda.experiments import Settings, learning_documents, learning_time, prepare
+from opelda.experiments._curves import curves, last, means
+from opelda.experiments._learning import NAMES, SEVEN
+
+pytest.importorskip("matplotlib")
+
+WHEN = (1.0, 2.0, 4.0)
+
+
+def way(learner, end, *, slow=1.0, npmi=0.2, seed=0, step=0.5):
+    """Rows of a learner that gains `step` per look and ends with `end`."""
+    return [
+        {
+            "learner": learner,
+            "seed": seed,
+            "documents": 100 * (n + 1),
+            "seconds": slow * when,
+            "lpp": end - step * (len(WHEN) - 1 - n),
+            "npmi": npmi,
+        }
+        for n, when in enumerate(WHEN)
+    ]
+
+
+def ways(**ends):
+    """Rows of all learners, those named with these ends and keywords."""
+    rows = []
+    for number, name in enumerate(NAMES):
+        end = ends.get(name.replace("-", "_"), -8.0 - 0.05 * number)
+        rows += way(name, **end) if isinstance(end, dict) else way(name, end)
+    return rows
+
+
+def outcomes(judged):
+    return [verdict.outcome for verdict in judged]
+
+
+def test_the_fastest_to_a_level():
+    fast = ways(ML_OPE={"end": -7.0, "slow": 0.1})
+    assert outcomes(learning_time.judge(fast))[0] == "reproduced"
+    second = ways(ML_OPE={"end": -7.0, "slow": 0.5}, Online_OPE={"end": -7.0, "slow": 0.1})
+    assert outcomes(learning_time.judge(second))[0] == "partly"
+    never = ways(ML_OPE=-20.0)
+    verdict = learning_time.judge(never)[0]
+    assert verdict.outcome == "not reproduced"
+    assert "Online-OPE 4 s" in verdict.why
+    assert "start kept" not in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("slower", "outcome"),
+    [
+        ((10, 30, 99, 12), "reproduced"),
+        ((9, 30, 99, 12), "partly"),
+        ((2, 3, 4, 9), "not reproduced"),
+    ],
+)
+def test_how_many_times_faster(slower, outcome):
+    names = ("Online_CGS", "Online_CVB0", "Online_VB", "Streaming_VB")
+    ends = {n: {"end": -8.0, "slow": float(s)} for n, s in zip(names, slower, strict=True)}
+    verdict = learning_time.judge(ways(**ends))[1]
+    assert verdict.outcome == outcome
+    assert f"{max(slower)}.0x" in verdict.why
+
+
+def test_seconds_are_means_over_seeds_and_never_is_left_out():
+    rows = way("ML-OPE", -7.0) + way("ML-OPE", -7.5, seed=1) + way("Online-OPE", -9.0)
+    assert learning_time.seconds_to(rows, -8.0) == {"ML-OPE": 1.5}
+    assert learning_time.seconds_to(rows, -7.5) == {"ML-OPE": 3.0}
+    assert learning_time.seconds_to(rows, -5.0) == {}
+
+
+def test_all_but_two_reach_the_level():
+    rows = ways()
+    wanted = learning_time.level(rows)
+    ends = [row["lpp"] for row in last(rows) if row["learner"] in SEVEN]
+    assert sum(end >= wanted for end in ends) == 5
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ({"Online_OPE": -7.0, "Streaming_OPE": -9.9}, ["reproduced", "reproduced"]),
+        ({"Online_OPE": -8.01, "Streaming_OPE": -8.29, "Streaming_VB": -8.3}, ["partly", "partly"]),
+        ({"Online_OPE": -9.0, "Streaming_OPE": -7.0}, ["not reproduced", "not reproduced"]),
+    ],
+)
+def test_the_best_and_the_worst(ends, expected):
+    assert outcomes(learning_documents.judge(ways(**ends)))[:2] == expected
+
+
+@pytest.mark.parametrize(
+    ("gained", "outcome"), [(0.5, "reproduced"), (0.05, "partly"), (0.0, "not reproduced")]
+)
+def test_what_the_start_is_to_blame_for(gained, outcome):
+    rows = ways(Streaming_OPE=-8.0 + gained)
+    rows = [row for row in rows if row["learner"] != "Streaming-OPE, start kept"]
+    rows += way("Streaming-OPE, start kept", -8.0)
+    assert outcomes(learning_documents.judge(rows))[2] == outcome
+
+
+def test_the_most_coherent():
+    rows = ways(Online_OPE={"end": -8.0, "npmi": 0.9})
+    assert outcomes(learning_documents.judge(rows))[3] == "reproduced"
+    rows = ways(Online_OPE={"end": -8.0, "npmi": 0.1})
+    assert outcomes(learning_documents.judge(rows))[3] == "not reproduced"
+
+
+@pytest.mark.parametrize("judge", [learning_time.judge, learning_documents.judge])
+def test_too_little_is_no_verdict(judge):
+    for names in ([], ["Streaming-VB, start kept"], ["Online-VB", "Online-CGS"]):
+        rows = [row for name in names for row in way(name, -8.0)]
+        assert set(outcomes(judge(rows))) == {"not tested"}, names
+    for name in NAMES:
+        assert set(outcomes(judge(way(name, -8.0)))) == {"not tested"}
+        without = [row for row in ways() if row["learner"] != name]
+        assert all(verdict.why for verdict in judge(without))
+
+
+@pytest.mark.parametrize("settings", [Settings(n_seeds=3), Settings.small(seed=7)])
+def test_runs(settings):
+    runs = curves(settings)
+    assert [run.label for run in runs] == [*NAMES] * settings.n_seeds + ["no topics"]
+    named = {(run.parameters["learner"], run.parameters["seed"]) for run in runs[:-1]}
+    assert named == {(name, seed) for name in NAMES for seed in settings.seeds()}
+    assert learning_time.runs(settings, None) == learning_documents.runs(settings, None)
+
+
+def test_word_frequencies_are_what_topics_must_beat():
+    """Measured as one topic, drawn as a line, and no claim holds of learners that are behind."""
+    settings = Settings.small(n_topics=3, n_test=50)
+    data = prepare(generate(300, n_words=40, n_topics=3).X, settings, label="generated")
+    (row,) = curves(settings)[-1].measure(data, settings, None)
+    counts = data.train.toarray().astype(float).sum(axis=0) + 1 / 3
+    logs = np.log(counts / counts.sum())
+    per_document = [(h.toarray() @ logs) / h.toarray().sum(axis=1) for _, h in data.splits]
+    assert row["lpp"] == pytest.approx(np.mean(per_document), abs=1e-12)
+    rows = ways(ML_OPE={"end": -7.0, "slow": 0.1}, Online_OPE=-6.0)
+    for lpp, fastest, best in ((-9.0, "reproduced", "reproduced"), (-5.0, "not tested", "not re")):
+        judged = [*rows, row | {"lpp": lpp}]
+        assert outcomes(learning_time.judge(judged))[0] == fastest
+        assert outcomes(learning_documents.judge(judged))[0].startswith(best)
+    lines = learning_documents.draw([*rows, row]).axes[0].lines
+    assert [list(line.get_ydata()) for line in lines if line.get_label() == "no topics"] == [
+        [row["lpp"]] * 2
+    ]
+
+
+def test_points_are_means_over_seeds_in_order():
+    rows = way("ML-OPE", -7.0)[::-1] + way("ML-OPE", -8.0, slow=3.0, seed=1)
+    found = means(rows, "ML-OPE")
+    assert [row["documents"] for row in found] == [100, 200, 300]
+    assert [row["lpp"] for row in found] == [-8.5, -8.0, -7.5]
+    assert [row["seconds"] for row in found] == [2.0, 4.0, 8.0]
+    assert means(rows, "Online-OPE") == []
+
+
+@pytest.mark.parametrize(
+    ("draw", "x"), [(learning_time.draw, "seconds"), (learning_documents.draw, "documents")]
+)
+@pytest.mark.parametrize("names", [list(NAMES), ["Online-VB", "ML-OPE"], ["ML-OPE"]])
+def test_lines_are_the_rows(draw, x, names):
+    from opelda.experiments._plots import LOOKS
+
+    rows = [row for name in names for row in way(name, -8.0)]
+    figure = draw(rows)
+    figure.savefig(io.BytesIO(), format="svg")
+    assert figure.get_size_inches()[0] <= 11
+    for panel, measure in zip(figure.axes, ("lpp", "npmi"), strict=True):
+        assert x in panel.get_xlabel()
+        assert panel.get_ylabel()
+        assert len(panel.lines) == len(names)
+        for line in panel.lines:
+            own = [row for row in rows if row["learner"] == line.get_label()]
+            assert list(line.get_xdata()) == [row[x] for row in own]
+            assert list(line.get_ydata()) == [row[measure] for row in own]
+            look = LOOKS[line.get_label()]
+            drawn = (line.get_color(), line.get_marker(), line.get_linestyle())
+            assert drawn == (look.colour, look.marker, look.dash)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert sorted(labels) == sorted(names)

@@ -1,0 +1,89 @@
+"""How figures look: methods can be told apart, everywhere in the same way."""
+
+from itertools import combinations
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.colors import to_rgb
+from matplotlib.markers import MarkerStyle
+
+from opelda.experiments._learning import NAMES
+from opelda.experiments._plots import LOOKS, STYLE, draw_line, legend, panels, style, tidy
+from opelda.inference import METHODS
+
+
+def related(one, other):
+    """Whether one is the Online learner that is made of the other."""
+    return f"Online-{one}" == other or f"Online-{other}" == one
+
+
+def method_of(name):
+    """What is left of a name without what is only a variant."""
+    return name.replace(",", " ").split()[0].removeprefix("Online-")
+
+
+def test_no_two_methods_look_alike():
+    alike = [pair for pair in combinations(LOOKS, 2) if LOOKS[pair[0]] == LOOKS[pair[1]]]
+    assert all(related(*pair) for pair in alike)
+    # in black and white, too
+    drawn = [(look.marker, look.dash) for look in LOOKS.values()]
+    assert len(set(drawn)) == len(drawn) - len(alike)
+
+
+def test_an_inference_method_looks_like_its_online_learner():
+    for name in LOOKS:
+        if name.startswith("Online-"):
+            assert LOOKS[name] == LOOKS[name.removeprefix("Online-")]
+
+
+def test_one_colour_stands_for_one_thing():
+    for one, other in combinations(LOOKS, 2):
+        if LOOKS[one].colour == LOOKS[other].colour:
+            assert method_of(one) == method_of(other)
+        else:
+            gap = zip(to_rgb(LOOKS[one].colour), to_rgb(LOOKS[other].colour), strict=True)
+            assert sum((a - b) ** 2 for a, b in gap) > 0.01, (one, other)
+
+
+def test_everything_that_is_drawn_has_a_look():
+    assert set(NAMES) <= set(LOOKS)
+    assert {method.upper() for method in METHODS} <= set(LOOKS)
+    for look in LOOKS.values():
+        MarkerStyle(look.marker)  # complains of what it does not know
+        assert look.dash in ("-", ":", "--", "-.")
+
+
+def test_one_legend_for_all_panels():
+    with style():
+        figure, axes = panels(2, 2, sharex=True)
+        for panel, names in zip(
+            axes.flat, (["OPE", "VB"], ["VB"], ["CGS", "OPE"], []), strict=True
+        ):
+            for name in names:
+                draw_line(panel, name, [1, 2], [3, 4])
+        draw_line(axes[1, 1], "FW", [1], [2], label="steps")
+        legend(figure, axes, n_columns=3)
+    assert axes.shape == (2, 2)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["OPE", "VB", "CGS", "steps"]
+
+
+def test_logarithmic_axes_have_plain_numbers():
+    figure, axes = panels(1)
+    axes[0, 0].set(xscale="log", xlim=(1, 1e5), ylim=(0, 1))
+    tidy(axes[0, 0])
+    figure.canvas.draw()
+    shown = [text.get_text() for text in axes[0, 0].get_xticklabels()]
+    assert "1,000" in shown
+    assert "100,000" in shown
+
+
+def test_the_style_is_left_again():
+    import matplotlib as mpl
+
+    before = mpl.rcParams["svg.hashsalt"]
+    with style():
+        assert mpl.rcParams["svg.hashsalt"] == STYLE["svg.hashsalt"]
+    assert mpl.rcParams["svg.hashsalt"] == before
