@@ -276,7 +276,7 @@ def test_stopped_before_anything_was_done(cli, monkeypatch):
     monkeypatch.setattr("opelda.experiments._sources.generated", interrupted)
     done = cli("reproduce", "learning-time", *SMALL, "-o", "o")
     assert done.code == 130
-    assert done.err == "opelda: stopped before the first run was done; nothing is kept.\n"
+    assert done.err == "opelda: stopped before a run was done.\n"
 
 
 def test_ctrl_c_while_it_runs(process, tmp_path):

@@ -1,5 +1,7 @@
 """Documents to learn from and to test on, and the settings of all experiments."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,7 +34,8 @@ def test_documents_are_learned_from_or_tested_on(n_docs, n_short, share, seed, p
     X = numbered(n_docs, n_short)
     settings = Settings(n_test=n_test, n_splits=3, held_out=share, seed=seed)
     data = prepare(sparse.csr_matrix(X), settings, label="numbers")
-    assert data.train.shape == (n_docs + n_short - n_test, X.shape[1])
+    X = X[X.any(axis=1)]  # there is nothing to learn from a document without words
+    assert data.train.shape == (len(X) - n_test, X.shape[1])
     together = np.vstack((data.train.toarray(), data.test.toarray()))
     order = np.lexsort(together.T[::-1])
     assert np.array_equal(together[order], X[np.lexsort(X.T[::-1])])
@@ -75,7 +78,7 @@ def test_the_documents_given_are_not_changed():
 
 def test_too_few_documents():
     X = numbered(10, n_short=8)
-    assert prepare(X, Settings(n_test=9), label="").train.shape[0] == 9
+    assert prepare(X, Settings(n_test=9), label="").train.shape[0] == 5
     with pytest.raises(InputError, match=r"10 documents .* 10 are to be set aside"):
         prepare(X, Settings(n_test=10), label="")
 
@@ -91,6 +94,54 @@ def test_splits_that_are_given():
         prepare(X, Settings(), label="", splits=[(X[:5, :3], X[5:10, :3])])
     with pytest.raises(InputError, match="counts must be"):
         prepare(-X, Settings(), label="")
+
+
+def test_documents_without_words_are_left_out_beside_given_splits():
+    X = numbered(6, n_short=4)
+    data = prepare(X, Settings(), label="", splits=[(X[:2], X[2:4])])
+    assert np.array_equal(data.train.toarray(), X[:8])
+    zeros = sparse.csr_array(([0.0, 2.0], [1, 0], [0, 1, 2]), shape=(2, 12))  # an explicit one
+    data = prepare(zeros, Settings(), label="", splits=[(X[:2], X[2:4])])
+    assert np.array_equal(data.train.toarray(), zeros.toarray()[1:])
+
+
+def test_a_fraction_is_a_token_to_split():
+    X = np.array([[0.5, 0.5, 0.0], [1.5, 0.0, 0.0], [0.0, 0.9, 0.0], [1.0, 0.0, 0.0]])
+    with pytest.raises(InputError, match="There are 2 documents of at least two words"):
+        prepare(X, Settings(n_test=2), label="")
+    data = prepare(X, Settings(n_test=1), label="")
+    assert data.train.shape[0] == 3
+    for parts in data.splits:
+        assert all(part.nnz for part in parts)
+
+
+@pytest.mark.parametrize("X", [np.zeros((0, 3)), np.zeros((4, 3))])
+@pytest.mark.parametrize("splits", [None, [([[1, 0, 0]], [[0, 1, 0]])]])
+def test_nothing_to_learn_from(X, splits):
+    with pytest.raises(InputError, match="no documents with words"):
+        prepare(X, Settings(n_test=1), label="", splits=splits)
+
+
+ONE = np.ones((3, 12))
+ODD_SPLITS = {
+    "none": ([], "at least one pair"),
+    "no list": (3, "list of pairs"),
+    "a pair alone": ((ONE, ONE), "list of pairs"),
+    "three parts": ([(ONE, ONE, ONE)], "list of pairs"),
+    "one part": ([(ONE,)], "list of pairs"),
+    "two rows": ([ONE[:2]], "list of pairs"),
+    "unequal parts": ([(ONE, ONE[:2])], "has 2 documents, the first part 3"),
+    "unequal pairs": ([(ONE, ONE), (ONE[:1], ONE[:1])], "has 1 documents, the first part 3"),
+    "no documents": ([(ONE[:0], ONE[:0])], "at least one"),
+    "other words": ([(ONE, ONE[:, :5])], "have 5 words, those to learn from 12"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_SPLITS)
+def test_odd_splits(kind):
+    splits, message = ODD_SPLITS[kind]
+    with pytest.raises(InputError, match=message):
+        prepare(numbered(20), Settings(), label="", splits=splits)
 
 
 def test_the_papers_settings():
@@ -113,6 +164,45 @@ def test_small_settings_keep_what_is_given():
     assert Settings(**small.to_dict()) == small
     assert small.changed(n_topics=5).n_topics == 5
     assert set(small.to_dict()) == set(Settings.names())
+
+
+def test_small_settings_need_not_be_quick():
+    assert Settings.small(quick=False) == Settings.small().changed(quick=False)
+
+
+@pytest.mark.parametrize("name", Settings.WHOLE)
+def test_whole_numbers_may_be_numpys(name):
+    value = getattr(Settings(), name)
+    settings = Settings(**{name: np.int32(value)})
+    assert settings == Settings()
+    assert type(getattr(settings, name)) is int
+
+
+@pytest.mark.parametrize(
+    "name", ["held_out", "doc_topic_prior", "learning_decay", "learning_offset", "n_jobs"]
+)
+def test_other_numbers_may_be_numpys(name):
+    value = np.int64(2) if name == "n_jobs" else np.float32(0.5)
+    settings = Settings(**{name: value})
+    assert json.loads(json.dumps(settings.to_dict()))[name] == value
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    {
+        "held_out": [0.0, 1.0, -0.3, 2, np.nan, None, "0.3"],
+        "doc_topic_prior": [0, -1.0, 1e7, np.nan, "0.1", True],
+        "topic_word_prior": [0, -1.0, 1e7, np.inf, "0.1", [0.1]],
+        "learning_decay": [-0.1, 1.1, np.nan, None],
+        "learning_offset": [-1, 1e13, np.nan, None],
+        "n_iter": [1],
+        "n_jobs": [0, 1.5, "2"],
+    }.items(),
+)
+def test_numbers_have_their_limits(name, values):
+    for value in values:
+        with pytest.raises(InputError, match=name):
+            Settings(**{name: value})
 
 
 @pytest.mark.parametrize("name", Settings.WHOLE)

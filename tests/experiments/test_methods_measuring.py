@@ -12,6 +12,7 @@ from opelda.experiments import Settings, prepare
 from opelda.experiments._learning import new_learner
 from opelda.experiments._methods import measuring
 from opelda.experiments._methods import quality as quality_module
+from opelda.experiments._methods.found import fallen_back
 from opelda.experiments._methods.measuring import (
     COLUMNS,
     FLAT,
@@ -22,13 +23,15 @@ from opelda.experiments._methods.measuring import (
     first_documents,
     is_compiled,
     new_method,
+    new_row,
     seconds_to_invert,
 )
 from opelda.experiments._methods.memory import INVERSE, NOT_HERE, long_document, peaks
 from opelda.experiments._methods.quality import quality_reached
 from opelda.experiments._methods.timing import Size, draw_documents, iteration_times
-from opelda.inference import METHODS, infer
+from opelda.inference import METHODS, TLI, infer
 from opelda.inference._inputs import as_batch, as_prior
+from opelda.inference.tli import CACHED_INVERSES
 
 SETTINGS = Settings.small(n_topics=8, n_test=12, n_iter=20, n_passes=1, n_jobs=1)
 DENSE = ("OPE", "VB", "CVB", "CVB0", "CGS", "FW")
@@ -138,9 +141,23 @@ def test_times_of_one_size():
             assert row["iterations"] == SETTINGS.n_iter  # none stops early
 
 
-def test_an_inverse_is_timed_once():
-    topics, _ = draw_documents(1, Size(5, 3, 1, 60), 12345)
-    assert seconds_to_invert(topics) > 0
+def test_an_inverse_is_timed_while_it_is_not_remembered(monkeypatch):
+    ticks = iter(range(1000))  # a clock that goes on by one second whenever it is looked at
+    monkeypatch.setattr(measuring, "CLOCK", lambda: float(next(ticks)))
+    topics, *others = (
+        draw_documents(1, Size(2, 3, 1, 9), 12345 + i)[0] for i in range(CACHED_INVERSES + 1)
+    )
+    assert seconds_to_invert(topics) == 1
+    assert seconds_to_invert(topics) is None
+    assert [seconds_to_invert(other) for other in others] == [1] * CACHED_INVERSES
+    assert seconds_to_invert(others[0]) is None
+    assert seconds_to_invert(topics) == 1  # forgotten for the others
+
+
+def test_what_tli_has_inverted_while_inferring_is_remembered():
+    topics, X = draw_documents(1, Size(2, 9, 1, 9), 54321)
+    with measuring.one_thread():
+        infer(X, topics, method="tli")
     assert seconds_to_invert(topics) is None
 
 
@@ -227,6 +244,16 @@ def test_every_method_is_compared_on_the_same_documents(reached):
             assert not isinstance(value, float) or np.isfinite(value)
     setup = {row["method"] for row in reached if row["setup_seconds"] is not None}
     assert setup <= {"TLI"}
+
+
+def test_how_often_tli_fell_back_is_in_its_note():
+    topics, X = draw_documents(3, Size(2, 5, 1, 9), 0)
+    batch = as_batch(X, topics, as_prior(None, 2))
+    note = quality_module._complaint(TLI(threshold=1e6), batch, 0)
+    row = new_row("quality", "TLI", 0, lpp=-7.0, documents=3, note=note)
+    assert fallen_back([row]) == 1
+    assert fallen_back([row, row | {"note": None}]) == 0.5
+    assert fallen_back([new_row("quality", "TLI", 0, note=measuring.LEFT_OUT)]) == 0
 
 
 def test_tli_gets_frequent_words_where_all_are_too_many(data, monkeypatch):

@@ -176,11 +176,21 @@ def test_growth_otherwise():
     [(3e-6, "reproduced"), (1.5e-6, "partly"), (0.5e-6, "not reproduced")],
 )
 def test_how_cheap_an_iteration_is(seconds, outcome):
-    rows = timed("OPE", 1e-6) + timed("VB", seconds)
+    rows = timed(UNSCREENED, 1e-6) + timed("VB", seconds)
     for name in ("CVB", "CVB0", "CGS"):
         rows += timed(name, 9e-6)
     assert outcomes(rows)[2] == outcome
-    assert f"VB {seconds / 1e-6:.2g} to" in judge(rows)[2].why
+    told = f"VB {seconds / 1e-6:.2g} to"
+    assert told in judge(rows)[2].why
+    # topics that are skipped are not the paper's algorithm: told, but not graded
+    for screened in (0.1e-6, 90e-6):
+        both = judge(rows + timed("OPE", screened))[2]
+        assert both.outcome == outcome
+        plain, _, skipped = both.why.partition("skipped")
+        assert told in plain
+        assert f"CGS {9e-6 / screened:.3g} to" in skipped
+    rows = [row for row in rows if row["method"] != UNSCREENED] + timed("OPE", 1e-6)
+    assert outcomes(rows)[2] == "not tested"
 
 
 @pytest.mark.parametrize(
@@ -255,8 +265,19 @@ def test_the_figure_of_a_part_of_the_rows():
     drawn([row for row in rows if row["method"] == "TLI"])
     left_out = [scored("TLI", None), scored("OPE", -8.0)]
     few = [scored("TLI", -5.0, vocabulary=100), scored("OPE", -5.5, vocabulary=100)]
-    figure = drawn(left_out + few)
-    assert "100 words: +0.50" in " ".join(axes.get_title() for axes in figure.axes)
+    assert "100 words: +0.50 against OPE, fell back on 0%" in titles(left_out + few)
+
+
+def titles(rows):
+    return " ".join(axes.get_title() for axes in drawn(rows).axes)
+
+
+@pytest.mark.parametrize(("failed", "share"), [(4, "20%"), (10, "50%"), (11, None)])
+def test_tli_is_spoken_of_where_it_seldom_falls_back(failed, share):
+    tli = scored("TLI", -5.0, vocabulary=100) | {"note": f"for {failed} of 20 documents: why"}
+    told = titles([scored("OPE", -8.0), tli, scored("OPE", -5.5, vocabulary=100)])
+    assert ("TLI" in told) == (share is not None)
+    assert share is None or f"fell back on {share}" in told
 
 
 @given(

@@ -80,6 +80,19 @@ def test_logarithmic_axes_have_plain_numbers():
     assert "100,000" in shown
 
 
+@pytest.mark.parametrize("ends", [(0.012, 0.08), (250, 900), (1, 20), (1, 1e6)])
+def test_logarithmic_axes_have_numbers_however_short(ends):
+    figure, axes = panels(1)
+    axes[0, 0].plot(ends, (1, 2))
+    axes[0, 0].set_xscale("log")
+    tidy(axes[0, 0])
+    low, high = axes[0, 0].get_xlim()
+    seen = [t for t in axes[0, 0].get_xticks() if low <= t <= high]
+    assert len(seen) >= 2
+    figure.draw_without_rendering()
+    assert not any("e" in label.get_text() for label in axes[0, 0].get_xticklabels())
+
+
 def test_the_style_is_left_again():
     import matplotlib as mpl
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from opelda.cli._experiment_data import check_folder
 from opelda.errors import InputError
 from opelda.experiments import _sources
 from opelda.experiments._ready_made import ready_made
@@ -72,7 +73,10 @@ def test_names_say_shape_and_number(shape, n_docs):
 
 @pytest.mark.parametrize(
     "name",
-    ["tweets", "nyt:", "nyt:0", "nyt:-3", "nyt:1e3", "nyt:3:4", "nyt:9999999999", "", "nyt:²"],
+    [
+        *("tweets", "nyt:", "nyt:0", "nyt:-3", "nyt:1e3", "nyt:3:4", "nyt:9999999999", "", "nyt:²"),
+        "nyt:" + "1" * 5000,
+    ],
 )
 def test_odd_names(name):
     assert is_generated(f"generated:{name}")
@@ -139,6 +143,25 @@ def test_a_word_at_the_edge_decides_alone(folder, counts, first_id, word):
     assert found.first_id(misleading) == first_id
     with pytest.raises(InputError, match=f"say first_id={first_id}"):
         found.splits(1 - first_id)
+
+
+@pytest.mark.parametrize("first_id", [0, 1])
+def test_one_word_too_many_has_no_first_number(folder, counts, first_id):
+    X, _ = counts
+    X[3, 0] = X[4, -1] = 2
+    write_split(folder, X, np.random.default_rng(1), "a", 1)
+    (folder / "a_part_1.txt").write_text("1 0:3\n" * len(X))
+    with pytest.raises(InputError, match="words from 0 to 200, one more than the 200"):
+        ready_made(folder).splits(first_id)
+
+
+@pytest.mark.parametrize("below", ["", "/deeper"])
+def test_output_to_a_link_to_itself(tmp_path, below):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(InputError, match="a link that leads to itself"):
+        check_folder(f"{tmp_path}/loop{below}", [])
+    (tmp_path / "link").symlink_to(tmp_path / "later")  # to what is not there yet
+    check_folder(f"{tmp_path}/link{below}", [])
 
 
 def test_what_is_missing_is_named(folder, counts):

@@ -122,6 +122,7 @@ def test_models_with_nothing_in_common():
 
 
 ONE = [[1.0, 0.0]]
+IDS = np.array([[1, 0]], np.uint16)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,9 @@ ONE = [[1.0, 0.0]]
     [
         (lambda: match_topics([[1.0]], [[0.5, 0.5]]), "over 1 and over 2 words"),
         (lambda: match_topics([[1.0]], [[np.inf]]), "b hold a NaN or infinite value in row 0"),
+        (lambda: match_topics([[1, 0]], ONE), "a must hold the words' weights as floats"),
+        (lambda: match_topics(ONE, IDS, similarity="jaccard"), "b must hold the words' weights"),
+        (lambda: topic_stability([ONE, IDS]), r"models\[1\] must hold the words' weights"),
         (lambda: match_topics(ONE, ONE, similarity="sine"), "no similarity 'sine'; choose"),
         (lambda: match_topics(ONE, ONE, similarity=None), "no similarity None"),
         (lambda: match_topics(ONE, ONE, similarity="jaccard", top_n=0), "top_n must be"),

@@ -1,6 +1,7 @@
 """Log predictive probability against sums over documents, words and topics written out."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -181,6 +182,36 @@ def test_perplexity_of_the_impossible_is_finite():
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         log_predictive_probability(**{"X": MADE.X, "topics": MADE.topics, **arguments})
+
+
+EIGHTHS = np.random.default_rng(3).multinomial(8, [0.2] * 5, 3)
+KINDS = {
+    "fractions": [[Fraction(int(n), 8) for n in row] for row in EIGHTHS],
+    "texts": (EIGHTHS / 8).astype(str),
+    "objects": (EIGHTHS / 8).astype(object),
+    "half precision": (EIGHTHS / 8).astype(np.float16),
+    "single precision": (EIGHTHS / 8).astype(np.float32),
+    "sparse": sparse.csr_array(EIGHTHS / 8),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_topics_may_be_any_kind_of_numbers(kind, engine):
+    X = np.random.default_rng(4).poisson(2, (6, 5))
+    options = {"n_splits": 2, "random_state": 0, "engine": engine}
+    expected = log_predictive_probability(X, EIGHTHS / 8, **options)
+    found = log_predictive_probability(X, KINDS[kind], **options)
+    assert float(found) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_whole_numbers_may_be_topics():
+    X = [[3, 1], [0, 4]]
+    same = [
+        float(log_predictive_probability(X, topics, random_state=0, engine="reference"))
+        for topics in ([[1, 0], [0, 1]], [[1.0, 0.0], [0.0, 1.0]])
+    ]
+    assert same[0] == same[1]
 
 
 def test_the_answer_cannot_be_changed():

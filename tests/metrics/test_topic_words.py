@@ -1,5 +1,7 @@
 """Diversity and exclusivity against sorting and counting."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,6 +63,16 @@ def test_exclusivity_against_sums(topics, top_n, scale):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if scale >= 1 else 1e-2)
     assert ((found >= 0) & (found <= 1)).all()
     np.testing.assert_allclose(topic_exclusivity(topics[::-1] * scale, top_n), found[::-1])
+
+
+def test_exclusivity_takes_the_memory_of_the_topics():
+    topics = np.random.default_rng(0).dirichlet(np.ones(300), 200)
+    tracemalloc.start()
+    try:
+        topic_exclusivity(topics, 100)
+        assert tracemalloc.get_traced_memory()[1] < 10 * topics.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_exclusivity_of_known_topics():

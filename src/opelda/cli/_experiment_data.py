@@ -1,5 +1,6 @@
 """The documents that experiments are run on."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +46,9 @@ def check_folder(out: str, sources: list[str]) -> Path:
     """Return the folder to write to if that can be done and none of it would be read."""
     if not out or "\0" in out:
         raise InputError(f"The output cannot be {out!r}; give the path of a folder.")
-    folder = Path(out).resolve()
+    folder = Path(os.path.realpath(out))
+    if any(place.is_symlink() for place in (folder, *folder.parents)):  # what cannot be resolved
+        raise InputError(f"The output {out} is a link that leads to itself; choose another folder.")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The output {out} is a file; give the path of a folder.")
     for source in map(Path, sources):

@@ -27,6 +27,24 @@ def run_display(show: Show, name: str) -> Iterator[Progress | None]:
             yield progress
 
 
+def counting(done: set[tuple[str, int]], name: str, display: Progress | None) -> Progress:
+    """Return what keeps count of an experiment's runs that are done, and tells of them.
+
+    >>> done = set()
+    >>> counting(done, "stability", None)("a run", 0, 3, 1.0)
+    >>> done
+    {('stability', 0)}
+    """
+
+    def progress(run: Any, number: int, total: int, share: float) -> None:
+        if share >= 1:
+            done.add((name, number))
+        if display is not None:
+            display(run, number, total, share)
+
+    return progress
+
+
 def _lines(show: Show, name: str) -> Progress:
     def progress(run: Any, number: int, total: int, share: float) -> None:
         if share == 0:

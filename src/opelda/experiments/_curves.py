@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Report, Row, Rows, Run
-from opelda.experiments._learning import NAMES, NO_TOPICS, learning_curve, word_frequencies
+from opelda.experiments._learning import NAMES, NO_TOPICS, SEVEN, learning_curve, word_frequencies
 from opelda.experiments._settings import Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+AVERAGED = ("seconds", "inference_seconds", "lpp", "lpp_error", "lpp_micro", "npmi", "incoherent")
 MEASURES = {"lpp": "log predictive probability", "npmi": "NPMI of the top words"}
 
 
@@ -53,8 +54,11 @@ def means(rows: Rows, learner: str) -> Rows:
 
 
 def _mean(rows: Rows) -> Row:
-    averaged = ("seconds", *MEASURES)
-    return rows[0] | {name: fmean(row[name] for row in rows) for name in averaged}
+    return rows[0] | {
+        name: fmean(row[name] for row in rows)
+        for name in AVERAGED
+        if name in rows[0] and all(row[name] is not None for row in rows)
+    }
 
 
 def last(rows: Rows) -> Rows:
@@ -63,13 +67,20 @@ def last(rows: Rows) -> Rows:
     return [means(rows, name)[-1] for name in names]
 
 
-def best_first(values: dict[str, float]) -> dict[str, float]:
-    """Sort by value, the largest first.
+def ends(rows: Rows, measure: str) -> dict[str, list[float]]:
+    """Return what each learner ends with, a value for each of its seeds."""
+    found: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        if row["learner"] in NAMES:
+            seeds = found.setdefault(row["learner"], {})
+            if row["documents"] >= seeds.get(row["seed"], row)["documents"]:
+                seeds[row["seed"]] = row
+    return {name: [row[measure] for row in seeds.values()] for name, seeds in found.items()}
 
-    >>> best_first({"a": 1.0, "b": 2.0})
-    {'b': 2.0, 'a': 1.0}
-    """
-    return dict(sorted(values.items(), key=lambda pair: -pair[1]))
+
+def complete(rows: Rows) -> bool:
+    """Whether all seven learners of the paper are there."""
+    return {row["learner"] for row in rows} >= set(SEVEN)
 
 
 def listed(values: dict[str, str]) -> str:

@@ -1,7 +1,7 @@
 """The documents of an experiment: those to learn from, and those to predict."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from opelda.errors import InputError
 from opelda.experiments._settings import Settings
 from opelda.inference._inputs import as_csr
 from opelda.metrics import split_tokens
+from opelda.metrics._split import tokens_per_document
 
 Split = tuple[sparse.csr_array, sparse.csr_array]
 
@@ -67,6 +68,8 @@ def prepare(
 ) -> Data:
     """Set test documents aside at random and split them, unless splits are given.
 
+    Documents without any word are left out: there is nothing to learn from them.
+
     Parameters
     ----------
     X : array or sparse matrix (D, V)
@@ -75,7 +78,8 @@ def prepare(
         `n_test`, `n_splits`, `held_out` and `seed` of it.
     label : str
     splits : sequence of pairs, optional
-        Ready-made (observed, to predict) counts over the same words; then all of X is learned from.
+        Ready-made (observed, to predict) counts over the same words, of the same documents in all
+        pairs; then all of X is learned from.
 
     Returns
     -------
@@ -89,17 +93,14 @@ def prepare(
     (400, 100)
     """
     matrix = _counts(X)
+    n_tokens = tokens_per_document(matrix)
+    rest = n_tokens > 0
+    if not rest.any():
+        raise InputError("There are no documents with words in X; give some to learn from.")
     if splits is not None:
-        pairs = tuple((_counts(observed), _counts(held_out)) for observed, held_out in splits)
-        for pair in pairs:
-            if {part.shape[1] for part in pair} != {matrix.shape[1]}:
-                raise InputError(
-                    f"The test documents have {pair[0].shape[1]:,} words, those to learn from "
-                    f"{matrix.shape[1]:,}; count both over one vocabulary."
-                )
-        return Data(label, matrix, pairs)
-    lengths = np.asarray(matrix.sum(axis=1)).ravel()
-    fit = np.flatnonzero(lengths >= 2)  # others have nothing to split
+        given = _given_splits(splits, matrix.shape[1])
+        return Data(label, matrix if rest.all() else matrix[rest], given)
+    fit = np.flatnonzero(n_tokens >= 2)  # others have nothing to split
     if len(fit) <= settings.n_test:
         raise InputError(
             f"There are {len(fit):,} documents of at least two words and {settings.n_test:,} are "
@@ -107,7 +108,6 @@ def prepare(
         )
     chosen = np.random.default_rng([settings.seed, 1]).choice(fit, settings.n_test, replace=False)
     chosen.sort()
-    rest = np.ones(matrix.shape[0], bool)
     rest[chosen] = False
     test = matrix[chosen]
     rng = np.random.default_rng([settings.seed, 2])
@@ -116,6 +116,28 @@ def prepare(
         for _ in range(settings.n_splits)
     )
     return Data(label, matrix[rest], pairs)
+
+
+def _given_splits(splits: Any, n_words: int) -> tuple[Split, ...]:
+    items = list(splits) if isinstance(splits, Iterable) else []
+    if not items or not all(isinstance(item, tuple | list) and len(item) == 2 for item in items):
+        raise InputError(
+            "splits must be a list of pairs (observed, to predict) of counts, at least one pair."
+        )
+    pairs = tuple((_counts(observed), _counts(held_out)) for observed, held_out in items)
+    parts = [part for pair in pairs for part in pair]
+    for part in parts:
+        if part.shape[1] != n_words:
+            raise InputError(
+                f"The test documents have {part.shape[1]:,} words, those to learn from "
+                f"{n_words:,}; count both over one vocabulary."
+            )
+        if part.shape[0] != parts[0].shape[0] or not part.shape[0]:
+            raise InputError(
+                f"A part of the splits has {part.shape[0]:,} documents, the first part "
+                f"{parts[0].shape[0]:,}; split the same documents in every pair, at least one."
+            )
+    return pairs
 
 
 def _counts(X: Any) -> sparse.csr_array:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 STYLE: Any = {
     "svg.hashsalt": "opelda",  # the same file from run to run
@@ -94,7 +95,10 @@ def tidy(axes: Axes) -> None:
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log":
-            axis.set_major_formatter("{x:,g}")
+            low, high = axis.get_view_interval()
+            if high < 30 * low:  # hardly a decade has numbers enough
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter("{x:,.10g}")
     axes.spines[["top", "right"]].set_visible(False)
 
 

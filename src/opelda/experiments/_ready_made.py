@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.errors import InputError
@@ -43,7 +44,7 @@ class ReadyMade:
         occurs, words must be about as frequent as in other documents: moved by one place each
         would be as frequent as its neighbour in the alphabet.
         """
-        own = np.sum([part.sum(axis=0) for pair in self.numbered for part in pair], axis=0)
+        own = self._by_number()
         if own[0]:
             return 0
         if own[-1]:
@@ -53,6 +54,13 @@ class ReadyMade:
 
     def splits(self, first_id: int) -> tuple[Split, ...]:
         """Return the counts over the words."""
+        own = self._by_number()
+        if own[0] and own[-1]:
+            raise InputError(
+                f"The test documents in {self.folder} have words from 0 to {len(self.words)}, one "
+                f"more than the {len(self.words):,} of the vocabulary there; put the one there "
+                "that belongs to them."
+            )
         place = slice(first_id, first_id + len(self.words))
         for pair in self.numbered:
             if sum(part[:, place].nnz for part in pair) < sum(part.nnz for part in pair):
@@ -62,6 +70,12 @@ class ReadyMade:
                     f"{1 - first_id}, or leave that out."
                 )
         return tuple((a[:, place], b[:, place]) for a, b in self.numbered)
+
+    def _by_number(self) -> NDArray[Any]:
+        """Return how often each number occurs."""
+        sums = [part.sum(axis=0) for pair in self.numbered for part in pair]
+        total: NDArray[Any] = np.sum(sums, axis=0)
+        return total
 
 
 def ready_made(folder: str | PathLike[str]) -> ReadyMade:

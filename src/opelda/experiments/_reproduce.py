@@ -111,7 +111,7 @@ def reproduce(
     chosen = experiment(name)
     settings = settings or Settings()
     style = figure_style()
-    folder = _folder(out)
+    folder = _folder(out, name)
     kept = Kept(folder / "runs", data, settings)
     runs = chosen.runs(settings, data)
     rows: Rows = []
@@ -156,14 +156,16 @@ def figure_style() -> Any:
     return style()
 
 
-def _folder(out: str | PathLike[str]) -> Path:
+def _folder(out: str | PathLike[str], name: str) -> Path:
+    """Make the folders before anything takes long."""
     folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; give a folder to write to.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+    for place in (folder, folder / "runs", folder / name):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"The folder {place} cannot be made: {error.strerror}; choose another to write to."
+            ) from None
     return folder
 
 
@@ -181,6 +183,8 @@ def _about(
         "documents": data.train.shape[0],
         "words": data.train.shape[1],
         "test_documents": data.test.shape[0],
+        "test_splits": len(data.splits),
+        "test_share_held_out": round(float(data.splits[0][1].sum() / data.test.sum()), 3),
         "settings": settings.to_dict(),
         "runs": len(runs),
         "opelda": opelda.__version__,

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ import opelda
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Rows, Run, Verdict
 from opelda.experiments._settings import Settings
+
+PACKAGE = Path(opelda.__file__).parent
 
 
 class Kept:
@@ -40,34 +42,52 @@ class Kept:
     def __init__(self, folder: Path, data: Data, settings: Settings) -> None:
         self.folder = folder
         self._fixed = {
-            "version": opelda.__version__,
+            "code": f"{opelda.__version__} {sources_hash(PACKAGE)}",
             "data": data.fingerprint,
-            "settings": settings.to_dict(),
+            # a run is of one seed: those of fewer seeds are among those of more
+            "settings": settings.changed(n_seeds=1).to_dict(),
         }
 
     def read(self, run: Run) -> Rows | None:
         """Return the rows of a run that is done, or None."""
+        name, path = self._name(run), self._path(run)
         try:
-            kept = json.loads(self._path(run).read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # not there, or damaged: done again
-            return None
-        rows = kept.pop("rows", None) if isinstance(kept, dict) else None
-        sound = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
-        return rows if sound and _as_text(kept) == self._name(run) else None
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            rows: Rows = kept.pop("rows")
+            sound = kept.pop("checksum") == _hash(json.dumps(rows))
+            return rows if sound and _as_text(kept) == name else None
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None  # not there, or damaged: done again
 
     def write(self, run: Run, rows: Rows) -> None:
         """Keep the rows of a run."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        kept = {**json.loads(self._name(run)), "rows": rows}
-        text = json.dumps(kept, indent=1, allow_nan=False)
-        write_whole(self._path(run), text.encode())
+        checksum = _hash(json.dumps(rows, allow_nan=False))
+        kept = {**json.loads(self._name(run)), "rows": rows, "checksum": checksum}
+        _write(self._path(run), json.dumps(kept, indent=1).encode())
 
     def _name(self, run: Run) -> str:
         measure = f"{run.measure.__module__}.{run.measure.__qualname__}"
         return _as_text({**self._fixed, "measure": measure, "parameters": run.parameters})
 
     def _path(self, run: Run) -> Path:
-        return self.folder / f"{hashlib.sha256(self._name(run).encode()).hexdigest()[:24]}.json"
+        return self.folder / f"{_hash(self._name(run))}.json"
+
+
+@cache
+def sources_hash(package: Path) -> str:
+    """Return a short text that changes with the Python files of a package.
+
+    >>> sources_hash(PACKAGE) == sources_hash(PACKAGE / "experiments")
+    False
+    """
+    files = sorted((path.relative_to(package).as_posix(), path) for path in package.rglob("*.py"))
+    sums = [(name, hashlib.sha256(path.read_bytes()).hexdigest()) for name, path in files]
+    return _hash(repr(sums))[:12]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def _as_text(value: dict[str, Any]) -> str:
@@ -95,15 +115,12 @@ def write_results(
     files["about.json"] = json.dumps(about, indent=1).encode()
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        write_whole(folder / name, content)
+        _write(folder / name, content)
     return [folder / name for name in files]
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then put it there in one step."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+def _write(path: Path, content: bytes) -> None:
+    from opelda.corpus.formats._files import write_in_one_step
+
+    with write_in_one_step(path) as file:
+        file.write(content)

@@ -5,6 +5,9 @@ from typing import Any, ClassVar
 
 from opelda.errors import InputError
 from opelda.inference import METHODS
+from opelda.inference._inputs import as_threads
+from opelda.learning._parameters import check_number, check_whole
+from opelda.metrics._split import as_share
 
 # what --quick changes: small enough for a test, large enough to draw a figure from
 QUICK = {
@@ -31,7 +34,7 @@ class Settings:
     learning_decay, learning_offset : float
         kappa and tau.
     n_iter : int
-        Iterations of inference per document; OPE's T.
+        Iterations of inference per document, two at least; OPE's T.
     n_passes : int
         Passes over the collection.
     n_test : int
@@ -82,7 +85,7 @@ class Settings:
     WHOLE: ClassVar[dict[str, int]] = {
         "n_topics": 1,
         "batch_size": 1,
-        "n_iter": 1,
+        "n_iter": 2,
         "n_passes": 1,
         "n_test": 1,
         "n_splits": 1,
@@ -90,12 +93,27 @@ class Settings:
         "n_seeds": 1,
         "seed": 0,
     }
+    # the limits that learning sets
+    NUMBERS: ClassVar[dict[str, tuple[float, float]]] = {
+        "doc_topic_prior": (1e-30, 1e6),
+        "topic_word_prior": (1e-30, 1e6),
+        "learning_decay": (0.0, 1.0),
+        "learning_offset": (0.0, 1e12),
+    }
 
     def __post_init__(self) -> None:
+        checked: dict[str, Any] = {"held_out": as_share(self.held_out)}
         for name, least in self.WHOLE.items():
+            checked[name] = check_whole(name, getattr(self, name), least)
+        for name, (low, high) in self.NUMBERS.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InputError(f"{name} must be a whole number from {least} on, got {value!r}.")
+            if value is not None or not name.endswith("prior"):
+                checked[name] = check_number(name, value, low, high)
+        if self.n_jobs is not None:
+            as_threads(self.n_jobs)
+            checked["n_jobs"] = int(self.n_jobs)
+        for name, value in checked.items():  # NumPy's numbers are no JSON
+            object.__setattr__(self, name, value)
         if self.scoring not in METHODS:
             known = ", ".join(METHODS)
             raise InputError(f"There is no method {self.scoring!r} to score with; choose {known}.")
@@ -103,7 +121,7 @@ class Settings:
     @classmethod
     def small(cls, **given: Any) -> "Settings":
         """Return settings for a quick look; what is given stays as given."""
-        return cls(**(QUICK | given), quick=True)
+        return cls(**(QUICK | {"quick": True} | given))
 
     @property
     def alpha(self) -> float:

@@ -20,6 +20,7 @@ from opelda.inference._inputs import as_threads
 
 PREFIX = "generated:"
 DOCUMENTS_AT_ONCE = 8192
+MOST_DOCUMENTS = 2**31 - 1
 # The n-th word's weight is (OFFSET + n) ** -exponent, as Zipf and Mandelbrot found it in texts.
 OFFSET = 10
 
@@ -77,7 +78,8 @@ def parse(name: str) -> tuple[str, int]:
         raise InputError(f"There are no documents called {name!r}; choose one of {known}.")
     if not colon:
         return shape, SHAPES[shape].n_docs
-    if not (n_docs.isascii() and n_docs.isdecimal() and 0 < int(n_docs) < 2**31):
+    digits = n_docs.isascii() and n_docs.isdecimal() and len(n_docs) <= len(str(MOST_DOCUMENTS))
+    if not (digits and 0 < int(n_docs) <= MOST_DOCUMENTS):
         raise InputError(
             f"{name!r} does not say how many documents; give a whole number after the last colon, "
             f"as in {PREFIX}{shape}:20000."

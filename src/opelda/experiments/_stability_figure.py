@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# where runs begin: the paper's way and ours
+Start = Literal["random", "uniform"]
+STARTS: tuple[Start, Start] = ("random", "uniform")
 # f and its terms: what they are called, marker and line; the colour is OPE's
 TERMS = {
     "f": ("f", "o", "-"),
@@ -22,7 +25,7 @@ TERMS = {
 }
 # of the histogram; the last bin has no end
 EDGES = (0, 0.5, 1, 2, 5, 10, STABLE_SD, 50)
-GAPS = ("gap", "likelihood_gap", "picked_gap", "unpicked", "growth")
+GAPS = ("gap", "likelihood_gap", "unpicked", "growth")
 EXPLAINED: dict[str, Any] = {
     "color": "#999999",
     "lw": 5,
@@ -49,15 +52,16 @@ def convergence(rows: Rows) -> Rows:
     ]
 
 
-def spreads(rows: Rows, column: str = "sd_f") -> dict[int, list[float]]:
-    """Return the standard deviations of all documents and seeds, by T.
+def spreads(rows: Rows, column: str = "sd_f", init: Start = "random") -> dict[int, list[float]]:
+    """Return the standard deviations of all documents and seeds from one start, by T.
 
-    >>> spreads([{"part": "stability", "T": 10, "sd_f": sd} for sd in (0.5, 2.0)])
+    >>> about = {"part": "stability", "T": 10, "init": "random"}
+    >>> spreads([{**about, "sd_f": sd} for sd in (0.5, 2.0)])
     {10: [0.5, 2.0]}
     """
     found: dict[int, list[float]] = {}
     for row in sorted(rows, key=lambda row: int(row["T"])):
-        if row["part"] == "stability":
+        if row["part"] == "stability" and row["init"] == init:
             found.setdefault(row["T"], []).append(row[column])
     return found
 
@@ -119,10 +123,9 @@ def _draw_terms(axes: "Axes", points: Rows, lengths: list[int]) -> None:
 
 def _draw_gaps(axes: "Axes", points: Rows, lengths: list[int]) -> None:
     axes.plot(lengths, _positive(points, "growth"), **EXPLAINED)
-    for term, name in (("f", "gap"), ("log_likelihood", "likelihood_gap")):
-        _draw(axes, lengths, _positive(points, name), term)
-    rest = _positive(points, "picked_gap")
-    _draw(axes, lengths, rest, "f", marker="x", ls="-.", label="gap of f among picked topics")
+    _draw(axes, lengths, _positive(points, "gap"), "f", label="gap of f")
+    gaps = _positive(points, "likelihood_gap")
+    _draw(axes, lengths, gaps, "log_likelihood", label="gap of the log-likelihood")
     axes.set(yscale="log", ylabel="gap, median of documents (nats)")
 
 
@@ -162,4 +165,4 @@ def _draw_spreads(axes: "Axes", rows: Rows) -> None:
     axes.set(xlim=(-0.5, max(len(found), 1) - 0.5), ylim=(0, len(EDGES)))
     axes.set_yticks(range(len(EDGES)), [f"{edge:g}" for edge in EDGES])
     axes.set_ylabel("sd of f over runs (nats)")
-    axes.set_title("documents with such an sd", fontsize=10)
+    axes.set_title("documents with such an sd, random start", fontsize=10)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # the fastest of the paper first
 METHODS = tuple(SECONDS)
+# the next must take so many times as long as the fastest; within it two are alike
+AHEAD = 1.1
 
 
 class CountingVB(VB):
@@ -157,16 +159,26 @@ def _iterations(method: Method, settings: Settings) -> float:
 
 
 def medians(rows: Rows) -> dict[str, float]:
-    """Return each method's median time per document, over all mini-batches and seeds.
+    """Return each method's median time per document, over seeds and later mini-batches.
 
-    >>> medians([{"method": "OPE", "seconds_per_document": s} for s in (0.1, 0.9, 0.2)])
+    Times move while topics are learned: only the second half of the mini-batches counts.
+
+    >>> times = {1: 0.9, 2: 0.8, 3: 0.1, 4: 0.3}
+    >>> rows = [{"batch": batch, "seconds_per_document": s} for batch, s in times.items()]
+    >>> medians([{"method": "OPE", **row} for row in rows])
     {'OPE': 0.2}
     """
+    later = _second_half(rows)
     seconds = {
-        name: [row["seconds_per_document"] for row in rows if row["method"] == name]
+        name: [row["seconds_per_document"] for row in later if row["method"] == name]
         for name in METHODS
     }
     return {name: median(own) for name, own in seconds.items() if own}
+
+
+def _second_half(rows: Rows) -> Rows:
+    last = max((row["batch"] for row in rows), default=0)
+    return [row for row in rows if row["batch"] > last // 2]
 
 
 def draw(rows: Rows) -> "Figure":
@@ -229,7 +241,7 @@ def _draw_medians(axes: "Axes", rows: Rows) -> None:
     tidy(axes)
     axes.grid(visible=False, axis="x")
     axes.yaxis.set_major_formatter(EngFormatter("s"))
-    axes.set_title("over the bars: how many times OPE's", fontsize=10)
+    axes.set_title("second half of the mini-batches; over the bars: times OPE's", fontsize=10)
 
 
 def _ratio(seconds: dict[str, float], name: str) -> str:
@@ -253,10 +265,10 @@ def _fastest(rows: Rows) -> Verdict:
     found = dict(sorted(medians(rows).items(), key=lambda pair: pair[1]))
     if "OPE" not in found or len(found) < 2:
         return Verdict(claim, "not tested", "it takes OPE and another method")
-    order = list(found)
+    ahead = min(found[name] for name in found if name != "OPE") / found["OPE"]
     told = ", ".join(f"{name} {seconds * 1e6:,.3g}" for name, seconds in found.items())
-    outcome = grade(order[0] == "OPE", order[1] == "OPE")
-    return Verdict(claim, outcome, f"µs per document: {told}")
+    outcome = grade(ahead >= AHEAD, ahead >= 1 / AHEAD)
+    return Verdict(claim, outcome, f"µs per document: {told}; less than 10% is a tie")
 
 
 def _slower(rows: Rows, other: str, words: str, wanted: float, partly: float) -> Verdict:
@@ -274,7 +286,7 @@ def _slower(rows: Rows, other: str, words: str, wanted: float, partly: float) ->
 
 
 def _iterations_of(rows: Rows, method: str) -> float:
-    return fmean(row["iterations"] for row in rows if row["method"] == method)
+    return fmean(row["iterations"] for row in _second_half(rows) if row["method"] == method)
 
 
 EXPERIMENT = Experiment(

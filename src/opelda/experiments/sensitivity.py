@@ -9,7 +9,7 @@ from opelda.experiments._curves import MEASURES, listed
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Experiment, Report, Rows, Run, Verdict, grade
 from opelda.experiments._learning import learned, new_learner
-from opelda.experiments._margin import margin
+from opelda.experiments._margin import TIE, margin
 from opelda.experiments._settings import Settings
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ def _cells(rows: Rows, learner: str, parameter: str) -> dict[float, Rows]:
     return cells
 
 
-def _margin(rows: Rows, learner: str) -> float:
-    found = [cell for name in SWEEPS for cell in _cells(rows, learner, name).values()]
-    return margin([row["lpp"] for row in cell] for cell in found)
+def _margin(rows: Rows, learner: str, parameter: str) -> float:
+    cells = _cells(rows, learner, parameter).values()
+    return margin([row["lpp"] for row in cell] for cell in cells)
 
 
 def draw(rows: Rows) -> "Figure":
@@ -169,15 +169,25 @@ def _draw_panel(panel: "Axes", rows: Rows, parameter: str, measure: str) -> None
 
 
 def judge(rows: Rows) -> list[Verdict]:
-    """Compare the settings; what differs by less than a margin is as good.
+    """Compare the settings.
+
+    A difference must be larger than the margin of its sweep. To be as good is to be within 0.02:
+    seeds that differ much must not make settings equal.
 
     >>> [verdict.outcome for verdict in judge([])]
     ['not tested', 'not tested', 'not tested', 'not tested']
     """
     return [
         _verdict(rows, "larger mini-batches are better", "batch_size", _rises),
-        _verdict(rows, "20 iterations of OPE are as good as 100", "n_iter", _twenty_do, (20, 100)),
-        _verdict(rows, "kappa hardly matters", "learning_decay", _flat),
+        _verdict(
+            rows,
+            "20 iterations of OPE are as good as 100",
+            "n_iter",
+            _twenty_do,
+            (20, 100),
+            equal=True,
+        ),
+        _verdict(rows, "kappa hardly matters", "learning_decay", _flat, equal=True),
         _verdict(rows, "tau = 1 is best", "learning_offset", _one_is_best, (1,)),
     ]
 
@@ -188,6 +198,8 @@ def _verdict(
     parameter: str,
     holds: Callable[[dict[float, float], float], bool],
     needed: tuple[float, ...] = (),
+    *,
+    equal: bool = False,
 ) -> Verdict:
     found = {learner: means(rows, learner, parameter) for learner in LEARNERS}
     tested = {
@@ -201,7 +213,7 @@ def _verdict(
         return Verdict(claim, "not tested", why)
     held, told = [], []
     for learner, values in tested.items():
-        counts = _margin(rows, learner)
+        counts = TIE if equal else _margin(rows, learner, parameter)
         held.append(holds(values, counts))
         told.append(f"{learner} {_told(values)} ({counts:.2g} counts)")
     why = f"LPP after one pass by {parameter}: {'; '.join(told)}"

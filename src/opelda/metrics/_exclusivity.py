@@ -37,11 +37,10 @@ def topic_exclusivity(topics: Topics | ArrayLike, top_n: int = 10) -> NDArray[np
             "word ids do not say how much of a word a topic has."
         )
     ids = top_words(weights, top_n)
-    columns = weights[:, ids].astype(np.float64)  # of topic l, word i of topic k: [l, k, i]
     # by the largest first: the sum of huge weights has no place in a double
-    largest = columns.max(axis=0)
-    columns /= np.where(largest > 0, largest, 1.0)
-    columns[:, largest == 0] = 1.0
-    own = columns[np.arange(len(ids)), np.arange(len(ids))]
-    means: NDArray[np.float64] = (own / columns.sum(axis=0)).mean(axis=1)
+    largest = weights.max(axis=0).astype(np.float64)
+    shares = weights / np.where(largest > 0, largest, 1.0)
+    shares[:, largest == 0] = 1.0
+    shares /= shares.sum(axis=0)
+    means: NDArray[np.float64] = np.take_along_axis(shares, ids, axis=1).mean(axis=1)
     return means

@@ -34,12 +34,14 @@ class Given:
 
     @classmethod
     def of(cls, topics: Topics | ArrayLike) -> "Given":
-        """Check topics; an array of doubles stays one."""
+        """Check topics; an array of single or double precision stays one."""
         if isinstance(topics, Topics):
             return cls(topics, topics.components)
         dense: Any = topics.toarray() if hasattr(topics, "toarray") else topics
         table = Topics(dense)
-        return cls(table, np.asarray(dense))
+        array = np.asarray(dense)
+        # whole numbers, fractions and texts of numbers are topics, too
+        return cls(table, array if array.dtype == np.float32 else array.astype(np.float64))
 
     def mixtures(
         self,

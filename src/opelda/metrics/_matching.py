@@ -28,7 +28,7 @@ def match_topics(
     Parameters
     ----------
     a, b : arrays (K, V), (L, V) or Topics
-        Over the same words.
+        Weights over the same words, as floats.
     similarity : {"cosine", "jaccard", "jensen_shannon"}
         Of two topics: the cosine between their weights; the share of common words in all their top
         words; or 1 less the Jensen-Shannon divergence in bits, of weights divided by their sum.
@@ -58,7 +58,7 @@ def match_topics(
         raise InputError(
             f"There is no similarity {similarity!r}; choose one of {', '.join(SIMILARITIES)}."
         )
-    left, right = as_weights(a, "a"), as_weights(b, "b")
+    left, right = _weights(a, "a"), _weights(b, "b")
     if left.shape[1] != right.shape[1]:
         raise InputError(
             f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
@@ -96,7 +96,7 @@ def topic_stability(
     >>> round(topic_stability([a, [[0.3, 0.3, 0.4], [0.9, 0.1, 0.0]]], similarity="jaccard"), 6)
     1.0
     """
-    topics = [as_weights(model, f"models[{number}]") for number, model in enumerate(_many(models))]
+    topics = [_weights(model, f"models[{number}]") for number, model in enumerate(_many(models))]
     if len(topics) < 2:
         raise InputError(f"models must be at least two to be compared, got {len(topics)}.")
     alike = [
@@ -104,6 +104,16 @@ def topic_stability(
         for a, b in combinations(topics, 2)
     ]
     return float(np.mean(alike))
+
+
+def _weights(topics: Any, name: str) -> NDArray[Any]:
+    weights = as_weights(topics, name)
+    if weights.dtype.kind in "iu":
+        raise InputError(
+            f"{name} must hold the words' weights as floats; "
+            "word ids do not say how much of a word a topic has."
+        )
+    return weights
 
 
 def _many(models: Any) -> Iterable[Any]:

@@ -88,7 +88,8 @@ def positive_counts(X: Any) -> sparse.csr_array:
 
 def tokens_per_document(matrix: sparse.csr_array) -> NDArray[np.int64]:
     """Return how many tokens each document has, a fraction of one counting as one."""
-    before = np.concatenate(([0], np.cumsum(np.ceil(matrix.data), dtype=np.float64)))
+    before = np.zeros(matrix.nnz + 1)
+    np.cumsum(np.ceil(matrix.data), dtype=np.float64, out=before[1:])
     tokens: NDArray[np.int64] = np.diff(before[matrix.indptr]).astype(np.int64)
     return tokens
 

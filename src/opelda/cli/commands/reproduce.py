@@ -10,7 +10,7 @@ from opelda.cli._app import command
 from opelda.cli._errors import StoppedError
 from opelda.cli._experiment_data import check_folder, read_data, sources_of
 from opelda.cli._experiment_options import Names, Setup, chosen_names, settings_of
-from opelda.cli._experiment_view import as_plain, print_result, run_display
+from opelda.cli._experiment_view import as_plain, counting, print_result, run_display
 from opelda.cli._numbers import count
 from opelda.cli._options import AsJson, Jobs, Reading, Show, Text
 from opelda.cli._output import note, print_json
@@ -88,6 +88,7 @@ def reproduce(
 
     figure_style()
     results = []
+    done: set[tuple[str, int]] = set()
     try:
         documents = read_data(
             sources,
@@ -102,13 +103,14 @@ def reproduce(
         note(show, _told(documents))
         for name in chosen:
             begun = perf_counter()
-            with run_display(show, name) as progress:
+            with run_display(show, name) as display:
+                progress = counting(done, name, display)
                 result = run(name, documents, folder, settings, progress=progress)
             results.append((result, perf_counter() - begun))
             if not as_json:
                 print_result(*results[-1])
     except KeyboardInterrupt:
-        raise StoppedError(_kept(folder)) from None
+        raise StoppedError(_kept(len(done), folder)) from None
     if as_json:
         print_json(as_plain(documents, settings, out, results))
 
@@ -121,11 +123,10 @@ def _told(data: "Data") -> str:
     )
 
 
-def _kept(folder: Path) -> str:
+def _kept(n_kept: int, folder: Path) -> str:
     """Say what is left of a command that was stopped."""
-    n_kept = len(list((folder / "runs").glob("*.json")))
     if not n_kept:
-        return "stopped before the first run was done; nothing is kept."
+        return "stopped before a run was done."
     there = "is" if n_kept == 1 else "are"
     return (
         f"stopped; {count(n_kept, 'run')} {there} kept in {folder / 'runs'}, and the same command "

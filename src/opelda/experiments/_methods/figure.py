@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from opelda.experiments._experiment import Rows
-from opelda.experiments._methods.found import PARTS, exponents, grows_with, quality, storage, times
+from opelda.experiments._methods.found import (
+    PARTS,
+    exponents,
+    fallen_back,
+    grows_with,
+    quality,
+    storage,
+    times,
+)
 from opelda.experiments._methods.measuring import FLAT, NAMES, UNSCREENED, is_compiled
 from opelda.experiments._plots import LOOKS, draw_line, legend, tidy
 
@@ -18,6 +26,7 @@ AXES = {"K": "topics, K", "n": "distinct words, n", "N": "tokens, N"}
 SMALL = 8  # points of text
 LINE = 9.5  # points from one line of it to the next
 WIDE = 0.7  # width of a letter, in heights
+MOST = 0.5  # documents that TLI may fall back on to be spoken of
 # where a label may stand, as seen from its point
 AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
@@ -50,11 +59,11 @@ def _draw_times(axes: Axes, rows: Rows, part: str) -> None:
     sizes = sorted({size for points in found.values() for size, _ in points})
     tidy(axes)
     if sizes:
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes], fontsize=SMALL)
+        axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], fontsize=SMALL)
         room = max(sizes[-1] / sizes[0], 2.0)
         axes.set_xlim(sizes[0] / room**0.05, sizes[-1] * room**0.7)  # for the exponents
         row = next(row for row in rows if row["part"] == part)
-        fixed = {"K": f"n = {row['n_words']:,}", "n": f"K = {row['n_topics']:,}"}
+        fixed = {"K": f"n = {row['n_words']:,.0f}", "n": f"K = {row['n_topics']:,}"}
         fixed["N"] = f"{fixed['n']}, {fixed['K']}"
         axes.set_title(f"{fixed[part]}; beside lines: exponents", fontsize=10)
     axes.yaxis.set_major_formatter(EngFormatter("s"))
@@ -85,12 +94,16 @@ def _draw_quality(axes: Axes, rows: Rows) -> None:
 
 
 def _tli(rows: Rows) -> str:
-    """Say how TLI does where it could only take part of the words."""
-    found = quality(rows, frequent=True)
-    if "TLI" not in found or "OPE" not in found:
+    """Say how TLI does where it could only take part of the words.
+
+    Nothing where it fell back on most documents: that would not be TLI.
+    """
+    found, share = quality(rows, frequent=True), fallen_back(rows)
+    if "TLI" not in found or "OPE" not in found or share > MOST:
         return ""
     ahead = found["TLI"]["lpp"] - found["OPE"]["lpp"]
-    return f"; TLI, with {found['TLI']['vocabulary']:,} words: {ahead:+.2f} against OPE"
+    words = f"TLI, {found['TLI']['vocabulary']:,} words: {ahead:+.2f} against OPE"
+    return f"; {words}, fell back on {share:.0%}"
 
 
 def _draw_memory(axes: Axes, rows: Rows) -> None:
@@ -110,7 +123,8 @@ def _draw_memory(axes: Axes, rows: Rows) -> None:
         axes.set_xlim(min(sizes) / 3, max(sizes) * 30)  # room for the labels
         row = found[0]
         axes.set_title(
-            f"K = {row['n_topics']}, n = {row['n_words']:,}, N = {row['n_tokens']:,}", fontsize=10
+            f"K = {row['n_topics']}, n = {row['n_words']:,.0f}, N = {row['n_tokens']:,.0f}",
+            fontsize=10,
         )
 
 

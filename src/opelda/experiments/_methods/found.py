@@ -1,5 +1,6 @@
 """What the rows of Table 1 say: exponents of growth, storage and what it grows with, quality."""
 
+import re
 from collections.abc import Sequence
 from math import log
 from statistics import fmean
@@ -13,6 +14,7 @@ PARTS = {"K": "n_topics", "n": "n_words", "N": "n_tokens"}
 FITTED = 3  # of the largest sizes, where what is done only once per document weighs least
 GROWS = 1 / 3  # an exponent that counts as growing
 AVERAGED = ("lpp", "seconds_per_document", "likelihood_gap", "effective_topics")
+FELL_BACK = re.compile(r"for (\d+) of \d+ documents")  # in TLI's warning
 
 Points = list[tuple[float, float]]
 
@@ -102,6 +104,22 @@ def quality(rows: Rows, *, frequent: bool = False) -> dict[str, Row]:
         for name, own in found.items()
     }
     return dict(sorted(means.items(), key=lambda pair: -pair[1]["lpp"]))
+
+
+def fallen_back(rows: Rows) -> float:
+    """Return on what share of the documents TLI's conditions failed, by what it warned of.
+
+    >>> note = "TLI fell back to the likeliest mixture of all topics for 3 of 20 documents: why."
+    >>> quality = {"part": "quality", "method": "TLI", "lpp": -7.0, "documents": 20}
+    >>> fallen_back([quality | {"note": note}, quality | {"note": None}])
+    0.075
+    """
+    own = [row for row in rows if row["part"] == "quality" and row["method"] == "TLI"]
+    known = [row for row in own if row["lpp"] is not None]
+    failed = [FELL_BACK.search(row["note"] or "") for row in known]
+    n_failed = sum(int(match[1]) for match in failed if match)
+    n_docs: int = sum(row["documents"] for row in known)
+    return n_failed / n_docs if n_docs else 0.0
 
 
 def _size(row: Row) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from opelda.engines import Batch, CPUEngine, Solution, Wanted
 from opelda.experiments._experiment import Report, Row
 from opelda.experiments._settings import Settings
 from opelda.inference import CGS, CVB, CVB0, FW, METHODS, OPE, TLI, VB, Method, TLIWarning, Topics
-from opelda.inference.tli import cached_inverse
+from opelda.inference.tli import _inverses, cached_inverse
 
 NAMES: dict[str, str] = {cls.__name__: name for name, cls in METHODS.items()}
 # OPE's kernel skips topics that provably cannot come next; this is OPE as the paper counts it
@@ -172,12 +172,11 @@ def seconds_to_invert(topics: Topics) -> float | None:
 
     TLI remembers it: what it infers afterwards does not take that time.
     """
-    seconds = []
-    for _ in range(2):
-        started = CLOCK()
-        cached_inverse(topics.components.T, TLI().delta)
-        seconds.append(CLOCK() - started)
-    return seconds[0] if seconds[0] > 5 * seconds[1] else None
+    remembered = list(_inverses.values())
+    started = CLOCK()
+    inverse = cached_inverse(topics.components.T, TLI().delta)
+    seconds = CLOCK() - started
+    return None if any(inverse is known for known in remembered) else seconds
 
 
 def first_documents(batch: Batch, n_docs: int) -> Batch:
