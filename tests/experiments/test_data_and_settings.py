@@ -44,7 +44,7 @@ def test_documents_are_learned_from_or_tested_on(n_docs, n_short, share, seed, p
     assert n_tokens.min() >= 2
     for observed, held_out in data.splits:
         assert np.array_equal((observed + held_out).toarray(), data.test.toarray())
-        wanted = np.clip(np.rint(share * n_tokens), 1, n_tokens - 1)
+        wanted = np.clip(np.rint(share * n_tokens.astype(float)), 1, n_tokens - 1)
         assert np.array_equal(held_out.sum(axis=1), wanted)
 
 
