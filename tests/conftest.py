@@ -1,9 +1,11 @@
-"""Hypothesis profiles: a short run everywhere, a long one behind `make test-heavy`."""
+"""Hypothesis profiles: a short run everywhere, a long one behind `make test-heavy`; pictures."""
 
 import os
+import re
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn leaves out one of its checks
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 for name, examples in (("short", 25), ("heavy", 1000)):
@@ -14,3 +16,18 @@ for name, examples in (("short", 25), ("heavy", 1000)):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
+
+
+@pytest.fixture
+def check_picture():
+    """Compare a picture of docs/ with what its script draws."""
+
+    def check(ours, theirs):
+        ours, theirs = ours.read_text(encoding="utf-8"), theirs.read_text(encoding="utf-8")
+        maker = re.compile(r"Matplotlib v[^,]+")
+        if maker.search(ours).group() != maker.search(theirs).group():  # each places text its way
+            words = re.compile(r"<text[^>]*>([^<]+)")
+            ours, theirs = words.findall(ours), words.findall(theirs)
+        assert ours == theirs
+
+    return check

@@ -57,14 +57,8 @@ def test_pictures_are_small_and_carry_no_date(picture):
 
 
 @pytest.mark.parametrize("picture", PICTURES)
-def test_pictures_are_what_the_script_draws(picture, drawn):
-    ours = (DOCS / picture).read_text(encoding="utf-8")
-    theirs = drawn[Path(picture).name].read_text(encoding="utf-8")
-    maker = re.compile(r"Matplotlib v[^,]+")
-    if maker.search(ours).group() != maker.search(theirs).group():  # each places text its own way
-        words = re.compile(r"<text[^>]*>([^<]+)")
-        ours, theirs = words.findall(ours), words.findall(theirs)
-    assert ours == theirs
+def test_pictures_are_what_the_script_draws(picture, drawn, check_picture):
+    check_picture(DOCS / picture, drawn[Path(picture).name])
 
 
 def test_full_runs_are_large_enough_and_used_the_papers_settings(script):

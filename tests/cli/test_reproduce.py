@@ -122,10 +122,17 @@ def test_lines_for_those_who_want_them(cli):
 
 
 def test_a_bar_for_those_who_watch(cli, monkeypatch):
+    shown = []
+
+    def update(bar, task, **what):
+        shown.append((what["completed"], what["total"], what["description"]))
+
     monkeypatch.setattr("opelda.cli._experiment_view.is_terminal", lambda: True)
-    done = cli("reproduce", "learning-time", *SMALL, "-o", "o")
-    assert done.code == 0
-    assert "reproduced: " in done.out
+    monkeypatch.setattr("rich.progress.Progress.update", update)
+    assert cli("reproduce", "learning-time", *SMALL, "-o", "o").code == 0
+    assert shown[0] == (0, 10, "learning-time: run 1/10, ML-OPE")
+    assert shown[-1] == (10, 10, "learning-time: run 10/10, no topics")
+    assert shown == sorted(shown, key=lambda call: call[0])
 
 
 def test_texts_of_several_files(cli, tmp_path, texts):

@@ -5,13 +5,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from opelda.corpus import generate
-from opelda.errors import InputError
 from opelda.experiments import Settings, experiment, prepare
 from opelda.experiments import inference_time as module
-from opelda.experiments._data import Data
 from opelda.experiments._learning import new_learner
 from opelda.experiments._paper import SECONDS
 from opelda.experiments.inference_time import METHODS, CountingVB, draw, judge, medians, runs, times
@@ -123,18 +120,6 @@ def test_counting_vb_is_vb(data):
     np.testing.assert_array_equal(found.theta, plain.theta)
     np.testing.assert_array_equal(method.iterations, plain.n_iter)
     assert len(set(method.iterations)) > 1
-
-
-def test_documents_without_words_are_left_out(data):
-    counts = data.train.toarray()
-    counts[::2] = 0
-    half = Data("half", sparse.csr_array(counts), data.splits)
-    rows = times(half, SETTINGS, lambda share: None, seed=0, n_batches=1)
-    assert all(row["n_words"] >= 1 for row in rows)
-    assert rows[0]["documents"] == 40
-    none = Data("none", sparse.csr_array(0 * counts), data.splits)
-    with pytest.raises(InputError, match="no words"):
-        times(none, SETTINGS, lambda share: None, seed=0, n_batches=1)
 
 
 def test_a_collection_smaller_than_a_batch_is_the_batch(data):

@@ -1,7 +1,6 @@
 """The documents that experiments are run on."""
 
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -12,7 +11,7 @@ from opelda.cli._fitted import skipped_documents
 from opelda.cli._numbers import some
 from opelda.cli._options import Reading, Show, Text
 from opelda.cli._output import note
-from opelda.cli._reading import check_words, given_options, read_corpus, tokenizer_of
+from opelda.cli._reading import check_words, given_options, read_corpus, refuse, tokenizer_of
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def read_data(
                 "--data generated:... alone."
             )
         why = "generated documents are counted already"
-        _refuse({**given_options(replace(reading, limit=None)), **given_options(text)}, why)
+        refuse({**given_options(replace(reading, limit=None)), **given_options(text)}, why)
         X, label = _generated(sources[0], reading.limit, settings.seed)
         return prepare(X, settings, label=label)
     label = some([Path(source).name or source for source in sources], NAMED)
@@ -97,8 +96,8 @@ def read_data(
         documents = read_corpus(sources, reading, text, show, jobs=jobs)
         _look_at(documents, show)
         return prepare(documents.X, settings, label=label)
-    _refuse(SPLITTING & given_options(setup).keys(), "the test documents come split")
-    _refuse(CHOOSING & given_options(text).keys(), "the words are those of the test documents")
+    refuse(SPLITTING & given_options(setup).keys(), "the test documents come split", OPTIONS)
+    refuse(CHOOSING & given_options(text).keys(), "the words are those of the test documents")
     return _over_words_of(test, sources, settings, label, reading, text, show, jobs)
 
 
@@ -140,10 +139,3 @@ def _generated(name: str, limit: int | None, seed: int) -> tuple[Any, str]:
 def _look_at(documents: Any, show: Show) -> None:
     skipped_documents(documents.n_skipped, documents.problems, show)
     check_words(documents)
-
-
-def _refuse(names: Iterable[str], why: str) -> None:
-    """Complain of options that would have no effect."""
-    for name in names:
-        option = OPTIONS.get(name, "--" + name.replace("_", "-"))
-        raise InputError(f"{option} has no effect here: {why}; leave it out.")

@@ -1,5 +1,6 @@
 """From options to documents."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,12 @@ def given_options(group: Any) -> dict[str, Any]:
 
 
 def refuse_text_options(text: Text, why: str) -> None:
-    """Complain of options that would have no effect."""
-    for name in given_options(text):
-        option = "--" + name.replace("_", "-")
+    """Complain of options for texts, which would have no effect."""
+    refuse(given_options(text), why)
+
+
+def refuse(names: Iterable[str], why: str, options: Mapping[str, str] | None = None) -> None:
+    """Complain of options that would have no effect; `options` are those of other names."""
+    for name in names:
+        option = (options or {}).get(name, "--" + name.replace("_", "-"))
         raise InputError(f"{option} has no effect here: {why}; leave it out.")

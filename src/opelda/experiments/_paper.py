@@ -57,6 +57,5 @@ HOURS = {
 }
 # seconds of inference for a document of the New York Times; VB took 1.1 to 1.5
 SECONDS = {"OPE": 0.0035, "CGS": 0.019, "CVB0": 0.30, "VB": 1.3}
-# standard deviation of f over ten runs "for most documents", and where f itself lay
+# standard deviation of f over ten runs "for most documents"
 STABLE_SD = 20.0
-OBJECTIVE = (-2300.0, -2000.0)

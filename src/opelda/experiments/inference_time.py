@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
-from opelda.errors import InputError
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Experiment, Report, Rows, Run, Verdict, grade
 from opelda.experiments._paper import SECONDS
@@ -72,7 +71,7 @@ def times(data: Data, settings: Settings, report: Report, *, seed: int, n_batche
     kernels on one thread whatever `n_jobs` is; the topics' words are laid out before, the topics
     updated after. D of the Online rule is the size of the collection, as in `fit`.
     """
-    train = _with_words(data.train)
+    train = data.train
     size = min(settings.batch_size, train.shape[0])
     first = train[: min(size, 100)]
     for method in _methods(settings).values():
@@ -104,13 +103,6 @@ def times(data: Data, settings: Settings, report: Report, *, seed: int, n_batche
             )
             report(len(rows) / (n_batches * len(METHODS)))
     return rows
-
-
-def _with_words(counts: sparse.csr_array) -> sparse.csr_array:
-    full = np.flatnonzero(counts.sum(axis=1))
-    if not len(full):
-        raise InputError("The documents to learn from have no words; give others.")
-    return counts[full]
 
 
 def _batches(
