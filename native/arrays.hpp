@@ -27,6 +27,7 @@ template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> numpy_array(size_t n, 
 
 namespace opelda {
 
+void add_batches(nb::module_& m);   // module_batches.cpp
 void add_learning(nb::module_& m);  // module_learning.cpp
 
 }  // namespace opelda

@@ -179,6 +179,7 @@ NB_MODULE(_native, m) {
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
     m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);
+    opelda::add_batches(m);
     opelda::add_learning(m);
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &opelda::use_kernels, "name"_a);

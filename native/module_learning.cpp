@@ -1,6 +1,6 @@
-// The part of the Python module that learning uses.
+// The part of the Python module that learning uses on topics.
 #include <algorithm>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "arrays.hpp"
@@ -8,78 +8,6 @@
 
 namespace opelda {
 namespace {
-
-constexpr int64_t kAhead = 24;  // entries whose places are fetched before they are written
-constexpr int64_t kEntriesPerThread = 20'000;  // fewer are not worth a thread
-
-// Per word: where its next entry goes (before that, how many there are), and its place among the words held.
-struct Slot {
-    int32_t next, place;
-};
-
-// A batch by words: which words it holds (ascending), each entry's place among them, and for every word its documents in
-// their order; and the documents' lengths. Each thread takes a run of documents, counts its words, and then knows where its entries go.
-nb::tuple by_word(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts, int64_t n_words, int n_threads) {
-    const int64_t n_docs = int64_t(indptr.shape(0)) - 1, n = int64_t(words.shape(0));
-    if (n > INT32_MAX) throw nb::value_error("A batch may hold at most 2**31 - 1 entries; take fewer documents at a time.");
-    const int64_t* ends = indptr.data();
-    const int32_t* word = words.data();
-    const float* count = counts.data();
-    const int parts = int(std::clamp<int64_t>(n / kEntriesPerThread, 1, std::max(n_threads, 1)));
-    const auto first_of = [&](int part) { return n_docs * part / parts; };
-    std::vector<Slot> slots(size_t(parts) * size_t(n_words));
-    std::vector<int32_t> held, starts;
-    {
-        nb::gil_scoped_release release;
-        each(parts, [&](int part) {
-            Slot* slot = slots.data() + part * n_words;
-            for (int64_t i = ends[first_of(part)]; i < ends[first_of(part + 1)]; ++i) ++slot[word[i]].next;
-        });
-        held.reserve(size_t(std::min(n_words, n)));
-        starts.reserve(size_t(std::min(n_words, n)) + 1);
-        for (int64_t j = 0, total = 0; j < n_words; ++j) {
-            const int64_t before = total;
-            for (int part = 0; part < parts; ++part) {
-                Slot& slot = slots[part * n_words + j];
-                total += std::exchange(slot.next, int32_t(total));
-                slot.place = int32_t(held.size());
-            }
-            if (total == before) continue;
-            held.push_back(int32_t(j));
-            starts.push_back(int32_t(before));
-        }
-        starts.push_back(int32_t(n));
-    }
-    int32_t *held_data, *places;
-    int64_t* starts_data;
-    uint64_t* packed;
-    double* tokens;
-    auto held_array = numpy_array<int32_t>(held.size(), &held_data);
-    auto place_array = numpy_array<int32_t>(size_t(n), &places);
-    auto starts_array = numpy_array<int64_t>(starts.size(), &starts_data);
-    auto entries_array = numpy_array<uint64_t>(size_t(n), &packed);
-    auto tokens_array = numpy_array<double>(size_t(n_docs), &tokens);
-    std::copy(held.begin(), held.end(), held_data);
-    std::copy(starts.begin(), starts.end(), starts_data);
-    auto* entries = reinterpret_cast<Entry*>(packed);
-    {
-        nb::gil_scoped_release release;
-        each(parts, [&](int part) {
-            Slot* slots_of_part = slots.data() + part * n_words;
-            for (int64_t d = first_of(part); d < first_of(part + 1); ++d) {
-                tokens[d] = 0;
-                for (int64_t i = ends[d]; i < ends[d + 1]; ++i) {
-                    if (i + kAhead < n) __builtin_prefetch(entries + slots_of_part[word[i + kAhead]].next, 1);
-                    tokens[d] += count[i];
-                    Slot& slot = slots_of_part[word[i]];
-                    places[i] = slot.place;
-                    entries[slot.next++] = {int32_t(d), count[i]};
-                }
-            }
-        });
-    }
-    return nb::make_tuple(held_array, place_array, starts_array, entries_array, tokens_array);
-}
 
 void lay_out(In<float, 2> kept, int64_t n_topics, double scale, double prior_weight, double prior,
              MaybeIn<float, 1> prior_words, MaybeIn<float, 2> prior_rows, In<float, 1> inverse, In<double, 1> digamma,
@@ -126,7 +54,7 @@ void in_fours(int64_t n_docs, const int64_t* indptr, const int32_t* topics, cons
 void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t, 1> starts, In<uint64_t, 1> entries,
          In<float, 2> rows, MaybeIn<float, 2> theta, MaybeIn<int64_t, 1> indptr,
          MaybeIn<int32_t, 1> topics, MaybeIn<float, 1> shares, MaybeIn<float, 1> rest, MaybeIn<float, 1> start,
-         MaybeIn<float, 1> start_words, bool divide, In<float, 1> gain, Out<double, 2> totals, int n_threads) {
+         MaybeIn<float, 1> start_words, bool divide, In<float, 1> gain, Out<double, 1> grown, int n_threads) {
     Addition a;
     a.kept = kept.data();
     a.stride = int64_t(kept.shape(1));
@@ -139,6 +67,7 @@ void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t,
     a.mixtures = {pointer(theta), nullptr, nullptr, pointer(rest), pointer(start), pointer(start_words)};
     std::vector<FourPicks> fours;
     std::vector<int32_t> first;
+    nb::gil_scoped_release release;
     if (!theta) {
         in_fours(int64_t(indptr->shape(0)) - 1, indptr->data(), topics->data(), shares->data(), fours, first);
         a.mixtures.fours = fours.data();
@@ -147,22 +76,24 @@ void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t,
     a.divide = divide;
     a.gain = gain.data();
     a.block = kStep;
-    a.totals = totals.data();
-    nb::gil_scoped_release release;
+    const int64_t n_blocks = (a.n_words + kStep - 1) / kStep;
+    const auto totals = std::make_unique_for_overwrite<double[]>(size_t(n_blocks * a.stride));
+    a.totals = totals.get();
     share_out(a.n_words, n_threads, [&](Queue& queue) { return best_kernels().add(a, queue); });
+    std::fill_n(grown.data(), a.stride, 0.0);
+    for (int64_t block = 0; block < n_blocks; ++block)
+        for (int64_t k = 0; k < a.stride; ++k) grown.data()[k] += a.totals[block * a.stride + k];
 }
 
 }  // namespace
 
 void add_learning(nb::module_& m) {
-    m.def("by_word", &by_word, "indptr"_a, "words"_a, "counts"_a, "n_words"_a, "n_threads"_a);
     m.def("lay_out", &lay_out, "kept"_a, nb::kw_only(), "n_topics"_a, "scale"_a, "prior_weight"_a, "prior"_a,
           "prior_words"_a.none(), "prior_rows"_a.none(), "inverse"_a, "digamma"_a, "logs"_a, "words"_a.none(), "rows"_a,
           "mean"_a, "n_threads"_a);
     m.def("add", &add, "kept"_a, nb::kw_only(), "n_topics"_a, "words"_a, "starts"_a, "entries"_a, "rows"_a,
           "theta"_a.none(), "indptr"_a.none(), "topics"_a.none(), "shares"_a.none(), "rest"_a.none(), "start"_a.none(),
-          "start_words"_a.none(), "divide"_a, "gain"_a, "totals"_a, "n_threads"_a);
-    m.attr("WORDS_PER_BLOCK") = kStep;
+          "start_words"_a.none(), "divide"_a, "gain"_a, "grown"_a, "n_threads"_a);
 }
 
 }  // namespace opelda

@@ -32,7 +32,7 @@ constexpr int64_t kStep = 32;
 // Runs `worker` on up to `n_threads` threads until the queue of documents is empty.
 void share_out(int64_t n_docs, int n_threads, const std::function<bool(Queue&)>& worker);
 
-// Runs `part` for 0, 1, ..., n - 1, each on a thread of its own where there are enough.
+// Runs `part` for 0, 1, ..., n - 1, on up to n threads. They are kept for the next call.
 void each(int n, const std::function<void(int)>& part);
 
 }  // namespace opelda

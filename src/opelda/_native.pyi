@@ -38,6 +38,13 @@ def fw(batch: Batch, results: Results, **settings: Any) -> None: ...
 def certify(
     batch: Batch, theta: NDArray[np.float32], results: Results, *, n_threads: int
 ) -> None: ...
+def gather(
+    indptr: NDArray[Any],
+    words: NDArray[Any],
+    counts: NDArray[Any],
+    documents: NDArray[np.int64],
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
 def by_word(
     indptr: NDArray[np.int64],
     words: NDArray[np.int32],
@@ -53,9 +60,6 @@ def by_word(
 ]: ...
 def lay_out(kept: NDArray[np.float32], **arguments: Any) -> None: ...
 def add(kept: NDArray[np.float32], **arguments: Any) -> None: ...
-
-WORDS_PER_BLOCK: int
-
 def coarsen(
     rows: NDArray[np.float32],
     coarse: NDArray[np.int32],

@@ -1,6 +1,6 @@
 """Where kernels run. The only package that knows native code; see docs/architecture.md."""
 
-from opelda.engines._cpu import MANY_TOPICS, CPUEngine, aligned_empty, coarse_rows
+from opelda.engines._cpu import MANY_TOPICS, CPUEngine, aligned_empty, coarse_rows, gather
 from opelda.engines._engine import (
     EVERYTHING,
     Batch,
@@ -29,6 +29,7 @@ __all__ = [
     "Wanted",
     "aligned_empty",
     "coarse_rows",
+    "gather",
     "get_engine",
     "row_width",
 ]

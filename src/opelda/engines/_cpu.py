@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import psi
 
 from opelda import _native
@@ -23,6 +24,8 @@ from opelda.errors import EngineError
 
 # from here on OPE's bounds are taken from one-byte rows
 MANY_TOPICS = 256
+# types of counts that documents are gathered from as they are
+GATHERED = frozenset(map(np.dtype, "fdqihbQIHB?"))
 
 
 class CPUEngine:
@@ -124,7 +127,7 @@ class CPUEngine:
         """Add a batch's statistics to the rows kept; see `opelda.engines.Engine.add`."""
         rows, mean = laid_out
         stride = rows.shape[1]
-        totals = np.empty((-(-len(by_word.words) // _native.WORDS_PER_BLOCK), stride))
+        grown = np.empty(stride)
         _native.add(
             kept.rows,
             n_topics=kept.n_topics,
@@ -135,11 +138,10 @@ class CPUEngine:
             **_mixtures(solution, rows, mean, divide),
             divide=divide,
             gain=_padded(gain, stride),
-            totals=totals,
+            grown=grown,
             n_threads=n_threads,
         )
-        grown: NDArray[np.float64] = totals.sum(axis=0)[: kept.n_topics]
-        return grown
+        return grown[: kept.n_topics]
 
     def read_rows(self, batch: Batch, *, ahead: int = 12, n_threads: int = 1) -> None:
         """Read the topic weights of a batch's words once and do nothing else: the limit to beat.
@@ -234,6 +236,24 @@ def coarse_rows(
     scale = np.empty(n_rows, np.float32)
     _native.coarsen(rows, coarse, scale, n_threads=n_threads)
     return coarse, scale
+
+
+def gather(
+    X: sparse.csr_array, documents: NDArray[np.int64], n_threads: int = 1
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Return some documents of a checked collection as kernels take them: indptr, words, counts.
+
+    Only they are copied and converted, whatever the collection's types.
+
+    >>> X = sparse.csr_array([[0, 2, 1], [3, 0, 0], [0, 0, 4]])
+    >>> indptr, words, counts = gather(X, np.array([2, 0]))
+    >>> indptr.tolist(), words.tolist(), counts.tolist()
+    ([0, 1, 3], [2, 1, 2], [4.0, 2.0, 1.0])
+    """
+    counts = X.data
+    if counts.dtype not in GATHERED:  # long doubles
+        counts = counts.astype(np.float32)
+    return _native.gather(X.indptr, X.indices, counts, documents, n_threads)
 
 
 def aligned_empty(n_rows: int, stride: int) -> NDArray[np.float32]:

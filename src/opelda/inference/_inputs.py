@@ -54,12 +54,13 @@ def as_csr(X: Any) -> sparse.csr_array:
         raise InputError(f"X must have shape (documents, words), got {X.shape}.")
     if X.dtype.kind not in "biuf":
         raise InputError(f"X must hold counts, got values of type {X.dtype}.")
-    if X.dtype.itemsize < 4:  # repeated entries are added, which bytes have no room for
+    small = X.dtype.itemsize < 4  # repeated entries are added, which bytes have no room for
+    if small and getattr(X, "format", "") != "csr":
         X = X.astype(np.float32)
     matrix = sparse.csr_array(X)
     _check_places(matrix)
     if not matrix.has_canonical_format:
-        matrix = matrix.copy()
+        matrix = matrix.astype(np.float32) if small else matrix.copy()
         matrix.sum_duplicates()
     _check_counts(matrix)
     return matrix

@@ -106,12 +106,14 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             self._state.vocabulary = words
         n_docs, state = matrix.shape[0], self._state
         state.population = n_docs
+        n_threads = as_threads(self.n_jobs)
 
         def batches() -> Iterator[tuple[Documents, int]]:
             for n_pass in range(n_passes):
                 order = np.random.default_rng([state.seed, 4, n_pass]).permutation(n_docs)
                 for first in range(0, n_docs, size):
-                    yield Documents.of(matrix[order[first : first + size]]), n_pass + 1
+                    chosen = order[first : first + size]
+                    yield Documents.gathered(matrix, chosen, n_threads), n_pass + 1
 
         return self._learn(
             batches(),

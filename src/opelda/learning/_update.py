@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines import Batch, ByWord, Engine, Picks, Solution, Wanted
+from opelda.engines import Batch, ByWord, Engine, Picks, Solution, Wanted, gather
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._inputs import SMALLEST_COUNT
@@ -31,6 +31,19 @@ class Documents:
         indptr = ends.astype(np.int64) - part.start
         words = np.ascontiguousarray(X.indices[part], np.int32)
         counts = np.ascontiguousarray(X.data[part], np.float32)
+        return cls._that_count(indptr, words, counts)
+
+    @classmethod
+    def gathered(
+        cls, X: sparse.csr_array, documents: NDArray[np.int64], n_threads: int = 1
+    ) -> "Documents":
+        """Take the documents of those numbers of a checked CSR array; nothing else is copied."""
+        return cls._that_count(*gather(X, documents, n_threads))
+
+    @classmethod
+    def _that_count(
+        cls, indptr: NDArray[np.int64], words: NDArray[np.int32], counts: NDArray[np.float32]
+    ) -> "Documents":
         if len(counts) and counts.min() <= SMALLEST_COUNT:  # stored, but no words of the document
             keep = counts > SMALLEST_COUNT
             before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))

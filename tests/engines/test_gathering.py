@@ -1,0 +1,96 @@
+"""Documents gathered from a collection, against SciPy's own indexing; threads that are kept."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda import OnlineOPE
+from opelda.engines import CPUEngine, gather
+from opelda.inference._inputs import as_csr
+from opelda.learning._update import Documents
+
+TYPES = [np.dtype(code) for code in "fdqihbQIHB?"] + [np.dtype(np.longdouble)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("places", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_gathering_is_indexing(dtype, places, n_threads):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.3, (900, 300)))
+    counts = X.data.astype(dtype)
+    counts.flags.writeable = False
+    X.data, X.indices, X.indptr = counts, X.indices.astype(places), X.indptr.astype(places)
+    documents = rng.integers(0, 900, 700)
+    indptr, words, found = gather(X, documents, n_threads)
+    expected = sparse.csr_array(X.toarray()[documents])
+    assert (indptr.dtype, words.dtype, found.dtype) == (np.int64, np.int32, np.float32)
+    np.testing.assert_array_equal(indptr, expected.indptr)
+    np.testing.assert_array_equal(words, expected.indices)
+    np.testing.assert_array_equal(found, expected.data.astype(np.float32))
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_any_documents_in_any_order(documents):
+    X = sparse.csr_array(np.random.default_rng(1).poisson(0.5, (10, 6)).astype(np.float32))
+    X.data[::3] = 0.0  # stored, but no words of the document
+    docs = Documents.gathered(X, np.array(documents, np.int64))
+    found = sparse.csr_array((docs.counts, docs.words, docs.indptr), (len(documents), 6))
+    assert docs.n_docs == len(documents) and (docs.counts > 0).all()
+    np.testing.assert_array_equal(found.toarray(), X.toarray()[documents].reshape(-1, 6))
+
+
+def test_checking_copies_no_counts():
+    X = sparse.csr_array(np.random.default_rng(2).poisson(0.5, (50, 20)).astype(np.uint16))
+    assert np.shares_memory(as_csr(X).data, X.data)
+    assert np.shares_memory(as_csr(X).indices, X.indices)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64, bool])
+def test_a_model_does_not_depend_on_the_type_of_the_counts(dtype):
+    X = sparse.csr_array(np.random.default_rng(3).poisson(0.2, (200, 80)) > 0)
+    models = [
+        OnlineOPE(4, batch_size=64, random_state=0).fit(X.astype(t)) for t in (np.float32, dtype)
+    ]
+    np.testing.assert_array_equal(models[0].components_, models[1].components_)
+
+
+def turned(n_threads):
+    X = sparse.csr_array(np.random.default_rng(4).poisson(0.3, (2000, 200)).astype(np.float32))
+    parts = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data
+    return CPUEngine().by_word(*parts, 200, n_threads).entries
+
+
+def test_callers_at_the_same_time_share_the_threads():
+    expected = turned(1)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(turned, [2, 3, 1, 4] * 8):
+            np.testing.assert_array_equal(found, expected)
+
+
+FORKS = """
+import os
+from tests.engines.test_gathering import turned
+expected = turned(3)
+child = os.fork()
+same = bool((turned(3) == expected).all())
+if child == 0:
+    os._exit(0 if same else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), same)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_does_not_wait_for_threads_it_has_not():
+    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    run = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, cwd=root, timeout=60
+    )
+    assert run.stdout.split() == ["0", "True"], run.stderr
