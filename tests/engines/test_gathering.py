@@ -43,7 +43,8 @@ def test_any_documents_in_any_order(documents):
     X.data[::3] = 0.0  # stored, but no words of the document
     docs = Documents.gathered(X, np.array(documents, np.int64))
     found = sparse.csr_array((docs.counts, docs.words, docs.indptr), (len(documents), 6))
-    assert docs.n_docs == len(documents) and (docs.counts > 0).all()
+    assert docs.n_docs == len(documents)
+    assert (docs.counts > 0).all()
     np.testing.assert_array_equal(found.toarray(), X.toarray()[documents].reshape(-1, 6))
 
 

@@ -52,7 +52,7 @@ def test_fewer_documents_are_the_first_of_more(monkeypatch):
 def test_a_block_is_its_seeds_and_its_numbers(monkeypatch):
     monkeypatch.setattr(_sources, "DOCUMENTS_AT_ONCE", 40)
     kind = SHAPES["small"]
-    third = _sources._block(kind, _sources._topics(kind), 3, 2)
+    third = _sources._block(kind, np.cumsum(_sources._topics(kind), axis=1), 3, 2)
     assert np.array_equal(generated("small", 130, seed=3)[80:120].toarray(), third.toarray())
 
 
@@ -182,3 +182,11 @@ def test_what_is_missing_is_named(folder, counts):
     (folder / "the_voca.txt").unlink()
     with pytest.raises(InputError, match="no vocabulary"):
         ready_made(folder)
+
+
+@pytest.mark.parametrize("at_once", [700, 8192, 9000, 30_000])
+def test_a_stream_of_parts_is_the_whole_collection(at_once):
+    parts = list(_sources.drawn("small", 20_000, 3, at_once))
+    assert [part.shape[0] for part in parts[:-1]] == [at_once] * (len(parts) - 1)
+    whole = generated("small", 20_000, 3)
+    assert (sparse.vstack(parts) != whole).nnz == 0

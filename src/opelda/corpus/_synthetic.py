@@ -92,8 +92,9 @@ def generate(
     else:
         topics = rng.dirichlet(np.full(n_words, eta), n_topics)
     mixtures = rng.dirichlet(np.full(n_topics, alpha), n_docs)
+    cumulative = np.cumsum(topics, axis=1)
     parts = [
-        draw_counts(rng, mixtures[first : first + DOCUMENTS_AT_ONCE], topics, n_tokens)
+        draw_counts(rng, mixtures[first : first + DOCUMENTS_AT_ONCE], cumulative, n_tokens)
         for first in range(0, max(n_docs, 1), DOCUMENTS_AT_ONCE)
     ]
     return Generated(sparse.vstack(parts, format="csr"), topics, mixtures)
@@ -112,24 +113,26 @@ def owned_topics(
 def draw_counts(
     rng: np.random.Generator,
     mixtures: NDArray[np.float64],
-    topics: NDArray[np.float64],
+    cumulative: NDArray[np.float64],
     n_tokens: float,
 ) -> sparse.csr_array:
-    """Draw a document per mixture: how many tokens, how many of each topic, and their words."""
+    """Draw a document per mixture: how many tokens, how many of each topic, and their words.
+
+    `cumulative` are the sums of each topic's probabilities up to a word.
+    """
     n_docs, n_topics = mixtures.shape
     lengths = np.maximum(rng.poisson(n_tokens, n_docs), 1)
     per_topic = rng.multinomial(lengths, mixtures)
     rows = [np.repeat(np.arange(n_docs, dtype=np.int32), per_topic[:, k]) for k in range(n_topics)]
-    words = [_draw_words(rng, topic, len(row)) for topic, row in zip(topics, rows, strict=True)]
+    words = [_draw_words(rng, sums, len(row)) for sums, row in zip(cumulative, rows, strict=True)]
     place = (np.concatenate(rows), np.concatenate(words))
     tokens = np.ones(len(place[0]), np.float32)
-    return sparse.csr_array((tokens, place), shape=(n_docs, topics.shape[1]))
+    return sparse.csr_array((tokens, place), shape=(n_docs, cumulative.shape[1]))
 
 
 def _draw_words(
-    rng: np.random.Generator, topic: NDArray[np.float64], n_tokens: int
+    rng: np.random.Generator, cumulative: NDArray[np.float64], n_tokens: int
 ) -> NDArray[np.int32]:
-    cumulative = np.cumsum(topic)
     # the first word whose sum exceeds the draw: words of probability zero are never it
     draws = rng.random(n_tokens) * cumulative[-1]
     words: NDArray[np.int32] = np.searchsorted(cumulative, draws, side="right").astype(np.int32)

@@ -76,7 +76,7 @@ def generate_stream(
         # multiples of the golden ratio, modulo 1: spread evenly, and never in step with the topics
         weight = age / (0.02 + ids * GOLDEN % 1.0)
         topics = owned_topics(weight, ids % n_topics, n_topics)
-        X = draw_counts(rng, rng.dirichlet(alpha, size), topics, n_tokens)
+        X = draw_counts(rng, rng.dirichlet(alpha, size), np.cumsum(topics, axis=1), n_tokens)
         names = np.array([f"w{i}" for i in ids.tolist()], object)
         words, counts = names[X.indices].tolist(), X.data.tolist()
         return [

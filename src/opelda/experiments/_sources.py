@@ -117,7 +117,9 @@ def generated(shape: str, n_docs: int | None = None, seed: int = 0) -> sparse.cs
     ends: list[NDArray[Any]] = [np.zeros(1, np.int64)]
     words: list[NDArray[np.int32]] = []
     counts: list[NDArray[np.float32]] = []
-    for block in _blocks(kind, n_docs, seed):
+    numbers = range(-(-n_docs // DOCUMENTS_AT_ONCE))
+    for number, block in enumerate(_blocks(kind, np.cumsum(_topics(kind), axis=1), seed, numbers)):
+        block = block[: n_docs - number * DOCUMENTS_AT_ONCE]
         ends.append(ends[-1][-1] + block.indptr[1:].astype(np.int64))
         words.append(block.indices)
         counts.append(block.data)
@@ -133,14 +135,33 @@ def generated(shape: str, n_docs: int | None = None, seed: int = 0) -> sparse.cs
     return X
 
 
-def _blocks(kind: Shape, n_docs: int, seed: int) -> Iterator[sparse.csr_array]:
+def drawn(
+    shape: str, n_docs: int, seed: int = 0, at_once: int = 65_536
+) -> Iterator[sparse.csr_array]:
+    """Yield what `generated` returns in parts, each drawn when it is asked for: a stream.
+
+    >>> [part.shape for part in drawn("small", 20000, at_once=15000)]
+    [(15000, 600), (5000, 600)]
+    """
+    kind = SHAPES[shape]
+    left = sparse.csr_array((0, kind.n_words), dtype=np.float32)
+    cumulative = np.cumsum(_topics(kind), axis=1)
+    first = 0
+    for size in [at_once] * (n_docs // at_once) + [n_docs % at_once] * (n_docs % at_once > 0):
+        last = first - (left.shape[0] - size) // DOCUMENTS_AT_ONCE
+        blocks = _blocks(kind, cumulative, seed, range(first, last))
+        left = sparse.vstack([left, *blocks], format="csr")
+        yield left[:size]
+        left, first = left[size:], last
+
+
+def _blocks(
+    kind: Shape, cumulative: NDArray[np.float64], seed: int, numbers: range
+) -> Iterator[sparse.csr_array]:
     """Yield the blocks in their order; all cores draw."""
-    numbers = range(-(-n_docs // DOCUMENTS_AT_ONCE))
     pool = ThreadPoolExecutor(as_threads(-1))
     try:
-        for block in pool.map(partial(_block, kind, _topics(kind), seed), numbers):
-            yield block[:n_docs]
-            n_docs -= block.shape[0]
+        yield from pool.map(partial(_block, kind, cumulative, seed), numbers)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -154,7 +175,9 @@ def _topics(kind: Shape) -> NDArray[np.float64]:
     return owned_topics(weight, turns.ravel()[: kind.n_words], kind.n_topics)
 
 
-def _block(kind: Shape, topics: NDArray[np.float64], seed: int, number: int) -> sparse.csr_array:
+def _block(
+    kind: Shape, cumulative: NDArray[np.float64], seed: int, number: int
+) -> sparse.csr_array:
     rng = np.random.default_rng([seed, number])
     mixtures = rng.dirichlet(np.full(kind.n_topics, kind.alpha), DOCUMENTS_AT_ONCE)
-    return draw_counts(rng, mixtures, topics, kind.n_tokens)
+    return draw_counts(rng, mixtures, cumulative, kind.n_tokens)
