@@ -241,7 +241,7 @@ def _read_array(file: Any, name: str) -> NDArray[Any]:
     array: NDArray[Any] = file.get_tensor(name)
     if code == "BOOL":
         return np.array(array.view(np.uint8) != 0)  # a bool that is neither 0 nor 1 misbehaves
-    return np.array(array, TYPES[code].newbyteorder("="), order="C")
+    return np.require(array, TYPES[code].newbyteorder("="), ["C", "W"])  # copied only if need be
 
 
 def _to_text(value: dict[str, Any]) -> str:

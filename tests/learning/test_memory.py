@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB
+from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, load, save
+from opelda.learning import _reading
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status")
 
@@ -89,3 +90,27 @@ def test_an_update_takes_no_memory_of_the_topics_size(cls, prior):
         model.partial_fit(batch)
         assert memory("VmHWM") - before < LARGE
     assert model._state.store.rows.nbytes == V * K * 4 > 4 * LARGE
+
+
+def peak_of(action):
+    forget_peak()
+    before = memory("VmRSS")
+    result = action()
+    return memory("VmHWM") - before, result
+
+
+def test_a_large_vocabulary_is_started_ranked_and_loaded_without_a_second_copy(tmp_path):
+    model = OnlineOPE(K, n_iter=10, random_state=0)
+    size = V * K * 4
+    started, _ = peak_of(lambda: model.partial_fit(small_batch(0)))
+    assert started < 1.3 * size
+    save(model, tmp_path / "m")
+    loaded, again = peak_of(lambda: load(tmp_path / "m"))
+    assert loaded < 1.3 * size
+    # a part of the words at a time: what was not asked for at once has the same order
+    expected = np.argsort(-model.components_, axis=1, kind="stable")[:, :5]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reading, "WEIGHTS_AT_ONCE", 10_000 * K)
+        ranked, words = peak_of(lambda: again.top_words(5))
+    assert ranked < 0.6 * size
+    assert words == [[f"x{j}" for j in topic] for topic in expected]

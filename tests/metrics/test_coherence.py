@@ -128,7 +128,7 @@ def test_in_parts(measure, monkeypatch):
     rng = np.random.default_rng(0)
     topics, X = rng.dirichlet(np.ones(30), 6), rng.random((100, 30)) < 0.3
     whole = coherence(topics, X, measure=measure)
-    monkeypatch.setattr(_together, "PLACES_AT_ONCE", 200)
+    monkeypatch.setattr(_together, "PAIRS_AT_ONCE", 200)
     assert np.array_equal(coherence(topics, X, measure=measure), whole)
 
 

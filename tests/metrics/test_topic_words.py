@@ -12,6 +12,7 @@ from scipy import sparse
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics import topic_diversity, topic_exclusivity
+from opelda.metrics._top_words import heaviest
 
 # few different weights: ties everywhere
 weights = hnp.arrays(
@@ -100,3 +101,12 @@ def test_exclusivity_of_known_topics():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_the_heaviest_of_many_words_are_those_of_a_full_sort():
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 40, (37, 5000)).astype(np.float32)  # many ties
+    for array in (weights, np.asfortranarray(weights)):
+        for n in (1, 10, 77, 5000):
+            expected = np.argsort(-weights, axis=1, kind="stable")[:, :n]
+            np.testing.assert_array_equal(heaviest(array, n), expected)

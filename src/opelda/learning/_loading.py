@@ -100,7 +100,8 @@ def _store(arrays: Arrays, header: dict[str, Any], path: Path) -> TopicStore:
         _refuse(path, "its topics have the wrong shape")
     if scale < SMALLEST_SCALE:
         _refuse(path, "its scale is out of range")
-    if not np.isfinite(rows).all() or (rows < 0).any() or rows[:, n_topics:].any():
+    # extremes, of which NaN is neither: comparing all would make an array of the topics' shape
+    if (rows.size and not (rows.min() >= 0 and rows.max() < np.inf)) or rows[:, n_topics:].any():
         _refuse(path, "its topics hold values that cannot be weights")
     prior = _prior(arrays, header, path, rows.shape, n_topics)
     store = TopicStore(rows, n_topics, prior, scale=scale, prior_weight=weight, sums=sums)

@@ -15,9 +15,12 @@ from opelda.learning._parameters import check_whole
 from opelda.learning._state import State
 from opelda.learning._update import Documents, Worker
 from opelda.metrics import log_predictive_probability
+from opelda.metrics._top_words import heaviest
 
 # Documents inferred at a time: the topics of their words are laid out together.
 CHUNK = 16_384
+# Weights of topics ranked at a time.
+WEIGHTS_AT_ONCE = 2**24
 
 
 class ReadsTopics:
@@ -185,14 +188,22 @@ class ReadsTopics:
             raise InputError(
                 f"feature_names has {len(names)} words but the topics have {store.n_words} columns."
             )
-        topics = self.components_
-        n = min(n, store.n_words)
-        words = []
-        for topic in topics:
-            best = np.argpartition(-topic, n - 1)[:n] if n < len(topic) else np.arange(len(topic))
-            best = best[np.lexsort((best, -topic[best]))]
-            words.append([str(names[j]) for j in best])
-        return words
+        return [[str(names[j]) for j in topic] for topic in self._heaviest(min(n, store.n_words))]
+
+    def _heaviest(self, n: int) -> NDArray[np.intp]:
+        """Return the ids of each topic's n most probable words, a part of the words at a time."""
+        store, worker = self._state.store, self._worker()
+        kept, weights, ids = store.kept(), [], []
+        size = max(1, WEIGHTS_AT_ONCE // store.n_topics)
+        for first in range(0, store.n_words, size):
+            words = np.arange(first, min(first + size, store.n_words), dtype=np.int32)
+            rows, _ = worker.engine.lay_out(kept, words, n_threads=worker.n_threads)
+            topics = rows[:, : store.n_topics].T
+            best = heaviest(topics, min(n, len(words)))
+            weights.append(np.take_along_axis(topics, best, axis=1))
+            ids.append(best + first)
+        best = heaviest(np.concatenate(weights, axis=1), n)
+        return np.take_along_axis(np.concatenate(ids, axis=1), best, axis=1)
 
     def _words(self) -> Any:
         if self._state.vocabulary is not None:

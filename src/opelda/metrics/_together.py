@@ -13,8 +13,8 @@ from opelda.inference import Topics
 from opelda.inference._inputs import as_csr
 from opelda.metrics._top_words import as_weights, top_words
 
-# documents times top words looked at together
-PLACES_AT_ONCE = 2**23
+# pairs of words whose documents are counted at a time
+PAIRS_AT_ONCE = 2**22
 
 
 class Together:
@@ -43,25 +43,40 @@ class Together:
         self.counts = np.zeros((*ids.shape, ids.shape[1]), np.int64)
         self.n_docs = self.n_columns = 0
         self._words, places = np.unique(ids, return_inverse=True)
-        self._places = places.reshape(ids.shape)
+        places = places.reshape(ids.shape)
+        shape = self.counts.shape
+        first = np.broadcast_to(places[:, :, None], shape).ravel()
+        second = np.broadcast_to(places[:, None, :], shape).ravel()
+        self._order = np.argsort(first, kind="stable")  # pairs by their first word
+        self._first, self._second = first[self._order], second[self._order]
 
     def add(self, matrix: sparse.csr_array) -> None:
         """Count the documents of one more matrix; words beyond its columns are in none of them."""
         self.n_docs += matrix.shape[0]
         self.n_columns = max(self.n_columns, matrix.shape[1])
-        place = np.full(matrix.shape[1], -1, np.int64)
+        held = self._held(matrix)
+        by_word = held.T.tocsr()
+        n_words, n_at_once = len(self._words), max(1, PAIRS_AT_ONCE // len(self._words))
+        counts = self.counts.reshape(-1)
+        for word in range(0, n_words, n_at_once):
+            together = (by_word[word : word + n_at_once] @ held).toarray()
+            pairs = slice(*np.searchsorted(self._first, (word, word + n_at_once)))
+            found = together[self._first[pairs] - word, self._second[pairs]]
+            counts[self._order[pairs]] += found
+
+    def _held(self, matrix: sparse.csr_array) -> sparse.csr_array:
+        """Return which documents hold which top words (D, words): ones."""
+        place = np.full(matrix.shape[1], -1, np.int32)
         known = self._words[self._words < matrix.shape[1]]
         place[known] = np.arange(len(known))
-        n_at_once = max(1, PLACES_AT_ONCE // len(self._words))
-        for first in range(0, matrix.shape[0], n_at_once):
-            part = matrix[first : first + n_at_once]
-            places = place[part.indices]
-            documents = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-            there = (places >= 0) & (part.data > 0)
-            held = np.zeros((len(self._words), part.shape[0]), np.float32)
-            held[places[there], documents[there]] = 1.0
-            for topic, own in enumerate(self._places):
-                self.counts[topic] += (held[own] @ held[own].T).astype(np.int64)
+        places = place[matrix.indices]
+        there = (places >= 0) & (matrix.data > 0)
+        before = np.concatenate(([0], np.cumsum(there, dtype=np.int64)))
+        places = places[there]
+        shape = (matrix.shape[0], len(self._words))
+        return sparse.csr_array(
+            (np.ones(len(places), np.int32), places, before[matrix.indptr]), shape
+        )
 
 
 def count_together(topics: Topics | ArrayLike, X: Any, top_n: int) -> Together:
