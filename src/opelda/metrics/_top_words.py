@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from opelda.errors import InputError
 from opelda.inference import Topics
 
+TOPICS_AT_ONCE, WORDS_AT_ONCE = 16, 512
 WORDS_OF_A_PIECE = 64
 
 
@@ -66,19 +67,28 @@ def heaviest(array: NDArray[Any], n: int) -> NDArray[np.intp]:
     >>> heaviest(np.array([[0.1, 0.4, 0.1, 0.4]]), 3)
     array([[1, 3, 0]])
     """
-    # topics that share a cache line where they are kept by words are taken out together
-    blocks = (array[first : first + 16] for first in range(0, len(array), 16))
-    return np.array([_heaviest(row, n) for block in blocks for row in np.ascontiguousarray(block)])
+    found = np.empty((len(array), n), np.intp)
+    # Where topics are kept by words, those of a cache line are taken out together, of some words
+    # at a time: a topic alone would read every line.
+    block = np.empty((TOPICS_AT_ONCE, array.shape[1]), array.dtype)
+    for first in range(0, len(array), TOPICS_AT_ONCE):
+        topics = array[first : first + TOPICS_AT_ONCE]
+        for word in range(0, array.shape[1], WORDS_AT_ONCE):
+            words = slice(word, word + WORDS_AT_ONCE)
+            block[: len(topics), words] = topics[:, words]
+        for topic in range(len(topics)):
+            found[first + topic] = _heaviest(block[topic], n)
+    return found
 
 
 def _heaviest(weights: NDArray[Any], n: int) -> NDArray[np.intp]:
-    # n pieces of the row have a word as heavy as this: whatever is lighter is not among the n
+    # n of the pieces have a word as heavy as this: whatever is lighter is not among the n
     pieces = len(weights) // WORDS_OF_A_PIECE
-    bound = weights.min()
     if pieces > n:
-        peaks = weights[: pieces * WORDS_OF_A_PIECE].reshape(pieces, -1).max(axis=1)
-        bound = np.partition(peaks, pieces - n)[pieces - n]
-    ids = np.flatnonzero(weights >= bound)
+        peaks = weights[: pieces * WORDS_OF_A_PIECE].reshape(WORDS_OF_A_PIECE, pieces).max(axis=0)
+        ids = np.flatnonzero(weights >= np.partition(peaks, pieces - n)[pieces - n])
+    else:
+        ids = np.arange(len(weights))
     return ids[np.argsort(-weights[ids], kind="stable")[:n]]
 
 
