@@ -1,0 +1,107 @@
+"""Vowpal Wabbit: --lda, online variational Bayes in C++, a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+PACKAGES = {"vowpalwabbit": "vowpalwabbit"}
+
+SETTINGS = {
+    "paper": {
+        "lda_alpha": 0.01,
+        "lda_rho": 0.01,
+        "minibatch": 5000,
+        "power_t": 0.9,
+        "initial_t": 1,
+        "passes": 1,
+    },
+    # the command of the LDA tutorial in its wiki (lda.pdf)
+    "best": {
+        "lda_alpha": 0.1,
+        "lda_rho": 0.1,
+        "minibatch": 256,
+        "power_t": 0.5,
+        "initial_t": 1,
+        "passes": 4,
+    },
+}
+COMMAND = (sys.executable, "-m", "vowpalwabbit")  # the wheel's command line, in place of `vw`
+
+
+def prepare(corpus, settings, n_jobs):
+    """Write its text format: all passes one after the other, with orders to save the model.
+
+    An example tagged save_NAME makes it save what it has; they stand where a mini-batch is full,
+    twice as far apart each time, and after the first pass. Its parser reads the file in a thread of its own while it learns.
+    """
+    folder = tempfile.TemporaryDirectory()
+    ends, words, counts = (
+        part.tolist() for part in (corpus.train.indptr, corpus.train.indices, corpus.train.data)
+    )
+    size, total = settings["minibatch"], settings["passes"] * corpus.n_docs
+    marks, due = [], size
+    with (Path(folder.name) / "documents").open("w") as lines:
+        for done in range(total):
+            if done % size == 0 and done >= due:
+                lines.write(f"'save_{folder.name}/{done}|\n")
+                marks.append(done)
+                due = 2 * done if done >= corpus.n_docs else min(2 * done, corpus.n_docs)
+            row = done % corpus.n_docs
+            pairs = zip(words[ends[row] : ends[row + 1]], counts[ends[row] : ends[row + 1]])  # noqa: B905
+            lines.write("| " + " ".join(f"{word}:{count}" for word, count in pairs) + "\n")
+    return folder, corpus, [*marks, total]
+
+
+def train(prepared, settings, checkpoint, n_jobs):
+    """Run it to its end, or until the time is up; seconds are from its start to each saved model.
+
+    Starting Python and saving the models are in the figures, some tenths of a second.
+    """
+    folder, corpus, marks = prepared
+    place = Path(folder.name)
+    options = {name: value for name, value in settings.items() if name != "passes"}
+    options |= {
+        "lda": 100,
+        "lda_D": corpus.n_docs,
+        "bit_precision": int(corpus.n_words - 1).bit_length(),
+        # version 9.11 reads past its ring of examples where a mini-batch is larger
+        "example_queue_limit": max(256, 4 * settings["minibatch"]),
+        "random_seed": 1,
+        "data": place / "documents",
+        "final_regressor": place / str(marks[-1]),
+    }
+    arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    started = time.time()
+    process = subprocess.Popen([*COMMAND, "--quiet", *arguments])
+    saved = {documents: place / f"{documents}.0" for documents in marks[:-1]}
+    saved[marks[-1]] = place / str(marks[-1])
+    while process.poll() is None:
+        time.sleep(0.1)
+        done = max((n for n, path in saved.items() if path.exists()), default=0)
+        if checkpoint.is_over(done, time.time() - started):
+            process.kill()
+            process.wait()
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"Vowpal Wabbit ended with status {process.returncode}")
+    for documents, path in saved.items():
+        if path.exists():
+            seconds = path.stat().st_mtime - started
+            checkpoint(documents, lambda path=path: read(path, corpus.n_words), seconds)
+
+
+def read(model: Path, n_words: int) -> np.ndarray:
+    """Return the topics of a saved model, by way of its readable form."""
+    text = model.with_suffix(".txt")
+    command = [*COMMAND, "--quiet", "-t", "-i", model, "-d", "/dev/null", "--readable_model", text]
+    subprocess.run([str(part) for part in command], check=True)
+    lines = text.read_text().splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("0 ") and line.count(" ") > 9)
+    rows = lines[first : first + n_words]
+    return np.array([row.split()[1:101] for row in rows], dtype=np.float32).T
