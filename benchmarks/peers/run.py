@@ -81,6 +81,8 @@ def checkpoints(
         "versions": {name: version(name) for name in system.PACKAGES},
         "date": datetime.now(UTC).date().isoformat(),
     }
+    if not recorder.snapshots:
+        raise SystemExit(f"Not one checkpoint of {run.system} within {run.limit:g} s.")
     for snapshot in recorder.snapshots:
         yield {
             "corpus": run.corpus,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 from .gensim_ import PACKAGES, SETTINGS as SERIAL, learn, prepare
 
 __all__ = ["PACKAGES", "SETTINGS", "prepare", "train"]
@@ -21,4 +23,5 @@ def train(prepared, settings, checkpoint, n_jobs):
     """
     from gensim.models import LdaMulticore
 
+    multiprocessing.set_start_method("fork", force=True)  # what it has where it is not watched
     learn(LdaMulticore, prepared, {**settings, "workers": n_jobs}, checkpoint)

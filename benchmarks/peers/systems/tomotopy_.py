@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 PACKAGES = {"tomotopy": "tomotopy"}
@@ -19,6 +21,7 @@ def prepare(corpus, settings, n_jobs):
     """Add the documents and let it draw the first topics of their tokens."""
     import tomotopy
 
+    warnings.filterwarnings("ignore", "The training result may differ", RuntimeWarning)
     model = tomotopy.LDAModel(
         tw=tomotopy.TermWeight.ONE, k=100, alpha=settings["alpha"], eta=settings["eta"], seed=0
     )

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -80,8 +81,7 @@ def train(prepared, settings, checkpoint, n_jobs):
     arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
     started = time.time()
     process = subprocess.Popen([*COMMAND, "--quiet", *arguments])
-    saved = {documents: place / f"{documents}.0" for documents in marks[:-1]}
-    saved[marks[-1]] = place / str(marks[-1])
+    saved = {documents: place / str(documents) for documents in marks}
     while process.poll() is None:
         time.sleep(0.1)
         done = max((n for n, path in saved.items() if path.exists()), default=0)
@@ -93,15 +93,16 @@ def train(prepared, settings, checkpoint, n_jobs):
     for documents, path in saved.items():
         if path.exists():
             seconds = path.stat().st_mtime - started
-            checkpoint(documents, lambda path=path: read(path, corpus.n_words), seconds)
+            topics = partial(read, path, corpus.n_words, settings["lda_rho"])
+            checkpoint(documents, topics, seconds)
 
 
-def read(model: Path, n_words: int) -> np.ndarray:
-    """Return the topics of a saved model, by way of its readable form."""
-    text = model.with_suffix(".txt")
-    command = [*COMMAND, "--quiet", "-t", "-i", model, "-d", "/dev/null", "--readable_model", text]
-    subprocess.run([str(part) for part in command], check=True)
-    lines = text.read_text().splitlines()
-    first = next(n for n, line in enumerate(lines) if line.startswith("0 ") and line.count(" ") > 9)
-    rows = lines[first : first + n_words]
-    return np.array([row.split()[1:101] for row in rows], dtype=np.float32).T
+def read(model: Path, n_words: int, rho: float) -> np.ndarray:
+    """Return the topics of a saved model: after a header a record per word, without the prior."""
+    record = np.dtype([("word", "<u8"), ("weights", "<f4", 100)])
+    content = model.read_bytes()
+    n_records = 1 << int(n_words - 1).bit_length()
+    records = np.frombuffer(content[-n_records * record.itemsize :], record)
+    if (records["word"] != np.arange(n_records)).any():
+        raise RuntimeError(f"{model} is not laid out as Vowpal Wabbit 9.11 does")
+    return records["weights"][:n_words].T + rho
