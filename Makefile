@@ -1,10 +1,10 @@
-# make demo | test | test-heavy | lint | bench | figures; each does its own set-up in $(VENV).
+# make demo | test | test-heavy | lint | bench | bench-peers | figures; each does its own set-up in $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/text/*)
 
-.PHONY: demo test test-heavy lint bench figures clean
+.PHONY: demo test test-heavy lint bench bench-peers figures clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -31,6 +31,11 @@ bench: $(VENV)/.installed-bench
 	$(if $(DATA),$(BIN)/python benchmarks/ingest.py --data $(DATA))
 	$(if $(DATA),$(BIN)/python benchmarks/end_to_end.py --data $(DATA))
 
+# other systems beside opelda, in an environment of their own; FULL=1 needs DATA and about an hour
+PEERS := .envs/peers
+bench-peers: $(PEERS)/.installed
+	$(PEERS)/bin/python -m benchmarks.peers $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
+
 figures: $(VENV)/.installed-dev
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/learning_figures.py
@@ -56,6 +61,15 @@ $(VENV)/.installed-dev: $(VENV)/bin/pip $(SOURCES) | compiler
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+$(PEERS)/.installed: benchmarks/peers/requirements.txt $(SOURCES) | compiler
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -e '.[plot]'
+	@while read -r peer; do \
+	  $(PEERS)/bin/pip install --quiet --disable-pip-version-check "$$peer" || \
+	    echo "$$peer could not be installed and is left out." >&2; \
+	done < benchmarks/peers/requirements.txt
 	@touch $@
 
 clean:

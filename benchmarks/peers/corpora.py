@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import lzma
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,7 @@ def documents(counts: sparse.csr_array) -> list[bytes]:
     ends = matrix.indptr
     return [
         matrix.indices[a:b].astype(np.int32).tobytes() + matrix.data[a:b].tobytes()
-        for a, b in zip(ends[:-1], ends[1:], strict=True)
+        for a, b in itertools.pairwise(ends)
     ]
 
 

@@ -1,6 +1,6 @@
 """Quality against seconds, from the lines alone.
 
-    python -m benchmarks.peers.plot FILE.jsonl FOLDER
+python -m benchmarks.peers.plot FILE.jsonl FOLDER
 """
 
 from __future__ import annotations

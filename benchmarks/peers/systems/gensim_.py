@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 PACKAGES = {"gensim": "gensim"}
 
 SETTINGS = {
@@ -32,7 +34,7 @@ def prepare(corpus, settings, n_jobs):
         part.tolist() for part in (corpus.train.indptr, corpus.train.indices, corpus.train.data)
     )
     pairs = list(zip(words, counts, strict=True))
-    bags = [pairs[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    bags = [pairs[a:b] for a, b in itertools.pairwise(ends)]
     return bags, {word: str(word) for word in range(corpus.n_words)}
 
 

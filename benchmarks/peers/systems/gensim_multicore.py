@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 
-from .gensim_ import PACKAGES, SETTINGS as SERIAL, learn, prepare
+from .gensim_ import PACKAGES, learn, prepare
+from .gensim_ import SETTINGS as SERIAL
 
 __all__ = ["PACKAGES", "SETTINGS", "prepare", "train"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 PACKAGES = {"pyspark": "pyspark"}
@@ -53,7 +55,7 @@ def prepare(corpus, settings, n_jobs):
     counts, ends = corpus.train, corpus.train.indptr
     rows = [
         (row, Vectors.sparse(corpus.n_words, counts.indices[a:b], counts.data[a:b].astype(float)))
-        for row, (a, b) in enumerate(zip(ends[:-1], ends[1:], strict=True))
+        for row, (a, b) in enumerate(itertools.pairwise(ends))
     ]
     frame = session.createDataFrame(rows, ["id", "features"]).repartition(n_jobs).cache()
     frame.count()

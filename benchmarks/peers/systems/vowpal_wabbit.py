@@ -40,7 +40,8 @@ def prepare(corpus, settings, n_jobs):
     """Write its text format: all passes one after the other, with orders to save the model.
 
     An example tagged save_NAME makes it save what it has; they stand where a mini-batch is full,
-    twice as far apart each time, and after the first pass. Its parser reads the file in a thread of its own while it learns.
+    twice as far apart each time, and after the first pass. Its parser reads the file in a thread of
+    its own while it learns.
     """
     folder = tempfile.TemporaryDirectory()
     ends, words, counts = (
