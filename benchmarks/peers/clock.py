@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -63,6 +62,7 @@ class Recorder:
     wanted: Sequence[int] = ()
     growth: float = 1.3
     clock: Clock = field(default_factory=Clock)
+    memory: Callable[[], float] = lambda: peak_memory()
     snapshots: list[Snapshot] = field(default_factory=list)
     _due: float = 0.0
     _seen: tuple[int, float, Callable[[], Any]] | None = None
@@ -97,15 +97,14 @@ class Recorder:
     def _take(self) -> None:
         documents, seconds, topics = self._seen
         path = self.folder / f"{len(self.snapshots)}.npy"
-        memory = peak_memory()
+        memory = self.memory()
         np.save(path, np.asarray(topics(), dtype=np.float32))
         self.snapshots.append(Snapshot(documents, seconds, memory, path))
 
 
 def peak_memory() -> float:
     """Peak resident megabytes of this process and those it started, shared pages in each."""
-    own = sum(high_water(pid) for pid in family("self"))
-    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+    return sum(high_water(pid) for pid in family("self"))
 
 
 def family(pid: str) -> Iterator[str]:
@@ -115,9 +114,10 @@ def family(pid: str) -> Iterator[str]:
             yield from family(child)
 
 
-def high_water(pid: str) -> int:
+def high_water(pid: str) -> float:
+    """Peak resident megabytes of a process."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:  # it has ended, or this is no Linux
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024

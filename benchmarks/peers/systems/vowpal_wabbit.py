@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..clock import high_water
+
 PACKAGES = {"vowpalwabbit": "vowpalwabbit"}
 
 SETTINGS = {
@@ -83,14 +85,17 @@ def train(prepared, settings, checkpoint, n_jobs):
     started = time.time()
     process = subprocess.Popen([*COMMAND, "--quiet", *arguments])
     saved = {documents: place / str(documents) for documents in marks}
+    peak = 0.0
     while process.poll() is None:
         time.sleep(0.1)
+        peak = max(peak, high_water(str(process.pid)))
         done = max((n for n, path in saved.items() if path.exists()), default=0)
-        if checkpoint.is_over(done, time.time() - started):
+        if done and checkpoint.is_over(done, time.time() - started):
             process.kill()
             process.wait()
     if process.returncode not in (0, -signal.SIGKILL):
         raise RuntimeError(f"Vowpal Wabbit ended with status {process.returncode}")
+    checkpoint.memory = lambda: peak  # of its process, not of the one that waits for it
     for documents, path in saved.items():
         if path.exists():
             seconds = path.stat().st_mtime - started
