@@ -66,9 +66,9 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 $(PEERS)/.installed: benchmarks/peers/requirements.txt $(SOURCES) | compiler
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -e '.[plot]'
-	@while read -r peer; do \
-	  $(PEERS)/bin/pip install --quiet --disable-pip-version-check "$$peer" || \
-	    echo "$$peer could not be installed and is left out." >&2; \
+	@install="$(PEERS)/bin/pip install --quiet --disable-pip-version-check"; \
+	$$install -r benchmarks/peers/requirements.txt || while read -r peer; do \
+	  $$install "$$peer" || echo "$$peer could not be installed and is left out." >&2; \
 	done < benchmarks/peers/requirements.txt
 	@touch $@
 
