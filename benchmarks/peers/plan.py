@@ -23,8 +23,7 @@ def full() -> list[Run]:
 
 
 # opelda ends by itself, long before its limit. Left out where documents are many: Spark's EM and
-# scikit-learn's batch method, a single pass of which takes minutes, and scikit-learn's batches of
-# 128, which take several times as long for a pass as "best".
+# scikit-learn's batch method, a single pass of which takes minutes.
 FULL = {
     "arxiv-100k": [
         ("opelda", "paper", 60),
