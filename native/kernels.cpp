@@ -4,6 +4,7 @@
 #include "coarse.hpp"
 #include "cvb.hpp"
 #include "cvb0.hpp"
+#include "em.hpp"
 #include "fw.hpp"
 #include "kernels.hpp"
 #include "learning.hpp"
@@ -60,7 +61,7 @@ bool read_rows_once(const Problem& p, opelda::Queue& queue, int64_t ahead, float
 extern const opelda::Kernels table;
 const opelda::Kernels table = {
     OPELDA_ISA_NAME, ope,           run_solver<Vb>,  run_solver<Cvb0>, run_solver<Cvb>, run_solver<Cgs>,
-    run_solver<Fw>,  certify,       lay_out,         add,              coarsen,         read_rows_once,
+    run_solver<Fw>,  run_em,        certify,       lay_out,         add,              coarsen,         read_rows_once,
 };
 
 }  // namespace OPELDA_ISA

@@ -34,6 +34,8 @@ struct Outputs {
     double* log_likelihood;
     double* log_prior;
     float* factors;  // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
+    int32_t* kept_topics;  // n_docs x (topics kept): EM's
+    float* kept_shares;
 };
 
 // A schedule of OPE (see inference/_plan.py). After s moves the unnormalised mixture is base[s] * start + (times picked).
@@ -67,6 +69,8 @@ struct Settings {
     const double* steps;   // n_iter: FW's steps
     const uint64_t* keys;  // n_docs: CGS's streams of random numbers
     int64_t max_tokens;    // of the longest document, for CGS
+    int64_t n_kept;        // topics that EM keeps
+    const float* start_words;  // V: EM's sum_k start_k beta_kj
 };
 
 // The rows a learner keeps, and where to lay out the topics of a batch's words:
@@ -150,7 +154,7 @@ struct Coarsening {
 struct Kernels {
     const char* name;
     bool (*ope)(const Problem&, const OpePlan&, const Outputs&, Queue&, PickSink*);
-    Iterative *vb, *cvb0, *cvb, *cgs, *fw;
+    Iterative *vb, *cvb0, *cvb, *cgs, *fw, *em;
     bool (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
     bool (*lay_out)(const LayOut&, Queue&);
     bool (*add)(const Addition&, Queue&);

@@ -47,10 +47,13 @@ struct Results {
     MaybeOut<int32_t, 1> n_iter;
     MaybeOut<double, 1> gap, likelihood_gap, log_likelihood, log_prior;
     MaybeOut<float, 2> factors;
+    MaybeOut<int32_t, 2> kept_topics;
+    MaybeOut<float, 2> kept_shares;
 
     opelda::Outputs outputs() const {
-        return {pointer(theta),          pointer(n_iter),    pointer(gap),    pointer(likelihood_gap),
-                pointer(log_likelihood), pointer(log_prior), pointer(factors)};
+        return {pointer(theta),          pointer(n_iter),    pointer(gap),     pointer(likelihood_gap),
+                pointer(log_likelihood), pointer(log_prior), pointer(factors), pointer(kept_topics),
+                pointer(kept_shares)};
     }
 };
 
@@ -106,11 +109,14 @@ void add_iterative(nb::module_& m, const char* name, opelda::Iterative* opelda::
         name,
         [kernel](const Batch& batch, const Results& results, int64_t n_iter, int64_t n_samples, double tol, double scale,
                  double offset, double decay, MaybeIn<double, 1> start, MaybeIn<double, 1> steps,
-                 MaybeIn<uint64_t, 1> keys, int64_t max_tokens, int n_threads) {
+                 MaybeIn<uint64_t, 1> keys, int64_t max_tokens, int64_t n_kept, MaybeIn<float, 1> start_words,
+                 int n_threads) {
             const auto problem = batch.problem();
             const auto outputs = results.outputs();
-            const opelda::Settings settings = {n_iter, n_samples,      tol,            scale,         offset,
-                                               decay,  pointer(start), pointer(steps), pointer(keys), max_tokens};
+            const opelda::Settings settings = {n_iter,     n_samples, tol,
+                                               scale,      offset,    decay,
+                                               pointer(start), pointer(steps), pointer(keys),
+                                               max_tokens, n_kept,    pointer(start_words)};
             nb::gil_scoped_release release;
             opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
                 return (best_kernels().*kernel)(problem, settings, outputs, queue);
@@ -118,7 +124,7 @@ void add_iterative(nb::module_& m, const char* name, opelda::Iterative* opelda::
         },
         "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "n_samples"_a = 0, "tol"_a = 0.0, "scale"_a = 0.0,
         "offset"_a = 0.0, "decay"_a = 0.0, "start"_a = nb::none(), "steps"_a = nb::none(), "keys"_a = nb::none(),
-        "max_tokens"_a = 0, "n_threads"_a);
+        "max_tokens"_a = 0, "n_kept"_a = 0, "start_words"_a = nb::none(), "n_threads"_a);
 }
 
 void certify(const Batch& batch, In<float, 2> theta, const Results& results, int n_threads) {
@@ -163,11 +169,13 @@ NB_MODULE(_native, m) {
         .def("__init__",
              [](Results* self, MaybeOut<float, 2> theta, MaybeOut<int32_t, 1> n_iter, MaybeOut<double, 1> gap,
                 MaybeOut<double, 1> likelihood_gap, MaybeOut<double, 1> log_likelihood, MaybeOut<double, 1> log_prior,
-                MaybeOut<float, 2> factors) {
-                 new (self) Results{theta, n_iter, gap, likelihood_gap, log_likelihood, log_prior, factors};
+                MaybeOut<float, 2> factors, MaybeOut<int32_t, 2> kept_topics, MaybeOut<float, 2> kept_shares) {
+                 new (self) Results{theta,     n_iter,  gap,         likelihood_gap, log_likelihood,
+                                    log_prior, factors, kept_topics, kept_shares};
              },
              "theta"_a.none(), "n_iter"_a.none(), "gap"_a.none(), "likelihood_gap"_a.none(), "log_likelihood"_a.none(),
-             "log_prior"_a.none(), "factors"_a.none());
+             "log_prior"_a.none(), "factors"_a.none(), "kept_topics"_a.none() = nb::none(),
+             "kept_shares"_a.none() = nb::none());
     m.def("ope", &ope, "batch"_a, "results"_a, nb::kw_only(), "a"_a, "b"_a, "a2"_a.none(), "b2"_a.none(),
           "coin"_a.none(), "base"_a, "start"_a, "start_words"_a, "seed"_a.none(), "n_restarts"_a, "tol"_a,
           "screen"_a, "want_picks"_a, "n_threads"_a);
@@ -176,6 +184,7 @@ NB_MODULE(_native, m) {
     add_iterative(m, "cvb", &opelda::Kernels::cvb);
     add_iterative(m, "cgs", &opelda::Kernels::cgs);
     add_iterative(m, "fw", &opelda::Kernels::fw);
+    add_iterative(m, "em", &opelda::Kernels::em);
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
     m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);

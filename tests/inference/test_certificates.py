@@ -79,7 +79,7 @@ def test_gaps_equal_an_independent_recomputation(method, alpha):
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1.0, 1.2, 3.0]),
-    st.sampled_from(["ope", "vb", "cvb0", "fw", "cccp"]),
+    st.sampled_from(["ope", "em", "vb", "cvb0", "fw", "cccp"]),
     st.integers(1, 200),
 )
 def test_the_gap_bounds_the_loss_for_concave_priors(seed, alpha, method, n_tokens):
@@ -92,7 +92,7 @@ def test_the_gap_bounds_the_loss_for_concave_priors(seed, alpha, method, n_token
         assert best - result.objective[i] <= result.gap[i] + slack
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["ope", "vb", "cvb", "cgs", "fw"]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["ope", "em", "vb", "cvb", "cgs", "fw"]))
 def test_the_likelihood_gap_bounds_the_loss_in_likelihood(seed, method):
     X, topics = corpus(seed, n_docs=2)
     result = infer(X, topics, method=method, doc_topic_prior=0.3, random_state=seed)

@@ -1,4 +1,4 @@
-"""What VB, CVB0, CVB, CGS and FW have in common: independence, certificates, hard inputs."""
+"""What EM, VB, CVB0, CVB, CGS and FW have in common: independence, certificates, hard inputs."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from opelda.engines import get_engine
 from opelda.errors import EngineError
 from opelda.inference import CGS, METHODS, infer
 
-NAMES = ("vb", "cvb0", "cvb", "cgs", "fw")
+NAMES = ("em", "vb", "cvb0", "cvb", "cgs", "fw")
 
 
 @pytest.fixture(scope="module")

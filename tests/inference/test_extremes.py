@@ -9,7 +9,7 @@ from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
 from opelda.inference._inputs import as_batch, as_prior
 
-KERNELS = ("ope", "vb", "cvb0", "cvb", "fw")
+KERNELS = ("ope", "em", "vb", "cvb0", "cvb", "fw")
 
 
 @pytest.mark.parametrize("method", KERNELS)

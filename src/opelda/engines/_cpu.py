@@ -36,7 +36,7 @@ class CPUEngine:
     """
 
     name = "cpu"
-    kernels = ("ope", "vb", "cvb0", "cvb", "cgs", "fw")
+    kernels = ("ope", "vb", "cvb0", "cvb", "cgs", "fw", "em")
 
     def infer(
         self,
@@ -54,17 +54,26 @@ class CPUEngine:
             batch = replace(batch, coarse=coarse, coarse_scale=scale)
         shape = (batch.n_docs, batch.n_topics)
         certificate = _empty_certificate(batch.n_docs) if wanted.certificate else None
-        # only OPE's kernel has its mixtures in another form as well
-        theta = np.empty(shape, np.float32) if wanted.theta or kernel != "ope" else None
+        # the kernels of OPE and EM have their mixtures in another form as well; EM's certificate
+        # is taken from the dense one
+        other_form = kernel == "ope" or (kernel == "em" and not wanted.certificate)
+        theta = np.empty(shape, np.float32) if wanted.theta or not other_form else None
         factors = np.empty(shape, np.float32) if wanted.factors and kernel == "vb" else None
         n_iter = np.empty(batch.n_docs, np.int32)
+        kept = None
+        if kernel == "em" and wanted.picks:
+            width = min(int(settings["n_kept"]), batch.n_topics)
+            kept = (
+                np.empty((batch.n_docs, width), np.int32),
+                np.empty((batch.n_docs, width), np.float32),
+            )
         picks = getattr(_native, kernel)(
             _native_batch(batch),
-            _native_results(theta, n_iter, certificate, factors),
+            _native_results(theta, n_iter, certificate, factors, kept),
             n_threads=n_threads,
             **settings,
         )
-        return Solution(theta, n_iter, certificate, picks, factors)
+        return Solution(theta, n_iter, certificate, picks if kernel == "ope" else kept, factors)
 
     def certify(self, batch: Batch, theta: NDArray[np.float32], n_threads: int = 1) -> Certificate:
         """Compute the certificate of given mixtures; see `opelda.engines.Engine.certify`."""
@@ -180,9 +189,13 @@ def _native_results(
     n_iter: NDArray[np.int32] | None,
     certificate: Certificate | None,
     factors: NDArray[np.float32] | None,
+    kept: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None,
 ) -> Any:
+    kept_topics, kept_shares = kept or (None, None)
     if certificate is None:
-        return _native.Results(theta, n_iter, None, None, None, None, factors)
+        return _native.Results(
+            theta, n_iter, None, None, None, None, factors, kept_topics, kept_shares
+        )
     return _native.Results(
         theta,
         n_iter,
@@ -191,6 +204,8 @@ def _native_results(
         certificate.log_likelihood,
         certificate.log_prior,
         factors,
+        kept_topics,
+        kept_shares,
     )
 
 

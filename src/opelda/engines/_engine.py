@@ -71,14 +71,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Picks:
-    """OPE's mixtures as it makes them: a few topics, and a rest spread like the start.
+    """Mixtures as OPE and EM make them: a few topics, and a rest spread like the start.
 
     theta_dk = rest_d start_k + (share of topic k in document d, 0 where it was never picked).
 
     Attributes
     ----------
     indptr, topics, shares : int64, int32, float32 arrays
-        CSR of the topics each document moved to, in picking order.
+        CSR of the topics each document moved to, in picking order, or those that EM kept.
     rest : float32 array (n_docs,)
     start : float32 array (n_topics,)
     """
@@ -101,11 +101,14 @@ class Wanted:
     certificate : bool
     factors : bool
         What tokens' topics are weighed by, where that is not the mixture.
+    picks : bool
+        The mixtures of OPE and EM as a few topics and a rest.
     """
 
     theta: bool = True
     certificate: bool = True
     factors: bool = False
+    picks: bool = True
 
 
 EVERYTHING = Wanted()
@@ -122,8 +125,9 @@ class Solution:
     n_iter : int32 array (n_docs,)
     certificate : Certificate or None
         None when the kernel did not compute it; then `Engine.certify` does.
-    picks : (indptr, topics, times) or Picks or None
-        A kernel answers how often OPE moved to which topics; `OPE.solve` makes `Picks` of it.
+    picks : (indptr, topics, times), (topics, shares) or Picks or None
+        A kernel answers how often OPE moved to which topics, or (n_docs x topics kept) which
+        topics EM kept; their `solve` makes `Picks` of it.
     factors : float32 array (n_docs, n_topics) or None
         VB's exp(E[log theta]), up to a factor a document: P(z = k) of a token of word j is
         proportional to factors_dk beta_kj. None: the mixture itself.
@@ -132,7 +136,7 @@ class Solution:
     theta: NDArray[Any] | None
     n_iter: NDArray[np.int32]
     certificate: Certificate | None = None
-    picks: Picks | tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]] | None = None
+    picks: Picks | tuple[NDArray[Any], ...] | None = None
     factors: NDArray[np.float32] | None = None
 
 

@@ -12,6 +12,7 @@ from opelda.inference.cccp import CCCP
 from opelda.inference.cgs import CGS
 from opelda.inference.cvb import CVB
 from opelda.inference.cvb0 import CVB0
+from opelda.inference.em import EM
 from opelda.inference.fw import FW
 from opelda.inference.hamcmc import HAMCMC
 from opelda.inference.ofw import OFW
@@ -22,7 +23,7 @@ from opelda.inference.tli import TLI, TLIWarning
 from opelda.inference.vb import VB
 
 METHODS: dict[str, type[Method]] = {
-    cls.name: cls for cls in (OPE, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC)
+    cls.name: cls for cls in (OPE, EM, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC)
 }
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "CGS",
     "CVB",
     "CVB0",
+    "EM",
     "FW",
     "HAMCMC",
     "METHODS",

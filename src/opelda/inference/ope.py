@@ -111,7 +111,8 @@ class OPE(Method):
     ) -> Solution:
         """Infer a batch's mixtures with the engine's kernel."""
         plan = self._plan(batch.n_topics, seed)
-        found = engine.infer("ope", batch, self._settings(plan, batch, seed), n_threads, wanted)
+        settings = self._settings(plan, batch, seed, wanted)
+        found = engine.infer("ope", batch, settings, n_threads, wanted)
         moves = found.n_iter
         picks = None
         if isinstance(found.picks, tuple):
@@ -134,7 +135,7 @@ class OPE(Method):
         seed = seed & 0xFFFFFFFF if self.picks == "document" else seed
         return make_plan(Schedule(**parameters), n_topics, seed)
 
-    def _settings(self, plan: Plan, batch: Batch, seed: int) -> dict[str, object]:
+    def _settings(self, plan: Plan, batch: Batch, seed: int, wanted: Wanted) -> dict[str, object]:
         uniform = self.init == "uniform"
         words = batch.mean if uniform else batch.rows[:, : batch.n_topics] @ plan.start
         return {
@@ -150,7 +151,7 @@ class OPE(Method):
             "n_restarts": self.n_restarts,
             "tol": float(self.tol),
             "screen": bool(self.screen),
-            "want_picks": True,
+            "want_picks": wanted.picks,
         }
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:

@@ -1,0 +1,164 @@
+// EM for the mixture's posterior mean on the topics that explain most of a document (inference/em.py).
+//
+// One step from the prior's mean over all topics says which they are; their weights are then gathered side by side, a column
+// per topic, and the other steps run on those alone. The words' probabilities are, times tokens + sum_k alpha_k,
+//     x_j = sum_k alpha_k beta_kj + sum_(kept) n_k beta_kj,  n_k <- (n_k + alpha_k) sum_j d_j beta_kj / x_j,
+// the n_k made to sum to the tokens again. All in parts of the tokens: counts of any size stay within the range of floats.
+#pragma once
+
+#include "certificate.hpp"
+#include "em_choice.hpp"
+
+namespace OPELDA_ISA {
+
+using opelda::Queue;
+using opelda::Settings;
+
+class Em {
+  public:
+    Em(const Problem& p, const Settings& settings)
+        : p(p), settings(settings), capacity(padded(p.max_words)),
+          n_kept(settings.n_kept < p.n_topics ? settings.n_kept : p.n_topics), width(padded(n_kept)), ahead(p) {}
+
+    void cut(Arena& arena) {
+        doc.cut(arena, p.max_words);
+        start = arena.cut<float>(p.stride);
+        score = arena.cut<float>(p.stride);
+        part = arena.cut<float>(capacity);
+        rest = arena.cut<float>(capacity);
+        ratio = arena.cut<float>(capacity);
+        columns = arena.cut<float>(capacity * width);
+        topic = arena.cut<int32_t>(p.stride + 1);
+        share = arena.cut<float>(width);
+        prior = arena.cut<float>(width);
+    }
+
+    void prepare() {
+        for (int64_t k = 0; k < p.n_topics; ++k) total_alpha += p.alpha[k];
+        for (int64_t k = 0; k < p.stride; ++k) start[k] = k < p.n_topics ? float(p.alpha[k] / total_alpha) : 0;
+        for (int64_t i = 0; i < width; ++i) share[i] = prior[i] = 0;
+        std::memset(columns, 0, sizeof(float) * capacity * width);
+    }
+
+    // Returns whether the document has words; else the caller fills in the prior's mean.
+    bool solve(int64_t index, int64_t last) {
+        doc.open(p, index);
+        if (doc.n == 0) return false;
+        ahead.aim(index + 1, last, settings.n_iter + 1);
+        open(index);
+        ahead.turn();
+        gather();
+        for (int64_t t = 0; t < settings.n_iter; ++t) {
+            ahead.turn();
+            step();
+        }
+        return true;
+    }
+
+    void write_theta(float* theta) const {
+        const float scale = float(1 / (doc.tokens + total_alpha)), whole = float(doc.tokens) * scale;
+        for (int64_t k = 0; k < p.n_topics; ++k) theta[k] = p.alpha[k] * scale;
+        for (int64_t i = 0; i < n_kept; ++i) theta[topic[i]] += share[i] * whole;
+    }
+
+    void write_kept(int32_t* topics, float* shares) const {
+        const float whole = float(doc.tokens / (doc.tokens + total_alpha));
+        for (int64_t i = 0; i < n_kept; ++i) topics[i] = topic[i], shares[i] = share[i] * whole;
+    }
+
+    int64_t n_topics_kept() const { return n_kept; }
+
+  private:
+    // The words' parts of the document and of its first x, and how much each topic explains from the prior's mean.
+    void open(int64_t index) {
+        const int32_t* words = p.words + p.indptr[index];
+        const float scale = float(1 / doc.tokens), of_prior = float(total_alpha / doc.tokens);
+        for (int64_t j = 0; j < doc.n; ++j) rest[j] = settings.start_words[words[j]];
+        for (int64_t j = doc.n; j < doc.n_padded; ++j) rest[j] = 1;
+        for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
+            const vf d = load(doc.count + j) * scale, x = max(load(rest + j), broadcast(float(kTiny)));
+            store(part + j, d);
+            store(ratio + j, d / x);
+            store(rest + j, x * of_prior);
+        }
+        add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
+        for (int64_t k = 0; k < p.stride; k += kLanes) store(score + k, load(score + k) * load(start + k));
+    }
+
+    void gather() {
+        choose_largest(score, p.n_topics, p.stride, n_kept, topic);
+        for (int64_t j = 0; j < doc.n; ++j)
+            for (int64_t i = 0; i < n_kept; ++i) columns[i * capacity + j] = doc.row[j][topic[i]];
+        for (int64_t i = 0; i < n_kept; ++i) {
+            for (int64_t j = doc.n; j < doc.n_padded; ++j) columns[i * capacity + j] = 0;
+            share[i] = score[topic[i]];
+            prior[i] = float(p.alpha[topic[i]] / doc.tokens);
+        }
+        normalise_shares();
+    }
+
+    void step() {
+        for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
+            vf x = load(rest + j);
+            for (int64_t i = 0; i < width; ++i) x += share[i] * load(columns + i * capacity + j);
+            store(ratio + j, load(part + j) / max(x, broadcast(float(kTiny))));
+        }
+        for (int64_t i = 0; i < width; i += kLanes) {
+            vf acc[kLanes] = {};
+            for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
+                const vf r = load(ratio + j);
+                for (int l = 0; l < kLanes; ++l) acc[l] += r * load(columns + (i + l) * capacity + j);
+            }
+            store(share + i, (load(share + i) + load(prior + i)) * sums(acc));
+        }
+        normalise_shares();
+    }
+
+    void normalise_shares() {
+        vf total = {};
+        for (int64_t i = 0; i < width; i += kLanes) total += load(share + i);
+        const float scale = 1 / sum(total);
+        for (int64_t i = 0; i < width; i += kLanes) store(share + i, load(share + i) * scale);
+    }
+
+    const Problem& p;
+    const Settings& settings;
+    const int64_t capacity;       // words, padded
+    const int64_t n_kept, width;  // topics, and padded
+    Prefetcher ahead;
+    Document doc;
+    double total_alpha = 0;
+    float *start, *score;         // per topic: the prior's mean, what the topic explains from there
+    float *part, *rest, *ratio;   // per word: d_j / tokens, the prior's part of x_j, d_j / x_j
+    float *columns;               // a column of words per topic kept
+    int32_t* topic;               // per topic kept: which it is
+    float *share, *prior;         // n_k / tokens, alpha_k / tokens
+};
+
+inline bool run_em(const Problem& p, const Settings& settings, const Outputs& out, Queue& queue) {
+    Arena arena;
+    Certifier certifier;
+    Em em(p, settings);
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1 && !arena.allocate()) return false;
+        em.cut(arena);
+        certifier.cut(arena, p);
+    }
+    em.prepare();
+    const int64_t width = em.n_topics_kept();
+    int64_t begin, end;
+    while (opelda::take(queue, begin, end)) {
+        for (int64_t i = begin; i < end; ++i) {
+            const bool solved = em.solve(i, end);
+            out.n_iter[i] = solved ? int32_t(settings.n_iter) : 0;
+            if (!solved) continue;
+            if (out.kept_topics) em.write_kept(out.kept_topics + i * width, out.kept_shares + i * width);
+            if (!out.theta) continue;
+            em.write_theta(out.theta + i * p.n_topics);
+            if (out.gap) certifier.run(p, i, out.theta + i * p.n_topics, out);
+        }
+    }
+    return true;
+}
+
+}  // namespace OPELDA_ISA

@@ -1,0 +1,54 @@
+// The largest of many numbers that are not negative, without sorting them.
+#pragma once
+
+#include "document.hpp"
+
+namespace OPELDA_ISA {
+
+OPELDA_INLINE vi as_bits(vf v) {
+    vi bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+OPELDA_INLINE int32_t bits_of(float value) {
+    int32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+OPELDA_INLINE int32_t total(vi v) { return fold(v, [](auto a, auto b) { return a + b; }); }
+
+// Writes the places of the `wanted` largest of n values, ascending; among equals the lowest places. Floats that are not
+// negative are ordered like their bits, so halving an interval of bits finds the limit. `chosen` has room for n + 1 places;
+// values from n to `stride`, a multiple of kPad, are overwritten.
+inline void choose_largest(float* value, int64_t n, int64_t stride, int64_t wanted, int32_t* chosen) {
+    for (int64_t k = n; k < stride; ++k) value[k] = -1;  // bits below those of any other
+    vf top = {};
+    for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));
+    // more than `wanted` lie above low, at most `wanted` above high
+    int32_t low = -1, high = bits_of(largest(top)), above = 0;
+    if (wanted >= n) high = low, above = int32_t(wanted);
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        vi counts = {};
+        for (int64_t k = 0; k < stride; k += kLanes) counts -= as_bits(load(value + k)) > middle;
+        const int32_t count = total(counts);
+        if (count > wanted) {
+            low = middle;
+            continue;
+        }
+        high = middle, above = count;
+        if (count == wanted) break;
+    }
+    int64_t found = 0, equal = wanted - above;  // of those at the limit itself only so many
+    for (int64_t k = 0; k < n; ++k) {
+        const int32_t bits = bits_of(value[k]);
+        const bool tied = bits == high && equal > 0;
+        chosen[found] = int32_t(k);
+        found += bits > high || tied;
+        equal -= tied;
+    }
+}
+
+}  // namespace OPELDA_ISA

@@ -1,0 +1,110 @@
+"""EM: the mixture that maximises likelihood and prior in the softmax basis, on a few topics."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.engines import EVERYTHING, Batch, Engine, Picks, Solution, Wanted
+from opelda.inference._method import Document, Method
+
+# probabilities below this count as this, so that a word that no topic kept has does no harm
+SMALLEST = 1e-30
+
+
+@dataclass
+class EM(Method):
+    """Expectation maximisation on the topics that explain most of the document.
+
+    One step from the prior's mean, over all topics, gives n_k, the tokens that topic k explains.
+    The `n_kept` largest stay in play: in each iteration they share the document's tokens out among
+    themselves, n_k proportional to theta_k sum_j d_j beta_kj / x_j, and theta_k = (n_k + alpha_k) /
+    (N + sum alpha). All other topics have the prior's share alpha_k / (N + sum alpha).
+
+    With every topic kept this climbs to the one maximum of sum_j d_j log x_j + sum_k alpha_k log
+    theta_k, which is concave for every alpha: the mode of the posterior in the softmax basis, and
+    what mean-field methods find when they take an expected logarithm for the logarithm of an
+    expectation. It predicts held-out words like those methods, at a fraction of their cost, and
+    nothing about it is random.
+
+    Parameters
+    ----------
+    n_iter : int
+        Iterations on the topics kept.
+    n_kept : int
+        How many topics stay in play; all, if there are no more.
+
+    References
+    ----------
+    Dempster, Laird & Rubin (1977); Hofmann (1999), whose folding-in of a new document this is, with
+    a prior; MacKay, "Choice of basis for Laplace approximation" (1998); Asuncion et al., "On
+    smoothing and inference for topic models" (2009), who compare such updates.
+
+    Examples
+    --------
+    >>> from opelda.inference import infer
+    >>> infer([[4, 0, 2]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], method=EM()).theta.round(2)
+    array([[0.66, 0.34]], dtype=float32)
+    """
+
+    name: ClassVar[str] = "em"
+
+    n_iter: int = 6
+    n_kept: int = 16
+
+    def check(self) -> None:
+        """Raise `InputError` for a parameter that cannot be used."""
+        self._require_count("n_iter")
+        self._require_count("n_kept")
+
+    def solve(
+        self,
+        batch: Batch,
+        seed: int,
+        engine: Engine,
+        n_threads: int,
+        wanted: Wanted = EVERYTHING,
+    ) -> Solution:
+        """Infer a batch's mixtures with the engine's kernel."""
+        alpha = batch.alpha
+        start = (alpha / alpha.sum(dtype=np.float64)).astype(np.float32)
+        even = (alpha == alpha[0]).all()
+        words = batch.mean if even else batch.rows[:, : batch.n_topics] @ start
+        settings = {"n_iter": int(self.n_iter), "n_kept": int(self.n_kept), "start_words": words}
+        found = engine.infer("em", batch, settings, n_threads, wanted)
+        if not isinstance(found.picks, tuple):
+            return found
+        return replace(found, picks=_as_picks(batch, start, *found.picks))
+
+    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+        """Return one document's mixture and the number of iterations."""
+        d, beta, alpha = document.counts, document.beta, document.alpha
+        n_tokens, total = document.n_tokens, alpha.sum()
+        prior = alpha @ beta
+        n = alpha * (beta @ (d / np.maximum(prior, SMALLEST * total)))
+        kept = np.sort(np.argsort(-n, kind="stable")[: self.n_kept])
+        beta, n = beta[kept], n[kept] * (n_tokens / n[kept].sum())
+        for _ in range(self.n_iter):
+            x = np.maximum(prior + n @ beta, SMALLEST * n_tokens)
+            n = (n + alpha[kept]) * (beta @ (d / x))
+            n *= n_tokens / n.sum()
+        theta = alpha / (n_tokens + total)
+        theta[kept] += n / (n_tokens + total)
+        return theta, int(self.n_iter)
+
+
+def _as_picks(
+    batch: Batch,
+    start: NDArray[np.float32],
+    topics: NDArray[np.int32],
+    shares: NDArray[np.float32],
+) -> Picks:
+    """theta_k = alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
+    full = np.diff(batch.indptr) > 0
+    if not full.all():  # nothing was written for documents without words
+        topics, shares = topics[full], shares[full]
+    indptr = np.concatenate(([0], np.cumsum(full * topics.shape[1]))).astype(np.int64)
+    rest = np.ones(batch.n_docs, np.float32)
+    rest[full] = 1 - shares.sum(axis=1, dtype=np.float64)
+    return Picks(indptr, topics.ravel(), shares.ravel(), rest, start)
