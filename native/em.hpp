@@ -28,7 +28,7 @@ class Em {
         rest = arena.cut<float>(capacity);
         ratio = arena.cut<float>(capacity);
         columns = arena.cut<float>(capacity * width);
-        topic = arena.cut<int32_t>(p.stride + 1);
+        topic = arena.cut<int32_t>((p.stride > width ? p.stride : width) + 1);
         share = arena.cut<float>(width);
         prior = arena.cut<float>(width);
     }
@@ -37,7 +37,6 @@ class Em {
         for (int64_t k = 0; k < p.n_topics; ++k) total_alpha += p.alpha[k];
         for (int64_t k = 0; k < p.stride; ++k) start[k] = k < p.n_topics ? float(p.alpha[k] / total_alpha) : 0;
         for (int64_t i = 0; i < width; ++i) share[i] = prior[i] = 0;
-        std::memset(columns, 0, sizeof(float) * capacity * width);
     }
 
     // Returns whether the document has words; else the caller fills in the prior's mean.
@@ -87,10 +86,18 @@ class Em {
 
     void gather() {
         choose_largest(score, p.n_topics, p.stride, n_kept, topic);
-        for (int64_t j = 0; j < doc.n; ++j)
-            for (int64_t i = 0; i < n_kept; ++i) columns[i * capacity + j] = doc.row[j][topic[i]];
+        for (int64_t i = n_kept; i < width; ++i) topic[i] = 0;  // a column that has no share
+        const int64_t length = doc.n_padded;
+        for (int64_t j = 0; j < doc.n; ++j) {
+            const float* row = doc.row[j];
+            for (int64_t i = 0; i < width; i += kPad) {
+                float* column = columns + i * length + j;
+                for (int l = 0; l < kPad; ++l) column[l * length] = row[topic[i + l]];
+            }
+        }
+        for (int64_t i = 0; i < width; ++i)
+            for (int64_t j = doc.n; j < length; ++j) columns[i * length + j] = 0;
         for (int64_t i = 0; i < n_kept; ++i) {
-            for (int64_t j = doc.n; j < doc.n_padded; ++j) columns[i * capacity + j] = 0;
             share[i] = score[topic[i]];
             prior[i] = float(p.alpha[topic[i]] / doc.tokens);
         }
@@ -98,16 +105,19 @@ class Em {
     }
 
     void step() {
-        for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
-            vf x = load(rest + j);
-            for (int64_t i = 0; i < width; ++i) x += share[i] * load(columns + i * capacity + j);
-            store(ratio + j, load(part + j) / max(x, broadcast(float(kTiny))));
+        const int64_t length = doc.n_padded;
+        for (int64_t j = 0; j < length; j += kLanes) {
+            vf x[4] = {load(rest + j)};
+            for (int64_t i = 0; i < width; i += 4)
+                for (int l = 0; l < 4; ++l) x[l] += share[i + l] * load(columns + (i + l) * length + j);
+            const vf all = (x[0] + x[1]) + (x[2] + x[3]);
+            store(ratio + j, load(part + j) / max(all, broadcast(float(kTiny))));
         }
         for (int64_t i = 0; i < width; i += kLanes) {
             vf acc[kLanes] = {};
-            for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
+            for (int64_t j = 0; j < length; j += kLanes) {
                 const vf r = load(ratio + j);
-                for (int l = 0; l < kLanes; ++l) acc[l] += r * load(columns + (i + l) * capacity + j);
+                for (int l = 0; l < kLanes; ++l) acc[l] += r * load(columns + (i + l) * length + j);
             }
             store(share + i, (load(share + i) + load(prior + i)) * sums(acc));
         }

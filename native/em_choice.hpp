@@ -22,7 +22,8 @@ OPELDA_INLINE int32_t total(vi v) { return fold(v, [](auto a, auto b) { return a
 // Writes the places of the `wanted` largest of n values, ascending; among equals the lowest places. Floats that are not
 // negative are ordered like their bits, so halving an interval of bits finds the limit. `chosen` has room for n + 1 places;
 // values from n to `stride`, a multiple of kPad, are overwritten.
-inline void choose_largest(float* value, int64_t n, int64_t stride, int64_t wanted, int32_t* chosen) {
+__attribute__((noinline)) inline void choose_largest(float* value, int64_t n, int64_t stride, int64_t wanted,
+                                                     int32_t* chosen) {
     for (int64_t k = n; k < stride; ++k) value[k] = -1;  // bits below those of any other
     vf top = {};
     for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));
@@ -42,6 +43,13 @@ inline void choose_largest(float* value, int64_t n, int64_t stride, int64_t want
         if (count == wanted) break;
     }
     int64_t found = 0, equal = wanted - above;  // of those at the limit itself only so many
+    if (equal == 0) {
+        for (int64_t k = 0; k < n; ++k) {
+            chosen[found] = int32_t(k);
+            found += bits_of(value[k]) > high;
+        }
+        return;
+    }
     for (int64_t k = 0; k < n; ++k) {
         const int32_t bits = bits_of(value[k]);
         const bool tied = bits == high && equal > 0;

@@ -23,7 +23,7 @@ from opelda import (
 )
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.inference import TLI, infer
+from opelda.inference import EM, OPE, TLI, VB, infer
 from opelda.learning import History
 from opelda.metrics import log_predictive_probability
 
@@ -144,7 +144,7 @@ def test_entries_that_are_stored_but_zero_are_no_words(cls):
 @every_learner
 def test_mixtures_are_those_of_infer(cls):
     model = cls(**COMMON).fit(X)
-    method = model._inference()
+    method = EM() if cls in (MLOPE, OnlineOPE, StreamingOPE) else model._inference()
     found = model.certificate(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     for name in ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):
@@ -159,6 +159,23 @@ def test_mixtures_are_those_of_infer(cls):
         assert mixtures.dtype == wide
         assert np.array_equal(mixtures, found.theta)
         assert np.array_equal(model.transform(X.toarray().astype(kind)), found.theta)
+
+
+@pytest.mark.parametrize("method", [OPE(n_iter=7), VB(), EM(n_kept=2)])
+def test_a_method_that_was_given_is_used(method):
+    model = TopicModel(inference=method, **COMMON).fit(X)
+    alone = infer(X, model.components_, method=method, random_state=5)
+    assert np.array_equal(model.transform(X), alone.theta)
+
+
+@pytest.mark.parametrize("cls", [OnlineOPE, OnlineCGS, TopicModel])
+def test_few_documents_and_many_have_the_same_mixtures(cls):
+    model = cls(**COMMON).fit(X)  # of many the topics of every word are laid out
+    whole = model.transform(X)
+    assert X[:1].nnz < V <= X.nnz
+    for i in range(0, D, 7):
+        assert np.array_equal(model.transform(X[i : i + 1])[0], whole[i])
+        assert model.certificate(X[i : i + 1]).gap[0] == model.certificate(X).gap[i]
 
 
 @every_learner

@@ -19,7 +19,7 @@ from opelda import (
 )
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.inference import CVB0, FW, OPE, VB, infer
+from opelda.inference import CVB0, EM, FW, OPE, VB, infer
 from opelda.learning import _reference as reference
 from opelda.learning._topic_store import TopicStore
 from opelda.learning._update import Worker
@@ -83,7 +83,7 @@ def test_a_prior_can_name_a_topic_s_words():
 @given(st.lists(st.floats(0.05, 3.0), min_size=K, max_size=K))
 def test_doc_topic_prior_reaches_inference(alpha):
     """Mixtures are those that `infer` finds with the model's topics and the same alpha."""
-    for cls, method in ((OnlineOPE, OPE(n_iter=50)), (OnlineVB, VB(n_iter=50))):
+    for cls, method in ((OnlineOPE, EM()), (OnlineVB, VB(n_iter=50))):
         model = cls(K, doc_topic_prior=alpha, random_state=4).fit(X)
         alone = infer(X, model.components_, doc_topic_prior=alpha, method=method, random_state=4)
         assert np.array_equal(model.transform(X), alone.theta)

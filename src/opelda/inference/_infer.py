@@ -136,7 +136,7 @@ def as_inference(
     """Complete what a method found: empty documents, certificates, OPE's picks."""
     alpha = batch.alpha.astype(np.float64)
     theta = np.ascontiguousarray(solution.theta, np.float32)
-    _fill_empty(batch, theta, alpha)
+    fill_empty(batch, theta)
     certificate = solution.certificate or place.certify(batch, theta, n_threads)
     _fill_empty_certificate(batch, certificate, theta, alpha)
     return Inference(
@@ -174,7 +174,9 @@ def _tokens(batch: Batch) -> NDArray[np.float64]:
     return tokens
 
 
-def _fill_empty(batch: Batch, theta: NDArray[np.float32], alpha: NDArray[np.float64]) -> None:
+def fill_empty(batch: Batch, theta: NDArray[np.float32]) -> None:
+    """Give documents without words the prior's mean."""
+    alpha = batch.alpha.astype(np.float64)
     theta[np.diff(batch.indptr) == 0] = alpha / alpha.sum()
 
 

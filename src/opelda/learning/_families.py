@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from opelda.inference import CGS, CVB0, Method
+from opelda.inference import CGS, CVB0, EM, OPE, Method
 from opelda.learning._learner import Learner
 from opelda.learning._parameters import check_whole
 from opelda.learning._rules import ML, Online, Rule, Streaming
@@ -21,7 +21,8 @@ PARAMETERS = """
     learning_decay, learning_offset : float
         kappa and tau: update t moves the topics by (t + tau)^-kappa.
     n_iter : int
-        Iterations of inference per document; OPE's T.
+        Iterations of inference per document; OPE's T. (`transform` of the OPE learners has its own
+        method, `opelda.inference.EM`.)
     n_passes : int
         How often `fit` goes through the collection, shuffled anew each time.
     n_jobs : int or None
@@ -58,6 +59,9 @@ class PaperLearner(Learner):
         if self._method in (CVB0, CGS):  # half of the sweeps are burn-in
             return self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
         return self._method(n_iter=n_iter)
+
+    def _reading(self) -> Method:  # OPE's mixtures predict unseen words worse than EM's
+        return EM() if self._method is OPE else self._inference()
 
 
 class MLLearner(PaperLearner):

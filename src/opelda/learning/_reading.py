@@ -1,5 +1,7 @@
 """What a learned model is asked: topics, mixtures, certificates, scores."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from opelda.corpus import Vocabulary
+from opelda.engines import EVERYTHING, Batch, Solution, Wanted
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
-from opelda.inference._infer import as_inference, as_method
+from opelda.inference._infer import as_inference, as_method, fill_empty
 from opelda.learning._parameters import check_whole
 from opelda.learning._state import State
 from opelda.learning._update import Documents, Worker
@@ -21,6 +24,9 @@ from opelda.metrics._top_words import heaviest
 CHUNK = 16_384
 # Weights of topics ranked at a time.
 WEIGHTS_AT_ONCE = 2**24
+# Larger tables of topics are laid out in parts, if few words are asked for.
+MOST_BYTES = 2**28
+MIXTURES = Wanted(certificate=False, picks=False)
 
 
 class ReadsTopics:
@@ -35,6 +41,13 @@ class ReadsTopics:
 
     def _checked(self, X: Any, *, reset: bool) -> sparse.csr_array:
         raise NotImplementedError
+
+    def _inference(self) -> Method:
+        raise NotImplementedError
+
+    def _reading(self) -> Method:
+        """The method that mixtures are inferred with once the topics are learned."""
+        return self._inference()
 
     @property
     def components_(self) -> NDArray[np.float32]:
@@ -84,7 +97,10 @@ class ReadsTopics:
     def transform(self, X: Any) -> NDArray[Any]:
         """Infer the topic mixtures of documents.
 
-        A document's mixture depends on the document, the topics and the seed, on nothing else.
+        A document's mixture depends on the document, the topics and the seed, on nothing else. The
+        learners named after OPE infer by `opelda.inference.EM` here, whose mixtures predict unseen
+        words better and cost less; OPE's own are ``infer(X, model.components_)``. All other
+        learners infer as they learned.
 
         Parameters
         ----------
@@ -98,28 +114,49 @@ class ReadsTopics:
         """
         check_is_fitted(self)
         matrix = self._checked(X, reset=False)
-        theta = self._certified(matrix).theta
+        worker = self._reader()
+        parts = [self._mixtures(worker, batch) for batch in self._batches(worker, matrix)]
+        theta = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return theta.astype(np.float64) if matrix.dtype == np.float64 else theta
 
     def certificate(self, X: Any) -> Inference:
-        """Infer mixtures with their certificates, as `opelda.inference.infer` gives them."""
+        """Infer the mixtures of `transform` with certificates, as `opelda.inference.infer` does."""
         check_is_fitted(self)
-        return self._certified(self._checked(X, reset=False))
-
-    def _certified(self, matrix: sparse.csr_array) -> Inference:
-        worker = self._worker(certify=True)
-        parts = [
-            self._infer(worker, Documents.of(matrix, first, min(first + CHUNK, matrix.shape[0])))
-            for first in range(0, matrix.shape[0], CHUNK)
-        ]
+        matrix = self._checked(X, reset=False)
+        worker = self._reader()
+        parts = [self._certified(worker, batch) for batch in self._batches(worker, matrix)]
         return parts[0] if len(parts) == 1 else _joined(parts)
 
-    def _infer(self, worker: Worker, docs: Documents) -> Inference:
-        store, engine = self._state.store, worker.engine
-        by_word = worker.by_word(store, docs)
-        batch = worker.batch(store, docs, by_word)
-        found = worker.method.solve(batch, self._state.seed, engine, worker.n_threads)
-        return as_inference(batch, found, worker.method, engine, worker.n_threads)
+    def _reader(self) -> Worker:
+        return replace(self._worker(), method=self._reading())
+
+    def _batches(self, worker: Worker, matrix: sparse.csr_array) -> Iterator[Batch]:
+        """The documents with the topics of their words.
+
+        Many documents have most words between them: the topics of every word are laid out once.
+        """
+        store = self._state.store
+        if matrix.nnz >= store.n_words and store.rows.nbytes <= MOST_BYTES:
+            docs = Documents.of(matrix)
+            worker.check(store, docs)
+            yield worker.batch(store, docs, None)
+            return
+        for first in range(0, matrix.shape[0], CHUNK):
+            docs = Documents.of(matrix, first, min(first + CHUNK, matrix.shape[0]))
+            yield worker.batch(store, docs, worker.by_word(store, docs))
+
+    def _mixtures(self, worker: Worker, batch: Batch) -> NDArray[np.float32]:
+        found = self._solved(worker, batch, MIXTURES)
+        theta = np.ascontiguousarray(found.theta, np.float32)
+        fill_empty(batch, theta)
+        return theta
+
+    def _certified(self, worker: Worker, batch: Batch) -> Inference:
+        found = self._solved(worker, batch, EVERYTHING)
+        return as_inference(batch, found, worker.method, worker.engine, worker.n_threads)
+
+    def _solved(self, worker: Worker, batch: Batch, wanted: Wanted) -> Solution:
+        return worker.method.solve(batch, self._state.seed, worker.engine, worker.n_threads, wanted)
 
     def score(
         self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5

@@ -141,30 +141,38 @@ class Worker:
         )
 
     def by_word(self, store: TopicStore, docs: Documents) -> ByWord:
-        """Turn documents around; kernels must be able to trust their words."""
+        """Turn documents around."""
+        self.check(store, docs)
+        return self.engine.by_word(
+            docs.indptr, docs.words, docs.counts, store.n_words, self.n_threads
+        )
+
+    def check(self, store: TopicStore, docs: Documents) -> None:
+        """Refuse words that the topics do not have; kernels must be able to trust them."""
         if len(docs.words) and int(docs.words.max()) >= store.n_words:
             raise InputError(
                 f"A document holds word {int(docs.words.max())} but the topics have "
                 f"{store.n_words} words; fit the model again, or count with its own words."
             )
-        return self.engine.by_word(
-            docs.indptr, docs.words, docs.counts, store.n_words, self.n_threads
-        )
 
     def batch(
-        self, store: TopicStore, docs: Documents, by_word: ByWord, *, learning: bool = False
+        self, store: TopicStore, docs: Documents, by_word: ByWord | None, *, learning: bool = False
     ) -> Batch:
-        """Lay out the topics of the documents' words, or of every word for methods that need it."""
-        every = self.method.needs_every_word
+        """Lay out the topics of the documents' words; of every word for methods that need it.
+
+        Without `by_word` those of every word as well.
+        """
+        if self.method.needs_every_word:
+            by_word = None
         logs = learning and self.rule.divide and self.method.expects_logs
-        words = None if every else by_word.words
+        words = None if by_word is None else by_word.words
         rows, mean = self.engine.lay_out(store.kept(), words, logs=logs, n_threads=self.n_threads)
         return Batch(
             rows=rows,
             mean=mean,
             n_topics=store.n_topics,
             indptr=docs.indptr,
-            words=docs.words if every else by_word.places,
+            words=docs.words if by_word is None else by_word.places,
             counts=docs.counts,
             alpha=self.alpha.astype(np.float32),
             ids=words,
