@@ -55,19 +55,21 @@ class Em {
     }
 
     void write_theta(float* theta) const {
-        const float scale = float(1 / (doc.tokens + total_alpha)), whole = float(doc.tokens) * scale;
+        const float scale = float(1 / (doc.tokens + total_alpha)), of_shares = scale_of_shares();
         for (int64_t k = 0; k < p.n_topics; ++k) theta[k] = p.alpha[k] * scale;
-        for (int64_t i = 0; i < n_kept; ++i) theta[topic[i]] += share[i] * whole;
+        for (int64_t i = 0; i < n_kept; ++i) theta[topic[i]] += share[i] * of_shares;
     }
 
     void write_kept(int32_t* topics, float* shares) const {
-        const float whole = float(doc.tokens / (doc.tokens + total_alpha));
-        for (int64_t i = 0; i < n_kept; ++i) topics[i] = topic[i], shares[i] = share[i] * whole;
+        const float of_shares = scale_of_shares();
+        for (int64_t i = 0; i < n_kept; ++i) topics[i] = topic[i], shares[i] = share[i] * of_shares;
     }
 
     int64_t n_topics_kept() const { return n_kept; }
 
   private:
+    float scale_of_shares() const { return float(doc.tokens / (doc.tokens + total_alpha) / all_shares()); }
+
     // The words' parts of the document and of its first x, and how much each topic explains from the prior's mean.
     void open(int64_t index) {
         const int32_t* words = p.words + p.indptr[index];
@@ -101,17 +103,18 @@ class Em {
             share[i] = score[topic[i]];
             prior[i] = float(p.alpha[topic[i]] / doc.tokens);
         }
-        normalise_shares();
     }
 
+    // Shares stay as they come, `whole` in all, and x is taken as many times as large: dividing would be one more wait.
     void step() {
         const int64_t length = doc.n_padded;
+        const float whole = all_shares();
         for (int64_t j = 0; j < length; j += kLanes) {
-            vf x[4] = {load(rest + j)};
+            vf x[4] = {load(rest + j) * whole};
             for (int64_t i = 0; i < width; i += 4)
                 for (int l = 0; l < 4; ++l) x[l] += share[i + l] * load(columns + (i + l) * length + j);
-            const vf all = (x[0] + x[1]) + (x[2] + x[3]);
-            store(ratio + j, load(part + j) / max(all, broadcast(float(kTiny))));
+            const vf total = (x[0] + x[1]) + (x[2] + x[3]);
+            store(ratio + j, load(part + j) / max(total, broadcast(float(kTiny))));
         }
         for (int64_t i = 0; i < width; i += kLanes) {
             vf acc[kLanes] = {};
@@ -119,16 +122,14 @@ class Em {
                 const vf r = load(ratio + j);
                 for (int l = 0; l < kLanes; ++l) acc[l] += r * load(columns + (i + l) * length + j);
             }
-            store(share + i, (load(share + i) + load(prior + i)) * sums(acc));
+            store(share + i, (load(share + i) + load(prior + i) * whole) * sums(acc));
         }
-        normalise_shares();
     }
 
-    void normalise_shares() {
-        vf total = {};
-        for (int64_t i = 0; i < width; i += kLanes) total += load(share + i);
-        const float scale = 1 / sum(total);
-        for (int64_t i = 0; i < width; i += kLanes) store(share + i, load(share + i) * scale);
+    float all_shares() const {
+        vf all = {};
+        for (int64_t i = 0; i < width; i += kLanes) all += load(share + i);
+        return sum(all);
     }
 
     const Problem& p;
@@ -142,10 +143,12 @@ class Em {
     float *part, *rest, *ratio;   // per word: d_j / tokens, the prior's part of x_j, d_j / x_j
     float *columns;               // a column of words per topic kept
     int32_t* topic;               // per topic kept: which it is
-    float *share, *prior;         // n_k / tokens, alpha_k / tokens
+    float *share, *prior;         // n_k / tokens up to a factor, alpha_k / tokens
 };
 
-inline bool run_em(const Problem& p, const Settings& settings, const Outputs& out, Queue& queue) {
+inline bool run_em(const Problem& given, const Settings& settings, const Outputs& out, Queue& queue) {
+    Problem p = given;
+    p.coarse = nullptr;  // the rows themselves are read, and fetched ahead
     Arena arena;
     Certifier certifier;
     Em em(p, settings);
