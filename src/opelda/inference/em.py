@@ -45,7 +45,7 @@ class EM(Method):
     --------
     >>> from opelda.inference import infer
     >>> infer([[4, 0, 2]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], method=EM()).theta.round(2)
-    array([[0.66, 0.34]], dtype=float32)
+    array([[0.67, 0.33]], dtype=float32)
     """
 
     name: ClassVar[str] = "em"

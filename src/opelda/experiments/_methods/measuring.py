@@ -15,7 +15,8 @@ from opelda.experiments._settings import Settings
 from opelda.inference import CGS, CVB, CVB0, FW, METHODS, OPE, TLI, VB, Method, TLIWarning, Topics
 from opelda.inference.tli import _inverses, cached_inverse
 
-NAMES: dict[str, str] = {cls.__name__: name for name, cls in METHODS.items()}
+# those of the paper's table and of its authors; EM is ours
+NAMES: dict[str, str] = {cls.__name__: name for name, cls in METHODS.items() if name != "em"}
 # OPE's kernel skips topics that provably cannot come next; this is OPE as the paper counts it
 UNSCREENED = "OPE, every topic"
 # the kernel also keeps a copy of the topics that it has moved to; this is OPE without kernel
