@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
+from opelda.corpus import read
 from opelda.inference import OPE, Topics, infer
 
 CACHE = Path(__file__).parent / ".cache"
@@ -21,6 +24,39 @@ def load_counts(data: Path | None) -> tuple[sparse.csr_array, sparse.csr_array, 
         return train, held_out, "arXiv abstracts"
     counts = generate(31_000, n_words=32_000, n_topics=100, n_tokens=75, seed=0)
     return counts[:30_000], counts[30_000:], "generated abstracts"
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents to learn from and to test on, and topics learned from them."""
+
+    label: str
+    train: sparse.csr_array
+    held_out: sparse.csr_array
+    topics: np.ndarray
+
+
+def collections(data: Path | None, n_topics: int) -> Iterator[Collection]:
+    """Give long documents and short ones: arXiv abstracts and Reddit titles, else generated."""
+    for train, held_out, label in (load_counts(data), load_short(data)):
+        topics = trained_topics(train, n_topics, label)
+        yield Collection(label, train, sparse.csr_array(held_out, dtype=np.float32), topics)
+
+
+def load_short(data: Path | None) -> tuple[sparse.csr_array, sparse.csr_array, str]:
+    """Return training and held-out counts of short documents, of three tokens at least."""
+    if data is None:
+        counts, label = (
+            generate(31_000, 10_000, n_topics=100, n_tokens=7, seed=1),
+            "titles, generated",
+        )
+    else:
+        path = data / "reddit_titles" / "titles-1.2M.tsv.xz"
+        counts = sparse.csr_array(read(path, text="2", limit=300_000, min_df=20, n_jobs=-1).X)
+        label = "Reddit titles"
+    counts = counts[counts.sum(axis=1) >= 3]
+    counts = counts[np.random.default_rng(0).permutation(counts.shape[0])]
+    return counts[2000:], counts[:2000], label
 
 
 def load_all(data: Path) -> sparse.csr_array:
