@@ -26,6 +26,7 @@ lint: $(VENV)/.installed-dev
 # what needs raw text is not run
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/inference.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/transform.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/learning.py --peer 5000 $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/docword.py
 	$(if $(DATA),$(BIN)/python benchmarks/ingest.py --data $(DATA))

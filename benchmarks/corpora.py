@@ -48,7 +48,7 @@ def load_short(data: Path | None) -> tuple[sparse.csr_array, sparse.csr_array, s
     if data is None:
         counts, label = (
             generate(31_000, 10_000, n_topics=100, n_tokens=7, seed=1),
-            "titles, generated",
+            "short generated documents",
         )
     else:
         path = data / "reddit_titles" / "titles-1.2M.tsv.xz"

@@ -12,11 +12,13 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from corpora import load_counts, trained_topics
 from scipy import sparse
+from transform import peers
 
 from opelda.engines import CPUEngine
 from opelda.inference import METHODS, OPE, Topics, infer
@@ -24,30 +26,6 @@ from opelda.inference._inputs import as_batch, as_prior
 
 SLOW = ("ofw", "cccp", "smm", "pmd", "hamcmc")  # plain NumPy, a document at a time
 Contender = tuple[str, Callable[[], object], int]  # name, what to run, documents it works through
-
-
-def sklearn_transform(X: sparse.csr_array, topics: np.ndarray) -> Callable[[], object]:
-    from sklearn.decomposition import LatentDirichletAllocation
-
-    model = LatentDirichletAllocation(len(topics), n_jobs=1, random_state=0)
-    model.partial_fit(X[:50])  # only to set the attributes that transform wants
-    model.components_ = model.exp_dirichlet_component_ = topics.astype(np.float64)
-    return lambda: model.transform(X)
-
-
-def gensim_inference(X: sparse.csr_array, topics: np.ndarray) -> Callable[[], object]:
-    from gensim.models import LdaModel
-
-    n_topics, n_words = topics.shape
-    model = LdaModel(
-        num_topics=n_topics, id2word={i: str(i) for i in range(n_words)}, alpha=1 / n_topics
-    )
-    model.expElogbeta = topics.astype(np.float32)
-    chunk = [
-        list(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    ]
-    return lambda: model.inference(chunk)
 
 
 def best_times(contenders: list[Contender], rounds: int) -> dict[str, float]:
@@ -91,6 +69,7 @@ def measure(X: sparse.csr_array, topics: np.ndarray, label: str, rounds: int) ->
             ("rows read once, plainly", reader(0), X.shape[0]),
             ("OPE screened", run(X, OPE()), X.shape[0]),
             ("OPE screened, T=20", run(X, OPE(n_iter=20)), X.shape[0]),
+            ("EM", run(X, "em"), X.shape[0]),
             ("OPE dense", run(X, OPE(screen=False)), X.shape[0]),
             ("OPE3", run(X, OPE(variant="ope3")), X.shape[0]),
             ("BOPE p=0.9", run(X, OPE(variant="bope", p=0.9)), X.shape[0]),
@@ -102,18 +81,17 @@ def measure(X: sparse.csr_array, topics: np.ndarray, label: str, rounds: int) ->
                 contenders.append((f"{name.upper()} (NumPy)", run(few, name), few.shape[0]))
         if n_jobs == 1:
             contenders.append(("OPE reference (NumPy)", run(few, OPE(), "reference"), few.shape[0]))
-            for name, make in (("scikit-learn", sklearn_transform), ("gensim", gensim_inference)):
-                try:
-                    contenders.append((name, make(tenth, topics), tenth.shape[0]))
-                except ImportError:
-                    print(f"({name} is not installed)")
+            for peer in peers(topics):
+                given = peer.prepare(tenth)
+                infer_given = partial(peer.infer, given)
+                contenders.append((peer.name, infer_given, tenth.shape[0]))
         best = best_times(contenders, rounds)
         report(best, n_jobs, distinct, n_topics)
 
 
 def report(best: dict[str, float], n_jobs: int, distinct: float, n_topics: int) -> None:
     ope, limit = best["OPE screened"], best["rows read once, fetched"]
-    iterations = {"VB": 2 * 50, "CVB0": 50, "CVB": 50, "CGS": 50, "FW": 50}
+    iterations = {"EM": 1, "VB": 2 * 50, "CVB0": 50, "CVB": 50, "CGS": 50, "FW": 50}
     print(f"\n{n_jobs} core{'s' if n_jobs > 1 else ''}")
     print(f"{'':<24}{'docs/s':>12}{'us/doc':>10}{'G madd/s':>10}{'OPE is':>10}{'/ limit':>9}")
     for name, seconds in best.items():

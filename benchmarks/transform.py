@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +96,15 @@ def gensim_lda(topics: np.ndarray) -> Contender:
     return Contender("gensim", infer, as_bags)
 
 
+def peers(topics: np.ndarray) -> Iterator[Contender]:
+    """Give those that are installed."""
+    for make in (sklearn_lda, gensim_lda):
+        try:
+            yield make(topics)
+        except ImportError as error:
+            print(f"({error.name} is not installed)")
+
+
 def as_bags(X: sparse.csr_array) -> list[list[tuple[int, float]]]:
     return [
         list(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
@@ -130,23 +139,18 @@ def qualities(contenders: list[Contender], docs: Collection) -> dict[str, float]
 
 
 def measure(docs: Collection, n_docs: int, rounds: int) -> None:
-    contenders = ours(docs.topics)
-    for make in (sklearn_lda, gensim_lda):
-        try:
-            contenders.append(make(docs.topics))
-        except ImportError as error:
-            print(f"({error.name} is not installed)")
+    contenders = [*ours(docs.topics), *peers(docs.topics)]
     X = sparse.csr_array(docs.train[-n_docs:], dtype=np.float32)
     print(
         f"\n{docs.label}, {X.nnz / X.shape[0]:.1f} distinct words a document, "
         f"K = {len(docs.topics)}, {X.shape[0]:,} documents timed\n"
     )
     speed, quality = speeds(contenders, X, rounds), qualities(contenders, docs)
-    peers = [name for name in ("scikit-learn", "gensim") if name in speed]
-    print("| | docs/s | us/doc | " + "".join(f"x {name} | " for name in peers) + "LPP |")
-    print("|---|" + "---|" * (3 + len(peers)))
+    others = [name for name in ("scikit-learn", "gensim") if name in speed]
+    print("| | docs/s | us/doc | " + "".join(f"x {name} | " for name in others) + "LPP |")
+    print("|---|" + "---|" * (3 + len(others)))
     for name, value in speed.items():
-        ratios = "".join(f"{value / speed[peer]:,.1f}x | " for peer in peers)
+        ratios = "".join(f"{value / speed[peer]:,.1f}x | " for peer in others)
         print(f"| {name} | {value:,.0f} | {1e6 / value:,.2f} | {ratios}{quality[name]:.4f} |")
 
 
