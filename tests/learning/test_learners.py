@@ -179,6 +179,16 @@ def test_few_documents_and_many_have_the_same_mixtures(cls):
 
 
 @every_learner
+def test_a_document_without_words_has_the_priors_mean(cls):
+    prior = np.array([0.2, 0.5, 0.3])
+    model = cls(**COMMON, doc_topic_prior=prior).fit(X)
+    some = X.toarray()
+    some[4] = 0
+    np.testing.assert_allclose(model.transform(some)[4], prior, rtol=1e-6)
+    np.testing.assert_allclose(model.transform(some[3:5])[1], prior, rtol=1e-6)
+
+
+@every_learner
 def test_scores(cls):
     model = cls(**COMMON).fit(X)
     alpha = np.full(K, 1 / K)
