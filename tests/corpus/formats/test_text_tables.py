@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import opelda.corpus
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.errors import InputError
@@ -99,6 +100,13 @@ def test_columns_by_number_say_that_there_is_no_header():
             read("tsv", data, **options)
     with pytest.raises(InputError, match="or give columns by number, as text='2'"):
         read("tsv", data)
+
+
+@pytest.mark.parametrize("text", [2, [1, 2], {"a": 1}, b"a"])
+def test_columns_that_are_no_names(tmp_path, text):
+    (tmp_path / "t.csv").write_text("a,b\nx y,z\n")
+    with pytest.raises(InputError, match="text must be the name of a column"):
+        opelda.corpus.read(tmp_path / "t.csv", text=text)
 
 
 def test_quotes_between_tabs_are_letters():

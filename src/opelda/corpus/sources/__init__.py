@@ -41,7 +41,7 @@ def open_source(
 ) -> Source:
     """Return the documents that a user's source stands for, with everything checked."""
     options = Options(
-        text=(text,) if isinstance(text, str) else tuple(text or ()),
+        text=_columns(text),
         name=name,
         encoding=_encoding(encoding),
         vocab=os.fsdecode(vocab) if isinstance(vocab, str | os.PathLike) else None,
@@ -145,6 +145,17 @@ def _arriving(input: Input, format: str) -> Format | None:
             "into it."
         )
     return None if found is None or found.name == "lines" else found
+
+
+def _columns(text: Any) -> tuple[str, ...]:
+    if text is None or isinstance(text, str):
+        return () if text is None else (text,)
+    if not isinstance(text, list | tuple) or not all(isinstance(name, str) for name in text):
+        raise InputError(
+            f"text must be the name of a column, or a list of names, got {text!r}; a column's "
+            "number goes as a string, as text='2'."
+        )
+    return tuple(text)
 
 
 def _encoding(encoding: Any) -> str:
