@@ -29,5 +29,6 @@ namespace opelda {
 
 void add_batches(nb::module_& m);   // module_batches.cpp
 void add_learning(nb::module_& m);  // module_learning.cpp
+void add_sampling(nb::module_& m);  // module_sampling.cpp
 
 }  // namespace opelda

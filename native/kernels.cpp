@@ -10,6 +10,7 @@
 #include "learning.hpp"
 #include "ope.hpp"
 #include "reading.hpp"
+#include "resample.hpp"
 #include "vb.hpp"
 
 namespace OPELDA_ISA {
@@ -61,7 +62,8 @@ bool read_rows_once(const Problem& p, opelda::Queue& queue, int64_t ahead, float
 extern const opelda::Kernels table;
 const opelda::Kernels table = {
     OPELDA_ISA_NAME, ope,           run_solver<Vb>,  run_solver<Cvb0>, run_solver<Cvb>, run_solver<Cgs>,
-    run_solver<Fw>,  run_em,        certify,       lay_out,         add,              coarsen,         read_rows_once,
+    run_solver<Fw>,  run_em,        certify,         lay_out,          add,             prior_masses,
+    resample,        coarsen,       read_rows_once,
 };
 
 }  // namespace OPELDA_ISA

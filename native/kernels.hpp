@@ -132,6 +132,33 @@ struct Addition {
     double* totals;     // blocks x stride: how much the rows kept have grown
 };
 
+// A count of c is at most this many tokens: more would take time and tell little more.
+constexpr int64_t kMostTokens = 16;
+inline int64_t tokens_of(float count) {
+    if (count >= float(kMostTokens)) return kMostTokens;
+    const int64_t whole = int64_t(count);
+    return whole + (float(whole) < count);
+}
+
+// A collection whose tokens each have a topic, to be drawn anew. Every word has a row.
+struct Resampling {
+    const float* rows;  // probabilities, word-major
+    int64_t stride;
+    int64_t n_topics;
+    const int64_t* indptr;
+    const int32_t* words;
+    const float* counts;
+    int64_t n_docs;
+    const int64_t* first_token;  // n_docs + 1
+    uint16_t* z;
+    bool fresh;            // the tokens have no topics so far
+    int64_t n_sweeps;
+    const float* alpha;    // stride, padded with zeros
+    const float* inverse;  // stride: what a token of weight 1 adds to a probability, 1 / sum_j lambda_kj
+    uint64_t seed;
+    float* prior;  // words: sum_k alpha_k beta_kj
+};
+
 struct Queue;  // ranges of documents handed to threads, see threads.cpp
 bool take(Queue& queue, int64_t& begin, int64_t& end);
 
@@ -158,6 +185,8 @@ struct Kernels {
     bool (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
     bool (*lay_out)(const LayOut&, Queue&);
     bool (*add)(const Addition&, Queue&);
+    bool (*prior_masses)(const Resampling&, Queue&);
+    bool (*resample)(const Resampling&, Queue&);
     bool (*coarsen)(const Coarsening&, Queue&);
     bool (*read_rows)(const Problem&, Queue&, int64_t ahead, float* sum);
 };

@@ -190,6 +190,7 @@ NB_MODULE(_native, m) {
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);
     opelda::add_batches(m);
     opelda::add_learning(m);
+    opelda::add_sampling(m);
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &opelda::use_kernels, "name"_a);
 }

@@ -112,6 +112,7 @@ DATA = {
     "Run",
     "Solution",
     "TLIWarning",
+    "Tokens",
     "Wanted",
 }
 

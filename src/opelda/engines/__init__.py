@@ -13,6 +13,7 @@ from opelda.engines._engine import (
     Wanted,
     row_width,
 )
+from opelda.engines._tokens import Tokens
 from opelda.errors import EngineError
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Kept",
     "Picks",
     "Solution",
+    "Tokens",
     "Wanted",
     "aligned_empty",
     "coarse_rows",

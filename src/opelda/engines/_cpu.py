@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import psi
 
 from opelda import _native
+from opelda.engines._cpu_tokens import CPUTokens, padded
 from opelda.engines._engine import (
     EVERYTHING,
     Batch,
@@ -28,7 +29,7 @@ MANY_TOPICS = 256
 GATHERED = frozenset(map(np.dtype, "fdqihbQIHB?"))
 
 
-class CPUEngine:
+class CPUEngine(CPUTokens):
     """Runs the native kernels on this machine's processor.
 
     >>> CPUEngine().name
@@ -146,7 +147,7 @@ class CPUEngine:
             rows=rows,
             **_mixtures(solution, rows, mean, divide),
             divide=divide,
-            gain=_padded(gain, stride),
+            gain=padded(gain, stride),
             grown=grown,
             n_threads=n_threads,
         )
@@ -223,15 +224,9 @@ def _mixtures(
     start = picks.start
     uniform = (start == start[0]).all()
     parts.update(indptr=picks.indptr, topics=picks.topics, shares=picks.shares, rest=picks.rest)
-    parts["start"] = _padded(start, rows.shape[1])
+    parts["start"] = padded(start, rows.shape[1])
     parts["start_words"] = mean if uniform else rows[:, : len(start)] @ start
     return parts
-
-
-def _padded(values: NDArray[Any], stride: int) -> NDArray[np.float32]:
-    row = np.zeros(stride, np.float32)
-    row[: len(values)] = values
-    return row
 
 
 def coarse_rows(

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda.engines._tokens import DrawsTopics
+
 LANES = 16  # floats of a cache line, which rows are padded to
 
 
@@ -188,7 +190,7 @@ class Kept:
     totals: NDArray[np.float64]
 
 
-class Engine(Protocol):
+class Engine(DrawsTopics, Protocol):
     """A place where kernels run."""
 
     name: str
