@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opelda.engines import Batch, ByWord, Engine, Picks, Solution, Wanted, gather
 from opelda.errors import InputError
-from opelda.inference import Method
+from opelda.inference import OPE, Method
 from opelda.inference._inputs import SMALLEST_COUNT
 from opelda.learning._rules import Rule, Step
 from opelda.learning._topic_store import TopicStore
@@ -98,7 +98,8 @@ class Worker:
         by_word = self.by_word(store, docs)
         batch = self.batch(store, docs, by_word, learning=True)
         laid_out = perf_counter()
-        solution = self._solve(batch, seed | number << 32)
+        solver = self.unscreened() if number == 1 else self
+        solution = solver._solve(batch, seed | number << 32)
         solved = perf_counter()
         rho = float((number + self.offset) ** -self.decay) if self.rule.decays else 1.0
         step = Step(
@@ -177,6 +178,12 @@ class Worker:
             alpha=self.alpha.astype(np.float32),
             ids=words,
         )
+
+    def unscreened(self) -> "Worker":
+        """Return a worker for topics that are all but alike, which no bound tells apart."""
+        if not isinstance(self.method, OPE):
+            return self
+        return replace(self, method=replace(self.method, screen=False))
 
     def _solve(self, batch: Batch, seed: int) -> Solution:
         wanted = Wanted(theta=False, certificate=self.certify, factors=self.rule.divide)
