@@ -8,14 +8,9 @@ PACKAGES = {"opelda": "opelda"}
 
 SETTINGS = {
     "paper": {"learner": "OnlineOPE", "n_passes": 1},  # S, kappa, tau and T are the defaults
-    "advice": {
-        "learner": "OnlineOPE",
-        "batch_size": 1000,
-        "learning_decay": 0.6,
-        "learning_offset": 10.0,
-        "n_iter": 20,
-        "n_passes": 10,
-    },
+    "fast": {"learner": "TopicModel", "preset": "fast"},
+    "best": {"learner": "TopicModel", "preset": "best"},
+    "fast, 10 passes": {"learner": "TopicModel", "preset": "fast", "n_passes": 10},
 }
 
 
