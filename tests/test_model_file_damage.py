@@ -15,6 +15,7 @@ from opelda import StreamingOPE, TopicModel, _store
 from opelda.corpus import Vocabulary, generate
 from opelda.errors import ModelFileError
 from opelda.inference import OPE
+from opelda.learning._loading import SINCE
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
 
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
@@ -34,7 +35,7 @@ HEADER = [
     for name, (_, header) in FILES.items()
     for path in [
         *((key,) for key in header if key != "checksum"),
-        *(("parameters", key) for key in header["parameters"]),
+        *(("parameters", key) for key in header["parameters"] if key not in SINCE),
         *(("vocabulary", key) for key in header.get("vocabulary", ())),
     ]
 ]

@@ -48,6 +48,18 @@ def test_small_collections_get_fewer_topics_and_more_passes(cli, corpus_file):
     assert found["updates"] == 20 * -(-240 // found["batch_size"])
 
 
+@pytest.mark.parametrize("rule", ["online", "ml", "streaming"])
+def test_sweeps_end_the_learning_of_an_ope_learner(cli, corpus_file, rule):
+    options = ["--learner", f"{rule}-ope", "--sweeps", 4, "--passes", 2, "--n-iter", 7]
+    done = cli("fit", corpus_file, "-k", 2, "-o", "m", "--batch-size", 240, *options)
+    assert done.code == 0
+    assert "4 closing sweeps" in done.err
+    model = opelda.load("m")
+    assert (model.n_batch_iter_, model.n_sweeps, model.learning) == (6, 4, rule)
+    assert model.inference.n_iter == 7
+    assert cli("transform", "m", corpus_file, "-o", "t.csv").code == 0
+
+
 def test_options_reach_the_learner(cli, corpus_file):
     options = {
         "--learner": "streaming-vb",

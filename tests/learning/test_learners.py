@@ -30,6 +30,13 @@ from opelda.metrics import log_predictive_probability
 K, V, D = 3, 40, 90
 X = generate(D, n_words=V, n_topics=K, n_tokens=30, separated=True).X
 LEARNERS = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
+
+
+def common(cls):
+    """The same for all: no sweeps after the passes."""
+    return COMMON | ({"preset": "paper"} if cls is TopicModel else {})
+
+
 every_learner = pytest.mark.parametrize("cls", [*LEARNERS, TopicModel])
 COMMON = {"n_components": K, "batch_size": 20, "random_state": 5}
 
@@ -42,7 +49,7 @@ def same_topics(a, b):
 def test_the_step_goes_on_over_passes_calls_and_files(tmp_path, cls):
     history = History()
     schedule = {"learning_decay": 0.7, "learning_offset": 3.0}
-    model = cls(**COMMON, **schedule, n_passes=2, callbacks=history).fit(X)
+    model = cls(**common(cls), **schedule, n_passes=2, callbacks=history).fit(X)
     assert (model.n_batch_iter_, model.n_docs_seen_) == (10, 2 * D)
     model.partial_fit(X[:30]).partial_fit(X[30:35])
     opelda.save(model, tmp_path / "model.opelda")
@@ -79,24 +86,24 @@ def test_pieces_make_the_whole(cls):
 @every_learner
 def test_fit_is_partial_fit_of_the_shuffled_documents(cls):
     order = np.random.default_rng([5, 4, 0]).permutation(D)
-    one_batch = COMMON | {"batch_size": D + 1}
+    one_batch = common(cls) | {"batch_size": D + 1}
     assert same_topics(cls(**one_batch).fit(X), cls(**one_batch).partial_fit(X[order]))
     if "population" in cls().get_params():  # D is the collection from the beginning
-        assert not same_topics(cls(**COMMON).fit(X), cls(**COMMON).partial_fit(X[order]))
-        stated = COMMON | {"population": D}
-        assert same_topics(cls(**COMMON).fit(X), cls(**stated).partial_fit(X[order]))
-        other = COMMON | {"population": 10 * D}
-        assert not same_topics(cls(**COMMON).fit(X), cls(**other).fit(X))
+        assert not same_topics(cls(**common(cls)).fit(X), cls(**common(cls)).partial_fit(X[order]))
+        stated = common(cls) | {"population": D}
+        assert same_topics(cls(**common(cls)).fit(X), cls(**stated).partial_fit(X[order]))
+        other = common(cls) | {"population": 10 * D}
+        assert not same_topics(cls(**common(cls)).fit(X), cls(**other).fit(X))
     else:
-        assert same_topics(cls(**COMMON).fit(X), cls(**COMMON).partial_fit(X[order]))
+        assert same_topics(cls(**common(cls)).fit(X), cls(**common(cls)).partial_fit(X[order]))
 
 
 @every_learner
 def test_passes_are_shuffled_anew(cls):
     order = [np.random.default_rng([5, 4, n_pass]).permutation(D) for n_pass in range(2)]
-    stated = COMMON | ({"population": D} if "population" in cls().get_params() else {})
+    stated = common(cls) | ({"population": D} if "population" in cls().get_params() else {})
     by_hand = cls(**stated).partial_fit(X[order[0]]).partial_fit(X[order[1]])
-    assert same_topics(cls(**COMMON, n_passes=2).fit(X), by_hand)
+    assert same_topics(cls(**common(cls), n_passes=2).fit(X), by_hand)
 
 
 @every_learner
@@ -144,7 +151,7 @@ def test_entries_that_are_stored_but_zero_are_no_words(cls):
 @every_learner
 def test_mixtures_are_those_of_infer(cls):
     model = cls(**COMMON).fit(X)
-    method = EM() if cls in (MLOPE, OnlineOPE, StreamingOPE) else model._inference()
+    method = EM() if cls in (MLOPE, OnlineOPE, StreamingOPE, TopicModel) else model._inference()
     found = model.certificate(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     for name in ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):

@@ -74,7 +74,7 @@ def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
     ],
 )
 def test_a_fit_that_cannot_be_leaves_the_model_as_it_was(parameters, options):
-    model = TopicModel(4, random_state=0, batch_size=20).fit(X)
+    model = TopicModel(4, preset="paper", random_state=0, batch_size=20).fit(X)
     before, kept = model.transform(X), model.get_params(deep=False)
     model.set_params(**parameters)
     with pytest.raises(ValueError, match=r"\w"):

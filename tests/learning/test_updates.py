@@ -99,7 +99,8 @@ def bounded(lam, tokens):
 
 def expected(lam, part, theta, model, rule, t):
     """Return lambda (for ML: beta) after update t by the equations."""
-    rho = (t + model.learning_offset) ** -model.learning_decay
+    schedule = model._schedule()
+    rho = (t + schedule.offset) ** -schedule.decay
     beta = as_topics(lam, logs=rule != "ml" and model.inference.expects_logs)
     if rule == "ml":
         mass = part.sum(axis=1) @ theta

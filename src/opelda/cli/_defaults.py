@@ -4,7 +4,7 @@
 DOCUMENTS_TO_SEE = 300_000
 MOST_PASSES = 20
 MOST_TOPICS, FEWEST_TOPICS, DOCUMENTS_PER_TOPIC = 100, 5, 50
-LARGEST_BATCH, SMALLEST_BATCH, BATCHES_PER_PASS = 1_000, 50, 20
+LARGEST_BATCH = 1_000
 N_ITER, DECAY, OFFSET, SEED = 20, 0.6, 10.0, 0
 
 
@@ -32,4 +32,6 @@ def batch_size(n_docs: int) -> int:
     >>> batch_size(400), batch_size(10_000), batch_size(1_000_000)
     (50, 500, 1000)
     """
-    return min(LARGEST_BATCH, max(SMALLEST_BATCH, n_docs // BATCHES_PER_PASS))
+    from opelda.learning._presets import documents_per_update
+
+    return documents_per_update(n_docs)

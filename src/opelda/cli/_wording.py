@@ -16,6 +16,7 @@ PARAMETERS = {
     "learning_decay": "--learning-decay",
     "learning_offset": "--learning-offset",
     "batch_size": "--batch-size",
+    "n_sweeps": "--sweeps",
     "n_iter": "--n-iter",
     "n_jobs": "--jobs",
     "random_state": "--seed",

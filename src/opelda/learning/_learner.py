@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -20,10 +19,13 @@ from opelda.learning._given import counts_of, vocabulary_for
 from opelda.learning._parameters import as_word_prior, check_number, check_whole
 from opelda.learning._progress import Listeners
 from opelda.learning._reading import ReadsTopics
-from opelda.learning._report import BatchReport
+from opelda.learning._reporting import Reporter
 from opelda.learning._rules import Rule
+from opelda.learning._schedule import Schedule
+from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State
 from opelda.learning._streaming import LearnsStreams
+from opelda.learning._sweeps import check_topics, close
 from opelda.learning._topic_store import TopicStore, extended
 from opelda.learning._update import Documents, Worker
 from opelda.metrics._split import can_be_split
@@ -41,10 +43,10 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
     n_components: int
     doc_topic_prior: Any
     topic_word_prior: Any
-    batch_size: int
-    learning_decay: float
-    learning_offset: float
-    n_passes: int
+    batch_size: int | None
+    learning_decay: float | None
+    learning_offset: float | None
+    n_passes: int | None
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -89,11 +91,11 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         -------
         self
         """
-        size = check_whole("batch_size", self.batch_size)
-        n_passes = check_whole("n_passes", self.n_passes)
         check_whole("validate_every", validate_every)
         with self._all_or_nothing():
-            self._worker(n_topics=check_whole("n_components", self.n_components))
+            n_topics = check_whole("n_components", self.n_components)
+            check_topics(n_topics, self._schedule().n_sweeps)
+            self._worker(n_topics=n_topics)
             Listeners(self.callbacks, self.verbose)
             matrix = self._checked(X, reset=True)
             words = vocabulary_for(X, vocabulary, matrix.shape[1])
@@ -107,6 +109,10 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         n_docs, state = matrix.shape[0], self._state
         state.population = n_docs
         n_threads = as_threads(self.n_jobs)
+        schedule = self._schedule(n_docs)
+        size, n_passes = schedule.batch_size, schedule.n_passes
+        if schedule.init == "documents":
+            seed_topics(state.store, matrix, state.seed)
 
         def batches() -> Iterator[tuple[Documents, int]]:
             for n_pass in range(n_passes):
@@ -117,10 +123,11 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
         return self._learn(
             batches(),
-            n_docs_total=n_docs * n_passes,
-            n_passes=n_passes,
+            n_docs_total=n_docs * (n_passes + schedule.n_sweeps),
+            n_passes=n_passes + schedule.n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
+            sweep=matrix,
         )
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -138,7 +145,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         -------
         self
         """
-        size = check_whole("batch_size", self.batch_size)
+        size = self._schedule().batch_size
         first_call = not hasattr(self, "_state")
         with self._all_or_nothing():
             self._worker()
@@ -171,7 +178,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         A `topic_word_prior` of one number per word is for the first `n_given` words of those.
         """
         n_topics = check_whole("n_components", self.n_components)
-        prior = as_word_prior(self.topic_word_prior, n_topics, n_given or n_words)
+        prior = as_word_prior(self._word_prior(), n_topics, n_given or n_words)
         prior = extended(prior, n_words)
         seed = as_seed(self.random_state)
         self._state = State(TopicStore.random(n_words, n_topics, prior, seed), seed)
@@ -181,7 +188,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         if n_topics is None and hasattr(self, "_state"):
             n_topics = self._state.store.n_topics  # n_components may have been set since
         n_topics = n_topics or check_whole("n_components", self.n_components)
-        method = self._inference()
+        method, schedule = self._inference(), self._schedule()
         method.check()
         method.check_for(n_topics)
         if getattr(self, "population", None) is not None:
@@ -190,8 +197,8 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             method=method,
             rule=self._rule(),
             alpha=as_prior(self.doc_topic_prior, n_topics),
-            decay=check_number("learning_decay", self.learning_decay, 0.0, 1.0),
-            offset=check_number("learning_offset", self.learning_offset, 0.0, 1e12),
+            decay=schedule.decay,
+            offset=schedule.offset,
             engine=get_engine("cpu"),
             n_threads=as_threads(self.n_jobs),
             certify=certify,
@@ -207,19 +214,22 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         validation: Callable[[], sparse.csr_array] | None = None,
         validate_every: int = 10,
         after: Callable[[], None] | None = None,
+        sweep: sparse.csr_array | None = None,
     ) -> Self:
         """Update the topics with each batch and tell the listeners.
 
-        With ``all_new`` the documents add to those that the topics are to stand for.
+        With ``all_new`` the documents add to those that the topics are to stand for. `sweep` is the
+        collection that closing sweeps go through.
         """
         listeners = Listeners(self.callbacks, self.verbose)
         worker = self._worker(certify=listeners.needs_gap)
-        started, n_docs = perf_counter(), 0
+        reporter = Reporter(self, listeners, n_docs_total, n_passes, validation, validate_every)
+        n_pass = 0
         with listeners(self):
             for docs, n_pass in batches:
                 state = self._state
                 more = docs.n_docs if all_new else 0
-                n_docs += docs.n_docs
+                reporter.n_docs += docs.n_docs
                 done = None
                 if len(docs.words):  # else there is nothing to learn from
                     done = worker.update(
@@ -236,35 +246,26 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
                     continue
                 if after is not None:
                     after()
-                if not listeners:
-                    continue
-                score = None
-                if validation is not None and state.n_updates % validate_every == 0:
-                    held_out = validation()
-                    if can_be_split(held_out):  # a stream may not have met its words so far
-                        score = self._score(held_out, n_splits=1)
-                words = state.vocabulary
-                report = BatchReport(
-                    model=self,
-                    n_updates=state.n_updates,
-                    n_docs=n_docs,
-                    n_docs_total=n_docs_total,
-                    n_pass=n_pass,
-                    n_passes=n_passes,
-                    docs_per_second=n_docs / (perf_counter() - started),
-                    e_seconds=done.e_seconds,
-                    m_seconds=done.m_seconds,
-                    step_size=done.rho,
-                    mean_gap=done.mean_gap,
-                    held_out_score=score,
-                    n_words=state.store.n_words,
-                    n_words_added=words.n_added if words else 0,
-                    n_words_dropped=words.n_dropped if words else 0,
-                    n_unknown_tokens=state.n_unknown_tokens,
-                )
-                if listeners.report(report):
-                    break
+                if reporter.tell(done, n_pass):
+                    return self
+            if sweep is not None and self._state.n_updates:
+                n_sweeps = self._schedule(sweep.shape[0]).n_sweeps
+                learn_prior = self.doc_topic_prior is None
+                close(self._state, sweep, worker, reporter, n_pass, n_sweeps, learn_prior)
         return self
+
+    def _schedule(self, n_docs: int | None = None) -> Schedule:
+        """Return the settings, checked, for a collection of so many documents or a stream."""
+        return Schedule.of(
+            batch_size=self.batch_size,
+            learning_decay=self.learning_decay,
+            learning_offset=self.learning_offset,
+            n_passes=self.n_passes,
+        )
+
+    def _word_prior(self) -> Any:
+        """Return eta as the user gave it, or what stands in for it."""
+        return self.topic_word_prior
 
     def _population(self, n_docs: float) -> float:
         """D of the Online rule: the documents there are, unless the user says otherwise."""

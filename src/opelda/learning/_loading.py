@@ -23,6 +23,9 @@ from opelda.learning._saving import (
 from opelda.learning._state import State
 from opelda.learning._topic_store import SMALLEST_SCALE, TopicStore
 
+# Parameters that older files do not have, and what they mean by that.
+SINCE = {"preset": "paper", "init": None, "n_sweeps": None}
+
 
 def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any], path: Path) -> Any:
     """Make the model that arrays and header describe."""
@@ -31,6 +34,8 @@ def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any],
         _refuse(path, f"it names an unknown learner, {_short(header.get('class'))}")
     values = header.get("parameters")
     known: dict[str, Any] = cls().get_params(deep=False)
+    if isinstance(values, dict):
+        values = {k: v for k, v in SINCE.items() if k in known} | values
     if not isinstance(values, dict) or set(values) != set(known) - {"callbacks"}:
         _refuse(path, f"its parameters are not those of {cls.__name__}")
     model = cls(**{name: _parameter(name, value, arrays, path) for name, value in values.items()})

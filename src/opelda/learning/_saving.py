@@ -117,11 +117,9 @@ def check_parameters(model: Any, n_topics: int) -> None:
     if check_whole("n_components", model.n_components) != n_topics:  # before anything that long
         raise InputError(f"n_components is {model.n_components}, but there are {n_topics} topics.")
     model._worker()
-    check_whole("batch_size", model.batch_size)
-    check_whole("n_passes", model.n_passes)
     progress(model.verbose)
     if np.ndim(model.topic_word_prior) == 0:
-        as_word_prior(model.topic_word_prior, n_topics, 1)
+        as_word_prior(model._word_prior(), n_topics, 1)
     if getattr(model, "population", None) is not None:
         check_number("population", model.population, 1.0, 1e15)
     if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):

@@ -16,6 +16,7 @@ from opelda.inference._inputs import as_csr
 from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._parameters import check_whole
 from opelda.learning._rules import Rule
+from opelda.learning._schedule import Schedule
 from opelda.learning._state import State
 from opelda.learning._topic_store import TopicStore, extended
 from opelda.learning._update import Documents
@@ -25,7 +26,6 @@ class LearnsStreams:
     """The part of a learner that follows streams."""
 
     _state: State
-    batch_size: int
     n_features_in_: int
 
     # what the learner provides, for the types
@@ -33,6 +33,9 @@ class LearnsStreams:
         raise NotImplementedError
 
     def _rule(self) -> Rule:
+        raise NotImplementedError
+
+    def _schedule(self, n_docs: int | None = None) -> Schedule:
         raise NotImplementedError
 
     def _learn(self, *arguments: Any, **options: Any) -> Any:
@@ -92,7 +95,7 @@ class LearnsStreams:
                 nonlocal position
                 for batch in mini_batches(
                     source,
-                    batch_size=check_whole("batch_size", self.batch_size),
+                    batch_size=self._schedule().batch_size,
                     vocabulary=words,
                     n_words=self._state.store.n_words if hasattr(self, "_state") else None,
                     position=position,

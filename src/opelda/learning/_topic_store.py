@@ -104,6 +104,19 @@ class TopicStore:
         self.sums = np.zeros(self.n_topics)
         self.scale = 1.0
 
+    def move_to(self, other: "TopicStore", weight: float) -> None:
+        """Become (1 - weight) of what this is and `weight` of the other, as counts and prior."""
+        self.own()
+        rows, scale = self.rows, self.scale
+        self.scale, self.prior_weight = 1.0, 1.0
+        try:
+            rows *= np.float32((1.0 - weight) * scale)
+            rows += np.float32(weight * other.scale) * other.rows
+            self.sums = (1.0 - weight) * scale * self.sums + weight * other.scale * other.sums
+        except BaseException:  # interrupted: the rows are part of the way there, and are counted
+            self.recount()
+            raise
+
     def restart(self, seed: int) -> None:
         """Go back to the random start, for a first update that did not come to its end."""
         start = TopicStore.random(self.n_words, self.n_topics, self.prior, seed)

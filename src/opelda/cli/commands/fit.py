@@ -28,6 +28,7 @@ OUTPUT = "model.opelda"
     "fit",
     "opelda fit texts.txt",
     "opelda fit articles.jsonl.gz --text title --text body -k 50 -o articles.opelda",
+    "opelda fit titles.txt -k 100 --sweeps 100",
     "opelda fit docword.nips.txt.gz -k 100 --passes 10 --valid held-out.txt",
     "zcat logs.gz | opelda fit - -k 20 --stop-words none --json",
     "opelda fit more.txt --continue articles.opelda",
@@ -72,6 +73,15 @@ def fit(
             rich_help_panel="Learning",
         ),
     ] = None,
+    sweeps: Annotated[
+        int,
+        typer.Option(
+            help="Closing sweeps of Gibbs sampling through the collection: better topics for more "
+            "time; 100 are plenty, most of all for short texts.",
+            min=0,
+            rich_help_panel="Learning",
+        ),
+    ] = 0,
     learning: Learning = Learning(),
     reading: Reading = Reading(),
     text: Text = Text(),
@@ -83,6 +93,8 @@ def fit(
     """
     if resume is not None and topics is not None:
         raise InputError("-k has no effect here: the model keeps its topics; leave it out.")
+    if resume is not None and sweeps:
+        raise InputError("--sweeps has no effect with --continue, which only adds; leave one out.")
     place = check_model_output(output or resume or OUTPUT, corpus)
     model = None if resume is None else load_model(resume, jobs)
     begun = perf_counter()
@@ -110,6 +122,7 @@ def fit(
             jobs=jobs,
             callbacks=learning_display(show),
             n_passes=n_passes,
+            sweeps=sweeps,
         )
         note(show, _chosen(documents, model, topics, passes))
         learn = _from_scratch
@@ -195,6 +208,8 @@ def _chosen(documents: Any, model: Any, topics: int | None, passes: int | None) 
         f"{count(model.n_passes, 'pass', 'passes')}" + (" (--passes)" if passes is None else ""),
         f"{count(model.batch_size, 'document')} per update",
     ]
+    if getattr(model, "n_sweeps", None):
+        chosen.append(count(model.n_sweeps, "closing sweep"))
     n_docs, n_words = documents.X.shape
     return f"{count(n_docs, 'document')} of {count(n_words, 'word')}: {', '.join(chosen)}."
 

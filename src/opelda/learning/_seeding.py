@@ -1,0 +1,73 @@
+"""A start from documents far apart from each other: every topic begins with the words of one."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.learning._topic_store import TopicStore
+
+LOOKED_AT = 20  # documents per topic
+MOST_TOPICS = 1000  # with more, looking would take longer than learning
+
+
+def seed_topics(store: TopicStore, X: sparse.csr_array, seed: int) -> None:
+    """Add to each topic of a random start the words of a document, weighing as much as the start.
+
+    Leaves the start as it is where no such documents are found.
+    """
+    chosen = far_apart(X, store.n_topics, np.random.default_rng([seed, 5]))
+    if chosen is None:
+        return
+    store.own()
+    for topic, document in enumerate(chosen):
+        part = slice(X.indptr[document], X.indptr[document + 1])
+        counts = X.data[part].astype(np.float64)
+        store.rows[X.indices[part], topic] += store.n_words * counts / counts.sum()
+    store.recount()
+
+
+def far_apart(
+    X: sparse.csr_array, n_topics: int, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Choose documents as k-means++ does (Arthur & Vassilvitskii 2007), one for each topic.
+
+    A document's chance grows with the square of its distance from those chosen before: one less the
+    cosine of the two, words weighed by how rare they are. None where there are too many topics, or
+    too few documents that differ.
+
+    >>> X = sparse.csr_array(np.kron(np.eye(3), np.ones((5, 4))))
+    >>> chosen = far_apart(X, 3, np.random.default_rng(0))
+    >>> sorted(int(document) // 5 for document in chosen)
+    [0, 1, 2]
+    """
+    n_docs = X.shape[0]
+    looked_at = rng.permutation(n_docs)[: LOOKED_AT * n_topics]
+    if n_topics > min(MOST_TOPICS, len(looked_at)):
+        return None
+    weighed = _weighed(X[looked_at])
+    chosen: list[int] = []
+    nearest = np.zeros(len(looked_at))
+    distance = np.asarray(weighed.sum(axis=1) > 0, np.float64)  # empty documents say nothing
+    for _ in range(n_topics):
+        chances = distance**2
+        total = chances.sum()
+        if not total > 0:
+            return None
+        chosen.append(int(rng.choice(len(looked_at), p=chances / total)))
+        alike = (weighed @ weighed[chosen[-1]].toarray().ravel()).ravel()
+        nearest = np.maximum(nearest, alike)
+        distance = np.where(distance > 0, np.maximum(1.0 - nearest, 0.0), 0.0)
+        distance[chosen] = 0.0
+        distance[distance < 1e-9] = 0.0  # the same words as one that was chosen
+    return looked_at[chosen]
+
+
+def _weighed(X: sparse.csr_array) -> sparse.csr_array:
+    """Rows of length 1: log(1 + count) times log(1 + documents / documents with the word)."""
+    frequency = np.bincount(X.indices[X.data > 0], minlength=X.shape[1])
+    rarity = np.log1p(X.shape[0] / np.maximum(frequency, 1))
+    data = np.log1p(X.data.astype(np.float64)) * rarity[X.indices]
+    weighed = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    length = np.sqrt(weighed.multiply(weighed).sum(axis=1))
+    scale = sparse.diags_array(1.0 / np.where(length > 0, length, 1.0))
+    return sparse.csr_array(scale @ weighed)

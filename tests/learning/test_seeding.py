@@ -1,0 +1,76 @@
+"""Topics that begin with documents far apart."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda import TopicModel
+from opelda.corpus import generate
+from opelda.learning._seeding import far_apart, seed_topics
+from opelda.learning._topic_store import TopicStore
+
+
+def groups(n_groups, n_docs=40, n_words=12, seed=0):
+    """Documents of groups that share no word, shuffled, and the groups they are of."""
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(np.repeat(np.arange(n_groups), n_docs))
+    counts = rng.poisson(1.0, (len(group), n_words)) + np.eye(n_words)[0]
+    X = np.zeros((len(group), n_groups * n_words))
+    for row, (g, part) in enumerate(zip(group, counts, strict=True)):
+        X[row, g * n_words : (g + 1) * n_words] = part
+    return sparse.csr_array(X), group
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_distinct_documents_are_chosen_and_none_without_words(seed):
+    X = generate(300, n_words=100, n_topics=5, random_state=seed).X
+    X = sparse.vstack([sparse.csr_array((100, 100)), X[100:]], format="csr")
+    chosen = far_apart(X, 20, np.random.default_rng(seed))
+    assert len(set(chosen.tolist())) == 20
+    assert chosen.min() >= 100
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_twice_the_same_document_is_never_chosen(seed):
+    X = sparse.csr_array(np.repeat(np.eye(6) + 0.1, 30, axis=0))
+    chosen = far_apart(X, 6, np.random.default_rng(seed))
+    assert sorted(chosen // 30) == list(range(6))
+    assert far_apart(X, 7, np.random.default_rng(seed)) is None
+
+
+def test_documents_are_farther_apart_than_those_drawn_at_random():
+    X, group = groups(30)
+    met = {"far": [], "random": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        met["far"].append(len(set(group[far_apart(X, 30, rng)])))
+        met["random"].append(len(set(group[rng.choice(len(group), 30, replace=False)])))
+    assert np.mean(met["far"]) > np.mean(met["random"]) + 2  # of 30; expected 19 at random
+
+
+@pytest.mark.parametrize("n_topics", [50, 2000])
+def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
+    X = sparse.csr_array(np.eye(40))
+    store = TopicStore.random(40, n_topics, 0.1, 0)
+    before = store.rows.copy()
+    seed_topics(store, X, 0)
+    assert np.array_equal(store.rows, before)
+
+
+def test_the_words_of_a_document_weigh_as_much_as_the_start():
+    X, _ = groups(4)
+    store = TopicStore.random(X.shape[1], 4, 0.1, 0)
+    before = store.rows.sum(axis=0)[:4].copy()
+    seed_topics(store, X, 0)
+    np.testing.assert_allclose(store.sums - before, X.shape[1], rtol=1e-4)
+    np.testing.assert_allclose(store.rows[:, :4].sum(axis=0), store.sums, rtol=1e-5)
+    assert not store.rows[:, 4:].any()
+
+
+def test_a_model_begins_with_documents_where_that_is_asked_for():
+    X, group = groups(4)
+    model = TopicModel(4, init="documents", n_sweeps=0, n_passes=2, random_state=0).fit(X)
+    found = model.transform(X).argmax(axis=1)
+    pairs = {(int(a), int(b)) for a, b in zip(group, found, strict=True)}
+    assert len(pairs) == 4  # every group has its own topic
+    assert TopicModel(4, init="documents", random_state=0).fit(np.zeros((5, 3))).n_batch_iter_ == 0
