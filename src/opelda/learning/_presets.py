@@ -1,7 +1,7 @@
 """Settings for those who give none, as measured: docs/learning.md has the curves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from opelda.inference import OPE
@@ -68,27 +68,19 @@ def passes_to_see(n_docs_to_see: int) -> Callable[[int], int]:
     return lambda n_docs: min(20, max(1, round(n_docs_to_see / max(n_docs, 1))))
 
 
+FAST = Preset(
+    n_iter=20,
+    learning_decay=0.6,
+    learning_offset=10.0,
+    n_sweeps=0,
+    init="documents",
+    topic_word_prior=None,
+    batch_size=documents_per_update,
+    n_passes=passes_to_see(100_000),
+)
 PRESETS = {
-    "fast": Preset(
-        n_iter=20,
-        learning_decay=0.6,
-        learning_offset=10.0,
-        n_sweeps=0,
-        init="documents",
-        topic_word_prior=None,
-        batch_size=documents_per_update,
-        n_passes=passes_to_see(100_000),
-    ),
-    "best": Preset(
-        n_iter=20,
-        learning_decay=0.6,
-        learning_offset=10.0,
-        n_sweeps=150,
-        init="documents",
-        topic_word_prior=0.05,
-        batch_size=documents_per_update,
-        n_passes=passes_to_see(1_000_000),
-    ),
+    "fast": FAST,
+    "best": replace(FAST, n_sweeps=150, topic_word_prior=0.05, n_passes=passes_to_see(1_000_000)),
     "paper": Preset(
         n_iter=50,
         learning_decay=0.9,

@@ -36,7 +36,8 @@ class TopicModel(Learner):
     topic_word_prior : number, vector (V,), matrix (K, V) or None
         eta; None is .05 for the preset "best" and else 1/K.
     batch_size : int or None
-        S, documents per update. None: 1000, fewer for a collection of less than 20,000.
+        S, documents per update. None: 1000, fewer for a collection of less than 20,000; "paper":
+        5000.
     learning_decay, learning_offset : float or None
         kappa and tau: update t moves the topics by (t + tau)^-kappa.
     population : float or None
@@ -45,8 +46,8 @@ class TopicModel(Learner):
     keep_start : bool
         For the streaming rule: keep the random start in the topics for ever, as the paper does.
     n_passes : int or None
-        How often `fit` goes through the collection, shuffled anew each time. None: once or twice,
-        more often where it is small.
+        How often `fit` goes through the collection, shuffled anew each time. None: so often that a
+        million documents are seen ("fast": 100,000), at most 20 times; "paper": once.
     init : {"random", "documents"} or None
         What `fit` begins with: topics that are all but alike, or each with the words of a document,
         chosen far apart from each other.
