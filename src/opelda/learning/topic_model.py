@@ -16,6 +16,8 @@ A_STREAM = 10**9  # documents: more than any collection for which presets choose
 class TopicModel(Learner):
     """Topics learned by any inference method and any of the three update rules.
 
+    With nothing but a number of topics, the best that were measured (docs/learning.md).
+
     Parameters
     ----------
     n_components : int
@@ -81,6 +83,8 @@ class TopicModel(Learner):
     >>> from opelda.corpus import generate
     >>> from opelda.inference import FW
     >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
+    >>> TopicModel(3, random_state=0).fit(X).components_.shape
+    (3, 60)
     >>> model = TopicModel(3, inference=FW(n_iter=20), learning="ml", batch_size=50, random_state=0)
     >>> model.fit(X).transform(X).shape
     (500, 3)
