@@ -7,10 +7,12 @@ from scipy.special import gammaln
 
 from opelda import TopicModel, load, save
 from opelda.corpus import generate
-from opelda.engines import get_engine
+from opelda.engines import CPUEngine, get_engine
 from opelda.errors import InputError
 from opelda.learning._document_prior import likelier_prior
+from opelda.learning._sweeps import Sweeps
 from opelda.learning._topic_store import TopicStore
+from opelda.learning._update import Documents
 from opelda.metrics import log_predictive_probability
 
 CORPUS = generate(1500, n_words=300, n_topics=10, random_state=0)
@@ -96,14 +98,13 @@ def test_the_prior_that_sweeps_learn_makes_the_topics_likelier():
     lengths = rng.integers(0, 40, 3000)
     lengths[:4] = [0, 1, 39, 5]
     sizes = np.array([rng.multinomial(n, rng.dirichlet(truth)) for n in lengths])
-    X = sparse.csr_array(np.minimum(lengths, 40)[:, None] * 1.0)
     engine = get_engine("cpu")
     spread = sparse.csr_array(np.arange(40)[None, :] < lengths[:, None], dtype=np.float32)
     tokens = engine.tokens(
         spread.indptr.astype(np.int64), spread.indices.astype(np.int32), spread.data
     )
     tokens.topics[:] = np.concatenate([np.repeat(np.arange(4), row) for row in sizes])
-    assert X.sum() == len(tokens.topics)
+    assert lengths.sum() == len(tokens.topics)
 
     def likelihood(alpha):
         total = alpha.sum()
@@ -156,3 +157,45 @@ def test_a_swept_model_is_saved_and_loaded(tmp_path):
     again = load(tmp_path / "m.opelda")
     assert again.get_params()["n_sweeps"] == 3
     assert np.array_equal(again.components_, learned.components_)
+
+
+def test_what_sweeps_ask_of_the_engine():
+    asked = []
+
+    class Watched(CPUEngine):
+        def draw(self, tokens, rows, alpha, **options):
+            asked.append((rows.copy(), alpha, options))
+            super().draw(tokens, rows, alpha, **options)
+
+    store = model(n_sweeps=0).fit(CORPUS.X)._state.store
+    start = store.rows[:, :10] * store.scale + store.prior_weight * store.prior
+    docs = Documents.of(CORPUS.X)
+    sweeps = Sweeps(
+        store, docs, np.full(10, 0.1), learn_prior=True, engine=Watched(), n_threads=1, seed=7
+    )
+    counts = [sweeps._counts.rows[:, :10] + store.prior for _ in sweeps.run(12)]
+    assert [options["fresh"] for *_, options in asked] == [True] + [False] * 11
+    assert len({options["seed"] for *_, options in asked}) == 12
+    assert not asked[0][2]["own"].any()
+    for lam, (rows, _, options) in zip([start, *counts[:-1]], asked, strict=True):
+        np.testing.assert_allclose(rows[:, :10], lam / lam.sum(axis=0), rtol=1e-4, atol=1e-9)
+        if not options["fresh"]:  # a token is one of its topic's
+            np.testing.assert_allclose(options["own"], 1 / lam.sum(axis=0), rtol=1e-4)
+    sums = [alpha.sum() for _, alpha, _ in asked]
+    assert sums[:10] == pytest.approx([30.0] * 10)
+    assert sums[10] < 30  # the documents have a few topics each
+
+
+def test_a_prior_that_is_given_is_kept():
+    learned = []
+
+    class Watched(CPUEngine):
+        def draw(self, tokens, rows, alpha, **options):
+            learned.append(alpha)
+            super().draw(tokens, rows, alpha, **options)
+
+    store, given = model(n_sweeps=0).fit(CORPUS.X)._state.store, np.linspace(0.1, 1.0, 10)
+    docs = Documents.of(CORPUS.X)
+    sweeps = Sweeps(store, docs, given, learn_prior=False, engine=Watched(), n_threads=1, seed=7)
+    assert len(list(sweeps.run(12))) == 12
+    assert all(alpha is given for alpha in learned)
