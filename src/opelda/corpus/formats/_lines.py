@@ -125,7 +125,8 @@ class LineReader:
             file = buffered(Recoded(file, encoding, self.label))
         if seek:
             short = (input.size or 0) < self.offset
-            file.seek(self.offset)
+            if not short:  # no file system goes to a byte of any number
+                file.seek(self.offset)
         else:
             short = not _pass_over(file, self.offset)
         if short:
