@@ -1,7 +1,7 @@
 // One sweep of collapsed Gibbs sampling over a collection whose tokens keep their topics from sweep to sweep; the topics'
 // counts stand still meanwhile, so that documents do not depend on each other.
 //
-//     P(z = k) ~ (N_dk + alpha_k) (lambda_kj - own) / (sum_j lambda_kj - own)
+//     P(z = k) ~ (N_dk + alpha_k) (lambda_kj - own) / sum_j lambda_kj
 //
 // where the token itself is taken out of N_dk and of lambda (not of the sum, of which it is nothing). As in cgs.hpp the part
 // with N_dk lives on the few topics in use, and the part with alpha_k is one number per word but for the rare draw that lands

@@ -14,8 +14,8 @@ SETTINGS = {
         "alpha": "symmetric",  # 1/K, as is the default of eta
         "passes": 1,
     },
-    # gensim's LDA tutorial: chunks of 2,000, learned priors, 400 iterations a document at most,
-    # 20 passes, no evaluation on the way
+    # as gensim's LDA tutorial is remembered (it was not at hand): chunks of 2,000, learned priors,
+    # 400 iterations a document at most, 20 passes, no evaluation on the way
     "best": {
         "chunksize": 2000,
         "decay": 0.5,

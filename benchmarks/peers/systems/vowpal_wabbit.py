@@ -25,7 +25,7 @@ SETTINGS = {
         "initial_t": 1,
         "passes": 1,
     },
-    # the command of the LDA tutorial in its wiki (lda.pdf)
+    # priors are its defaults (wiki); the rest as its LDA tutorial, lda.pdf, is remembered
     "best": {
         "lda_alpha": 0.1,
         "lda_rho": 0.1,
