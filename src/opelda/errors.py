@@ -6,6 +6,9 @@ OpeldaError
 └── EngineError (also a RuntimeError)  an engine cannot do what was asked on this machine
 """
 
+from collections.abc import Callable
+from typing import Any
+
 __all__ = ["EngineError", "InputError", "ModelFileError", "OpeldaError"]
 
 
@@ -14,7 +17,48 @@ class OpeldaError(Exception):
 
 
 class InputError(OpeldaError, ValueError):
-    """Data or a parameter cannot be used; the message says which, where, and what to do."""
+    """Data or a parameter cannot be used; the message says which, where, and what to do.
+
+    Parameters
+    ----------
+    message : str
+        The sentence; with a `parameter`, what follows its name.
+    parameter : str, optional
+        The parameter at fault, which the sentence begins with.
+    **advice
+        Parameters that the sentence advises to set: each stands in the message as ``{name}`` and
+        is shown with its value, or without one where that is ``...``.
+
+    Examples
+    --------
+    >>> print(InputError("must be positive, got 0.", "min_df"))
+    min_df must be positive, got 0.
+    >>> print(InputError("a.csv is not UTF-8; give {encoding}.", encoding="latin-1"))
+    a.csv is not UTF-8; give encoding='latin-1'.
+    """
+
+    def __init__(self, message: str, parameter: str | None = None, **advice: Any) -> None:
+        self.message, self.parameter, self.advice = message, parameter, advice
+        super().__init__(self.worded(_python_name))
+
+    def worded(self, name: Callable[[str, Any], str]) -> str:
+        """Return the sentence with every parameter as ``name(parameter, value)`` calls it.
+
+        The value is ``...`` where none is advised.
+        """
+        text = self.message
+        if self.parameter is not None:
+            text = f"{name(self.parameter, ...)} {text}"
+        for parameter, value in self.advice.items():
+            called = name(parameter, value)
+            if value is ... and called == parameter:
+                called += "="
+            text = text.replace(f"{{{parameter}}}", called)
+        return text
+
+
+def _python_name(parameter: str, value: Any) -> str:
+    return parameter if value is ... else f"{parameter}={value!r}"
 
 
 class ModelFileError(OpeldaError, ValueError):

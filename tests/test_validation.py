@@ -1,0 +1,102 @@
+"""One rule and one sentence for each kind of parameter."""
+
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from scipy import sparse
+
+from opelda._validation import choice, counts, flag, number, seed, threads, whole
+from opelda.errors import InputError
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+@pytest.mark.parametrize("value", [0, 11, True, 2.0, "3", None, np.float64(3), float("nan")])
+def test_whole_numbers_are_whole_and_within_their_limits(value):
+    assert whole("n", np.int8(10), 1, 10) == 10
+    with pytest.raises(InputError, match=r"^n must be a whole number, from 1 to 10, got"):
+        whole("n", value, 1, 10)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None, True])
+def test_numbers_are_within_their_limits(value):
+    assert number("tol", np.float32(0.5), 0, 1) == 0.5
+    with pytest.raises(InputError, match=r"^tol must be a number from 0 to 1, got"):
+        number("tol", value, 0, 1)
+
+
+def test_a_limit_may_be_left_out():
+    assert number("p", 0.0, 0, 1) == 0.0
+    with pytest.raises(InputError, match="above 0"):
+        number("p", 0.0, 0, 1, above=True)
+
+
+def test_choices_and_flags_name_what_there_is():
+    with pytest.raises(InputError, match=r"^init must be 'a', 'b' or 'c', got \['a'\]"):
+        choice("init", ["a"], ("a", "b", "c"))
+    with pytest.raises(InputError, match=r"^screen must be True or False, got 1"):
+        flag("screen", 1)
+
+
+@pytest.mark.parametrize("value", [-1, 2**32, "1", 1.0, True])
+def test_seeds_are_small_whole_numbers(value):
+    assert seed(np.random.RandomState(0)) == seed(np.random.RandomState(0))
+    assert seed(np.random.default_rng(0)) == seed(np.random.default_rng(0))
+    with pytest.raises(InputError, match="random_state must be None"):
+        seed(value)
+
+
+def test_all_cores_are_the_default_and_negative_numbers_count_from_there():
+    assert threads(None) == threads(-1) == CORES
+    assert threads(-2) == max(1, CORES - 1)
+    assert threads(-1000) == 1
+    assert threads(7) == 7
+    for wrong in (0, 1.5, "2", True):
+        with pytest.raises(InputError, match="n_jobs must be None or a whole number"):
+            threads(wrong)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_a_worker_of_joblib_has_one_thread_unless_told(backend):
+    jobs = (delayed(threads)(n) for n in (None, 3))
+    assert Parallel(n_jobs=2, backend=backend)(jobs) == [1, 3]
+
+
+def test_a_process_of_a_pool_has_one_thread():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(threads, (None,)) == 1
+
+
+def test_counts_are_sorted_distinct_and_the_callers_own_stay_as_they_are():
+    X = sparse.csr_array(([1, 2, 3], [2, 0, 2], [0, 3]), shape=(1, 3))
+    found = counts(X)
+    assert found.indices.tolist() == [0, 2]
+    assert found.data.tolist() == [2, 4]
+    assert X.indices.tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, 1e14])
+def test_a_bad_count_is_named_by_its_place(value):
+    X = np.ones((3, 4))
+    X[1, 2] = value
+    with pytest.raises(InputError, match=r"X\[1, 2\] is"):
+        counts(X)
+
+
+def test_an_error_carries_its_parameter_and_what_it_advises():
+    error = InputError("is 3; give {limit} or {encoding}.", "min_df", limit=..., encoding="latin-1")
+    assert str(error) == "min_df is 3; give limit= or encoding='latin-1'."
+    shouted = error.worded(lambda name, value: name.upper() + ("" if value is ... else f"!{value}"))
+    assert shouted == "MIN_DF is 3; give LIMIT or ENCODING!latin-1."
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.parameter) == (str(error), "min_df")
+
+
+def test_braces_of_the_users_own_are_left_alone():
+    assert str(InputError("{x} is no column of {a: 1}; give {limit}.", limit=5)) == (
+        "{x} is no column of {a: 1}; give limit=5."
+    )
