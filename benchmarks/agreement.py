@@ -60,8 +60,8 @@ def main() -> None:
         model = OnlineOPE(options.topics, batch_size=1000, random_state=0, n_jobs=-1)
         topics = model.fit(data.train).components_
         other = theirs(data, topics)
-        double = predict_held_out(data.splits, topics, engine="reference", random_state=0)
-        single = predict_held_out(data.splits, topics, random_state=0, n_jobs=-1)
+        double = predict_held_out(topics, data.splits, engine="reference", random_state=0)
+        single = predict_held_out(topics, data.splits, random_state=0, n_jobs=-1)
         coherence = float(npmi(topics, data.train).mean())
         line = {
             "corpus": path.name,

@@ -146,7 +146,7 @@ def run(name: str, file: Path, data: Path, passes: int) -> dict[str, Any]:
     moved[:, columns[known]] = held_out[:, known]
     topics = np.maximum(topics_of(name, model), 1e-12)
     topics /= topics.sum(axis=1, keepdims=True)
-    score = log_predictive_probability(sparse.csr_array(moved), topics, random_state=0)
+    score = log_predictive_probability(topics, sparse.csr_array(moved), random_state=0)
     return {
         "system": name,
         "passes": passes,

@@ -78,7 +78,7 @@ def report(name, model, history, train, held_out, memory, options) -> None:
     e, m = sum(columns["e_seconds"]), sum(columns["m_seconds"])
     topics = model.components_
     score = log_predictive_probability(
-        held_out, topics, n_splits=1, random_state=0, n_jobs=options["jobs"]
+        topics, held_out, n_splits=1, random_state=0, n_jobs=options["jobs"]
     )
     line = {
         "learner": name,

@@ -58,7 +58,7 @@ def main() -> None:
         topics = model.fit(train).components_
         seconds = time.perf_counter() - started
         score = log_predictive_probability(
-            held_out, topics, n_splits=1, random_state=0, n_jobs=options.jobs
+            topics, held_out, n_splits=1, random_state=0, n_jobs=options.jobs
         )
         coherence = npmi(topics, train)
         line = {

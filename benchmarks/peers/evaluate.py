@@ -24,9 +24,9 @@ def score(topics: ArrayLike, corpus: Corpus, n_jobs: int = 2) -> dict[str, float
     """Score topics on a corpus: LPP by VB, alpha = 1/K, 70:30, five splits; NPMI of ten words."""
     beta = normalised(topics)
     lpp = log_predictive_probability(
-        corpus.held_out, beta, method="vb", n_splits=5, random_state=0, n_jobs=n_jobs
+        beta, corpus.held_out, method="vb", n_splits=5, random_state=0, n_jobs=n_jobs
     )
     return {
         "lpp": round(float(lpp), 5),
-        "npmi": round(float(npmi(beta, corpus.train, top_n=10).mean()), 5),
+        "npmi": round(float(npmi(beta, corpus.train, n_words=10).mean()), 5),
     }

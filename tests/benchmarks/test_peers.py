@@ -92,7 +92,7 @@ def test_the_evaluator_is_the_packages_own(peers):
     corpus = peers("corpora").Corpus("c", train, held_out)
     beta = rng.dirichlet(np.full(6, 1.0), 3)
     found = peers("evaluate").score(7.0 * beta, corpus)  # on whatever scale a system has them
-    lpp = log_predictive_probability(held_out, beta, random_state=0, doc_topic_prior=1 / 3)
+    lpp = log_predictive_probability(beta, held_out, random_state=0, doc_topic_prior=1 / 3)
     assert found["lpp"] == pytest.approx(float(lpp), abs=2e-5)
     assert found["npmi"] == pytest.approx(npmi(beta, train).mean(), abs=2e-5)
 

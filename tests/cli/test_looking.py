@@ -40,7 +40,7 @@ def test_topics_as_json(cli, model_file, rank):
 
 
 def test_some_topics_only(cli, model_file):
-    shown = cli("topics", model_file, "--topic", 2, "--topic", 0, "--json", "--sort", "number")
+    shown = cli("topics", model_file, "--only", 2, "--only", 0, "--json", "--sort", "number")
     assert [topic["topic"] for topic in json.loads(shown.out)["topics"]] == [2, 0]
 
 

@@ -80,7 +80,7 @@ GIVEN = {
     "--test-docs": ("n_test", 25),
     "--splits": ("n_splits", 3),
     "--held-out": ("held_out", 0.4),
-    "--words": ("top_n", 6),
+    "--words": ("n_words", 6),
     "--scoring": ("scoring", "ope"),
     "--seeds": ("n_seeds", 2),
     "--seed": ("seed", 11),

@@ -148,7 +148,7 @@ def test_the_papers_settings():
     settings = Settings()
     assert (settings.n_topics, settings.alpha, settings.batch_size) == (100, 0.01, 5000)
     assert (settings.learning_decay, settings.learning_offset, settings.n_iter) == (0.9, 1.0, 50)
-    assert (settings.n_test, settings.n_splits, settings.held_out, settings.top_n) == (
+    assert (settings.n_test, settings.n_splits, settings.held_out, settings.n_words) == (
         1000,
         5,
         0.3,

@@ -119,7 +119,7 @@ CHANGED = {
     "n_test": 21,
     "n_splits": 3,
     "held_out": 0.4,
-    "top_n": 5,
+    "n_words": 5,
     "scoring": "ope",
     "n_seeds": 2,
     "seed": 1,

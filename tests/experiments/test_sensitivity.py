@@ -89,13 +89,13 @@ def ignore(share):
     assert 0 <= share <= 1
 
 
-def npmi(topics, X, top_n):
+def npmi(topics, X, n_words):
     """By sets of documents, as the definition reads."""
     holds = [set(np.flatnonzero(column)) for column in X.toarray().T]
     n_docs, scores = X.shape[0], []
     for topic in topics:
-        top = np.argsort(-topic, kind="stable")[:top_n]
-        for i in range(top_n):
+        top = np.argsort(-topic, kind="stable")[:n_words]
+        for i in range(n_words):
             for j in range(i):
                 a, b = holds[top[i]], holds[top[j]]
                 both = len(a & b) / n_docs
@@ -140,7 +140,7 @@ def test_what_is_measured_is_the_end_of_one_pass(learner, kind, changed):
         assert row["as_set"] is (not changed)
         assert row["documents"] == DATA.train.shape[0]
         assert row["lpp"] == pytest.approx(lpp(topics, DATA.splits, 1 / 3), abs=1e-5)
-        assert row["npmi"] == pytest.approx(npmi(topics, DATA.train, SETTINGS.top_n), abs=1e-9)
+        assert row["npmi"] == pytest.approx(npmi(topics, DATA.train, SETTINGS.n_words), abs=1e-9)
         assert row["seconds"] > 0
         assert all(np.isfinite(value) for value in row.values() if isinstance(value, float))
         json.dumps(row, allow_nan=False)

@@ -200,7 +200,7 @@ def test_scores(cls):
     model = cls(**COMMON).fit(X)
     alpha = np.full(K, 1 / K)
     expected = log_predictive_probability(
-        X, model.components_, doc_topic_prior=alpha, random_state=5
+        model.components_, X, doc_topic_prior=alpha, random_state=5
     )
     assert model.score(X) == pytest.approx(float(expected), rel=1e-12)
     assert model.perplexity(X) == pytest.approx(np.exp(-model.score(X)), rel=1e-12)
@@ -212,7 +212,7 @@ def test_scores(cls):
         tli = model.score(X, method="tli", n_splits=1)
     with pytest.warns(opelda.inference.TLIWarning):
         same = log_predictive_probability(
-            X, model.components_, method=TLI(), n_splits=1, random_state=5
+            model.components_, X, method=TLI(), n_splits=1, random_state=5
         )
     assert tli == pytest.approx(float(same), rel=1e-12)
 
@@ -231,7 +231,7 @@ def test_words(cls):
     assert len(model.top_words()[0]) == 10
     with pytest.raises(InputError, match="feature_names has 3 words but the topics have 40"):
         model.top_words(feature_names=["a", "b", "c"])
-    with pytest.raises(InputError, match="n must be a whole number"):
+    with pytest.raises(InputError, match="n_words must be a whole number"):
         model.top_words(0)
 
 

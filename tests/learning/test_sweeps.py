@@ -28,7 +28,7 @@ def test_sweeps_predict_better_than_the_pass_they_begin_with():
 
     def score(n_sweeps, seed):
         learned = model(n_sweeps=n_sweeps, init="random", random_state=seed).fit(train)
-        return float(log_predictive_probability(held_out, learned.components_, random_state=0))
+        return float(log_predictive_probability(learned.components_, held_out, random_state=0))
 
     gains = [score(30, seed) - score(0, seed) for seed in range(4)]
     assert np.mean(gains) > 0.02  # about .1, one by one from .016 to .17

@@ -86,7 +86,7 @@ def lpp(splits, topics, alpha=None):
     return math.fsum(sum(m) / len(m) for m in means.values()) / len(means), total / mass
 
 
-def npmi(topics, X, top_n=10):
+def npmi(topics, X, n_words=10):
     """Return each topic's mean NPMI, from the sets of documents that hold its words."""
     holding = {}
     n_docs = 0
@@ -96,7 +96,7 @@ def npmi(topics, X, top_n=10):
             holding.setdefault(j, set()).add(d)
     found = []
     for topic in np.asarray(topics):
-        words = sorted(range(len(topic)), key=lambda j: (-topic[j], j))[:top_n]
+        words = sorted(range(len(topic)), key=lambda j: (-topic[j], j))[:n_words]
         scores = []
         for i, j in combinations(words, 2):
             a, b = holding.get(i, set()), holding.get(j, set())
@@ -123,7 +123,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--topics", required=True, metavar="T.npy")
     parser.add_argument("--counts", metavar="X.npz", help="documents for NPMI")
-    parser.add_argument("--top-n", type=int, default=10, metavar="N")
+    parser.add_argument("--n-words", type=int, default=10, metavar="N")
     parser.add_argument(
         "--splits", nargs="+", default=[], metavar="FILE", help="SEEN.npz HELD.npz, a pair a split"
     )
@@ -137,7 +137,7 @@ def main(arguments=None):
         macro, micro = lpp(list(zip(parts[::2], parts[1::2], strict=True)), topics, given.alpha)
         print(f"LPP {macro:.15g} (mean over documents) {micro:.15g} (mean over tokens)")
     if given.counts:
-        found = npmi(topics, sparse.load_npz(given.counts), given.top_n)
+        found = npmi(topics, sparse.load_npz(given.counts), given.n_words)
         print(f"NPMI {found.mean():.15g}")
 
 

@@ -15,8 +15,8 @@ from scipy import sparse
 from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches, stream
 from opelda.errors import InputError
 from opelda.inference import Topics
-from opelda.metrics import _coherence, _together, coherence, npmi
-from opelda.metrics._together import Together
+from opelda.metrics import _coherence, _cooccurrence, coherence, npmi
+from opelda.metrics._cooccurrence import Cooccurrences
 
 MEASURES = ("npmi", "c_v", "u_mass", "c_uci")
 EPSILON = 1e-12
@@ -86,18 +86,18 @@ def top(row, n):
 
 @pytest.mark.parametrize("measure", MEASURES)
 @given(weights, matrices, st.integers(2, 9))
-def test_against_sets(measure, topics, X, top_n):
-    found = coherence(topics, X, measure=measure, top_n=top_n)
-    expected = [by_sets(measure, top(row, top_n), X) for row in topics]
+def test_against_sets(measure, topics, X, n_words):
+    found = coherence(topics, X, measure=measure, n_words=n_words)
+    expected = [by_sets(measure, top(row, n_words), X) for row in topics]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if measure == "npmi" else 1e-9)
     assert found.dtype == np.float64
     low, high = {"u_mass": (LEAST, 1e-9), "c_uci": (LEAST, math.log(len(X)) + 1e-9)}.get(
         measure, (-1, 1)
     )
     assert ((found >= low - 1e-9) & (found <= high)).all()  # and so never NaN
-    ids = np.array([top(row, top_n) for row in topics])
+    ids = np.array([top(row, n_words) for row in topics])
     for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
-        assert np.array_equal(coherence(ids, kind(X), measure=measure, top_n=top_n), found)
+        assert np.array_equal(coherence(ids, kind(X), measure=measure, n_words=n_words), found)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -128,7 +128,7 @@ def test_in_parts(measure, monkeypatch):
     rng = np.random.default_rng(0)
     topics, X = rng.dirichlet(np.ones(30), 6), rng.random((100, 30)) < 0.3
     whole = coherence(topics, X, measure=measure)
-    monkeypatch.setattr(_together, "PAIRS_AT_ONCE", 200)
+    monkeypatch.setattr(_cooccurrence, "PAIRS_AT_ONCE", 200)
     assert np.array_equal(coherence(topics, X, measure=measure), whole)
 
 
@@ -136,7 +136,7 @@ def test_npmi_is_the_default():
     rng = np.random.default_rng(0)
     topics, X = rng.dirichlet(np.ones(30), 6), rng.random((100, 30)) < 0.3
     assert np.array_equal(npmi(topics, X), coherence(topics, X))
-    assert np.array_equal(npmi(topics, iter([X]), top_n=4), coherence(topics, X, top_n=4))
+    assert np.array_equal(npmi(topics, iter([X]), n_words=4), coherence(topics, X, n_words=4))
 
 
 def test_npmi_of_known_pairs():
@@ -156,7 +156,7 @@ def test_npmi_of_very_many_documents(n_docs, data):
     both = data.draw(some)
     a = data.draw(st.integers(both, n_docs))
     b = data.draw(st.integers(both, n_docs + both - a))
-    together = Together(np.array([[0, 1]]))
+    together = Cooccurrences(np.array([[0, 1]]))
     together.n_docs = n_docs
     together.counts[:] = [[a, both], [both, b]]
     with localcontext() as context:
@@ -205,7 +205,7 @@ def test_what_has_counts():
         found = coherence([[0, 1, 2], [0, 2, 3]], source, measure="c_v")
         assert np.array_equal(found, expected)
     topics = Topics(np.full((1, 4), 0.25))
-    assert np.array_equal(coherence(topics, X, top_n=3), coherence([[0, 1, 2]], X))
+    assert np.array_equal(coherence(topics, X, n_words=3), coherence([[0, 1, 2]], X))
 
 
 def test_a_stream_that_grows():
@@ -230,24 +230,24 @@ X = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: npmi([[0.5, 0.5]], X), "2 words but X has 3 columns"),
-        (lambda: npmi([[0, 3]], X), "word 3 but X has only 3 columns"),
+        (lambda: npmi([[0.5, 0.5]], X), "X has 3 columns but the topics have 2 words"),
+        (lambda: npmi([[0, 3]], X), "hold word 3 but X has no more than 3 columns"),
         (lambda: npmi([[0, 0]], X), r"row 0 is \[0, 0\]"),
         (lambda: npmi([[0, 1], [-1, 2]], X), r"row 1 is \[-1, 2\]"),
         (lambda: npmi([[1.0]], [[1]]), "at least 2 words"),
-        (lambda: npmi([[0, 1]], X, top_n=1), "top_n must be a whole number from 2"),
+        (lambda: npmi([[0, 1]], X, n_words=1), "n_words must be a whole number, at least 2"),
         (lambda: npmi([[0, 1]], X[:0]), "no documents"),
         (lambda: npmi([[0, 1]], -X), "counts must be"),
-        (lambda: coherence([[0, 1]], X, measure="c_w"), "no measure 'c_w'; choose one of npmi"),
-        (lambda: coherence([[0, 1]], X, measure=["npmi"]), "no measure"),
+        (lambda: coherence([[0, 1]], X, measure="c_w"), "measure must be 'npmi', .* got 'c_w'"),
+        (lambda: coherence([[0, 1]], X, measure=["npmi"]), "measure must be"),
         (lambda: coherence([[0, 1]], iter([])), "no documents"),
         (lambda: coherence([[0, 1]], [X[:0], X[:0]]), "no documents"),
         (lambda: coherence([[0, 1]], [X, -X]), "Mini-batch 1: .*counts must be"),
         (lambda: coherence([[0, 1]], iter([X, "tea"])), "Mini-batch 1: X must"),
         (lambda: coherence([[0.5, 0.5]], [X]), "2 words but mini-batch 0 has 3 columns"),
-        (lambda: coherence([[0, 3]], [X, X]), "word 3 but no mini-batch has more than 3"),
+        (lambda: coherence([[0, 3]], [X, X]), "hold word 3 but X has no more than 3 columns"),
         (lambda: coherence([[0, 1]], None), "X must have shape"),
-        (lambda: coherence([[0, 1]], "tea"), "Mini-batch 0: X must"),
+        (lambda: coherence([[0, 1]], "tea"), "X holds texts"),
         (lambda: coherence([[0, 1]], []), "X must have shape"),
         (lambda: coherence([[0, 1]], np.ones(3)), "X must have shape"),
     ],

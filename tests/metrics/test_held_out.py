@@ -40,9 +40,9 @@ def test_one_topic_by_hand(splits, n_topics):
         by_split.append(np.mean(scores) if scores else None)
     if not usable:
         with pytest.raises(InputError, match="has no document with words observed and held out"):
-            predict_held_out(splits, [topic] * n_topics)
+            predict_held_out([topic] * n_topics, splits)
         return
-    found = predict_held_out(splits, [topic] * n_topics)
+    found = predict_held_out([topic] * n_topics, splits)
     per_document = [np.mean(m) for m in means.values()]
     # mixtures sum to 1 in single precision
     assert found.macro == pytest.approx(np.mean(per_document), rel=1e-6)
@@ -58,7 +58,7 @@ def test_one_topic_by_hand(splits, n_topics):
 def test_never_nan(observed, held, method, alpha):
     observed[0, 0] = held[0, 0] = 1
     found = predict_held_out(
-        [(observed, held)], TOPICS, method=method, doc_topic_prior=alpha, random_state=0
+        TOPICS, [(observed, held)], method=method, doc_topic_prior=alpha, random_state=0
     )
     for value in (found.macro, found.micro, *found.splits):
         assert math.log(1e-30) - 1e-9 <= value <= 1e-6
@@ -70,9 +70,9 @@ def test_order_of_documents_and_topics(documents, topics, seed):
     X = np.random.default_rng(seed).integers(1, 5, (6, 4))
     observed, held = split_tokens(X, random_state=seed)
     options = {"engine": "reference", "random_state": 0}
-    found = predict_held_out([(observed, held)], TOPICS, **options)
+    found = predict_held_out(TOPICS, [(observed, held)], **options)
     order = list(documents)
-    moved = predict_held_out([(observed[order], held[order])], TOPICS[list(topics)], **options)
+    moved = predict_held_out(TOPICS[list(topics)], [(observed[order], held[order])], **options)
     assert moved.macro == pytest.approx(found.macro, abs=1e-12)
     assert moved.micro == pytest.approx(found.micro, abs=1e-12)
     assert moved.standard_error == pytest.approx(found.standard_error, abs=1e-12)
@@ -80,7 +80,7 @@ def test_order_of_documents_and_topics(documents, topics, seed):
 
 def test_the_same_as_splitting_on_the_way():
     X = np.random.default_rng(0).integers(1, 5, (30, 4))
-    whole = log_predictive_probability(X, TOPICS, random_state=8, n_splits=1, method=OPE())
+    whole = log_predictive_probability(TOPICS, X, random_state=8, n_splits=1, method=OPE())
     rng = np.random.default_rng(8)
     split = split_tokens(X, random_state=rng)
     seed = int(rng.integers(2**32))
@@ -89,7 +89,7 @@ def test_the_same_as_splitting_on_the_way():
         def solve(self, batch, _, *rest):
             return OPE().solve(batch, seed, *rest)
 
-    assert predict_held_out([split], TOPICS, method=Seeded()) == whole
+    assert predict_held_out(TOPICS, [split], method=Seeded()) == whole
 
 
 def test_inputs_of_every_kind_and_none_is_changed():
@@ -97,17 +97,17 @@ def test_inputs_of_every_kind_and_none_is_changed():
         np.array([[2, 1, 0, 0], [0, 0, 1, 1.0]]),
         np.array([[1, 0, 0, 0], [0, 0, 1, 0]]),
     )
-    expected = predict_held_out([(observed, held)], TOPICS)
+    expected = predict_held_out(TOPICS, [(observed, held)])
     zeros = sparse.csr_array((observed.ravel(), np.tile(range(4), 2), [0, 4, 8]), shape=(2, 4))
     for pair in ((zeros, held.tolist()), [sparse.coo_array(observed), sparse.csc_array(held)]):
-        assert predict_held_out(iter([pair]), TOPICS) == expected
+        assert predict_held_out(TOPICS, iter([pair])) == expected
     assert zeros.nnz == 8
-    assert predict_held_out([(observed, held)], sparse.csr_array(TOPICS)) == expected
-    assert predict_held_out([(observed, held)] * 2, TOPICS).macro == expected.macro
+    assert predict_held_out(sparse.csr_array(TOPICS), [(observed, held)]) == expected
+    assert predict_held_out(TOPICS, [(observed, held)] * 2).macro == expected.macro
 
 
 def test_one_document_has_no_spread():
-    assert predict_held_out([([[1, 0, 0, 0]], [[1, 0, 0, 0]])], TOPICS).standard_error == math.inf
+    assert predict_held_out(TOPICS, [([[1, 0, 0, 0]], [[1, 0, 0, 0]])]).standard_error == math.inf
 
 
 ROWS = np.ones((2, 4))
@@ -130,7 +130,7 @@ ROWS = np.ones((2, 4))
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_bad_splits(splits, message, engine):
     with pytest.raises(InputError, match=message):
-        predict_held_out(splits, TOPICS, engine=engine)
+        predict_held_out(TOPICS, splits, engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_bad_splits(splits, message, engine):
 )
 def test_bad_options(options, message):
     with pytest.raises(InputError, match=message):
-        predict_held_out([(ROWS, ROWS)], TOPICS, **options)
+        predict_held_out(TOPICS, [(ROWS, ROWS)], **options)

@@ -30,15 +30,15 @@ def test_prediction_in_double_precision(seed, n_topics, alpha):
     made = corpus(seed, n_topics)
     splits = [split_tokens(made.X, random_state=s) for s in (1, 2)]
     macro, micro = independent.lpp(splits, made.topics, alpha)
-    found = predict_held_out(splits, made.topics, doc_topic_prior=alpha, engine="reference")
+    found = predict_held_out(made.topics, splits, doc_topic_prior=alpha, engine="reference")
     assert found.macro == pytest.approx(macro, abs=1e-9)
     assert found.micro == pytest.approx(micro, abs=1e-9)
     # kernels have single precision, and so have Topics; their scores are summed in double
-    fast = predict_held_out(splits, made.topics, doc_topic_prior=alpha)
+    fast = predict_held_out(made.topics, splits, doc_topic_prior=alpha)
     assert fast.macro == pytest.approx(macro, abs=1e-3)
     rounded = Topics(made.topics)
     macro, _ = independent.lpp(splits, rounded.components, alpha)
-    found = predict_held_out(splits, rounded, doc_topic_prior=alpha, engine="reference")
+    found = predict_held_out(rounded, splits, doc_topic_prior=alpha, engine="reference")
     assert found.macro == pytest.approx(macro, abs=1e-9)
 
 
@@ -53,8 +53,8 @@ def test_prediction_with_splits_of_its_own(seed):
         rng.integers(2**32)  # inference's seed
     macro, micro = independent.lpp(splits, made.topics, 0.2)
     found = log_predictive_probability(
-        made.X,
         made.topics,
+        made.X,
         doc_topic_prior=0.2,
         held_out=0.4,
         n_splits=2,
@@ -70,7 +70,7 @@ def test_words_of_no_topic():
     observed = np.array([[3, 1, 2, 1], [0, 0, 4, 0], [0, 2, 0, 1]])
     held = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 2]])
     macro, micro = independent.lpp([(observed, held)], topics, 0.1)
-    found = predict_held_out([(observed, held)], topics, doc_topic_prior=0.1, engine="reference")
+    found = predict_held_out(topics, [(observed, held)], doc_topic_prior=0.1, engine="reference")
     assert (found.macro, found.micro) == pytest.approx((macro, micro), abs=1e-9)
 
 
@@ -90,12 +90,12 @@ def test_one_mixture(seed, alpha):
 
 
 @given(seeds, st.integers(2, 12), st.sampled_from([0.02, 0.3, 0.9]))
-def test_npmi(seed, top_n, density):
+def test_npmi(seed, n_words, density):
     rng = np.random.default_rng(seed)
     X = (rng.random((40, 30)) < density) * rng.integers(0, 3, (40, 30))
     topics = rng.dirichlet(np.full(30, 0.1), 4)
-    expected = independent.npmi(topics, X, top_n)
-    np.testing.assert_allclose(npmi(topics, X, top_n=top_n), expected, rtol=0, atol=1e-12)
+    expected = independent.npmi(topics, X, n_words)
+    np.testing.assert_allclose(npmi(topics, X, n_words=n_words), expected, rtol=0, atol=1e-12)
 
 
 def test_its_digamma():
@@ -113,12 +113,12 @@ def test_by_hand(tmp_path, capsys):
         [
             *("--topics", str(tmp_path / "topics.npy"), "--counts", str(tmp_path / "X.npz")),
             *("--splits", str(tmp_path / "observed.npz"), str(tmp_path / "held.npz")),
-            *("--alpha", "0.3", "--top-n", "5"),
+            *("--alpha", "0.3", "--n-words", "5"),
         ]
     )
     printed = [float(number) for number in re.findall(r"-?\d+\.\d+", capsys.readouterr().out)]
     found = predict_held_out(
-        [(observed, held)], made.topics, doc_topic_prior=0.3, engine="reference"
+        made.topics, [(observed, held)], doc_topic_prior=0.3, engine="reference"
     )
-    coherence = npmi(made.topics, made.X, top_n=5).mean()
+    coherence = npmi(made.topics, made.X, n_words=5).mean()
     assert printed == pytest.approx([found.macro, found.micro, coherence], abs=1e-9)

@@ -17,17 +17,17 @@ SIMILARITIES = ("cosine", "jaccard", "jensen_shannon")
 shares = st.one_of(st.just(0.0), st.floats(1e-6, 1))
 
 
-def cosine(x, y, top_n):
+def cosine(x, y, n_words):
     long, wide = math.hypot(*x), math.hypot(*y)
     return sum((x / long) * (y / wide)) if long and wide else 0.0
 
 
-def jaccard(x, y, top_n):
-    a, b = (set(sorted(range(len(z)), key=lambda j: (-z[j], j))[:top_n]) for z in (x, y))
+def jaccard(x, y, n_words):
+    a, b = (set(sorted(range(len(z)), key=lambda j: (-z[j], j))[:n_words]) for z in (x, y))
     return len(a & b) / len(a | b)
 
 
-def jensen_shannon(x, y, top_n):
+def jensen_shannon(x, y, n_words):
     if not x.any() or not y.any():
         return 0.0
     bits = 0.0
@@ -45,11 +45,11 @@ BY_HAND = {"cosine": cosine, "jaccard": jaccard, "jensen_shannon": jensen_shanno
     hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.just(5)), elements=shares),
     st.integers(1, 6),
 )
-def test_matching_against_trying_everything(name, a, b, top_n):
-    order, found = match_topics(a, b, similarity=name, top_n=top_n)
+def test_matching_against_trying_everything(name, a, b, n_words):
+    order, found = match_topics(a, b, similarity=name, n_words=n_words)
 
     def similarity(x, y):
-        return BY_HAND[name](x, y, top_n)
+        return BY_HAND[name](x, y, n_words)
 
     n = min(len(a), len(b))
     matched = order[order >= 0]
@@ -69,7 +69,7 @@ def test_matching_against_trying_everything(name, a, b, top_n):
 @pytest.mark.parametrize("name", SIMILARITIES)
 @pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e300])
 def test_matching_tiny_and_huge_weights(name, scale):
-    order, found = match_topics(scale * np.eye(3), np.eye(3)[::-1], similarity=name, top_n=1)
+    order, found = match_topics(scale * np.eye(3), np.eye(3)[::-1], similarity=name, n_words=1)
     assert order.tolist() == [2, 1, 0]
     assert found.tolist() == [1, 1, 1]
 
@@ -79,7 +79,7 @@ def test_matching_tiny_and_huge_weights(name, scale):
 def test_matching_undoes_a_permutation(name, order, seed):
     topics = np.random.default_rng(seed).dirichlet(np.full(40, 0.5), 6)
     shuffled = topics[list(order)]
-    found, alike = match_topics(topics, shuffled, similarity=name, top_n=20)
+    found, alike = match_topics(topics, shuffled, similarity=name, n_words=20)
     assert np.array_equal(shuffled[found], topics)
     np.testing.assert_allclose(alike, 1)
     assert topic_stability([topics, shuffled, topics], similarity=name) == pytest.approx(1)
@@ -98,7 +98,7 @@ def test_topics_objects_are_topics():
 def test_stability_against_all_pairs(name, n_models, seed, data):
     rng = np.random.default_rng(seed)
     models = [rng.dirichlet(np.full(15, 0.3), rng.integers(1, 5)) for _ in range(n_models)]
-    found = topic_stability(iter(models), similarity=name, top_n=4)
+    found = topic_stability(iter(models), similarity=name, n_words=4)
     pairs = []
     for a, b in combinations(models, 2):
         few, many = sorted((a, b), key=len)
@@ -110,14 +110,14 @@ def test_stability_against_all_pairs(name, n_models, seed, data):
     assert found == pytest.approx(np.mean(pairs), abs=1e-9)
     assert 0 <= found <= 1
     order = data.draw(st.permutations(range(n_models)))
-    again = topic_stability([models[i] for i in order], similarity=name, top_n=4)
+    again = topic_stability([models[i] for i in order], similarity=name, n_words=4)
     assert again == pytest.approx(found, abs=1e-12)
 
 
 def test_models_with_nothing_in_common():
     models = [np.eye(6)[:3], np.eye(6)[3:]]
     for name in SIMILARITIES:
-        assert topic_stability(models, similarity=name, top_n=1) == 0
+        assert topic_stability(models, similarity=name, n_words=1) == 0
     assert topic_stability([np.eye(4), np.eye(4)[:3]]) == 0.75
 
 
@@ -129,22 +129,25 @@ IDS = np.array([[1, 0]], np.uint16)
     ("call", "message"),
     [
         (lambda: match_topics([[1.0]], [[0.5, 0.5]]), "over 1 and over 2 words"),
-        (lambda: match_topics([[1.0]], [[np.inf]]), "b hold a NaN or infinite value in row 0"),
+        (lambda: match_topics([[1.0]], [[np.inf]]), "b must be finite, but row 0 holds"),
         (lambda: match_topics([[1, 0]], ONE), "a must hold the words' weights as floats"),
         (lambda: match_topics(ONE, IDS, similarity="jaccard"), "b must hold the words' weights"),
-        (lambda: topic_stability([ONE, IDS]), r"models\[1\] must hold the words' weights"),
-        (lambda: match_topics(ONE, ONE, similarity="sine"), "no similarity 'sine'; choose"),
-        (lambda: match_topics(ONE, ONE, similarity=None), "no similarity None"),
-        (lambda: match_topics(ONE, ONE, similarity="jaccard", top_n=0), "top_n must be"),
+        (lambda: topic_stability([ONE, IDS]), r"runs\[1\] must hold the words' weights"),
+        (
+            lambda: match_topics(ONE, ONE, similarity="sine"),
+            "similarity must be 'cosine', .* got 'sine'",
+        ),
+        (lambda: match_topics(ONE, ONE, similarity=None), "similarity must be .* got None"),
+        (lambda: match_topics(ONE, ONE, similarity="jaccard", n_words=0), "n_words must be"),
         (
             lambda: match_topics(ONE, [[1.0, -1.0]], similarity="jensen_shannon"),
             "no negative weights",
         ),
         (lambda: topic_stability([ONE]), "at least two to be compared, got 1"),
         (lambda: topic_stability([]), "at least two"),
-        (lambda: topic_stability(None), "models must be an iterable"),
-        (lambda: topic_stability(Topics(ONE)), "models must be an iterable"),
-        (lambda: topic_stability(ONE), r"models\[0\] must be a numeric array"),
+        (lambda: topic_stability(None), "runs must be an iterable"),
+        (lambda: topic_stability(Topics(ONE)), "runs must be an iterable"),
+        (lambda: topic_stability(ONE), r"runs\[0\] must be a numeric array"),
         (lambda: topic_stability([ONE, [[1.0]]]), "over 2 and over 1 words"),
     ],
 )

@@ -48,8 +48,8 @@ def by_hand(observed, held, topics, **options):
 def test_against_the_sums_written_out(seed, method, alpha, n_splits):
     X = MADE.X[:25] * np.float32(1.5)
     found = log_predictive_probability(
-        X,
         MADE.topics,
+        X,
         doc_topic_prior=alpha,
         method=method,
         n_splits=n_splits,
@@ -96,9 +96,9 @@ def test_documents_of_one_word_leave_no_choice(documents, seed):
     usable = X.sum(axis=1) >= 2
     if not usable.any():
         with pytest.raises(InputError, match="no document of at least 2 tokens"):
-            log_predictive_probability(X, topics)
+            log_predictive_probability(topics, X)
         return
-    found = log_predictive_probability(X, topics, random_state=seed, n_splits=2)
+    found = log_predictive_probability(topics, X, random_state=seed, n_splits=2)
     scores, masses = by_hand(observed[usable], sparse.csr_array(held[usable]), topics, method="vb")
     assert found.macro == pytest.approx((scores / masses).mean(), abs=1e-9)
     assert found.micro == pytest.approx(scores.sum() / masses.sum(), abs=1e-9)
@@ -108,10 +108,10 @@ def test_documents_of_one_word_leave_no_choice(documents, seed):
 
 def test_words_of_no_topic_count_as_1e_30():
     topics = [[1.0, 0.0, 0.0]]
-    found = log_predictive_probability([[0, 3, 0]], topics, random_state=0)
+    found = log_predictive_probability(topics, [[0, 3, 0]], random_state=0)
     assert found.macro == pytest.approx(math.log(1e-30))
     # words it has and words it has not, each with its own weight: 4 tokens, 1 held out
-    found = log_predictive_probability([[2, 2, 0]], topics, random_state=0, n_splits=40)
+    found = log_predictive_probability(topics, [[2, 2, 0]], random_state=0, n_splits=40)
     assert set(np.round(found.splits, 3)) == {0.0, round(math.log(1e-30), 3)}
 
 
@@ -120,7 +120,7 @@ def test_the_true_topics_predict_best():
     rng = np.random.default_rng(0)
     wrong = rng.permuted(made.topics, axis=1)
     true, shuffled, flat = (
-        log_predictive_probability(made.X, topics, random_state=0, n_splits=2)
+        log_predictive_probability(topics, made.X, random_state=0, n_splits=2)
         for topics in (made.topics, wrong, np.full((1, 60), 1 / 60))
     )
     assert true.macro > flat.macro + 10 * true.standard_error
@@ -131,37 +131,37 @@ def test_the_true_topics_predict_best():
 
 def test_nothing_else_decides(monkeypatch):
     options = {"random_state": 5, "n_splits": 2}
-    expected = log_predictive_probability(MADE.X, MADE.topics, **options)
-    single = log_predictive_probability(MADE.X, Topics(MADE.topics), **options)
+    expected = log_predictive_probability(MADE.topics, MADE.X, **options)
+    single = log_predictive_probability(Topics(MADE.topics), MADE.X, **options)
     assert single.macro == pytest.approx(expected.macro, abs=1e-6)
     rounded = Topics(MADE.topics).components
-    assert log_predictive_probability(MADE.X, rounded, **options) == single
-    assert log_predictive_probability(MADE.X, MADE.topics, n_jobs=2, **options) == expected
-    assert log_predictive_probability(MADE.X.toarray(), MADE.topics, **options) == expected
-    assert log_predictive_probability(MADE.X, MADE.topics, random_state=6).macro != expected.macro
+    assert log_predictive_probability(rounded, MADE.X, **options) == single
+    assert log_predictive_probability(MADE.topics, MADE.X, n_jobs=2, **options) == expected
+    assert log_predictive_probability(MADE.topics, MADE.X.toarray(), **options) == expected
+    assert log_predictive_probability(MADE.topics, MADE.X, random_state=6).macro != expected.macro
     monkeypatch.setattr(_held_out, "WEIGHTS_AT_ONCE", 7)
-    assert log_predictive_probability(MADE.X, MADE.topics, **options) == expected
+    assert log_predictive_probability(MADE.topics, MADE.X, **options) == expected
 
 
 def test_splits_are_the_same_for_every_method_and_number_of_splits():
     """One flat topic: the mixture is known, and only the split decides."""
     topic = MADE.topics[:1]
-    five = log_predictive_probability(MADE.X, topic, random_state=1)
-    two = log_predictive_probability(MADE.X, topic, random_state=1, method=OPE(), n_splits=2)
+    five = log_predictive_probability(topic, MADE.X, random_state=1)
+    two = log_predictive_probability(topic, MADE.X, random_state=1, method=OPE(), n_splits=2)
     assert two.splits == pytest.approx(five.splits[:2], rel=1e-6)
     assert len(set(five.splits)) == 5
 
 
 def test_perplexity_is_its_exponential():
     options = {"random_state": 2, "method": "ope", "doc_topic_prior": 0.2, "held_out": 0.5}
-    found = log_predictive_probability(MADE.X, MADE.topics, n_splits=2, **options)
-    assert perplexity(MADE.X, MADE.topics, n_splits=2, **options) == math.exp(-found.macro)
-    exact = perplexity(MADE.X, MADE.topics, n_splits=2, engine="reference", **options)
+    found = log_predictive_probability(MADE.topics, MADE.X, n_splits=2, **options)
+    assert perplexity(MADE.topics, MADE.X, n_splits=2, **options) == math.exp(-found.macro)
+    exact = perplexity(MADE.topics, MADE.X, n_splits=2, engine="reference", **options)
     assert exact == pytest.approx(math.exp(-found.macro), rel=1e-4)
 
 
 def test_perplexity_of_the_impossible_is_finite():
-    assert perplexity([[0, 9]], [[1.0, 0.0]]) == pytest.approx(1e30)
+    assert perplexity([[1.0, 0.0]], [[0, 9]]) == pytest.approx(1e30)
 
 
 @pytest.mark.parametrize(
@@ -200,15 +200,15 @@ KINDS = {
 def test_topics_may_be_any_kind_of_numbers(kind, engine):
     X = np.random.default_rng(4).poisson(2, (6, 5))
     options = {"n_splits": 2, "random_state": 0, "engine": engine}
-    expected = log_predictive_probability(X, EIGHTHS / 8, **options)
-    found = log_predictive_probability(X, KINDS[kind], **options)
+    expected = log_predictive_probability(EIGHTHS / 8, X, **options)
+    found = log_predictive_probability(KINDS[kind], X, **options)
     assert float(found) == pytest.approx(float(expected), rel=1e-12)
 
 
 def test_whole_numbers_may_be_topics():
     X = [[3, 1], [0, 4]]
     same = [
-        float(log_predictive_probability(X, topics, random_state=0, engine="reference"))
+        float(log_predictive_probability(topics, X, random_state=0, engine="reference"))
         for topics in ([[1, 0], [0, 1]], [[1.0, 0.0], [0.0, 1.0]])
     ]
     assert same[0] == same[1]

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
-from opelda.metrics import Stability, stability
+from opelda.metrics import InferenceStability, inference_stability
 
 MADE = generate(12, n_words=40, n_topics=5, n_tokens=30, random_state=1)
 TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_mean", "log_prior_sd")
@@ -20,7 +20,9 @@ TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_me
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([None, 0.1, 2.0]))
 def test_against_runs_one_by_one(seed, n_runs, alpha):
-    found = stability(MADE.X, MADE.topics, doc_topic_prior=alpha, n_runs=n_runs, random_state=seed)
+    found = inference_stability(
+        MADE.topics, MADE.X, doc_topic_prior=alpha, n_runs=n_runs, random_state=seed
+    )
     rng = np.random.default_rng(seed)
     runs = [
         infer(MADE.X, MADE.topics, doc_topic_prior=alpha, random_state=int(rng.integers(2**32)))
@@ -40,18 +42,18 @@ def test_against_runs_one_by_one(seed, n_runs, alpha):
 
 def test_runs_differ_and_the_seed_decides():
     found, again, other = (
-        stability(MADE.X, MADE.topics, random_state=seed, n_runs=4) for seed in (1, 1, 2)
+        inference_stability(MADE.topics, MADE.X, random_state=seed, n_runs=4) for seed in (1, 1, 2)
     )
     assert found.sd.any()
     assert all(np.array_equal(getattr(found, name), getattr(again, name)) for name in TERMS)
     assert not np.array_equal(found.sd, other.sd)
-    threads = stability(MADE.X, Topics(MADE.topics), random_state=1, n_runs=4, n_jobs=2)
+    threads = inference_stability(Topics(MADE.topics), MADE.X, random_state=1, n_runs=4, n_jobs=2)
     assert np.array_equal(threads.sd, found.sd)
 
 
 @pytest.mark.parametrize("method", ["vb", "fw", "cvb0"])
 def test_without_chance_there_is_no_spread(method):
-    found = stability(MADE.X, MADE.topics, method=method, n_runs=3)
+    found = inference_stability(MADE.topics, MADE.X, method=method, n_runs=3)
     once = infer(MADE.X, MADE.topics, method=method)
     assert not found.sd.any()
     assert np.array_equal(found.mean, once.objective)
@@ -72,7 +74,7 @@ def test_never_nan(X, method, alpha):
     if method == "cgs":  # sweeps over tokens
         X = np.minimum(X, 9)
     topics = [[0.5, 0.5, 0.0, 0.0], [0.1, 0.2, 0.7, 0.0]]
-    found = stability(X, topics, method=method, doc_topic_prior=alpha, n_runs=2)
+    found = inference_stability(topics, X, method=method, doc_topic_prior=alpha, n_runs=2)
     for name in TERMS:
         values = getattr(found, name)
         assert values.shape == (len(X),)
@@ -84,7 +86,9 @@ def test_never_nan(X, method, alpha):
 def test_few_moves_leave_much_to_chance():
     made = generate(60, n_words=200, n_topics=10, n_tokens=100)
     few, more = (
-        stability(made.X, made.topics, method=OPE(n_iter=n), random_state=0).log_likelihood_sd
+        inference_stability(
+            made.topics, made.X, method=OPE(n_iter=n), random_state=0
+        ).log_likelihood_sd
         for n in (5, 20)
     )
     assert more.mean() < few.mean()
@@ -93,15 +97,15 @@ def test_few_moves_leave_much_to_chance():
 @pytest.mark.parametrize("n_runs", [1, 0, -3, 2.0, True, None])
 def test_too_few_runs(n_runs):
     with pytest.raises(InputError, match="n_runs must be"):
-        stability(MADE.X, MADE.topics, n_runs=n_runs)
+        inference_stability(MADE.topics, MADE.X, n_runs=n_runs)
 
 
 def test_bad_input():
     with pytest.raises(InputError, match="39 columns"):
-        stability(np.ones((2, 39)), MADE.topics)
+        inference_stability(MADE.topics, np.ones((2, 39)))
     with pytest.raises(InputError, match="There is no method"):
-        stability(MADE.X, MADE.topics, method="guess")
-    found = stability(MADE.X, MADE.topics, n_runs=2)
-    assert isinstance(found, Stability)
+        inference_stability(MADE.topics, MADE.X, method="guess")
+    found = inference_stability(MADE.topics, MADE.X, n_runs=2)
+    assert isinstance(found, InferenceStability)
     with pytest.raises(AttributeError):
         found.sd = None

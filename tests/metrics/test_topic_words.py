@@ -27,13 +27,13 @@ def top(row, n):
 
 
 @given(weights, st.integers(1, 12))
-def test_diversity_against_sets(topics, top_n):
-    words = [top(row, top_n) for row in topics]
+def test_diversity_against_sets(topics, n_words):
+    words = [top(row, n_words) for row in topics]
     expected = len(set().union(*words)) / sum(map(len, words))
-    assert topic_diversity(topics, top_n) == expected
-    assert topic_diversity(np.array(words), top_n) == expected
-    assert topic_diversity(topics.astype(np.float32), top_n) == expected
-    assert topic_diversity(sparse.csr_array(topics), top_n) == expected
+    assert topic_diversity(topics, n_words) == expected
+    assert topic_diversity(np.array(words), n_words) == expected
+    assert topic_diversity(topics.astype(np.float32), n_words) == expected
+    assert topic_diversity(sparse.csr_array(topics), n_words) == expected
 
 
 def test_topics_objects_are_topics():
@@ -45,25 +45,25 @@ def test_topics_objects_are_topics():
 
 
 def test_whole_numbers_are_ids_and_the_first_count():
-    assert topic_diversity([[9, 8, 7], [9, 8, 6]], top_n=2) == 0.5
-    assert topic_diversity([[True, False], [True, False]], top_n=1) == 0.5  # weights after all
+    assert topic_diversity([[9, 8, 7], [9, 8, 6]], n_words=2) == 0.5
+    assert topic_diversity([[True, False], [True, False]], n_words=1) == 0.5  # weights after all
 
 
 @given(weights, st.integers(1, 12), st.sampled_from([1e-320, 1, 1e308]))
-def test_exclusivity_against_sums(topics, top_n, scale):
+def test_exclusivity_against_sums(topics, n_words, scale):
     """Also where sums of weights have no place in a double."""
     expected = []
     for row in topics:
         shares = []
-        for j in top(row, top_n):
+        for j in top(row, n_words):
             total = sum(other[j] for other in topics)
             shares.append(row[j] / total if total else 1 / len(topics))
         expected.append(sum(shares) / len(shares))
-    found = topic_exclusivity(topics * scale, top_n)
+    found = topic_exclusivity(topics * scale, n_words)
     # the smallest doubles have few digits
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if scale >= 1 else 1e-2)
     assert ((found >= 0) & (found <= 1)).all()
-    np.testing.assert_allclose(topic_exclusivity(topics[::-1] * scale, top_n), found[::-1])
+    np.testing.assert_allclose(topic_exclusivity(topics[::-1] * scale, n_words), found[::-1])
 
 
 def test_exclusivity_takes_the_memory_of_the_topics():
@@ -86,16 +86,16 @@ def test_exclusivity_of_known_topics():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: topic_diversity([[0.5, 0.5]], 0), "top_n must be a whole number from 1"),
-        (lambda: topic_diversity([[0.5, 0.5]], 2.0), "top_n must be"),
-        (lambda: topic_diversity([[0.5, np.nan]]), "NaN or infinite value in row 0"),
+        (lambda: topic_diversity([[0.5, 0.5]], 0), "n_words must be a whole number, at least 1"),
+        (lambda: topic_diversity([[0.5, 0.5]], 2.0), "n_words must be"),
+        (lambda: topic_diversity([[0.5, np.nan]]), "must be finite, but row 0 holds"),
         (lambda: topic_diversity([0.5, 0.5]), r"shape \(K, V\)"),
         (lambda: topic_diversity([["a"]]), r"numeric array of shape \(K, V\)"),
         (lambda: topic_diversity([[0.5], [0.5, 0.5]]), r"numeric array of shape \(K, V\)"),
         (lambda: topic_exclusivity([[0, 1]]), "topics must hold the words' weights"),
         (lambda: topic_exclusivity([[0.5, -0.5]]), "none negative"),
-        (lambda: topic_exclusivity([[0.5, np.inf]]), "NaN or infinite value in row 0"),
-        (lambda: topic_exclusivity([[0.5, 0.5]], 0), "top_n must be"),
+        (lambda: topic_exclusivity([[0.5, np.inf]]), "must be finite, but row 0 holds"),
+        (lambda: topic_exclusivity([[0.5, 0.5]], 0), "n_words must be"),
     ],
 )
 def test_bad_input(call, message):

@@ -56,12 +56,12 @@ def test_rows_hold_what_the_parts_say(by):
     ids = rank_words(model.components_, 4, by=by, weights=topic_weights(model))
     names = model.vocabulary_.words
     assert [row.topic for row in rows] == [0, 1, 2]
-    assert [row.label for row in rows] == label_topics(model.components_, names)
+    assert [row.label for row in rows] == label_topics(model.components_, feature_names=names)
     assert len({row.label for row in rows}) > 1
     for row, own in zip(rows, ids, strict=True):
         assert row.words == tuple(names[j] for j in own)
         assert row.probabilities == pytest.approx(model.components_[row.topic, own])
-    some = topic_table(model, 4, by=by, topics=[2, 0])
+    some = topic_table(model, 4, by=by, only=[2, 0])
     assert some == [rows[2], rows[0]]
 
 
@@ -74,4 +74,4 @@ def test_a_model_of_matrices_has_numbered_words(corpus):
 def test_topics_that_are_not_there(corpus, number):
     model = opelda.OnlineOPE(4, random_state=0).fit(corpus.X)
     with pytest.raises(InputError, match="0 to 3"):
-        topic_table(model, topics=[number])
+        topic_table(model, only=[number])

@@ -91,12 +91,12 @@ def test_single_precision_and_strided_topics_are_taken_as_they_are():
     ("options", "said"),
     [
         ({"by": "beauty"}, "by must be"),
-        ({"by": "relevance", "lambda_": 1.5}, "lambda must be"),
-        ({"by": "relevance", "lambda_": float("nan")}, "lambda must be"),
+        ({"by": "relevance", "lambda_": 1.5}, "lambda_ must be"),
+        ({"by": "relevance", "lambda_": float("nan")}, "lambda_ must be"),
         ({"by": "relevance", "weights": [1.0]}, "one number per topic"),
         ({"by": "relevance", "weights": [1.0, -1.0]}, "none negative"),
         ({"by": "relevance", "weights": [0.0, 0.0]}, "not all of them 0"),
-        ({"n": 0}, "top_n must be"),
+        ({"n_words": 0}, "n_words must be"),
     ],
 )
 def test_mistakes(options, said):
@@ -107,7 +107,7 @@ def test_mistakes(options, said):
 @given(TABLES)
 def test_labels_never_fail_and_are_words_of_the_topic(topics):
     words = [f"{j}word" for j in range(topics.shape[1])]
-    labels = label_topics(topics, words, n=2)
+    labels = label_topics(topics, n_words=2, feature_names=words)
     assert len(labels) == len(topics)
     for label in labels:
         parts = label.split(", ")
@@ -124,16 +124,20 @@ def test_labels_prefer_frequent_and_exclusive_words():
     topics[0, own[1]] = topics[1, own[0]] = 0.0
     topics /= topics.sum(axis=1, keepdims=True)
     words = [f"w{j:03}" for j in range(200)]
-    assert [label.split(", ")[0] for label in label_topics(topics, words)] == ["w010", "w020"]
+    assert [label.split(", ")[0] for label in label_topics(topics, feature_names=words)] == [
+        "w010",
+        "w020",
+    ]
 
 
 def test_a_label_does_not_repeat_a_word_with_another_ending():
     topics = [[0.3, 0.3, 0.3, 0.1]]
-    assert label_topics(topics, ["model", "models", "modeling", "data"]) == ["model, data"]
+    words = ["model", "models", "modeling", "data"]
+    assert label_topics(topics, feature_names=words) == ["model, data"]
 
 
 def test_labels_need_as_many_words_as_columns():
-    with pytest.raises(InputError, match="3 words for topics of 2"):
-        label_topics([[0.5, 0.5]], ["a", "b", "c"])
-    with pytest.raises(InputError, match="n must be"):
-        label_topics([[0.5, 0.5]], ["a", "b"], n=0)
+    with pytest.raises(InputError, match="feature_names has 3 words but the topics have 2"):
+        label_topics([[0.5, 0.5]], feature_names=["a", "b", "c"])
+    with pytest.raises(InputError, match="n_words must be"):
+        label_topics([[0.5, 0.5]], n_words=0)

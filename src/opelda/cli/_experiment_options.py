@@ -125,7 +125,7 @@ class Setup:
         float | None,
         _option("--held-out", help="Share of the words to predict; 0.3.", panel=SETTINGS),
     ] = None
-    top_n: Annotated[
+    n_words: Annotated[
         int | None,
         _option("--words", "-n", help="Top words for coherence; 10.", panel=SETTINGS, min=2),
     ] = None

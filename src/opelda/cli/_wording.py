@@ -22,7 +22,7 @@ PARAMETERS = {
     "random_state": "--seed",
     "n_test": "--test-docs",
     "held_out": "--held-out",
-    "top_n": "--words",
+    "n_words": "--words",
 }
 # words like any other, unless they are used as parameters are
 WORDS = ("text", "name", "vocab", "encoding", "format", "limit", "pattern", "stem", "ngrams")

@@ -62,7 +62,7 @@ def quality(topics: Any, data: Data, settings: Settings) -> Row:
         random_state=settings.seed,
         n_jobs=settings.n_jobs,
     )
-    npmi = coherence(topics, data.train, measure="npmi", top_n=settings.top_n)
+    npmi = coherence(topics, data.train, measure="npmi", n_words=settings.n_words)
     return {**scored, "npmi": float(npmi.mean()), "incoherent": int((npmi < 0).sum())}
 
 
@@ -75,7 +75,7 @@ def word_frequencies(data: Data, settings: Settings) -> Row:
 
 def predicted(topics: Any, data: Data, **how: Any) -> Row:
     """Return how well topics predict the test documents' held-out words."""
-    found = predict_held_out(data.splits, topics, **how)
+    found = predict_held_out(topics, data.splits, **how)
     error = found.standard_error  # infinite of a single document
     return {
         "lpp": found.macro,

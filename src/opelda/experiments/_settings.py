@@ -43,7 +43,7 @@ class Settings:
         Random splits of the test documents into words observed and words to predict.
     held_out : float
         Share of the words to predict.
-    top_n : int
+    n_words : int
         Words per topic for coherence.
     scoring : str
         What infers the test documents' mixtures; the authors score every model with VB.
@@ -75,7 +75,7 @@ class Settings:
     n_test: int = 1000
     n_splits: int = 5
     held_out: float = 0.3
-    top_n: int = 10
+    n_words: int = 10
     scoring: str = "vb"
     n_seeds: int = 1
     seed: int = 0
@@ -89,7 +89,7 @@ class Settings:
         "n_passes": 1,
         "n_test": 1,
         "n_splits": 1,
-        "top_n": 2,
+        "n_words": 2,
         "n_seeds": 1,
         "seed": 0,
     }

@@ -31,7 +31,7 @@ from opelda.experiments._stability_figure import (
     spreads,
 )
 from opelda.inference import OPE, Topics, infer
-from opelda.metrics import stability
+from opelda.metrics import inference_stability
 
 N_DOCS = 100
 N_RUNS = 10
@@ -84,9 +84,9 @@ def walks(data: Data, settings: Settings, report: Report, *, seed: int, lengths:
 def _spreads(
     docs: sparse.csr_array, topics: Topics, settings: Settings, seed: int, length: int, init: Start
 ) -> Rows:
-    found = stability(
-        docs,
+    found = inference_stability(
         topics,
+        docs,
         method=OPE(n_iter=length, init=init),
         doc_topic_prior=settings.doc_topic_prior,
         n_runs=N_RUNS,

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from opelda._validation import whole
 from opelda.corpus import Vocabulary
 from opelda.engines import EVERYTHING, Batch, Solution, Wanted
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, fill_empty
-from opelda.learning._parameters import check_whole
 from opelda.learning._state import State
 from opelda.learning._update import Documents, Worker
 from opelda.metrics import log_predictive_probability
@@ -197,8 +197,8 @@ class ReadsTopics:
         topics = Topics.laid_out(rows, mean, state.store.n_topics, words)
         counts = sparse.csr_array((docs.counts, places, docs.indptr), (docs.n_docs, n_words))
         found = log_predictive_probability(
-            counts,
             topics,
+            counts,
             doc_topic_prior=worker.alpha,
             method=method,
             n_splits=n_splits,
@@ -207,23 +207,25 @@ class ReadsTopics:
         )
         return float(found)
 
-    def top_words(self, n: int = 10, feature_names: Any = None) -> list[list[str]]:
+    def top_words(self, n_words: int = 10, feature_names: Any = None) -> list[list[str]]:
         """Return each topic's most probable words, the most probable first.
 
         Parameters
         ----------
-        n : int
+        n_words : int
+            Words per topic; all, if there are fewer.
         feature_names : sequence of str, optional
             The words of the columns. By default those of the model's vocabulary, else those of the
             data frame it was fitted on, else x0, x1, ...
         """
         check_is_fitted(self)
-        check_whole("n", n)
+        n = whole("n_words", n_words)
         store = self._state.store
         names = self._words() if feature_names is None else feature_names
         if len(names) != store.n_words:
             raise InputError(
-                f"feature_names has {len(names)} words but the topics have {store.n_words} columns."
+                f"has {len(names)} words but the topics have {store.n_words} columns.",
+                "feature_names",
             )
         return [[str(names[j]) for j in topic] for topic in self._heaviest(min(n, store.n_words))]
 

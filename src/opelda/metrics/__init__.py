@@ -1,7 +1,10 @@
 """How good topics are: prediction of held-out words, coherence, diversity, stability.
 
+Every measure of topics is ``measure(topics, X, ...)``, topics being an array (K, V), an
+`opelda.inference.Topics` or a fitted model.
+
 >>> from opelda.metrics import topic_diversity
->>> topic_diversity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], top_n=2)
+>>> topic_diversity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], n_words=2)
 0.75
 """
 
@@ -12,15 +15,16 @@ from opelda.metrics._matching import match_topics, topic_stability
 from opelda.metrics._mixtures import effective_topics, mixture_sparsity
 from opelda.metrics._predictive import log_predictive_probability, perplexity
 from opelda.metrics._split import split_tokens
-from opelda.metrics._stability import Stability, stability
+from opelda.metrics._stability import InferenceStability, inference_stability
 from opelda.metrics._top_words import topic_diversity
 from opelda.metrics._windows import windows
 
 __all__ = [
+    "InferenceStability",
     "PredictiveProbability",
-    "Stability",
     "coherence",
     "effective_topics",
+    "inference_stability",
     "log_predictive_probability",
     "match_topics",
     "mixture_sparsity",
@@ -28,7 +32,6 @@ __all__ = [
     "perplexity",
     "predict_held_out",
     "split_tokens",
-    "stability",
     "topic_diversity",
     "topic_exclusivity",
     "topic_stability",

@@ -3,22 +3,22 @@
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from opelda.errors import InputError
-from opelda.inference import Topics
-from opelda.metrics._together import Together, count_together
+from opelda._validation import choice
+from opelda.metrics._cooccurrence import Cooccurrences, count_cooccurrences
+from opelda.metrics._topics import GivenTopics
 
 # added to the share of documents that hold two words, where a measure asks for it
 EPSILON = 1e-12
 
 
 def coherence(
-    topics: Topics | ArrayLike,
+    topics: GivenTopics,
     X: Any,
     *,
     measure: Literal["npmi", "c_v", "u_mass", "c_uci"] = "npmi",
-    top_n: int = 10,
+    n_words: int = 10,
 ) -> NDArray[np.float64]:
     """Return each topic's coherence: how often its top words occur in the same documents.
 
@@ -46,14 +46,15 @@ def coherence(
 
     Parameters
     ----------
-    topics : array (K, V), Topics, or array of whole numbers (K, n)
+    topics : array (K, V), Topics or fitted model, or array of whole numbers (K, n)
         Weights of the words in each topic, or the ids of each topic's top words.
-    X : array or sparse matrix (D, V), Corpus, or iterable of mini-batches
+    X : array or sparse matrix (D, V), Corpus, texts, or iterable of mini-batches
         The documents to look in; only whether a word occurs matters. Mini-batches are matrices or
         have one as `X`; they are taken one after the other and not kept. One with fewer columns
-        than there are words does not hold the others.
+        than there are words does not hold the others. Texts take a model with a vocabulary, and
+        with one a corpus or a stream of other words is counted over the model's.
     measure : {"npmi", "c_v", "u_mass", "c_uci"}
-    top_n : int
+    n_words : int
         Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
 
     Returns
@@ -75,13 +76,15 @@ def coherence(
     >>> texts = ["green tea", "black tea", "red cup"] * 10
     >>> coherence([[0, 1]], stream(texts, batch_size=7), measure="c_uci").round(2)
     array([0.41])
+    >>> from opelda import StreamingOPE
+    >>> model = StreamingOPE(2, random_state=0).fit_stream(stream(texts))
+    >>> coherence(model, ["a cup of tea", "black tea"]).shape
+    (2,)
     """
-    if not isinstance(measure, str) or measure not in MEASURES:
-        raise InputError(f"There is no measure {measure!r}; choose one of {', '.join(MEASURES)}.")
-    return MEASURES[measure](count_together(topics, X, top_n))
+    return MEASURES[choice("measure", measure, MEASURES)](count_cooccurrences(topics, X, n_words))
 
 
-def npmi(topics: Topics | ArrayLike, X: Any, *, top_n: int = 10) -> NDArray[np.float64]:
+def npmi(topics: GivenTopics, X: Any, *, n_words: int = 10) -> NDArray[np.float64]:
     """Return `coherence` by the mean NPMI over the pairs of each topic's top words.
 
     Parameters and errors are those of `coherence`.
@@ -96,10 +99,10 @@ def npmi(topics: Topics | ArrayLike, X: Any, *, top_n: int = 10) -> NDArray[np.f
     >>> npmi([[0, 1], [2, 3], [0, 2]], X).round(2)
     array([ 1. ,  0.5, -1. ])
     """
-    return coherence(topics, X, measure="npmi", top_n=top_n)
+    return coherence(topics, X, measure="npmi", n_words=n_words)
 
 
-def _npmi(together: Together) -> NDArray[np.float64]:
+def _npmi(together: Cooccurrences) -> NDArray[np.float64]:
     n_docs = together.n_docs
     first, second = np.triu_indices(together.ids.shape[1], 1)
     alone = np.diagonal(together.counts, axis1=1, axis2=2)
@@ -116,19 +119,19 @@ def _npmi(together: Together) -> NDArray[np.float64]:
     return _mean(np.clip(scores, -1.0, 1.0))
 
 
-def _c_uci(together: Together) -> NDArray[np.float64]:
+def _c_uci(together: Cooccurrences) -> NDArray[np.float64]:
     first, second = np.triu_indices(together.ids.shape[1], 1)
     both, alone = _shares(together)
     return _mean(_smoothed_log(both[:, first, second], alone[:, first] * alone[:, second]))
 
 
-def _u_mass(together: Together) -> NDArray[np.float64]:
+def _u_mass(together: Cooccurrences) -> NDArray[np.float64]:
     first, second = np.triu_indices(together.ids.shape[1], 1)
     both, alone = _shares(together)
     return _mean(_smoothed_log(both[:, first, second], alone[:, first]))
 
 
-def _c_v(together: Together) -> NDArray[np.float64]:
+def _c_v(together: Cooccurrences) -> NDArray[np.float64]:
     both, alone = _shares(together)
     product = alone[:, :, None] * alone[:, None, :]
     # A word in every document has -1 with itself and 0 with the others; 1 would make no difference.
@@ -140,7 +143,7 @@ def _c_v(together: Together) -> NDArray[np.float64]:
     return _mean(np.clip(cosine, -1.0, 1.0))
 
 
-def _shares(together: Together) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shares(together: Cooccurrences) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return p_ij (K, n, n) and p_i (K, n)."""
     both = together.counts / together.n_docs
     return both, np.diagonal(both, axis1=1, axis2=2)

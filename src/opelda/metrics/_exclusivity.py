@@ -1,14 +1,14 @@
 """Exclusivity: whether the top words of a topic are its own."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from opelda.errors import InputError
-from opelda.inference import Topics
-from opelda.metrics._top_words import as_weights, top_words
+from opelda.metrics._top_words import top_words
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 
-def topic_exclusivity(topics: Topics | ArrayLike, top_n: int = 10) -> NDArray[np.float64]:
+def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.float64]:
     """Return each topic's exclusivity: the mean over its top words of beta_kw / sum_k beta_kw.
 
     1 if no other topic has any of them, 1/K if all topics have them alike. A word that no topic has
@@ -16,9 +16,9 @@ def topic_exclusivity(topics: Topics | ArrayLike, top_n: int = 10) -> NDArray[np
 
     Parameters
     ----------
-    topics : array (K, V) or Topics
+    topics : array (K, V), Topics or fitted model
         Weights of the words in each topic, none negative.
-    top_n : int
+    n_words : int
         Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
 
     Returns
@@ -27,16 +27,18 @@ def topic_exclusivity(topics: Topics | ArrayLike, top_n: int = 10) -> NDArray[np
 
     Examples
     --------
-    >>> topic_exclusivity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], top_n=2)
+    >>> topic_exclusivity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], n_words=2)
     array([0.75, 0.75])
     """
-    weights = as_weights(topics)
-    if weights.dtype.kind in "iu" or (weights < 0).any():
+    measured = MeasuredTopics.of(topics)
+    weights = measured.weights
+    if measured.are_ids or (weights < 0).any():
         raise InputError(
-            "topics must hold the words' weights as floats, none negative; "
-            "word ids do not say how much of a word a topic has."
+            "must hold the words' weights as floats, none negative; word ids do not say how much "
+            "of a word a topic has.",
+            "topics",
         )
-    ids = top_words(weights, top_n)
+    ids = top_words(measured, n_words)
     # by the largest first: the sum of huge weights has no place in a double
     largest = weights.max(axis=0).astype(np.float64)
     shares = weights / np.where(largest > 0, largest, 1.0)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from opelda._validation import seed
 from opelda.engines import Engine
 from opelda.errors import InputError
-from opelda.inference import Method, Topics
-from opelda.inference._inputs import as_csr, as_seed
-from opelda.metrics._given import Given
+from opelda.inference import Method
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 # What a word counts as that the document's mixture gives less.
 SMALLEST = 1e-30
@@ -41,7 +41,7 @@ class PredictiveProbability:
     Examples
     --------
     >>> from opelda.metrics import log_predictive_probability
-    >>> found = log_predictive_probability([[4, 4], [1, 0]], [[0.5, 0.5]], random_state=0)
+    >>> found = log_predictive_probability([[0.5, 0.5]], [[4, 4], [1, 0]], random_state=0)
     >>> round(float(found), 4), found.n_documents, found.n_left_out
     (-0.6931, 1, 1)
     """
@@ -58,8 +58,8 @@ class PredictiveProbability:
 
 
 def predict_held_out(
+    topics: GivenTopics,
     splits: Iterable[tuple[Any, Any]],
-    topics: Topics | ArrayLike,
     *,
     doc_topic_prior: ArrayLike | None = None,
     method: str | Method = "vb",
@@ -75,18 +75,21 @@ def predict_held_out(
 
     Parameters
     ----------
+    topics : array (K, V), Topics or fitted model
+        An array is scored as it is; `Topics` holds single precision. A model is any learner of
+        opelda, or one with `components_` such as scikit-learn's, whose rows are divided by their
+        sums.
     splits : iterable of pairs (observed, held_out)
-        Arrays or sparse matrices (D, V) of counts, all of the same documents. A document is left
-        out of a split in which it has nothing observed or nothing held out.
-    topics : array (K, V) or Topics
-        An array is scored as it is; `Topics` holds single precision.
+        Each what `log_predictive_probability` takes as X, all of the same documents. A document is
+        left out of a split in which it has nothing observed or nothing held out.
     doc_topic_prior : number, vector (K,) or None
-        alpha; None is 1/K.
+        alpha; None is the model's own, and 1/K for topics without a model.
     method : str or Method
         What infers theta. Scores are comparable only between equal methods and priors.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
-        Threads, as for `opelda.inference.infer`.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     engine : str or Engine
         As for `opelda.inference.infer`; ``"reference"`` is double precision throughout.
 
@@ -98,14 +101,14 @@ def predict_held_out(
     --------
     >>> topics = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
     >>> observed, held_out = [[9, 8, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [0, 0, 0, 0]]
-    >>> found = predict_held_out([(observed, held_out)], topics)
+    >>> found = predict_held_out(topics, [(observed, held_out)])
     >>> round(found.macro, 1), found.n_documents, found.n_left_out
     (-0.7, 1, 1)
     """
-    rng = np.random.default_rng(as_seed(random_state))
+    rng = np.random.default_rng(seed(random_state))
     return predicted(
         splits,
-        Given.of(topics),
+        MeasuredTopics.of(topics, X=splits),
         doc_topic_prior=doc_topic_prior,
         method=method,
         random_state=rng,
@@ -115,13 +118,13 @@ def predict_held_out(
 
 
 def predicted(
-    splits: Iterable[tuple[Any, Any]], given: Given, n_left_out: int = 0, **how: Any
+    splits: Iterable[tuple[Any, Any]], topics: MeasuredTopics, n_left_out: int = 0, **how: Any
 ) -> PredictiveProbability:
-    """Infer and score one split after the other; `how` goes to `Given.mixtures`."""
+    """Infer and score one split after the other; `how` goes to `MeasuredTopics.mixtures`."""
     scores: list[NDArray[np.float64]] = []
     masses: list[NDArray[np.float64]] = []
     for number, pair in enumerate(splits):
-        observed, held = _as_pair(pair, number)
+        observed, held = _as_pair(topics, pair, number)
         if scores and observed.shape[0] != len(scores[0]):
             raise InputError(
                 f"Split {number} has {observed.shape[0]} documents but the first has "
@@ -132,10 +135,10 @@ def predicted(
             raise InputError(f"Split {number} has no document with words observed and held out.")
         scores.append(np.zeros(len(usable)))
         masses.append(np.zeros(len(usable)))
-        theta = given.mixtures(observed[usable], **how)
-        scores[-1][usable], masses[-1][usable] = score(held[usable], theta, given.weights)
+        theta = topics.mixtures(observed[usable], **how)
+        scores[-1][usable], masses[-1][usable] = score(held[usable], theta, topics.weights)
     if not scores:
-        raise InputError("splits holds no pair of observed and held-out counts.")
+        raise InputError("holds no pair of observed and held-out counts.", "splits")
     return _summary(np.array(scores), np.array(masses), n_left_out)
 
 
@@ -159,14 +162,17 @@ def score(
     return per_document(held.data * logs), per_document(held.data)
 
 
-def _as_pair(pair: Any, number: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _as_pair(
+    topics: MeasuredTopics, pair: Any, number: int
+) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Return the counts of one split, without explicit zeros."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(
-            f"splits must hold pairs of observed and held-out counts, but item {number} is "
-            f"{type(pair).__name__}; for one split give [(observed, held_out)]."
+            f"must hold pairs of observed and held-out counts, but item {number} is "
+            f"{type(pair).__name__}; for one split give [(observed, held_out)].",
+            "splits",
         )
-    observed, held = (as_csr(part).astype(np.float64) for part in pair)
+    observed, held = (topics.counts(part).astype(np.float64) for part in pair)
     if observed.shape != held.shape:
         raise InputError(
             f"Split {number} has observed counts of shape {observed.shape} and held-out counts "

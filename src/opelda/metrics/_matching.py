@@ -5,34 +5,36 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics._similarity import SIMILARITIES
-from opelda.metrics._top_words import as_weights
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 Similarity = Literal["cosine", "jaccard", "jensen_shannon"]
 
 
 def match_topics(
-    a: Topics | ArrayLike,
-    b: Topics | ArrayLike,
+    a: GivenTopics,
+    b: GivenTopics,
     *,
     similarity: Similarity = "cosine",
-    top_n: int = 10,
+    n_words: int = 10,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Pair the topics of two models one to one, with the largest sum of similarities.
 
     Parameters
     ----------
-    a, b : arrays (K, V), (L, V) or Topics
-        Weights over the same words, as floats.
+    a, b : arrays (K, V) and (L, V), Topics or fitted models
+        Weights over the same words, as floats. Two models that know their words may have them in
+        any order, and each some of its own.
     similarity : {"cosine", "jaccard", "jensen_shannon"}
         Of two topics: the cosine between their weights; the share of common words in all their top
         words; or 1 less the Jensen-Shannon divergence in bits, of weights divided by their sum.
-    top_n : int
+    n_words : int
         Words per topic, for ``"jaccard"``.
 
     Returns
@@ -51,41 +53,26 @@ def match_topics(
     >>> cosine.round(3)
     array([1., 1.])
     >>> a, b = [[0.5, 0.3, 0.2]], [[0.5, 0.2, 0.3]]
-    >>> match_topics(a, b, similarity="jaccard", top_n=2)[1].round(3)
+    >>> match_topics(a, b, similarity="jaccard", n_words=2)[1].round(3)
     array([0.333])
     """
-    if not isinstance(similarity, str) or similarity not in SIMILARITIES:
-        raise InputError(
-            f"There is no similarity {similarity!r}; choose one of {', '.join(SIMILARITIES)}."
-        )
-    left, right = _weights(a, "a"), _weights(b, "b")
-    if left.shape[1] != right.shape[1]:
-        raise InputError(
-            f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
-            "bring them to the same vocabulary."
-        )
-    alike = SIMILARITIES[similarity](left, right, top_n)
-    rows, columns = linear_sum_assignment(alike, maximize=True)
-    order = np.full(len(left), -1, np.intp)
-    found = np.zeros(len(left))
-    order[rows] = columns
-    found[rows] = alike[rows, columns]
-    return order, found
+    return _matched(_measured(a, "a"), _measured(b, "b"), similarity, n_words)
 
 
 def topic_stability(
-    models: Iterable[Topics | ArrayLike], *, similarity: Similarity = "cosine", top_n: int = 10
+    runs: Iterable[GivenTopics], *, similarity: Similarity = "cosine", n_words: int = 10
 ) -> float:
     """Return how alike the topics of several models are, such as those of several seeds.
 
     The mean over all pairs of models of the mean similarity of their matched topics. 1 if they
-    differ in nothing but the order; a topic without a partner counts 0.
+    differ in nothing but the order; a topic without a partner counts 0. How much mixtures differ
+    from run to run of inference is `inference_stability`.
 
     Parameters
     ----------
-    models : iterable of arrays (K, V) or Topics
+    runs : iterable of arrays (K, V), Topics or fitted models
         Two or more, over the same words.
-    similarity, top_n
+    similarity, n_words
         As for `match_topics`.
 
     Examples
@@ -96,29 +83,63 @@ def topic_stability(
     >>> round(topic_stability([a, [[0.3, 0.3, 0.4], [0.9, 0.1, 0.0]]], similarity="jaccard"), 6)
     1.0
     """
-    topics = [_weights(model, f"models[{number}]") for number, model in enumerate(_many(models))]
+    if isinstance(runs, Topics) or not isinstance(runs, Iterable):
+        raise InputError(
+            "must be an iterable of the topics of several runs, as [first, second], got one "
+            f"{type(runs).__name__}.",
+            "runs",
+        )
+    topics = [_measured(run, f"runs[{number}]") for number, run in enumerate(runs)]
     if len(topics) < 2:
-        raise InputError(f"models must be at least two to be compared, got {len(topics)}.")
-    alike = [
-        match_topics(a, b, similarity=similarity, top_n=top_n)[1].sum() / max(len(a), len(b))
-        for a, b in combinations(topics, 2)
-    ]
+        raise InputError(f"must be at least two to be compared, got {len(topics)}.", "runs")
+    alike = []
+    for a, b in combinations(topics, 2):
+        matched = _matched(a, b, similarity, n_words)[1]
+        alike.append(matched.sum() / max(len(a.weights), len(b.weights)))
     return float(np.mean(alike))
 
 
-def _weights(topics: Any, name: str) -> NDArray[Any]:
-    weights = as_weights(topics, name)
-    if weights.dtype.kind in "iu":
+def _matched(
+    a: MeasuredTopics, b: MeasuredTopics, similarity: Similarity, n_words: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    choice("similarity", similarity, SIMILARITIES)
+    whole("n_words", n_words)
+    left, right = _over_the_same_words(a, b)
+    if left.shape[1] != right.shape[1]:
         raise InputError(
-            f"{name} must hold the words' weights as floats; "
-            "word ids do not say how much of a word a topic has."
+            f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
+            "bring them to the same vocabulary."
         )
-    return weights
+    alike = SIMILARITIES[similarity](left, right, n_words)
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    order = np.full(len(left), -1, np.intp)
+    found = np.zeros(len(left))
+    order[rows] = columns
+    found[rows] = alike[rows, columns]
+    return order, found
 
 
-def _many(models: Any) -> Iterable[Any]:
-    if isinstance(models, Topics) or not isinstance(models, Iterable):
+def _measured(topics: Any, name: str) -> MeasuredTopics:
+    measured = MeasuredTopics.of(topics, name)
+    if measured.are_ids:
         raise InputError(
-            f"models must be an iterable of topics (K, V), got {type(models).__name__}."
+            "must hold the words' weights as floats; word ids do not say how much of a word a "
+            "topic has.",
+            name,
         )
-    return models
+    return measured
+
+
+def _over_the_same_words(a: MeasuredTopics, b: MeasuredTopics) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the weights of two models over all words that either has, where both know theirs."""
+    own, other = a.column_words, b.column_words
+    if own is None or other is None or own == other:
+        return a.weights, b.weights
+    columns = {word: column for column, word in enumerate(dict.fromkeys((*own, *other)))}
+
+    def spread(weights: NDArray[Any], words: tuple[str, ...]) -> NDArray[Any]:
+        wide = np.zeros((len(weights), len(columns)), weights.dtype)
+        wide[:, [columns[word] for word in words]] = weights
+        return wide
+
+    return spread(a.weights, own), spread(b.weights, other)

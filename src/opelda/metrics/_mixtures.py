@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
+from opelda._validation import number
 from opelda.errors import InputError
-from opelda.metrics._top_words import as_weights
+from opelda.metrics._topics import as_weights
 
 
 def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
@@ -54,10 +55,8 @@ def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.fl
     >>> mixture_sparsity([[0.99, 0.005, 0.005, 0.0], [0.25, 0.25, 0.25, 0.25]])
     array([0.75, 0.  ])
     """
-    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not number or not 0 < threshold <= 1:
-        raise InputError(f"threshold must be a share above 0 and at most 1, got {threshold!r}.")
-    sparsity: NDArray[np.float64] = (_shares(theta) < threshold).mean(axis=1)
+    least = number("threshold", threshold, 0.0, 1.0, above=True)
+    sparsity: NDArray[np.float64] = (_shares(theta) < least).mean(axis=1)
     return sparsity
 
 
@@ -67,8 +66,8 @@ def _shares(theta: Any) -> NDArray[np.float64]:
     bad = np.flatnonzero((weights < 0).any(axis=1) | (largest <= 0))
     if len(bad):
         raise InputError(
-            f"theta must hold mixtures, no share negative and not all zero, but row {bad[0]} is "
-            "not one."
+            f"must hold mixtures, no share negative and not all zero, but row {bad[0]} is not one.",
+            "theta",
         )
     weights /= largest[:, None]  # the sum of huge weights has no place in a double
     weights /= weights.sum(axis=1)[:, None]

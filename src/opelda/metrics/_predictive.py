@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from opelda._validation import seed, whole
 from opelda.engines import Engine
 from opelda.errors import InputError
-from opelda.inference import Method, Topics
-from opelda.inference._inputs import as_seed
-from opelda.metrics._given import Given
+from opelda.inference import Method
 from opelda.metrics._held_out import PredictiveProbability, predicted
 from opelda.metrics._split import (
     as_share,
@@ -20,11 +19,12 @@ from opelda.metrics._split import (
     split_tokens,
     tokens_per_document,
 )
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 
 def log_predictive_probability(
+    topics: GivenTopics,
     X: Any,
-    topics: Topics | ArrayLike,
     *,
     doc_topic_prior: ArrayLike | None = None,
     method: str | Method = "vb",
@@ -41,13 +41,15 @@ def log_predictive_probability(
 
     Parameters
     ----------
-    X : array or sparse matrix (D, V)
+    topics : array (K, V), Topics or fitted model
+        An array is scored as it is; `Topics` holds single precision. A model is any learner of
+        opelda, or one with `components_` such as scikit-learn's, whose rows are divided by their
+        sums.
+    X : array or sparse matrix (D, V), Corpus, or texts
         Documents that the topics were not learned from. Those of fewer than 2 tokens are left out
-        and counted.
-    topics : array (K, V) or Topics
-        An array is scored as it is; `Topics` holds single precision.
+        and counted. Texts, and the words of a corpus, take a model with a vocabulary.
     doc_topic_prior : number, vector (K,) or None
-        alpha; None is 1/K.
+        alpha; None is the model's own, and 1/K for topics without a model.
     method : str or Method
         What infers theta. Scores are comparable only between equal methods and priors.
     held_out : float
@@ -56,7 +58,8 @@ def log_predictive_probability(
         Random splits to average over. Same seed, same splits, whatever the topics and method.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
-        Threads, as for `opelda.inference.infer`.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     engine : str or Engine
         As for `opelda.inference.infer`; ``"reference"`` is double precision throughout.
 
@@ -68,27 +71,31 @@ def log_predictive_probability(
     --------
     >>> topics = [[0.45, 0.45, 0.05, 0.05], [0.05, 0.05, 0.45, 0.45]]
     >>> X = [[5, 5, 0, 0], [0, 0, 5, 5]]
-    >>> good = log_predictive_probability(X, topics, random_state=0)
-    >>> blind = log_predictive_probability(X, [[0.25] * 4], random_state=0)
+    >>> good = log_predictive_probability(topics, X, random_state=0)
+    >>> blind = log_predictive_probability([[0.25] * 4], X, random_state=0)
     >>> good.macro > blind.macro
     True
+    >>> from opelda import OnlineOPE
+    >>> from opelda.corpus import read
+    >>> model = OnlineOPE(2, random_state=0).fit(read(["green tea", "black tea", "red wine"] * 9))
+    >>> log_predictive_probability(model, ["green tea and wine", "black tea"]).n_documents
+    2
     """
-    given = Given.of(topics)
+    measured = MeasuredTopics.of(topics, X=X)
     share = as_share(held_out)
-    if not isinstance(n_splits, int | np.integer) or isinstance(n_splits, bool) or n_splits < 1:
-        raise InputError(f"n_splits must be a whole number from 1 on, got {n_splits!r}.")
-    matrix = positive_counts(X)
+    n_splits = whole("n_splits", n_splits)
+    matrix = positive_counts(measured.counts(X))
     n_tokens = tokens_per_document(matrix)
     check_lengths(n_tokens)
     long_enough = n_tokens >= 2
     if not long_enough.any():
-        raise InputError("X has no document of at least 2 tokens, and others cannot be split.")
+        raise InputError("has no document of at least 2 tokens, and others cannot be split.", "X")
     if not long_enough.all():
         matrix = matrix[long_enough]
-    rng = np.random.default_rng(as_seed(random_state))
+    rng = np.random.default_rng(seed(random_state))
     return predicted(
         _splits(matrix, share, n_splits, rng),
-        given,
+        measured,
         n_left_out=int((~long_enough).sum()),
         doc_topic_prior=doc_topic_prior,
         method=method,
@@ -99,8 +106,8 @@ def log_predictive_probability(
 
 
 def perplexity(
+    topics: GivenTopics,
     X: Any,
-    topics: Topics | ArrayLike,
     *,
     doc_topic_prior: ArrayLike | None = None,
     method: str | Method = "vb",
@@ -116,12 +123,12 @@ def perplexity(
 
     Examples
     --------
-    >>> round(perplexity([[4, 4, 0, 0]], [[0.25] * 4], random_state=0), 3)
+    >>> round(perplexity([[0.25] * 4], [[4, 4, 0, 0]], random_state=0), 3)
     4.0
     """
     found = log_predictive_probability(
-        X,
         topics,
+        X,
         doc_topic_prior=doc_topic_prior,
         method=method,
         held_out=held_out,

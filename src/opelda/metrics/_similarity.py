@@ -13,7 +13,7 @@ from opelda.metrics._top_words import top_words
 Weights = NDArray[Any]
 
 
-def cosine(a: Weights, b: Weights, top_n: int) -> NDArray[np.float64]:
+def cosine(a: Weights, b: Weights, n_words: int) -> NDArray[np.float64]:
     """Return the cosines (K, L); 0 with a topic of zeros."""
     left, right = _scaled(a), _scaled(b)
     _divide(left, np.linalg.norm(left, axis=1))
@@ -21,16 +21,15 @@ def cosine(a: Weights, b: Weights, top_n: int) -> NDArray[np.float64]:
     return np.clip(left @ right.T, -1.0, 1.0)
 
 
-def jaccard(a: Weights, b: Weights, top_n: int) -> NDArray[np.float64]:
+def jaccard(a: Weights, b: Weights, n_words: int) -> NDArray[np.float64]:
     """Return |common top words| / |all their top words| (K, L)."""
-    left, right = _top(a, top_n), _top(b, top_n)
+    left, right = _top(a, n_words), _top(b, n_words)
     common = (left @ right.T).toarray()
-    n_words = min(int(top_n), a.shape[1])
-    shares: NDArray[np.float64] = common / (2 * n_words - common)
+    shares: NDArray[np.float64] = common / (2 * min(n_words, a.shape[1]) - common)
     return shares
 
 
-def jensen_shannon(a: Weights, b: Weights, top_n: int) -> NDArray[np.float64]:
+def jensen_shannon(a: Weights, b: Weights, n_words: int) -> NDArray[np.float64]:
     """Return 1 - JSD (K, L), the divergence in bits; 0 with a topic of zeros."""
     if (a < 0).any() or (b < 0).any():
         raise InputError("Topics must have no negative weights for 'jensen_shannon'.")
@@ -63,8 +62,8 @@ def _divide(rows: NDArray[np.float64], by: NDArray[np.float64]) -> None:
     np.divide(rows, by[:, None], out=rows, where=by[:, None] > 0)
 
 
-def _top(weights: Weights, top_n: int) -> sparse.csr_array:
-    ids = top_words(weights.astype(np.float64), top_n)
+def _top(weights: Weights, n_words: int) -> sparse.csr_array:
+    ids = top_words(weights.astype(np.float64), n_words)
     ends = np.arange(len(ids) + 1) * ids.shape[1]
     return sparse.csr_array((np.ones(ids.size), ids.ravel(), ends), shape=weights.shape)
 

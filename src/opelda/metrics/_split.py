@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import counts, seed
+from opelda.corpus import Corpus
 from opelda.errors import InputError
-from opelda.inference._inputs import as_csr, as_seed
 
 TOKENS_AT_ONCE = 2**21
 # single precision counts whole tokens up to here
@@ -26,7 +27,7 @@ def split_tokens(
 
     Parameters
     ----------
-    X : array or sparse matrix (D, V)
+    X : array or sparse matrix (D, V), or Corpus
         Word counts, up to 2**24 tokens a document.
     held_out : float
         Share of the tokens, above 0 and below 1.
@@ -48,7 +49,7 @@ def split_tokens(
     """
     share = as_share(held_out)
     matrix = positive_counts(X)
-    rng = np.random.default_rng(as_seed(random_state))
+    rng = np.random.default_rng(seed(random_state))
     pieces = np.ceil(matrix.data).astype(np.int64)
     n_tokens = tokens_per_document(matrix)
     check_lengths(n_tokens)
@@ -76,12 +77,14 @@ def as_share(held_out: Any) -> float:
     """Return a share above 0 and below 1."""
     if isinstance(held_out, float | np.floating) and 0 < held_out < 1:
         return float(held_out)
-    raise InputError(f"held_out must be a share of the tokens, above 0, below 1, got {held_out!r}.")
+    raise InputError(
+        f"must be a share of the tokens, above 0, below 1, got {held_out!r}.", "held_out"
+    )
 
 
 def positive_counts(X: Any) -> sparse.csr_array:
     """Return documents as CSR in single precision and without explicit zeros."""
-    matrix = as_csr(X).astype(np.float32)
+    matrix = counts(X.X if isinstance(X, Corpus) else X).astype(np.float32)
     matrix.eliminate_zeros()
     return matrix
 
@@ -113,22 +116,22 @@ def _ranges(n_tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 def _held_mass(
     rng: np.random.Generator,
-    counts: NDArray[np.float32],
+    counted: NDArray[np.float32],
     pieces: NDArray[np.int64],
     n_tokens: NDArray[np.int64],
     n_held: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return how much of each entry is held out."""
-    entry = np.repeat(np.arange(len(counts)), pieces)
+    entry = np.repeat(np.arange(len(counted)), pieces)
     document = np.repeat(np.arange(len(n_tokens)), n_tokens)
     weight = np.ones(len(entry))
     last = np.cumsum(pieces) - 1  # an entry's last token carries its fraction
-    weight[last] = counts - (pieces - 1)
+    weight[last] = counted - (pieces - 1)
     # tokens in random order, document by document: the first n_held of each are held out
     order = np.lexsort((rng.random(len(entry)), document))
     rank = np.arange(len(entry)) - np.repeat(np.cumsum(n_tokens) - n_tokens, n_tokens)
     chosen = order[rank < np.repeat(n_held, n_tokens)]
-    held = np.bincount(entry[chosen], weights=weight[chosen], minlength=len(counts))
+    held = np.bincount(entry[chosen], weights=weight[chosen], minlength=len(counted))
     return held.astype(np.float64)
 
 

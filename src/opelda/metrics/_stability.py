@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opelda.errors import InputError
-from opelda.inference import Method, Topics, infer
-from opelda.inference._inputs import as_csr, as_seed
+from opelda._validation import seed, threads, whole
+from opelda.engines import Engine
+from opelda.inference import Method, infer
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 
 @dataclass(frozen=True)
-class Stability:
+class InferenceStability:
     """Mean and standard deviation over runs of f and of its two terms, per document.
 
     Attributes
@@ -26,7 +27,8 @@ class Stability:
 
     Examples
     --------
-    >>> found = stability([[3, 1], [0, 0]], [[0.5, 0.5], [0.9, 0.1]], n_runs=3, random_state=0)
+    >>> topics, X = [[0.5, 0.5], [0.9, 0.1]], [[3, 1], [0, 0]]
+    >>> found = inference_stability(topics, X, n_runs=3, random_state=0)
     >>> found.sd.shape, float(found.sd[1]), found.n_runs
     ((2,), 0.0, 3)
     """
@@ -40,68 +42,75 @@ class Stability:
     n_runs: int
 
 
-def stability(
+def inference_stability(
+    topics: GivenTopics,
     X: Any,
-    topics: Topics | ArrayLike,
     *,
     method: str | Method = "ope",
     doc_topic_prior: ArrayLike | None = None,
     n_runs: int = 10,
     random_state: Any = None,
     n_jobs: int | None = None,
-) -> Stability:
-    """Infer the same documents several times, with another seed each, and look at the spread.
+    engine: str | Engine = "cpu",
+) -> InferenceStability:
+    """Infer the same documents several times, with another seed each, and return the spread.
+
+    How alike the topics of several models are is `topic_stability`.
 
     Parameters
     ----------
-    X : array or sparse matrix (D, V)
-        Word counts.
-    topics : array (K, V) or Topics
+    topics : array (K, V), Topics or fitted model
+        Each row a distribution over the words; a model's are divided by their sums.
+    X : array or sparse matrix (D, V), Corpus, or texts
+        Texts, and the words of a corpus, take a model with a vocabulary.
     method : str or Method
         What infers; one that is not random has no spread.
     doc_topic_prior : number, vector (K,) or None
-        alpha; None is 1/K.
+        alpha; None is the model's own, and 1/K for topics without a model.
     n_runs : int
         At least 2. The standard deviation is that of a sample: it divides by ``n_runs - 1``.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
-        Threads, as for `opelda.inference.infer`.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
+    engine : str or Engine
+        As for `opelda.inference.infer`.
 
     Returns
     -------
-    Stability
+    InferenceStability
 
     Examples
     --------
     >>> from opelda.corpus import generate
     >>> made = generate(20, n_words=100, n_topics=5)
-    >>> found = stability(made.X, made.topics, random_state=0)
+    >>> found = inference_stability(made.topics, made.X, random_state=0)
     >>> bool((found.sd > 0).any())
     True
-    >>> bool((stability(made.X, made.topics, method="vb", random_state=0).sd > 0).any())
+    >>> bool((inference_stability(made.topics, made.X, method="vb").sd > 0).any())
     False
     """
-    if not isinstance(n_runs, int | np.integer) or isinstance(n_runs, bool) or n_runs < 2:
-        raise InputError(f"n_runs must be a whole number from 2 on, got {n_runs!r}.")
-    table = topics if isinstance(topics, Topics) else Topics(topics)
-    matrix = as_csr(X)
-    rng = np.random.default_rng(as_seed(random_state))
+    whole("n_runs", n_runs, 2)
+    measured = MeasuredTopics.of(topics, X=X)
+    matrix, prior = measured.counts(X), measured.prior(doc_topic_prior)
+    rng, n_threads = np.random.default_rng(seed(random_state)), threads(n_jobs)
     likelihoods, priors = [], []
     for _ in range(n_runs):
         run = infer(
             matrix,
-            table,
-            doc_topic_prior=doc_topic_prior,
+            measured.table,
+            doc_topic_prior=prior,
             method=method,
             random_state=rng,
-            n_jobs=n_jobs,
+            n_jobs=n_threads,
+            engine=engine,
         )
         likelihoods.append(run.log_likelihood)
         priors.append(run.log_prior)
     mean, sd = _spread(np.add(likelihoods, priors))
     likelihood_mean, likelihood_sd = _spread(np.array(likelihoods))
     prior_mean, prior_sd = _spread(np.array(priors))
-    return Stability(
+    return InferenceStability(
         mean, sd, likelihood_mean, likelihood_sd, prior_mean, prior_sd, n_runs=int(n_runs)
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import whole
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 
@@ -51,10 +52,9 @@ def windows(
            [1., 0.],
            [0., 1.]], dtype=float32)]
     """
-    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
-        raise InputError(f"size must be a whole number of tokens from 1 on, got {size!r}.")
+    size = whole("size", size)
     columns = _columns(vocabulary)
-    return _matrices(_numbered(documents, columns), max(columns.values()) + 1, int(size))
+    return _matrices(_numbered(documents, columns), max(columns.values()) + 1, size)
 
 
 def _columns(vocabulary: Any) -> dict[str, int]:
@@ -62,18 +62,20 @@ def _columns(vocabulary: Any) -> dict[str, int]:
         vocabulary = vocabulary.words
     if isinstance(vocabulary, str | bytes) or not isinstance(vocabulary, Iterable):
         raise InputError(
-            "vocabulary must be a Vocabulary, a mapping from word to column, or the words in the "
-            f"order of their columns, got {type(vocabulary).__name__}."
+            "must be a Vocabulary, a mapping from word to column, or the words in the order of "
+            f"their columns, got {type(vocabulary).__name__}.",
+            "vocabulary",
         )
     if not isinstance(vocabulary, Mapping):
         vocabulary = {word: column for column, word in enumerate(vocabulary)}
     if not vocabulary:
-        raise InputError("vocabulary has no words; give at least the top words of the topics.")
+        raise InputError("has no words; give at least the top words of the topics.", "vocabulary")
     for word, column in vocabulary.items():
         if not isinstance(column, int | np.integer) or not 0 <= column < 2**31 - 1:
             raise InputError(
-                f"vocabulary must give each word its column, a whole number from 0 on, "
-                f"but gives {word!r} {column!r}."
+                f"must give each word its column, a whole number from 0 on, but gives {word!r} "
+                f"{column!r}.",
+                "vocabulary",
             )
     return dict(vocabulary)
 
@@ -82,7 +84,7 @@ def _numbered(documents: Any, columns: dict[str, int]) -> Iterator[NDArray[np.in
     """Yield each document as the columns of its words, -1 for those that have none."""
     if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
         raise InputError(
-            f"documents must be an iterable of word lists, got {type(documents).__name__}."
+            f"must be an iterable of word lists, got {type(documents).__name__}.", "documents"
         )
     for number, document in enumerate(documents):
         try:

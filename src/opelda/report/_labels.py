@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from opelda.errors import InputError
-from opelda.inference import Topics
-from opelda.metrics._top_words import as_weights
-from opelda.report._ranking import rank_words, sums_over_topics
+from opelda._validation import whole
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
+from opelda.report._ranking import ranked, sums_over_topics
 
 # A label's words are taken from so many of a topic's most probable: others say little to a reader.
 CANDIDATES = 20
 
 
-def label_topics(topics: Topics | ArrayLike, words: Sequence[str], n: int = 3) -> list[str]:
+def label_topics(
+    topics: GivenTopics, n_words: int = 3, *, feature_names: Sequence[str] | None = None
+) -> list[str]:
     """Return a short name for each topic, such as "court, judge, trial".
 
     Of a topic's 20 most probable words those with the highest FREX scores (see `rank_words`); a
@@ -22,33 +23,32 @@ def label_topics(topics: Topics | ArrayLike, words: Sequence[str], n: int = 3) -
 
     Parameters
     ----------
-    topics : array (K, V) or Topics
-    words : sequence of str
-        The words of the columns.
-    n : int
+    topics : array (K, V), Topics or fitted model
+    n_words : int
         Words per label.
+    feature_names : sequence of str, optional
+        The words of the columns; by default those that the model knows, else x0, x1, ...
 
     Examples
     --------
     >>> from opelda.report import label_topics
     >>> topics = [[0.4, 0.3, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.1, 0.5]]
-    >>> label_topics(topics, ["people", "court", "courts", "law", "game"], n=2)
+    >>> words = ["people", "court", "courts", "law", "game"]
+    >>> label_topics(topics, n_words=2, feature_names=words)
     ['court, people', 'game, people']
     """
-    table = as_weights(topics)
-    if len(words) != table.shape[1]:
-        raise InputError(f"There are {len(words)} words for topics of {table.shape[1]} columns.")
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise InputError(f"n must be a whole number from 1 on, got {n!r}.")
+    whole("n_words", n_words)
+    measured = MeasuredTopics.of(topics)
+    table, words = measured.weights, measured.words(feature_names)
     everywhere = sums_over_topics(table)
     labels = []
-    for row, candidates in zip(table, rank_words(table, CANDIDATES), strict=True):
+    for row, candidates in zip(table, ranked(measured, CANDIDATES), strict=True):
         topic = np.ascontiguousarray(row, np.float64)
         frequency = _ranks_of(topic, candidates)
         exclusivity = _ranks_of(topic / everywhere, candidates)
         scores = 2.0 / (1.0 / frequency + 1.0 / exclusivity)
         best = candidates[np.argsort(-scores, kind="stable")]  # of equals the more probable
-        labels.append(", ".join(_apart((str(words[j]) for j in best), n)))
+        labels.append(", ".join(_apart((str(words[j]) for j in best), n_words)))
     return labels
 
 

@@ -1,14 +1,16 @@
-"""Which words stand for a topic: the most probable, the most relevant, or the most telling."""
+"""The words that stand for a topic: the most probable, the most relevant, or the most telling."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from opelda._validation import choice, number, whole
 from opelda.errors import InputError
-from opelda.inference import Topics
-from opelda.metrics._top_words import as_weights, top_words
+from opelda.metrics._top_words import heaviest
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
+from opelda.report._weights import topic_weights
 
 Rank = Literal["probability", "relevance", "frex"]
 
@@ -17,8 +19,8 @@ SMALLEST = 1e-30
 
 
 def rank_words(
-    topics: Topics | ArrayLike,
-    n: int = 10,
+    topics: GivenTopics,
+    n_words: int = 10,
     *,
     by: Rank = "probability",
     weights: ArrayLike | None = None,
@@ -28,9 +30,9 @@ def rank_words(
 
     Parameters
     ----------
-    topics : array (K, V) or Topics
-        Each row a distribution over the words.
-    n : int
+    topics : array (K, V), Topics or fitted model
+        Each row a distribution over the words; a model's are divided by their sums.
+    n_words : int
         Words per topic; all, if there are fewer.
     by : {"probability", "relevance", "frex"}
         What makes a word good for topic t: p(w|t); the relevance
@@ -38,13 +40,14 @@ def rank_words(
         word's ranks, as shares of all words, by p(w|t) and by its exclusivity
         p(w|t) / sum_s p(w|s).
     weights : array (K,), optional
-        The topics' shares, for p(w) = sum_t weights_t p(w|t); None counts all alike.
+        The topics' shares, for p(w) = sum_t weights_t p(w|t); None is the model's own, where it
+        knows them (see `topic_weights`), and else counts all alike.
     lambda_ : float
         From 0, words that are unusual elsewhere, to 1, words that are probable.
 
     Returns
     -------
-    array of whole numbers (K, n)
+    array of whole numbers (K, n_words)
 
     References
     ----------
@@ -55,34 +58,48 @@ def rank_words(
     --------
     >>> from opelda.report import rank_words
     >>> topics = [[0.5, 0.4, 0.1, 0.0], [0.5, 0.0, 0.1, 0.4]]
-    >>> rank_words(topics, n=2)
+    >>> rank_words(topics, n_words=2)
     array([[0, 1],
            [0, 3]])
-    >>> rank_words(topics, n=2, by="relevance", lambda_=0.5)
+    >>> rank_words(topics, n_words=2, by="relevance", lambda_=0.5)
     array([[1, 0],
            [3, 0]])
-    >>> rank_words([[0.4, 0.3, 0.2, 0.1], [0.6, 0.0, 0.0, 0.4]], n=2, by="frex")
+    >>> rank_words([[0.4, 0.3, 0.2, 0.1], [0.6, 0.0, 0.0, 0.4]], n_words=2, by="frex")
     array([[1, 0],
            [0, 3]])
     """
-    table = as_weights(topics)
+    return ranked(MeasuredTopics.of(topics), n_words, by, weights, lambda_)
+
+
+def ranked(
+    topics: MeasuredTopics,
+    n_words: int,
+    by: Rank = "probability",
+    weights: ArrayLike | None = None,
+    lambda_: float = 0.6,
+) -> NDArray[np.intp]:
+    """Return what `rank_words` does of topics that are resolved already."""
+    n = min(whole("n_words", n_words), topics.n_words)
+    choice("by", by, get_args(Rank))
+    table = topics.weights.astype(np.float64) if topics.are_ids else topics.weights
     if by == "probability":
-        return top_words(table.astype(np.float64) if table.dtype.kind in "iu" else table, n)
-    if by not in ("relevance", "frex"):
-        raise InputError(f"by must be 'probability', 'relevance' or 'frex', got {by!r}.")
-    score = relevance(table, weights, lambda_) if by == "relevance" else frex(table)
-    return np.array([top_words(score(row)[np.newaxis], n)[0] for row in _rows(table)])
+        return heaviest(table, n)
+    if by == "relevance":
+        shares = topic_weights(topics.model) if weights is None else weights
+        score = relevance(table, shares, lambda_)
+    else:
+        score = frex(table)
+    return np.array([heaviest(score(row)[np.newaxis], n)[0] for row in _rows(table)])
 
 
 Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def relevance(topics: NDArray[Any], weights: ArrayLike | None, lambda_: float) -> Score:
-    """Return what gives the relevance of every word to a topic; all is finite."""
-    if not isinstance(lambda_, int | float | np.number) or not 0 <= lambda_ <= 1:
-        raise InputError(f"lambda must be a number from 0 to 1, got {lambda_!r}.")
+    """Return a function that gives the relevance of every word to a topic; all is finite."""
+    lift = 1.0 - number("lambda_", lambda_, 0.0, 1.0)
     marginal = np.maximum(_shares(weights, len(topics)) @ topics, SMALLEST)
-    logs = (1.0 - float(lambda_)) * np.log(marginal)
+    logs = lift * np.log(marginal)
 
     def score(row: NDArray[np.float64]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = np.log(np.maximum(row, SMALLEST)) - logs
@@ -92,7 +109,7 @@ def relevance(topics: NDArray[Any], weights: ArrayLike | None, lambda_: float) -
 
 
 def frex(topics: NDArray[Any]) -> Score:
-    """Return what gives every word's FREX score in a topic, above 0 and at most 1."""
+    """Return a function that gives every word's FREX score in a topic, above 0 and at most 1."""
     everywhere = sums_over_topics(topics)
 
     def score(row: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,9 +147,9 @@ def _shares(weights: ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
     shares = np.asarray(weights, np.float64)
     if shares.shape != (n_topics,):
         raise InputError(
-            f"weights must be one number per topic, {n_topics} in all, got shape {shares.shape}."
+            f"must be one number per topic, {n_topics} in all, got shape {shares.shape}.", "weights"
         )
     if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
-        raise InputError("weights must be finite, none negative and not all of them 0.")
+        raise InputError("must be finite, none negative and not all of them 0.", "weights")
     normalised: NDArray[np.float64] = shares / shares.sum()
     return normalised

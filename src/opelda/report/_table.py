@@ -1,15 +1,14 @@
-"""The topics of a model as plain rows, for tables, JSON and pages."""
+"""Topics as plain rows, for tables, JSON and pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from opelda.errors import InputError
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._labels import label_topics
-from opelda.report._ranking import Rank, rank_words
+from opelda.report._ranking import Rank, ranked
 from opelda.report._weights import topic_weights
 
 
@@ -45,26 +44,29 @@ class TopicRow:
 
 
 def topic_table(
-    model: Any,
+    topics: GivenTopics,
     n_words: int = 10,
     *,
     by: Rank = "probability",
     lambda_: float = 0.6,
-    topics: Iterable[int] | None = None,
+    only: Iterable[int] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> list[TopicRow]:
-    """Return the topics of a model with their weights, labels and words, in their own order.
+    """Return topics with their weights, labels and words, in their own order.
 
     Parameters
     ----------
-    model : a fitted learner
+    topics : array (K, V), Topics or fitted model
     n_words : int
         Words per topic.
     by : {"probability", "relevance", "frex"}
         How the words are ranked; see `rank_words`.
     lambda_ : float
         For relevance.
-    topics : iterable of int, optional
-        The topics wanted; None is all.
+    only : iterable of int, optional
+        The numbers of the topics wanted, in the order wanted; None is all.
+    feature_names : sequence of str, optional
+        The words of the columns; by default those that the model knows, else x0, x1, ...
 
     Returns
     -------
@@ -80,23 +82,25 @@ def topic_table(
     >>> [row.topic for row in rows], [len(row.words) for row in rows]
     ([0, 1, 2], [4, 4, 4])
     """
-    check_is_fitted(model)
-    components, names, shares = model.components_, model._words(), topic_weights(model)
-    wanted = list(range(len(components))) if topics is None else list(topics)
+    measured = MeasuredTopics.of(topics)
+    weights, names, shares = measured.weights, measured.words(feature_names), topic_weights(topics)
+    wanted = list(range(len(weights)) if only is None else only)
     for number in wanted:
-        if not isinstance(number, int | np.integer) or not 0 <= number < len(components):
+        if not isinstance(number, int | np.integer) or not 0 <= number < len(weights):
             raise InputError(
-                f"There is no topic {number!r}: the model's are 0 to {len(components) - 1}."
+                f"must be numbers of topics, 0 to {len(weights) - 1}, but there is no topic "
+                f"{number!r}.",
+                "only",
             )
-    ranked = rank_words(components, n_words, by=by, weights=shares, lambda_=lambda_)
-    labels = label_topics(components, names)
+    best = ranked(measured, n_words, by, shares, lambda_)
+    labels = label_topics(weights, feature_names=names)
     return [
         TopicRow(
             topic=int(number),
             weight=None if shares is None else float(shares[number]),
             label=labels[number],
-            words=tuple(str(names[j]) for j in ranked[number]),
-            probabilities=tuple(float(p) for p in components[number, ranked[number]]),
+            words=tuple(str(names[j]) for j in best[number]),
+            probabilities=tuple(float(p) for p in weights[number, best[number]]),
         )
         for number in wanted
     ]

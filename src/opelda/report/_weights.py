@@ -1,15 +1,15 @@
 """How much of the documents each topic accounts for, as far as the model itself knows."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from opelda.learning._learner import Learner
 from opelda.learning._rules import ML
+from opelda.metrics._topics import GivenTopics
 
 
-def topic_weights(model: Any) -> NDArray[np.float64] | None:
+def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     """Return each topic's share of the tokens that the model has learned from.
 
     The Online and Streaming rules keep, for each topic, the tokens they expect of it; the shares
@@ -17,13 +17,14 @@ def topic_weights(model: Any) -> NDArray[np.float64] | None:
 
     Parameters
     ----------
-    model : a fitted learner
+    topics : fitted learner of opelda
+        Anything else that topics may be given as does not know.
 
     Returns
     -------
     float64 array (K,) or None
-        Shares that sum to 1; None for models learned by the ML rule, which keeps every topic's
-        weights normalised and does not know.
+        Shares that sum to 1. None where they are not known: for topics without a learner, and for
+        those learned by the ML rule, which keeps every topic's weights normalised.
 
     Examples
     --------
@@ -36,13 +37,15 @@ def topic_weights(model: Any) -> NDArray[np.float64] | None:
     >>> topic_weights(MLOPE(2, random_state=0).fit(X)) is None
     True
     """
-    check_is_fitted(model)
-    if isinstance(model._rule(), ML):
+    if not isinstance(topics, Learner):
         return None
-    store = model._state.store
+    check_is_fitted(topics)
+    if isinstance(topics._rule(), ML):
+        return None
+    store = topics._state.store
     mass = np.maximum(store.sums, 0.0)
     total = float(mass.sum())
-    if not model._state.n_updates or total <= 0.0:  # nothing was learned so far
+    if not topics._state.n_updates or total <= 0.0:  # nothing was learned so far
         return np.full(store.n_topics, 1.0 / store.n_topics)
     shares: NDArray[np.float64] = mass / total
     return shares

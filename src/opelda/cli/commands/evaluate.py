@@ -66,20 +66,14 @@ def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str,
 
     import numpy as np
 
-    from opelda.inference import Topics
     from opelda.metrics import log_predictive_probability, npmi, topic_diversity
 
-    X, topics = documents.X, Topics(model.components_)
+    X = documents.X
     predicted = log_predictive_probability(
-        X,
-        topics,
-        doc_topic_prior=model.doc_topic_prior,
-        n_splits=splits,
-        random_state=model._state.seed,
-        n_jobs=model.n_jobs,
+        model, X, n_splits=splits, random_state=model._state.seed, n_jobs=model.n_jobs
     )
     certificate = model.certificate(X)
-    coherence = npmi(topics, X, top_n=n_words)
+    coherence = npmi(model, X, n_words=n_words)
     n_unknown = float(documents.n_unknown_tokens)
     return {
         "documents": len(documents),
@@ -94,7 +88,7 @@ def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str,
         "splits": splits,
         "npmi": float(coherence.mean()),
         "npmi_by_topic": [float(value) for value in coherence],
-        "topic_diversity": float(topic_diversity(topics)),
+        "topic_diversity": float(topic_diversity(model)),
         "gap": _spread(certificate.gap, np),
         "likelihood_loss": _spread(certificate.likelihood_loss, np),
     }

@@ -22,7 +22,7 @@ RANKS = ("probability", "relevance", "frex")
     "topics",
     "opelda topics model.opelda",
     "opelda topics model.opelda --rank relevance --lambda 0.4 --words 15",
-    "opelda topics model.opelda --topic 3 --topic 8 --json",
+    "opelda topics model.opelda --only 3 --only 8 --json",
 )
 def topics(
     model: Model,
@@ -49,11 +49,9 @@ def topics(
             metavar="X",
         ),
     ] = 0.6,
-    topic: Annotated[
+    only: Annotated[
         list[int] | None,
-        typer.Option(
-            "--topic", help="Show this one; may be given several times.", min=0, metavar="N"
-        ),
+        typer.Option(help="Show this topic; may be given several times.", min=0, metavar="N"),
     ] = None,
     sort: Annotated[
         str,
@@ -75,7 +73,7 @@ def topics(
     from opelda.report import topic_table
 
     by = cast("Rank", rank)
-    rows = topic_table(load_model(model), words, by=by, lambda_=lambda_, topics=topic or None)
+    rows = topic_table(load_model(model), words, by=by, lambda_=lambda_, only=only or None)
     if sort == "weight":
         rows = by_weight(rows)
     if as_json:

@@ -166,8 +166,8 @@ def _predicted(
 ) -> Row:
     with one_thread():
         found = predict_held_out(
-            splits,
             topics,
+            splits,
             doc_topic_prior=prior,
             method=method,
             random_state=seed,

@@ -1,23 +1,26 @@
-"""How many documents hold each two of a topic's top words, counted over any collection."""
+"""Cooccurrences: how many documents hold each two of a topic's top words, over any collection."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import counts
+from opelda.corpus import Corpus, Vocabulary, mini_batches
 from opelda.corpus._matrix import is_matrix
 from opelda.errors import InputError
-from opelda.inference import Topics
-from opelda.inference._inputs import as_csr
-from opelda.metrics._top_words import as_weights, top_words
+from opelda.metrics._top_words import top_words
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 # pairs of words whose documents are counted at a time
 PAIRS_AT_ONCE = 2**22
+NO_DOCUMENTS = "has no documents to look for the words in."
 
 
-class Together:
+class Cooccurrences:
     """Counts of documents, all that any measure of coherence needs of a collection.
 
     Attributes
@@ -32,9 +35,9 @@ class Together:
 
     Examples
     --------
-    >>> together = Together(np.array([[0, 2]]))
-    >>> together.add(sparse.csr_array([[1, 0, 3], [0, 1, 1], [0, 0, 0]]))
-    >>> together.n_docs, together.counts.tolist()
+    >>> found = Cooccurrences(np.array([[0, 2]]))
+    >>> found.add(sparse.csr_array([[1, 0, 3], [0, 1, 1], [0, 0, 0]]))
+    >>> found.n_docs, found.counts.tolist()
     (3, [[[1, 1], [1, 2]]])
     """
 
@@ -57,12 +60,12 @@ class Together:
         held = self._held(matrix)
         by_word = held.T.tocsr()
         n_words, n_at_once = len(self._words), max(1, PAIRS_AT_ONCE // len(self._words))
-        counts = self.counts.reshape(-1)
+        flat = self.counts.reshape(-1)
         for word in range(0, n_words, n_at_once):
             together = (by_word[word : word + n_at_once] @ held).toarray()
             pairs = slice(*np.searchsorted(self._first, (word, word + n_at_once)))
             found = together[self._first[pairs] - word, self._second[pairs]]
-            counts[self._order[pairs]] += found
+            flat[self._order[pairs]] += found
 
     def _held(self, matrix: sparse.csr_array) -> sparse.csr_array:
         """Return which documents hold which top words (D, words): ones."""
@@ -79,35 +82,48 @@ class Together:
         )
 
 
-def count_together(topics: Topics | ArrayLike, X: Any, top_n: int) -> Together:
-    """Count over a matrix, an object with one as `X`, or an iterable of either."""
-    if not is_matrix(X) and hasattr(X, "X"):
-        X = X.X
-    if _is_many(X):
-        together = Together(top_words(topics, top_n, least=2))
-        _add_batches(together, X, topics)
+def count_cooccurrences(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
+    """Count over a matrix, a corpus, texts, or an iterable of mini-batches."""
+    measured = MeasuredTopics.of(topics, X=X)
+    found = Cooccurrences(top_words(measured, n_words, least=2))
+    first, X = _first_of(X)
+    if _is_batch(first):
+        _add_batches(found, X, measured)
     else:
-        matrix = as_csr(X)
-        together = Together(top_words(topics, top_n, least=2, n_words=matrix.shape[1]))
-        together.add(matrix)
-    if not together.n_docs:
-        raise InputError("X has no documents to look for the words in.")
-    return together
+        found.add(measured.counts(X))
+    if not found.n_docs:
+        raise InputError(NO_DOCUMENTS, "X")
+    if measured.are_ids and found.ids.max() >= found.n_columns:
+        raise InputError(
+            f"hold word {found.ids.max()} but X has no more than {found.n_columns} columns.",
+            "topics",
+        )
+    return found
 
 
-def _is_many(X: Any) -> bool:
-    if isinstance(X, list | tuple):  # of batches, or of the rows of one matrix
-        return bool(X) and _is_batch(X[0])
-    return isinstance(X, Iterable) and not is_matrix(X)
+def _first_of(X: Any) -> tuple[Any, Any]:
+    """Return the first item of what may be an iterable of mini-batches, and all of them."""
+    if not isinstance(X, Iterable) or isinstance(X, str | Corpus) or is_matrix(X):
+        return None, X
+    if hasattr(X, "counted"):  # a Stream, which is not to be read twice
+        return X, X
+    if not isinstance(X, Iterator):
+        return next(iter(X), None), X
+    for first in X:
+        return first, chain([first], X)
+    raise InputError(NO_DOCUMENTS, "X")
 
 
 def _is_batch(item: Any) -> bool:
-    return len(item.shape) == 2 if is_matrix(item) else hasattr(item, "X")
+    if is_matrix(item):
+        return len(item.shape) == 2
+    return hasattr(item, "X") or hasattr(item, "counted")
 
 
-def _add_batches(together: Together, batches: Iterable[Any], topics: Any) -> None:
-    weights = as_weights(topics)
-    n_words = None if weights.dtype.kind in "iu" else weights.shape[1]
+def _add_batches(found: Cooccurrences, batches: Any, topics: MeasuredTopics) -> None:
+    if topics.vocabulary is not None and hasattr(batches, "counted"):
+        known = Vocabulary(topics.vocabulary.words, tokenizer=topics.vocabulary.tokenizer)
+        batches = mini_batches(batches, batch_size=batches.batch_size, vocabulary=known)
     for number, batch in enumerate(batches):
         change = getattr(batch, "change", None)
         if change is not None and len(change.reused):
@@ -116,17 +132,19 @@ def _add_batches(together: Together, batches: Iterable[Any], topics: Any) -> Non
                 "count with a vocabulary that does not evict."
             )
         try:
-            matrix = as_csr(batch.X if not is_matrix(batch) and hasattr(batch, "X") else batch)
+            matrix = _matrix(batch, topics)
         except InputError as error:
             raise InputError(f"Mini-batch {number}: {error}") from None
-        if n_words is not None and matrix.shape[1] > n_words:
+        if not topics.are_ids and matrix.shape[1] > topics.n_words:
             raise InputError(
-                f"The topics have {n_words} words but mini-batch {number} has {matrix.shape[1]} "
-                "columns; count the documents with the topics' own vocabulary."
+                f"The topics have {topics.n_words} words but mini-batch {number} has "
+                f"{matrix.shape[1]} columns; count the documents with the topics' own vocabulary."
             )
-        together.add(matrix)
-    if together.n_docs and n_words is None and together.ids.max() >= together.n_columns:
-        raise InputError(
-            f"The topics have word {together.ids.max()} but no mini-batch has more than "
-            f"{together.n_columns} columns."
-        )
+        found.add(matrix)
+
+
+def _matrix(batch: Any, topics: MeasuredTopics) -> sparse.csr_array:
+    """Return a mini-batch's counts, which may have fewer columns than there are words."""
+    if isinstance(batch, Corpus) and topics.vocabulary is not None:
+        return topics.counts(batch)
+    return counts(batch.X if not is_matrix(batch) and hasattr(batch, "X") else batch)
