@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opelda.optimize import ShrunkenSimplex, Simplex, Term, maximize
-from opelda.optimize._picks import draw_picks
+from opelda.optimize._maximize import draw_coins
 
 TOPICS, WORDS, T = 6, 9, 40
 seeds = st.integers(0, 2**32 - 1)
@@ -117,7 +117,7 @@ def test_literal_directions_start_from_no_pick(seed):
 @any_seed
 @given(seeds)
 def test_balanced_picks_hold_each_term_once_per_pair(seed):
-    terms, _, iterates, directions, _ = run(seed, picks="balanced")
+    terms, _, iterates, directions, _ = run(seed, coins="balanced")
     picks = recovered_picks(terms, iterates, directions, a=1, b=0)
     assert len(picks) == T - 1
     for first, second in zip(picks[0::2], picks[1::2], strict=False):
@@ -127,7 +127,7 @@ def test_balanced_picks_hold_each_term_once_per_pair(seed):
 @pytest.mark.parametrize("kind", ["random", "balanced"])
 def test_each_single_pick_is_uniform(kind):
     n_runs = 3000
-    runs = np.array([draw_picks(6, kind, seed) for seed in range(n_runs)])
+    runs = np.array([draw_coins(6, kind, np.random.default_rng(seed)) for seed in range(n_runs)])
     six_deviations = 6 * 0.5 / np.sqrt(n_runs)
     np.testing.assert_allclose(runs.mean(axis=0), 0.5, atol=six_deviations)
     repeats = (runs[:, 0] == runs[:, 1]).mean()
@@ -145,7 +145,7 @@ def test_practical_first_iteration_moves_nothing():
 @given(seeds, st.sampled_from(["random", "balanced"]))
 def test_a_longer_run_continues_a_shorter_one(seed, kind):
     g1, g2 = topic_terms(seed, 0.5)
-    options = {"domain": Simplex(TOPICS), "history_every": 1, "tol": None, "picks": kind}
+    options = {"domain": Simplex(TOPICS), "history_every": 1, "tol": None, "coins": kind}
     short = maximize(g1, g2, n_iter=21, random_state=seed, **options)
     long = maximize(g1, g2, n_iter=40, random_state=seed, **options)
     np.testing.assert_array_equal(long.f_history[:21], short.f_history)
@@ -158,6 +158,6 @@ def test_a_step_asks_no_gradient_of_a_term_not_picked_yet(seed):
     asked = []
     g2 = Term(lambda x: 0.0, lambda x: asked.append(1) or [0.0, 0.0])
     maximize(g1, g2, domain=Simplex(2), n_iter=8, history_every=9, tol=None, random_state=seed)
-    needed = np.logical_or.accumulate(~draw_picks(7, "random", seed))
+    needed = np.logical_or.accumulate(~draw_coins(7, "random", np.random.default_rng(seed)))
     needed[0] = True  # the start is recorded, as is the last iterate
     assert len(asked) == needed.sum() + 1

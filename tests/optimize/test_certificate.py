@@ -87,15 +87,15 @@ def test_iterates_stay_in_the_domain(name, seed, schedule):
 
 
 @pytest.mark.parametrize("schedule", ["practical", "literal"])
-@pytest.mark.parametrize("picks", ["random", "balanced"])
+@pytest.mark.parametrize("coins", ["random", "balanced"])
 @pytest.mark.parametrize("seed", range(3))
-def test_concave_maximum_is_approached(schedule, picks, seed):
+def test_concave_maximum_is_approached(schedule, coins, seed):
     # Over the box, -|x - target|^2 peaks where the target is clipped.
     target = np.array([0.5, 5.0, -3.0])
     g1 = quadratic(-2 * np.eye(N), 0 * target)
     g2 = quadratic(0 * np.eye(N), 2 * target)
     box = VERTICES["box"][0]
-    options = {"schedule": schedule, "picks": picks, "random_state": seed}
+    options = {"schedule": schedule, "coins": coins, "random_state": seed}
     result = maximize(g1, g2, domain=box, n_iter=2000, history_every=1000, **options)
     np.testing.assert_allclose(result.x, np.clip(target, -1, 2), atol=0.1)
     assert result.gap < 0.5

@@ -27,17 +27,17 @@ def random_terms(seed):
 def test_same_seed_same_run(seed):
     g1, g2 = random_terms(seed)
     domain = Simplex(N)
-    first = maximize(g1, g2, domain=domain, n_iter=50, random_state=seed)
-    generator = np.random.default_rng(seed)
-    for again in (seed, generator):
-        second = maximize(g1, g2, domain=domain, n_iter=50, random_state=again)
+    for kind in (int, np.int64, np.random.default_rng, np.random.RandomState):
+        first, second = (
+            maximize(g1, g2, domain=domain, n_iter=50, random_state=kind(seed)) for _ in range(2)
+        )
         np.testing.assert_array_equal(first.x, second.x)
         np.testing.assert_array_equal(first.gap_history, second.gap_history)
-    legacy = [
-        maximize(g1, g2, domain=domain, n_iter=50, random_state=np.random.RandomState(seed)).x
-        for _ in range(2)
-    ]
-    np.testing.assert_array_equal(*legacy)
+    drawn = int(np.random.default_rng(seed).integers(2**32))  # a Generator gives the seed
+    third = maximize(g1, g2, domain=domain, n_iter=50, random_state=drawn)
+    generator = np.random.default_rng(seed)
+    fourth = maximize(g1, g2, domain=domain, n_iter=50, random_state=generator)
+    np.testing.assert_array_equal(third.x, fourth.x)
 
 
 def test_seeds_matter_and_a_generator_moves_on():

@@ -4,12 +4,12 @@
 answer one question: which of your points maximises a linear function?
 """
 
-from ._domain import Domain
-from ._maximize import maximize
-from ._polytope import Polytope
-from ._result import Iterate, MaximizeResult
-from ._shapes import Box, L1Ball, ShrunkenSimplex, Simplex
-from ._terms import Term
+from opelda.optimize._domain import Domain
+from opelda.optimize._maximize import maximize
+from opelda.optimize._polytope import Polytope
+from opelda.optimize._result import Iterate, MaximizeResult
+from opelda.optimize._shapes import Box, L1Ball, ShrunkenSimplex, Simplex
+from opelda.optimize._terms import Term
 
 __all__ = [
     "Box",

@@ -1,12 +1,10 @@
 """What OPE needs to know of a domain."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 from numpy.typing import ArrayLike
 
-from ._vectors import Vector
+from opelda.optimize._vectors import Vector
 
 
 class Domain(ABC):

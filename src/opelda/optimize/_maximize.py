@@ -1,25 +1,23 @@
 """Algorithm 1 of Than & Doan (OPE) for any two terms and any linear oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from operator import index
-from typing import Literal, SupportsIndex, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from opelda._validation import choice, number, seed, whole
 from opelda.errors import InputError
-
-from ._domain import Domain
-from ._picks import Picks, RandomState, draw_picks
-from ._point import Point, Problem
-from ._result import Iterate, MaximizeResult
-from ._terms import Term
-from ._vectors import Vector, as_real_array, as_vector
+from opelda.optimize._domain import Domain
+from opelda.optimize._point import Point, Problem
+from opelda.optimize._result import Iterate, MaximizeResult
+from opelda.optimize._terms import Term
+from opelda.optimize._vectors import Vector, as_real_array, as_vector
 
 Schedule: TypeAlias = Literal["practical", "literal"]
+Coins: TypeAlias = Literal["random", "balanced"]
 Keep: TypeAlias = Literal["last", "best"]
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Oracle: TypeAlias = Callable[[Vector], Vector]
 
 # Loose enough for a start normalised in single precision, or found by a linear program.
@@ -32,12 +30,12 @@ def maximize(
     *,
     domain: Domain | Oracle,
     x0: ArrayLike | None = None,
-    n_iter: SupportsIndex = 1000,
+    n_iter: int = 1000,
     tol: float | None = 1e-6,
     schedule: Schedule = "practical",
-    picks: Picks = "random",
+    coins: Coins = "random",
     keep: Keep = "last",
-    history_every: SupportsIndex = 10,
+    history_every: int = 10,
     random_state: RandomState = None,
     callback: Callable[[Iterate], bool | None] | None = None,
 ) -> MaximizeResult:
@@ -68,16 +66,17 @@ def maximize(
         "practical": the first pick is g1 and moves nothing, so no step has length 1 and an
         interior start stays interior. "literal": Algorithm 1 as printed, whose first step puts
         the iterate on a vertex and forgets `x0`.
-    picks : {"random", "balanced"}, default="random"
-        "random": independent picks, as in Algorithm 1. "balanced": each consecutive pair of picks
-        holds g1 and g2 once, in random order; every single pick is still uniform.
+    coins : {"random", "balanced"}, default="random"
+        How terms are picked. "random": independently, as in Algorithm 1. "balanced": each
+        consecutive pair of picks holds g1 and g2 once, in random order; every single pick is still
+        uniform.
     keep : {"last", "best"}, default="last"
         Return the last iterate, or the one of largest f among those recorded.
     history_every : int, default=10
         Record f and the gap at the start, at every iteration divisible by this, and at the last
         one. A record costs both values and one oracle call; its gradients serve the next step.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the picks. The same integer gives the same run.
+        Source of the coins. The same integer gives the same run.
     callback : callable, optional
         Called with an `Iterate` at every record; return True to stop.
 
@@ -88,7 +87,7 @@ def maximize(
 
     Raises
     ------
-    ValueError, TypeError
+    InputError
         For bad input, and for a term that is not finite at an iterate; the message names the term
         and the iteration.
 
@@ -116,17 +115,20 @@ def maximize(
     """
     for name, term in (("g1", g1), ("g2", g2)):
         if not isinstance(term, Term):
-            raise TypeError(
-                f"{name} must be a Term, got {type(term).__name__}: wrap its two functions as "
-                "Term(value, gradient)."
+            raise InputError(
+                f"must be a Term, got {type(term).__name__}: wrap its two functions as "
+                "Term(value, gradient).",
+                name,
             )
-    last = _positive(n_iter, "n_iter")
-    every = _positive(history_every, "history_every")
-    if tol is not None and not tol >= 0.0:
-        raise InputError(f"tol is {tol}: give a gap of 0 or more, or None to run all iterations.")
-    _choice(schedule, Schedule, "schedule")
-    _choice(picks, Picks, "picks")
-    _choice(keep, Keep, "keep")
+    last, every = whole("n_iter", n_iter), whole("history_every", history_every)
+    if tol is not None:
+        tol = number("tol", tol, 0.0, np.inf)
+    choice("schedule", schedule, get_args(Schedule))
+    choice("coins", coins, get_args(Coins))
+    choice("keep", keep, get_args(Keep))
+    if callback is not None and not callable(callback):
+        raise InputError(f"must be None or callable, got {type(callback).__name__}.", "callback")
+    generator = np.random.default_rng(seed(random_state))
     oracle, x = _start(domain, x0)
 
     problem = Problem(g1, g2, oracle)
@@ -136,7 +138,7 @@ def maximize(
     history = [current]
     stop = callback is not None and callback(current) is True
 
-    for pick_g1 in draw_picks(last - t, picks, random_state):
+    for pick_g1 in draw_coins(last - t, coins, generator):
         if stop:
             break
         t += 1
@@ -167,20 +169,16 @@ def maximize(
     )
 
 
-def _positive(value: SupportsIndex, name: str) -> int:
-    try:
-        number = index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {type(value).__name__}.") from None
-    if number < 1:
-        raise InputError(f"{name} is {number}: give at least 1.")
-    return number
+def draw_coins(n_coins: int, kind: Coins, generator: np.random.Generator) -> NDArray[np.bool_]:
+    """Return `n_coins` uniform picks, True for g1 and False for g2.
 
-
-def _choice(value: str, options: object, name: str) -> None:
-    if value not in get_args(options):
-        allowed = " or ".join(f'"{option}"' for option in get_args(options))
-        raise InputError(f"{name} is {value!r}: give {allowed}.")
+    "balanced" draws one order per consecutive pair, so that the counts of g1 and g2 never differ
+    by more than one.
+    """
+    if kind == "random":
+        return generator.integers(2, size=n_coins).astype(bool)
+    first = generator.integers(2, size=(n_coins + 1) // 2).astype(bool)
+    return np.column_stack([first, ~first]).ravel()[:n_coins]
 
 
 def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vector]:
@@ -190,16 +188,17 @@ def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vecto
         outside = domain.violation(x)
         if outside > _OUTSIDE * (1.0 + np.abs(x).max()):
             raise InputError(
-                f"x0 lies outside {domain!r} by {outside:.3g}: move it inside, or leave it out to "
-                "start from the centre."
+                f"lies outside {domain!r} by {outside:.3g}: move it inside, or leave it out to "
+                "start from the centre.",
+                "x0",
             )
         return domain.oracle, x
     if isinstance(domain, type) or not callable(domain):
         got = domain.__name__ if isinstance(domain, type) else type(domain).__name__
-        raise TypeError(
-            f"domain must be a Domain such as Simplex(n) or an oracle function, got {got}."
+        raise InputError(
+            f"must be a Domain such as Simplex(n) or an oracle function, got {got}.", "domain"
         )
     if x0 is None:
-        raise InputError("x0 is missing: an oracle alone has no centre, give a start inside.")
+        raise InputError("is missing: an oracle alone has no centre, give a start inside.", "x0")
     x = as_real_array(x0, "x0")
     return domain, as_vector(x, x.size, "x0")

@@ -1,7 +1,5 @@
 """An iterate of OPE on its problem: the next vertex from it, and its certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from opelda.errors import InputError
-
-from ._result import Iterate
-from ._terms import Term, evaluate_gradient, evaluate_value
-from ._vectors import Vector, as_vector
+from opelda.optimize._result import Iterate
+from opelda.optimize._terms import Term, evaluate_gradient, evaluate_value
+from opelda.optimize._vectors import Vector, as_vector
 
 # A gap below zero by more than this part of its own scale is not rounding.
 _NEGATIVE_GAP = 1e-5

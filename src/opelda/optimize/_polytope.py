@@ -1,15 +1,12 @@
 """The general polytope {x : A x <= b, A_eq x = b_eq}: its oracle is a linear program (HiGHS)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog  # type: ignore[import-untyped, unused-ignore]
 
 from opelda.errors import InputError
-
-from ._domain import Domain
-from ._vectors import Matrix, Vector, as_real_array, as_vector, check_finite
+from opelda.optimize._domain import Domain
+from opelda.optimize._vectors import Matrix, Vector, as_real_array, as_vector, check_finite
 
 _INFEASIBLE = 2  # scipy.optimize.linprog's status
 
@@ -57,7 +54,8 @@ class Polytope(Domain):
         b_eq: ArrayLike | None = None,
     ) -> None:
         if (A_eq is None) != (b_eq is None):
-            raise InputError("Polytope: A_eq and b_eq belong together: give both or neither.")
+            given = "b_eq" if A_eq is None else "A_eq"
+            raise InputError("is given alone: give both A_eq and b_eq, or neither.", given)
         self._A, self._b = _rows(A, b, "A", "b")
         self.n = self._A.shape[1]
         if A_eq is None or b_eq is None:
@@ -65,8 +63,9 @@ class Polytope(Domain):
         self._A_eq, self._b_eq = _rows(A_eq, b_eq, "A_eq", "b_eq")
         if self._A_eq.shape[1] != self.n:
             raise InputError(
-                f"Polytope: A has {self.n} columns and A_eq {self._A_eq.shape[1]}: "
-                "give both one column per coordinate."
+                f"has {self.n} columns and A_eq {self._A_eq.shape[1]}: give both one column per "
+                "coordinate.",
+                "A",
             )
         self._check_not_empty()
         self._check_bounded()
@@ -112,13 +111,11 @@ class Polytope(Domain):
         solution = linprog(cost, A, b, A_eq, b_eq, bounds=(None, None), method="highs-ds")
         if solution.status == _INFEASIBLE:
             raise InputError(
-                "Polytope: it is empty, no x satisfies every row: check the signs (A x <= b) "
-                "and relax a constraint."
+                "The polytope is empty, no x satisfies every row: check the signs (A x <= b) and "
+                "relax a constraint."
             )
         if solution.status != 0:
-            raise RuntimeError(
-                f"Polytope: HiGHS could not solve a linear program: {solution.message}"
-            )
+            raise RuntimeError(f"HiGHS could not solve a linear program: {solution.message}")
         return np.asarray(solution.x, dtype=np.float64) + 0.0  # no negative zeros
 
     def _check_not_empty(self) -> None:
@@ -140,22 +137,22 @@ class Polytope(Domain):
         i = int(np.argmax(np.abs(ray)))
         grows = "increase" if ray[i] > 0 else "decrease"
         raise InputError(
-            f"Polytope: it is unbounded, x[{i}] can {grows} for ever: add a row that stops it."
+            f"The polytope is unbounded, x[{i}] can {grows} for ever: add a row that stops it."
         )
 
 
 def _rows(A: ArrayLike, b: ArrayLike, A_name: str, b_name: str) -> tuple[Matrix, Vector]:
     """Check one block of rows and scale each to unit length, so that slacks are distances."""
-    matrix = as_real_array(A, f"Polytope: {A_name}")
-    sides = as_real_array(b, f"Polytope: {b_name}")
+    matrix, sides = as_real_array(A, A_name), as_real_array(b, b_name)
     if matrix.ndim != 2 or matrix.shape[1] == 0 or sides.shape != matrix.shape[:1]:
         raise InputError(
-            f"Polytope: {A_name} has shape {matrix.shape} and {b_name} {sides.shape}: "
-            "give a matrix of m rows and a vector of m right-hand sides."
+            f"has shape {matrix.shape} and {b_name} {sides.shape}: give a matrix of m rows and a "
+            "vector of m right-hand sides.",
+            A_name,
         )
     advice = "give finite numbers, and leave out a row that does not bind"
-    check_finite(matrix, f"Polytope: {A_name}", advice)
-    check_finite(sides, f"Polytope: {b_name}", advice)
+    check_finite(matrix, A_name, advice)
+    check_finite(sides, b_name, advice)
     lengths = np.linalg.norm(matrix, axis=1)
     lengths[lengths == 0.0] = 1.0
     return matrix / lengths[:, None], sides / lengths

@@ -1,13 +1,11 @@
 """What `maximize` hands out: the iterate it reports on the way, and the result at the end."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._vectors import Vector
+from opelda.optimize._vectors import Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,29 +1,12 @@
 """Domains whose linear oracle is a formula: simplex, shrunken simplex, box, l1 ball."""
 
-from __future__ import annotations
-
-from operator import index
-from typing import SupportsIndex
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opelda._validation import number, whole
 from opelda.errors import InputError
-
-from ._domain import Domain
-from ._vectors import Vector, as_real_array, as_vector, check_finite
-
-
-def _dimension(n: SupportsIndex, owner: str) -> int:
-    try:
-        size = index(n)
-    except TypeError:
-        raise TypeError(
-            f"{owner}: the dimension n must be an integer, got {type(n).__name__}."
-        ) from None
-    if size < 1:
-        raise InputError(f"{owner}: the dimension n is {size}: give at least 1.")
-    return size
+from opelda.optimize._domain import Domain
+from opelda.optimize._vectors import Vector, as_real_array, as_vector, check_finite
 
 
 class Simplex(Domain):
@@ -45,8 +28,8 @@ class Simplex(Domain):
 
     _floor = 0.0
 
-    def __init__(self, n: SupportsIndex) -> None:
-        self.n = _dimension(n, type(self).__name__)
+    def __init__(self, n: int) -> None:
+        self.n = whole("n", n)
 
     def oracle(self, direction: ArrayLike) -> Vector:
         """Return the vertex of the largest entry of `direction` (the first of several)."""
@@ -88,12 +71,14 @@ class ShrunkenSimplex(Simplex):
     array([0.125, 0.75 , 0.125])
     """
 
-    def __init__(self, n: SupportsIndex, epsilon: float) -> None:
+    def __init__(self, n: int, epsilon: float) -> None:
         super().__init__(n)
-        if not 0.0 < epsilon * self.n < 1.0:
+        real = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
+        if not real or not 0.0 < epsilon * self.n < 1.0:
             raise InputError(
-                f"ShrunkenSimplex: epsilon is {epsilon}, but {self.n} coordinates need "
-                f"0 < epsilon < {1.0 / self.n:.6g}: choose it in between, or use Simplex for 0."
+                f"must be a number above 0 and below {1.0 / self.n:.6g} for {self.n} coordinates, "
+                f"got {epsilon!r}; for 0 use Simplex.",
+                "epsilon",
             )
         self.epsilon = self._floor = float(epsilon)
 
@@ -120,24 +105,25 @@ class Box(Domain):
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        low = as_real_array(lower, "Box: lower")
-        high = as_real_array(upper, "Box: upper")
+        low, high = as_real_array(lower, "lower"), as_real_array(upper, "upper")
         size = max(low.size, high.size)
         fits = all(bound.shape in ((), (size,)) for bound in (low, high))
         if not fits or size == 0 or low.ndim + high.ndim == 0:
             raise InputError(
-                f"Box: lower has shape {low.shape} and upper {high.shape}: give two vectors of "
-                "one length, or one vector and a number."
+                f"has shape {low.shape} and upper {high.shape}: give two vectors of one length, or "
+                "one vector and a number.",
+                "lower",
             )
         self.lower, self.upper = (np.broadcast_to(bound, (size,)) for bound in (low, high))
         for name, bound in (("lower", self.lower), ("upper", self.upper)):
-            check_finite(bound, f"Box: {name}", "give a finite bound, a domain must be bounded")
+            check_finite(bound, name, "give a finite bound, a domain must be bounded")
         crossed = np.flatnonzero(self.lower > self.upper)
         if crossed.size:
             i = int(crossed[0])
             raise InputError(
-                f"Box: lower[{i}] = {self.lower[i]} is above upper[{i}] = {self.upper[i]}: "
-                "the box is empty, exchange the two."
+                f"is {self.lower[i]} at [{i}], above upper's {self.upper[i]}: the box is empty, "
+                "exchange the two.",
+                "lower",
             )
         self.n = size
 
@@ -175,11 +161,9 @@ class L1Ball(Domain):
     array([ 0., -2.,  0.])
     """
 
-    def __init__(self, n: SupportsIndex, radius: float = 1.0) -> None:
-        self.n = _dimension(n, "L1Ball")
-        if not 0.0 < radius < np.inf:
-            raise InputError(f"L1Ball: the radius is {radius}: give a positive finite number.")
-        self.radius = float(radius)
+    def __init__(self, n: int, radius: float = 1.0) -> None:
+        self.n = whole("n", n)
+        self.radius = number("radius", radius, 0.0, np.finfo(float).max, above=True)
 
     def oracle(self, direction: ArrayLike) -> Vector:
         """Return the vertex along the entry of `direction` that is largest in magnitude."""

@@ -1,14 +1,11 @@
 """The two terms of f = g1 + g2: what the user writes, and its guarded evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from opelda.errors import InputError
-
-from ._vectors import Vector, as_real_array, check_finite
+from opelda.optimize._vectors import Vector, as_real_array, check_finite
 
 _ADVICE = (
     "keep the domain where the term is finite (for logarithms: ShrunkenSimplex, or a Box with a "
@@ -51,9 +48,10 @@ class Term:
     def __post_init__(self) -> None:
         for name, part in (("value", self.value), ("gradient", self.gradient)):
             if not callable(part):
-                raise TypeError(
-                    f"Term's {name} must be a callable of x, got {type(part).__name__}: "
-                    "give Term(value, gradient) two functions."
+                raise InputError(
+                    f"must be a callable of x, got {type(part).__name__}: give Term(value, "
+                    "gradient) two functions.",
+                    name,
                 )
 
 
