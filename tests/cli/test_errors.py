@@ -48,7 +48,7 @@ MISTAKES = {
     "no model": (["topics", "gone.opelda"], "gone.opelda"),
     "text for a model": (["topics", "t.txt"], "t.txt"),
     "folder without model": (["topics", "folder"], "without a checkpoint"),
-    "no such topic": (["topics", "m.opelda", "--only", "77"], "topic 77"),
+    "no such topic": (["topics", "m.opelda", "--only", "77"], "got 77"),
     "no such rank": (["topics", "m.opelda", "--rank", "best"], "--rank"),
     "no such order": (["topics", "m.opelda", "--sort", "best"], "--sort"),
     "lambda": (["topics", "m.opelda", "--lambda", "2"], "--lambda"),

@@ -1,11 +1,15 @@
 """What a model can tell about its topics."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
 
 import opelda
 from opelda.corpus import Vocabulary, generate
 from opelda.errors import InputError
+from opelda.inference import Topics
 from opelda.report import label_topics, rank_words, topic_table, topic_weights
 
 LEARNERS = ("OnlineOPE", "StreamingOPE", "OnlineVB", "StreamingVB", "OnlineCVB0", "OnlineCGS")
@@ -75,3 +79,66 @@ def test_topics_that_are_not_there(corpus, number):
     model = opelda.OnlineOPE(4, random_state=0).fit(corpus.X)
     with pytest.raises(InputError, match="0 to 3"):
         topic_table(model, only=[number])
+
+
+MEASURES = {
+    "ids by relevance": lambda given, **how: rank_words(given, 4, by="relevance", **how),
+    "ids by probability": lambda given, **how: rank_words(given, 4),
+    "labels": lambda given, **how: label_topics(given, 2),
+    "words": lambda given, **how: [row.words for row in topic_table(given, 5)],
+    "probabilities": lambda given, **how: [row.probabilities for row in topic_table(given, 5)],
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_models_topics_and_arrays_alike(corpus, name):
+    model = opelda.OnlineOPE(4, random_state=0).fit(corpus.X)
+    expected = MEASURES[name](model)
+    shares = topic_weights(model)
+    for given in (model.components_, Topics(model.components_)):
+        found = MEASURES[name](given, weights=shares)
+        assert np.array_equal(np.array(found), np.array(expected))
+
+
+def test_relevance_to_a_model_is_by_its_own_weights(unequal):
+    model = opelda.StreamingOPE(3, batch_size=100, random_state=0).fit(unequal + 0.2)
+    own = rank_words(model, by="relevance", lambda_=0.0)
+    shares = topic_weights(model)
+    given = rank_words(model.components_, by="relevance", weights=shares, lambda_=0.0)
+    alike = rank_words(model.components_, by="relevance", lambda_=0.0)
+    assert np.array_equal(own, given)
+    assert not np.array_equal(own, alike)
+
+
+def test_other_libraries_models_have_tables(corpus):
+    words = [f"word{j}" for j in range(80)]
+    frame = pd.DataFrame(corpus.X.toarray(), columns=words)
+    other = LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(frame)
+    rows = topic_table(other, 80)
+    assert [row.weight for row in rows] == [None] * 3
+    for row, weights in zip(rows, other.components_, strict=True):
+        assert sum(row.probabilities) == pytest.approx(1)
+        assert row.words == tuple(words[j] for j in np.argsort(-weights, kind="stable"))
+
+
+def test_words_that_are_given_come_first():
+    model = opelda.OnlineOPE(2, random_state=0)
+    model.fit_stream(["tea cup", "red wine"] * 9, vocabulary=Vocabulary(growing=True))
+    names = [f"{word}!" for word in model.vocabulary_.words]
+    rows, plain = topic_table(model, 4, feature_names=names), topic_table(model, 4)
+    assert [row.words for row in rows] == [tuple(f"{w}!" for w in row.words) for row in plain]
+    assert [row.label for row in rows] == label_topics(model, feature_names=names)
+    for call in (label_topics, topic_table):
+        with pytest.raises(InputError, match="feature_names has 1 words but the topics have 4"):
+            call(model, feature_names=["tea"])
+
+
+@pytest.mark.parametrize("call", [rank_words, label_topics, topic_table, topic_weights])
+def test_models_that_are_not_fitted(call):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        call(opelda.OnlineOPE())
+
+
+def test_what_has_no_weights(corpus):
+    assert topic_weights(corpus.topics) is None
+    assert topic_weights(Topics(corpus.topics)) is None

@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from opelda.errors import InputError
+from opelda._validation import whole
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._labels import label_topics
 from opelda.report._ranking import Rank, ranked
@@ -84,19 +82,13 @@ def topic_table(
     """
     measured = MeasuredTopics.of(topics)
     weights, names, shares = measured.weights, measured.words(feature_names), topic_weights(topics)
-    wanted = list(range(len(weights)) if only is None else only)
-    for number in wanted:
-        if not isinstance(number, int | np.integer) or not 0 <= number < len(weights):
-            raise InputError(
-                f"must be numbers of topics, 0 to {len(weights) - 1}, but there is no topic "
-                f"{number!r}.",
-                "only",
-            )
+    numbers = range(len(weights)) if only is None else only
+    wanted = [whole("only", number, 0, len(weights) - 1) for number in numbers]
     best = ranked(measured, n_words, by, shares, lambda_)
     labels = label_topics(weights, feature_names=names)
     return [
         TopicRow(
-            topic=int(number),
+            topic=number,
             weight=None if shares is None else float(shares[number]),
             label=labels[number],
             words=tuple(str(names[j]) for j in best[number]),
