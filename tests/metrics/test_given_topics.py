@@ -136,6 +136,7 @@ def test_anything_with_components_is_a_model():
     counts = SimpleNamespace(components_=np.array([[3, 1, 0], [0, 2, 2]]))  # no word ids
     assert topic_diversity(counts, 1) == 1.0
     assert topic_diversity(counts, 2) == 0.75
+    assert topic_diversity(SimpleNamespace(components_=np.eye(3, dtype=int)), 1) == 1.0
 
 
 KINDS = {
@@ -277,6 +278,7 @@ def test_an_order_that_is_right_is_never_refused():
         warnings.simplefilter("error")
         assert np.array_equal(npmi(weights, shares), npmi(weights, X))
     assert npmi([[0, 1], [1, 2]], shares).shape == (2,)
+    assert npmi([[2.0, 3.0, 1.0]] * 2, [[1, 0, 0]]).tolist() == [-1, -1]  # one word, not one topic
 
 
 def test_texts_need_a_model():

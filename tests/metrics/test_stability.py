@@ -103,6 +103,8 @@ def test_too_few_runs(n_runs):
 def test_bad_input():
     with pytest.raises(InputError, match="39 columns"):
         inference_stability(MADE.topics, np.ones((2, 39)))
+    with pytest.raises(InputError, match="engine must be"):
+        inference_stability(MADE.topics, MADE.X, engine=3)
     with pytest.raises(InputError, match="There is no method"):
         inference_stability(MADE.topics, MADE.X, method="guess")
     found = inference_stability(MADE.topics, MADE.X, n_runs=2)

@@ -64,6 +64,10 @@ def test_relevance(topics, n, lambda_, random):
         assert np.allclose(row[own], np.sort(row)[::-1][: len(own)])
 
 
+def test_whole_numbers_are_weights():
+    assert rank_words(np.array([[3, 0, 7]], np.uint8), 2).tolist() == [[2, 0]]
+
+
 def test_relevance_of_lambda_one_is_probability():
     topics = np.random.default_rng(0).dirichlet(np.full(50, 0.3), 4)
     assert np.array_equal(rank_words(topics, by="relevance", lambda_=1.0), rank_words(topics))
