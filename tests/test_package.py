@@ -44,6 +44,114 @@ def test_exported_names():
         assert getattr(opelda, name) is not None
 
 
+# every public name; a change of one is a change of what is promised
+PUBLIC = {
+    "opelda.corpus": [
+        "Corpus",
+        "FORMATS",
+        "Generated",
+        "MiniBatch",
+        "Stream",
+        "Tokenizer",
+        "Vocabulary",
+        "VocabularyChange",
+        "docstrings",
+        "generate",
+        "generate_stream",
+        "mini_batches",
+        "read",
+        "stream",
+    ],
+    "opelda.errors": [
+        "EngineError",
+        "InputError",
+        "ModelFileError",
+        "OpeldaError",
+    ],
+    "opelda.inference": [
+        "CCCP",
+        "CGS",
+        "CVB",
+        "CVB0",
+        "EM",
+        "FW",
+        "HAMCMC",
+        "Inference",
+        "METHODS",
+        "Method",
+        "OFW",
+        "OPE",
+        "PMD",
+        "SMM",
+        "TLI",
+        "TLIWarning",
+        "Topics",
+        "VB",
+        "infer",
+    ],
+    "opelda.learning": [
+        "BatchReport",
+        "Callback",
+        "EarlyStopping",
+        "History",
+        "LEARNERS",
+        "MLOPE",
+        "OnlineCGS",
+        "OnlineCVB0",
+        "OnlineOPE",
+        "OnlineVB",
+        "StreamingOPE",
+        "StreamingVB",
+        "TopicModel",
+    ],
+    "opelda.metrics": [
+        "InferenceStability",
+        "PredictiveProbability",
+        "coherence",
+        "effective_topics",
+        "inference_stability",
+        "log_predictive_probability",
+        "match_topics",
+        "mixture_sparsity",
+        "npmi",
+        "perplexity",
+        "predict_held_out",
+        "split_tokens",
+        "topic_diversity",
+        "topic_exclusivity",
+        "topic_stability",
+        "windows",
+    ],
+    "opelda.optimize": [
+        "Box",
+        "Domain",
+        "Iterate",
+        "L1Ball",
+        "MaximizeResult",
+        "Polytope",
+        "ShrunkenSimplex",
+        "Simplex",
+        "Term",
+        "maximize",
+    ],
+    "opelda.report": [
+        "TopicRow",
+        "label_topics",
+        "rank_words",
+        "topic_table",
+        "topic_weights",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names(name):
+    module = importlib.import_module(name)
+    assert sorted(module.__all__) == PUBLIC[name]
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+
+
 def test_version_is_the_installed_one():
     from importlib.metadata import version
 
@@ -124,6 +232,7 @@ DATA = {
         "opelda.corpus",
         "opelda.corpus.text",
         "opelda.engines",
+        "opelda.errors",
         "opelda.experiments",
         "opelda.inference",
         "opelda.learning",

@@ -13,7 +13,17 @@ __all__ = ["EngineError", "InputError", "ModelFileError", "OpeldaError"]
 
 
 class OpeldaError(Exception):
-    """Every error opelda raises on purpose."""
+    """Every error opelda raises on purpose.
+
+    Examples
+    --------
+    >>> from opelda.metrics import topic_diversity
+    >>> try:
+    ...     topic_diversity([[0.5, 0.5]], n_words=0)
+    ... except OpeldaError as error:
+    ...     print(error)
+    n_words must be a whole number, at least 1, got 0.
+    """
 
 
 class InputError(OpeldaError, ValueError):
@@ -62,8 +72,27 @@ def _python_name(parameter: str, value: Any) -> str:
 
 
 class ModelFileError(OpeldaError, ValueError):
-    """A model file cannot be read or written; the message says which and why."""
+    """A model file cannot be read or written; the message says which and why.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from opelda import load
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.opelda"
+    >>> _ = path.write_bytes(b"no model")
+    >>> try:
+    ...     load(path)
+    ... except ModelFileError as error:
+    ...     print("model.opelda" in str(error))
+    True
+    """
 
 
 class EngineError(OpeldaError, RuntimeError):
-    """An engine is missing something it needs, or does not offer the method asked for."""
+    """An engine is missing something it needs, or does not offer the method asked for.
+
+    Examples
+    --------
+    >>> issubclass(EngineError, RuntimeError)
+    True
+    """

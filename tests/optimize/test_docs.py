@@ -48,23 +48,3 @@ def modules():
 @pytest.mark.parametrize("name", modules())
 def test_docstring_examples_run(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
-
-
-def test_public_names():
-    assert opelda.optimize.__all__ == [
-        "Box",
-        "Domain",
-        "Iterate",
-        "L1Ball",
-        "MaximizeResult",
-        "Polytope",
-        "ShrunkenSimplex",
-        "Simplex",
-        "Term",
-        "maximize",
-    ]
-
-
-@pytest.mark.parametrize("name", opelda.optimize.__all__)
-def test_every_public_name_has_a_runnable_example(name):
-    assert ">>> " in getattr(opelda.optimize, name).__doc__
