@@ -158,7 +158,7 @@ def test_the_end_is_a_position_and_beyond_is_an_error():
         (b"aa", r"^Item 2 is not a document .*decode"),
         (7, r"^Item 2 is neither a document nor a matrix but int"),
         (None, r"^Item 2 is neither a document nor a matrix but NoneType"),
-        (np.array([[1, -1]]), r"^Item 2 holds -1"),
+        (np.array([[1, -1]]), r"Item 2\[0, 1\] is -1"),
     ],
 )
 def test_bad_items_are_named(item, message):
@@ -186,7 +186,7 @@ def test_a_single_item_is_no_source(source):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"batch_size": 0}, "batch_size must be a whole number from 1"),
+        ({"batch_size": 0}, "batch_size must be a whole number, at least 1"),
         ({"batch_size": 2.5}, "batch_size must be"),
         ({"batch_size": 1, "n_words": 0}, "n_words must be"),
         ({"batch_size": 1, "source": 5}, "source must be an iterable"),

@@ -236,6 +236,6 @@ def test_too_few_words_for_a_matrix():
 @pytest.mark.parametrize("most", [-1, 0, 1.5, True])
 def test_no_number_of_words(most):
     for source in (["tea cup"], np.eye(2)):
-        with pytest.raises(InputError, match="max_features must be a whole number from 1"):
+        with pytest.raises(InputError, match="max_features must be a whole number, at least 1"):
             read(source, max_features=most)
     assert read(["tea tea cup"], max_features=1).words == ("tea",)

@@ -140,17 +140,17 @@ def test_counts_too_small_for_single_precision_are_none():
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (np.array([[1, -2]]), r"Item 1 holds -2 in row 0, column 1"),
-        (np.array([[1, np.nan]]), "Item 1 holds nan in row 0, column 1"),
-        (np.array([[1, 0], [np.inf, 0]]), "Item 1 holds inf in row 1, column 0"),
-        (np.array([[1e14, 0]]), r"Item 1 holds 1e\+14"),
-        (sparse.csr_array([[0, -1.0]]), "Item 1 holds -1"),
+        (np.array([[1, -2]]), r"Item 1\[0, 1\] is -2"),
+        (np.array([[1, np.nan]]), r"Item 1\[0, 1\] is nan"),
+        (np.array([[1, 0], [np.inf, 0]]), r"Item 1\[1, 0\] is inf"),
+        (np.array([[1e14, 0]]), r"Item 1\[0, 0\] is 100000000000000"),
+        (sparse.csr_array([[0, -1.0]]), r"Item 1\[0, 1\] is -1"),
         (np.array([[1j, 2]]), "Item 1 must hold counts, got values of type complex"),
         (np.array([["a", "b"]]), "Item 1 must hold counts"),
         (np.array([[object()]]), "Item 1 must hold counts"),
         (np.arange(3), r"Item 1 must have shape \(documents, words\)"),
         (np.ones((1, 1, 1)), r"Item 1 must have shape \(documents, words\)"),
-        (np.ma.masked_equal([[1, 2]], 2), "Item 1 has masked entries"),
+        (np.ma.masked_equal([[1, 2]], 2), "Item 1 must be a matrix of counts: entries are masked"),
         (Frame(np.array([["x"]])), "Item 1 must hold counts"),
     ],
 )

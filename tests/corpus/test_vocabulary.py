@@ -226,7 +226,7 @@ def test_numpy_strings_become_plain_ones():
         ({"words": ["a", 3]}, "number 1 is 3"),
         ({"words": "abc"}, "got one text"),
         ({"words": ["a", "b"], "max_features": 1}, "2 words for max_features=1"),
-        ({"max_features": 0}, "max_features must be a whole number from 1"),
+        ({"max_features": 0}, "max_features must be a whole number, at least 1"),
         ({"max_features": 2.5}, "max_features must be a whole number"),
         ({"max_features": True}, "max_features must be a whole number"),
         ({"growing": "yes"}, "growing must be True or False"),

@@ -7,8 +7,8 @@ from typing import Any
 
 from scipy import sparse
 
+from opelda._validation import whole
 from opelda.corpus._change import VocabularyChange
-from opelda.corpus._checks import whole_number
 from opelda.corpus._counting import Counted, count_words
 from opelda.corpus._matrix import as_counts, is_matrix
 from opelda.corpus._vocabulary import Vocabulary
@@ -90,7 +90,7 @@ def mini_batches(
     >>> [batch.X.shape for batch in mini_batches([np.eye(3), np.eye(2)], batch_size=10)]
     [(3, 3), (2, 3)]
     """
-    batch_size = whole_number("batch_size", batch_size, 1)
+    batch_size = whole("batch_size", batch_size)
     if isinstance(source, str | bytes | Mapping) or is_matrix(source):
         raise InputError(
             f"source must be an iterable of documents or matrices, got one "
@@ -99,7 +99,7 @@ def mini_batches(
     if not isinstance(source, Iterable):
         raise InputError(f"source must be an iterable, got {type(source).__name__}.")
     if n_words is not None and vocabulary is None:
-        n_words = whole_number("n_words", n_words, 1)
+        n_words = whole("n_words", n_words)
     stream: Any = source
     if hasattr(stream, "counted"):  # a Stream, which knows how to count, and its own batch size
         if position is not None:
@@ -210,7 +210,7 @@ def _positioned(source: Iterable[Any], position: Any) -> Iterator[tuple[int, Any
         for number, item in enumerate(source):
             yield number, item, deepcopy(source.position)  # a snapshot, should it be changed
         return
-    n_taken = 0 if position is None else whole_number("position", position, most=2**63 - 1)
+    n_taken = 0 if position is None else whole("position", position, 0)
     items = iter(source)
     end = object()
     for number in range(n_taken):

@@ -52,7 +52,7 @@ class BlockCounter:
         """Return counts over words, or over the columns of the source."""
         documents = block.documents
         if isinstance(documents, pl.Series):
-            documents = self.tokenizer.count(documents)
+            documents = self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
         if isinstance(documents, Counted) and self.source.written:
             return Counted([_unescaped(word) for word in documents.words], documents.counts)
         return documents

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._checks import LARGEST_COUNT
+from opelda._validation import LARGEST_COUNT
 from opelda.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from opelda._validation import threads
 from opelda.corpus._block_counting import BlockCounter
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import Counted, place
 from opelda.corpus._frequency import kept_words
 from opelda.corpus._merging import Merger
-from opelda.corpus._pipeline import Progress, as_threads, counted, limited
+from opelda.corpus._pipeline import Progress, counted, limited
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import open_source
 from opelda.corpus.sources._joining import stacked
@@ -84,7 +85,8 @@ def read(
     limit : int, optional
         Read the first so many documents only.
     n_jobs : int, optional
-        Threads that count words; by default one per core. The result does not depend on it.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     progress : callable, optional
         Called after each block with the documents read, and the bytes read and to be read if known.
 
@@ -119,7 +121,7 @@ def read(
             )
         tokenizer = vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)
-    n_threads = as_threads(n_jobs)
+    n_threads = threads(n_jobs)
     gathered = _Gathered(counter, vocabulary, n_threads)
     names: list[str] = []
     blocks = limited(opened, BLOCK, limit, progress)

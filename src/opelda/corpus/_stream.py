@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any, Literal
 
+from opelda._validation import threads, whole
 from opelda.corpus._batches import MiniBatch, mini_batches
 from opelda.corpus._block import Block
 from opelda.corpus._block_counting import BlockCounter
-from opelda.corpus._checks import whole_number
-from opelda.corpus._pipeline import as_threads, counted, limited
+from opelda.corpus._pipeline import counted, limited
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import Source, open_source
@@ -147,7 +147,7 @@ def stream(
     >>> model.n_docs_seen_
     120
     """
-    batch_size = whole_number("batch_size", batch_size, 1)
+    batch_size = whole("batch_size", batch_size)
     opened = open_source(
         source,
         format=format,
@@ -171,6 +171,6 @@ def stream(
         batch_size=batch_size,
         vocabulary=vocabulary,
         limit=limit,
-        n_threads=as_threads(n_jobs),
+        n_threads=threads(n_jobs),
         waits=follow or not opened.reopens,
     )

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import choice, flag, whole
 from opelda.corpus._change import VocabularyChange
-from opelda.corpus._checks import whole_number
 from opelda.corpus._counting import Counted, count_words, place
 from opelda.corpus._packing import (
     check_past,
@@ -83,19 +83,15 @@ class Vocabulary:
         when_full: Literal["refuse", "evict"] = "evict",
         tokenizer: Tokenizer | None = None,
     ) -> None:
-        if not isinstance(growing, bool | np.bool_):
-            raise InputError(f"growing must be True or False, got {growing!r}.")
         if max_features is not None:
-            max_features = whole_number("max_features", max_features, 1, MOST_WORDS)
-        if when_full not in ("refuse", "evict"):
-            raise InputError(f"when_full must be 'refuse' or 'evict', got {when_full!r}.")
+            max_features = whole("max_features", max_features, 1, MOST_WORDS)
         if not isinstance(tokenizer, Tokenizer | None):
             raise InputError(
-                f"tokenizer must be an opelda.corpus.Tokenizer, got {type(tokenizer).__name__}."
+                f"must be an opelda.corpus.Tokenizer, got {type(tokenizer).__name__}.", "tokenizer"
             )
-        self.growing = bool(growing)
+        self.growing = flag("growing", growing)
         self.max_features = max_features
-        self.when_full = when_full
+        self.when_full = choice("when_full", when_full, ("refuse", "evict"))
         self.tokenizer = PLAIN if tokenizer is None else tokenizer
         self._table = Table(checked_words(words))
         if max_features is not None and len(self) > max_features:

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from opelda._validation import LARGEST_COUNT
 from opelda.corpus._block import Block
-from opelda.corpus._checks import LARGEST_COUNT
 from opelda.corpus._counting import Counted
 from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._files import Input

@@ -80,7 +80,7 @@ def count(
 
 def _runs(texts: "pl.Series", n_jobs: int) -> "list[pl.Series]":
     """Cut the texts into runs of about as many bytes each, at most one per thread."""
-    if n_jobs == 1:
+    if n_jobs == 1 or texts.estimated_size() < 2 * BYTES_PER_RUN:
         return [texts]
     total = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
     n_runs = min(n_jobs, int(total[-1]) // BYTES_PER_RUN if len(total) else 0)

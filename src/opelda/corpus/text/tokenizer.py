@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from opelda.corpus._checks import whole_number
+from opelda._validation import flag, threads
 from opelda.corpus._counting import Counted
 from opelda.corpus.text._counting import count
 from opelda.corpus.text._detection import detected
@@ -93,9 +93,8 @@ class Tokenizer:
     ngrams: int | tuple[int, int] = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.lower, bool):
-            raise InputError(f"lower must be True or False, got {self.lower!r:.80}.")
         checked = {
+            "lower": flag("lower", self.lower),
             "pattern": checked_pattern(self.pattern),
             "stop_words": checked_stop_words(self.stop_words),
             "stem": checked_stem(self.stem),
@@ -104,14 +103,15 @@ class Tokenizer:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def count(self, texts: "pl.Series | Iterable[str]", n_jobs: int = 1) -> Counted:
+    def count(self, texts: "pl.Series | Iterable[str]", n_jobs: int | None = None) -> Counted:
         """Count the words of texts.
 
         Parameters
         ----------
         texts : polars Series or iterable of str
-        n_jobs : int
-            Threads. The answer does not depend on it.
+        n_jobs : int, optional
+            Threads; None is every core, but one inside a worker of joblib or the like. Results do
+            not depend on it.
 
         Returns
         -------
@@ -130,7 +130,6 @@ class Tokenizer:
         array([[1., 1., 1.],
                [0., 0., 0.]], dtype=float32)
         """
-        n_jobs = whole_number("n_jobs", n_jobs, 1)
         if self.stop_words == AUTO:
             raise InputError(
                 "The language of stop_words='auto' is not known yet; "
@@ -143,7 +142,7 @@ class Tokenizer:
             removed=self._removed,
             stem=self.stem,
             ngrams=_checked_ngrams(self.ngrams),
-            n_jobs=n_jobs,
+            n_jobs=threads(n_jobs),
         )
 
     def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
@@ -230,4 +229,4 @@ def _checked_ngrams(ngrams: Any) -> tuple[int, int]:
     whole = all(isinstance(n, int) and not isinstance(n, bool) for n in plain)
     if whole and wanted in NGRAMS:
         return NGRAMS[wanted]
-    raise InputError(f"ngrams must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.")
+    raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")
