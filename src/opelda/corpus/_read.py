@@ -30,8 +30,8 @@ def read(
     source: Any,
     *,
     format: str = "auto",
-    text: str | tuple[str, ...] | list[str] | None = None,
-    name: str | None = None,
+    text_column: str | tuple[str, ...] | list[str] | None = None,
+    name_column: str | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     min_df: Share | None = None,
@@ -39,7 +39,7 @@ def read(
     max_features: int | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
-    vocab: str | PathLike[str] | Any = None,
+    column_words: str | PathLike[str] | Any = None,
     first_id: Literal[0, 1] | None = None,
     limit: int | None = None,
     n_jobs: int | None = None,
@@ -53,15 +53,15 @@ def read(
         A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
         ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or a list of texts
         (strings in a list always are), of word lists, of mappings from word to count, or of
-        (id, count) lists as gensim has them (with its ``Dictionary`` as `vocab`); any iterable of
-        dictionaries, such as a Hugging Face dataset; a column or a data frame of pandas, polars or
-        Arrow; a matrix of counts.
+        (id, count) lists as gensim has them (with its ``Dictionary`` as `column_words`); any
+        iterable of dictionaries, such as a Hugging Face dataset; a column or a data frame of
+        pandas, polars or Arrow; a matrix of counts.
     format : str
         One of `opelda.corpus.FORMATS`, or "auto": by the file's name, then by its beginning.
-    text : str or list of str, optional
+    text_column : str or list of str, optional
         The columns, or keys, that hold the text, joined by a space. By default one is found by its
         name, such as "text" or "abstract".
-    name : str, optional
+    name_column : str, optional
         The column, or key, that names the documents.
     tokenizer : Tokenizer, optional
         How texts are made into words. By default lower-cased words of at least two letters, without
@@ -77,9 +77,9 @@ def read(
     on_error : {"stop", "skip"}
         Whether a malformed document is an error, or passed over and counted.
     encoding : str
-    vocab : path, list of words or gensim Dictionary, optional
-        The columns' words, where documents number them; a file has a word a line. By default it is
-        looked for beside the source.
+    column_words : path, list of words or gensim Dictionary, optional
+        The words of the columns, where documents number them; a file has a word a line. By default
+        it is looked for beside the source.
     first_id : {0, 1}, optional
         The number of the first word, where a file does not follow its format's custom.
     limit : int, optional
@@ -106,18 +106,21 @@ def read(
     opened = open_source(
         source,
         format=format,
-        text=text,
-        name=name,
+        text_column=text_column,
+        name_column=name_column,
         on_error=on_error,
         encoding=encoding,
-        vocab=vocab,
+        column_words=column_words,
         first_id=first_id,
     )
     if vocabulary is not None:
         if (tokenizer, min_df, max_df, max_features) != (None,) * 4:
             raise InputError(
-                "A vocabulary has its own words and tokenizer; leave out tokenizer, min_df, max_df "
-                "and max_features."
+                "A vocabulary has its own words and tokenizer; leave out tokenizer, {min_df}, "
+                "{max_df} and {max_features}.",
+                min_df=...,
+                max_df=...,
+                max_features=...,
             )
         tokenizer = vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)

@@ -103,14 +103,14 @@ def stream(
     *,
     batch_size: int = 5000,
     format: str = "auto",
-    text: str | tuple[str, ...] | list[str] | None = None,
-    name: str | None = None,
+    text_column: str | tuple[str, ...] | list[str] | None = None,
+    name_column: str | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     max_features: int | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
-    vocab: str | PathLike[str] | Any = None,
+    column_words: str | PathLike[str] | Any = None,
     first_id: Literal[0, 1] | None = None,
     limit: int | None = None,
     n_jobs: int | None = None,
@@ -120,7 +120,8 @@ def stream(
 
     Parameters
     ----------
-    source, format, text, name, on_error, encoding, vocab, first_id, limit, n_jobs
+    source, format, text_column, name_column, on_error, encoding, column_words, first_id, limit, \
+    n_jobs
         As for `read`.
     batch_size : int
         Documents per mini-batch; fewer at the end only.
@@ -151,16 +152,19 @@ def stream(
     opened = open_source(
         source,
         format=format,
-        text=text,
-        name=name,
+        text_column=text_column,
+        name_column=name_column,
         on_error=on_error,
         encoding=encoding,
-        vocab=vocab,
+        column_words=column_words,
         first_id=first_id,
         follow=follow,
     )
     if vocabulary is not None and (tokenizer is not None or max_features is not None):
-        raise InputError("A vocabulary has its own tokenizer and max_features; leave those out.")
+        raise InputError(
+            "A vocabulary has its own tokenizer and {max_features}; leave those out.",
+            max_features=...,
+        )
     if vocabulary is None and opened.words is not None:
         vocabulary = Vocabulary(opened.words, tokenizer=tokenizer or Tokenizer())
     elif vocabulary is None and opened.has_words:

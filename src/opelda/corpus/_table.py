@@ -75,14 +75,14 @@ class Table:
 def checked_words(words: Iterable[Any]) -> list[str]:
     """Return words that can be columns: strings, encodable, all different."""
     if isinstance(words, str | bytes):
-        raise InputError("words must be a sequence of words, got one text; give [word].")
+        raise InputError("must be a sequence of words, got one text; give [word].", "words")
     seen: dict[str, None] = {}
     for number, word in enumerate(words):
         if not isinstance(word, str):
-            raise InputError(f"words must be strings, but number {number} is {word!r}.")
+            raise InputError(f"must be strings, but number {number} is {word!r}.", "words")
         if not encodable(word):
             raise InputError(f"Word {number}, {word!r}, cannot be written as UTF-8; leave it out.")
         if word in seen:
-            raise InputError(f"words must differ, but {word!r} comes again as number {number}.")
+            raise InputError(f"must differ, but {word!r} comes again as number {number}.", "words")
         seen[str(word)] = None
     return list(seen)

@@ -96,8 +96,9 @@ class Vocabulary:
         self._table = Table(checked_words(words))
         if max_features is not None and len(self) > max_features:
             raise InputError(
-                f"There are {len(self)} words for max_features={max_features}; "
-                "give fewer words or more columns."
+                f"is {max_features}, but there are {len(self)} words; give fewer words or more "
+                "columns.",
+                "max_features",
             )
         self.n_updates = 0
         self.n_added = 0

@@ -99,7 +99,10 @@ def test_looks_like_what_makes_it():
         ({"pattern": "a*"}, "matches the empty text"),
         ({"pattern": r"\b"}, "matches the empty text"),
         ({"pattern": r"(?m)^|a"}, "matches the empty text"),
-        ({"stop_words": "klingon"}, "no list of stop words for 'klingon'; give one of ar, bg"),
+        (
+            {"stop_words": "klingon"},
+            "a language that has a list, got 'klingon'; give one of ar, bg",
+        ),
         ({"stop_words": 5}, "stop_words"),
         ({"stop_words": b"the"}, "stop_words"),
         ({"stop_words": ["the", 5]}, "one of them is 5"),
@@ -184,7 +187,7 @@ def test_threads_change_nothing(tokenizer, n_jobs, monkeypatch):
             assert mine.tolist() == theirs.tolist()
 
 
-@pytest.mark.parametrize("n_jobs", [0, -1, 1.5, True, "2"])
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])
 def test_odd_numbers_of_threads(n_jobs):
     with pytest.raises(InputError, match="n_jobs"):
         Tokenizer().count(["a"], n_jobs=n_jobs)

@@ -126,7 +126,8 @@ def _lines(corpus: "Corpus") -> Iterator[str]:
     if corpus.words is None:
         raise InputError(
             "The corpus names no words and cannot be written as text; "
-            "give its vocabulary file with vocab=."
+            "give its vocabulary file with {column_words}.",
+            column_words=...,
         )
     words = [_vocab.escape(word) for word in corpus.words]
     X = corpus.X

@@ -50,7 +50,9 @@ class Items:
         self.has_words = words is not None or self.kind != "bags"
         self.records = None
         if self.kind == "records":
-            self.records = Records(first, options.text, options.name, f"Item {number}")
+            self.records = Records(
+                first, options.text_columns, options.name_column, f"Item {number}"
+            )
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on."""
@@ -75,7 +77,7 @@ class Items:
     def _kind(self, item: Any) -> Kind:
         if isinstance(item, str):
             return "texts"
-        if self.options.text or is_record(item):
+        if self.options.text_columns or is_record(item):
             return "records"
         return "bags" if _is_bag(item) else "words"
 
@@ -125,7 +127,7 @@ class Items:
         return as_counts(counts, None, f"Items from {first} on")[0]
 
     def _names(self, items: list[Any]) -> list[str] | None:
-        if self.records is None or self.options.name is None:
+        if self.records is None or self.options.name_column is None:
             return None
         return [self.records.name(item) for item in items]
 

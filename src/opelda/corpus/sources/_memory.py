@@ -81,13 +81,13 @@ def in_memory(source: Any, options: Options, words: list[str] | None) -> Matrix 
             "source is a mapping, which could be a table or one document; give a data frame or a "
             "list of dictionaries."
         )
-    frame = None if _is_counts(source) and not options.text else as_frame(source)
-    if frame is not None and (options.text or any(t in TEXTUAL for t in frame.dtypes)):
-        chosen = text_columns(frame.columns, frame.dtypes, options.text, "The data frame")
+    frame = None if _is_counts(source) and not options.text_columns else as_frame(source)
+    if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
+        chosen = text_columns(frame.columns, frame.dtypes, options.text_columns, "The data frame")
         names = None
-        if options.name is not None:
-            choose(frame.columns, (), (options.name,), "The data frame")
-            names = as_text(frame, options.name).to_list()
+        if options.name_column is not None:
+            choose(frame.columns, (), (options.name_column,), "The data frame")
+            names = as_text(frame, options.name_column).to_list()
         return Column(joined(frame, chosen), names, options, words)
     if frame is not None:
         return Matrix(frame, options, words)

@@ -42,7 +42,8 @@ class Records:
         if not isinstance(first, Mapping):
             raise InputError(
                 f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
-                "or leave text= out."
+                "or leave {text_column} out.",
+                text_column=...,
             )
         self.keys = list(keys) or choose_keys(first, where)
         self.key_of_name = name
@@ -56,7 +57,10 @@ class Records:
         found = [key for key in self.keys if key in item]
         if not found:
             keys = " or ".join(map(repr, self.keys))
-            raise InputError(f"{where} has no key {keys}; {listed(_keys(item))}: give text=.")
+            raise InputError(
+                f"{where} has no key {keys}; {listed(_keys(item))}: give {{text_column}}.",
+                text_column=...,
+            )
         return " ".join(_text(item[key], f"{where}, {key!r},") for key in found)
 
     def name(self, item: Any) -> str:
@@ -78,4 +82,7 @@ def _text(value: Any, where: str) -> str:
         return str(value)
     if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
         return " ".join(value)
-    raise InputError(f"{where} is not a text but {type(value).__name__}; name another with text=.")
+    raise InputError(
+        f"{where} is not a text but {type(value).__name__}; name another with {{text_column}}.",
+        text_column=...,
+    )
