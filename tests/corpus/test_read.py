@@ -16,7 +16,7 @@ from opelda.corpus import Corpus, Tokenizer, Vocabulary, read
 from opelda.errors import InputError
 
 PATTERN = r"(?u)\b\w\w+\b"
-PLAIN = Tokenizer(pattern=PATTERN)
+PLAIN = Tokenizer(pattern=PATTERN, stop_words=None)
 
 texts = st.lists(
     st.text(st.sampled_from("aAbBéß  12_-.漢\n"), max_size=30), min_size=1, max_size=25

@@ -108,7 +108,7 @@ def stop_words_of(given: str) -> Any:
         if path.suffix or "/" in given:  # meant as a file
             raise InputError(f"There is no file {given!r} of stop words; check the path.")
         return given
-    from opelda.corpus.text import stop_words_from
+    from opelda.corpus import stop_words_from
 
     return stop_words_from(path)
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opelda._validation import whole
 from opelda.corpus._change import VocabularyChange
-from opelda.corpus._counting import Counted, count_words
+from opelda.corpus._counting import Counted
 from opelda.corpus._matrix import as_counts, is_matrix
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.errors import InputError
@@ -169,9 +169,7 @@ class _Maker:
         def where(i: int) -> str:
             return f"Item {first + i}" if item is None else f"Document {i} of item {item}"
 
-        X, change = self.vocabulary.learn_counted(
-            count_words(documents, where, self.vocabulary.tokenizer)
-        )
+        X, change = self.vocabulary.learn(documents, where)
         return MiniBatch(X, position, change, change.n_unknown_tokens)
 
     def given(self, item: Any, number: int, position: Any) -> MiniBatch:

@@ -1,7 +1,5 @@
 """Blocks of documents as counts, over words of their own or over a vocabulary's columns."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -16,7 +14,7 @@ from opelda.corpus.sources import Source
 from opelda.corpus.text import WHITESPACE, Tokenizer
 
 # How texts are split whose words are known beforehand.
-WRITTEN_WORDS = Tokenizer(lower=False, pattern=WHITESPACE)
+WRITTEN_WORDS = Tokenizer(lower=False, pattern=WHITESPACE, stop_words=None)
 
 
 class BlockCounter:
@@ -45,8 +43,7 @@ class BlockCounter:
     @property
     def saved(self) -> Tokenizer:
         """How new texts are to be made into words; nothing in it is left to be found out."""
-        tokenizer = self._given if self.source.written else self.tokenizer
-        return replace(tokenizer, stop_words=None) if tokenizer.stop_words == "auto" else tokenizer
+        return (self._given if self.source.written else self.tokenizer).decided
 
     def count(self, block: Block) -> Counted | sparse.csr_array:
         """Return counts over words, or over the columns of the source."""

@@ -44,12 +44,7 @@ def count_words(
     `where` names a document by its number, for errors. Texts alone are counted by the tokenizer at
     once; with others among them, one dictionary lookup per token, and all else on arrays.
     """
-    if isinstance(documents, str | bytes | Mapping):
-        raise InputError(
-            f"documents must be a sequence of documents, got one {type(documents).__name__}; "
-            "for a single document give [document]."
-        )
-    documents = list(documents)
+    documents = as_list(documents)
     if documents and all(isinstance(document, str) for document in documents):
         return tokenizer.count(documents)
     table: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
@@ -91,6 +86,17 @@ def count_words(
             f"counts must be numbers from 0 to {LARGEST_COUNT:g}."
         )
     return _gather(words, np.array(codes, np.int32), values, np.array(ends))
+
+
+def as_list(documents: Iterable[Any]) -> list[Any]:
+    """Return documents as a list; one alone is no sequence of them."""
+    if isinstance(documents, str | bytes | Mapping):
+        raise InputError(
+            f"must be a sequence of documents, got one {type(documents).__name__}; for a single "
+            "document give [document].",
+            "documents",
+        )
+    return list(documents)
 
 
 def _tokens(document: Any) -> Iterable[Any]:

@@ -64,8 +64,8 @@ def read(
     name_column : str, optional
         The column, or key, that names the documents.
     tokenizer : Tokenizer, optional
-        How texts are made into words. By default lower-cased words of at least two letters, without
-        the stop words of the language that the texts seem to be in.
+        How texts are made into words. By default ``Tokenizer()``: lower-cased words of at least two
+        letters, without the stop words of the language that the texts seem to be in.
     vocabulary : Vocabulary, optional
         Count these words only, with this vocabulary's tokenizer, as for a learned model.
     min_df, max_df : int or float, optional
@@ -123,7 +123,7 @@ def read(
                 max_features=...,
             )
         tokenizer = vocabulary.tokenizer
-    counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)
+    counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
     gathered = _Gathered(counter, vocabulary, n_threads)
     names: list[str] = []

@@ -166,9 +166,8 @@ def stream(
             max_features=...,
         )
     if vocabulary is None and opened.words is not None:
-        vocabulary = Vocabulary(opened.words, tokenizer=tokenizer or Tokenizer())
+        vocabulary = Vocabulary(opened.words, tokenizer=tokenizer)
     elif vocabulary is None and opened.has_words:
-        tokenizer = Tokenizer(stop_words="auto") if tokenizer is None else tokenizer
         vocabulary = Vocabulary(growing=True, max_features=max_features, tokenizer=tokenizer)
     return Stream(
         opened,
