@@ -10,15 +10,6 @@ from opelda.corpus._counting import place
 from opelda.errors import InputError
 
 
-def is_matrix(item: Any) -> bool:
-    """Whether this is an array, a sparse matrix or a data frame, and no document."""
-    if isinstance(item, np.ndarray) and item.ndim == 1:
-        return item.dtype.kind not in "OUT"  # words
-    return isinstance(item, sparse.sparray | sparse.spmatrix) or (
-        isinstance(getattr(item, "shape", None), tuple) and hasattr(item, "__array__")
-    )
-
-
 def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_array, float]:
     """Return counts as canonical CSR (float32, int32) with `n_words` columns; None: all it has.
 

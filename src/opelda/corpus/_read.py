@@ -55,7 +55,7 @@ def read(
         (strings in a list always are), of word lists, of mappings from word to count, or of
         (id, count) lists as gensim has them (with its ``Dictionary`` as `column_words`); any
         iterable of dictionaries, such as a Hugging Face dataset; a column or a data frame of
-        pandas, polars or Arrow; a matrix of counts.
+        pandas, polars or Arrow; a matrix of counts; a corpus, to keep fewer or other words of.
     format : str
         One of `opelda.corpus.FORMATS`, or "auto": by the file's name, then by its beginning.
     text_column : str or list of str, optional
@@ -123,6 +123,8 @@ def read(
                 max_features=...,
             )
         tokenizer = vocabulary.tokenizer
+    if tokenizer is None and isinstance(source, Corpus) and source.vocabulary is not None:
+        tokenizer = source.vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
     gathered = _Gathered(counter, vocabulary, n_threads)

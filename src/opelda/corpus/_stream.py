@@ -8,6 +8,7 @@ from opelda._validation import threads, whole
 from opelda.corpus._batches import MiniBatch, mini_batches
 from opelda.corpus._block import Block
 from opelda.corpus._block_counting import BlockCounter
+from opelda.corpus._corpus import Corpus
 from opelda.corpus._pipeline import counted, limited
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
@@ -128,8 +129,8 @@ def stream(
     tokenizer : Tokenizer, optional
         How texts are made into words, for a vocabulary that begins empty; by default as in `read`.
     vocabulary : Vocabulary, optional
-        What words are counted with. By default the words that the source comes with, or else an
-        empty one that grows.
+        What words are counted with. By default a corpus's own, the words that the source comes
+        with, or else an empty one that grows.
     max_features : int, optional
         Columns at most, for a vocabulary that begins empty: rare old words give way to new ones.
     follow : bool
@@ -165,7 +166,9 @@ def stream(
             "A vocabulary has its own tokenizer and {max_features}; leave those out.",
             max_features=...,
         )
-    if vocabulary is None and opened.words is not None:
+    if vocabulary is None and isinstance(source, Corpus):
+        vocabulary = source.vocabulary
+    elif vocabulary is None and opened.words is not None:
         vocabulary = Vocabulary(opened.words, tokenizer=tokenizer)
     elif vocabulary is None and opened.has_words:
         vocabulary = Vocabulary(growing=True, max_features=max_features, tokenizer=tokenizer)

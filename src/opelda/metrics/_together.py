@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda.corpus._matrix import is_matrix
+from opelda.corpus._kinds import are_batches, is_matrix
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.inference._inputs import as_csr
@@ -83,7 +83,7 @@ def count_together(topics: Topics | ArrayLike, X: Any, top_n: int) -> Together:
     """Count over a matrix, an object with one as `X`, or an iterable of either."""
     if not is_matrix(X) and hasattr(X, "X"):
         X = X.X
-    if _is_many(X):
+    if are_batches(X):
         together = Together(top_words(topics, top_n, least=2))
         _add_batches(together, X, topics)
     else:
@@ -93,16 +93,6 @@ def count_together(topics: Topics | ArrayLike, X: Any, top_n: int) -> Together:
     if not together.n_docs:
         raise InputError("X has no documents to look for the words in.")
     return together
-
-
-def _is_many(X: Any) -> bool:
-    if isinstance(X, list | tuple):  # of batches, or of the rows of one matrix
-        return bool(X) and _is_batch(X[0])
-    return isinstance(X, Iterable) and not is_matrix(X)
-
-
-def _is_batch(item: Any) -> bool:
-    return len(item.shape) == 2 if is_matrix(item) else hasattr(item, "X")
 
 
 def _add_batches(together: Together, batches: Iterable[Any], topics: Any) -> None:

@@ -1,27 +1,11 @@
 """Documents that are dictionaries: one of their values, or several, is the text."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
-from opelda.corpus.formats.columns import choose, choose_keys, listed, usual
-from opelda.corpus.sources._tables import is_missing
+from opelda.corpus._kinds import is_missing
+from opelda.corpus.formats.columns import choose, choose_keys, listed
 from opelda.errors import InputError
-
-
-def is_record(item: Any) -> bool:
-    """Whether this is a dictionary with a text, and not counts of words.
-
-    The text may be missing: whatever is no number is no count either.
-    """
-    if not isinstance(item, Mapping):
-        return False
-    if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
-        return True
-    return any(is_missing(item[key]) for key in usual(_keys(item)))
 
 
 class Records:
