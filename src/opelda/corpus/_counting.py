@@ -3,8 +3,10 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,9 @@ from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus.text import Tokenizer
+
+
+FEW_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,28 @@ def place(
     )
     if len(words) < 2**31:  # SciPy would widen the columns' numbers to the type of these
         ends = ends.astype(np.int32)
-    X = sparse.csr_array((data, words, ends), shape=(counts.shape[0], n_columns))
-    X.has_canonical_format = True
-    return X, left_out
+    return csr(data, words, ends, (counts.shape[0], n_columns)), left_out
+
+
+def csr(
+    data: NDArray[np.float32],
+    words: NDArray[np.int32],
+    ends: NDArray[np.integer[Any]],
+    shape: tuple[int, int],
+) -> sparse.csr_array:
+    """Return CSR of sorted, distinct words: for few rows without SciPy's checks, 3 us for 40."""
+    X: Any = copy(_empty(shape)) if shape[0] <= FEW_ROWS else None
+    if X is None:
+        X = sparse.csr_array((data, words, ends), shape=shape)
+        X.has_canonical_format = True
+    else:
+        X.data, X.indices, X.indptr = data, words, ends
+    built: sparse.csr_array = X
+    return built
+
+
+@lru_cache(maxsize=64)
+def _empty(shape: tuple[int, int]) -> Any:
+    empty = sparse.csr_array(shape, dtype=np.float32)
+    empty.has_canonical_format = True
+    return empty

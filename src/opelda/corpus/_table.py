@@ -22,6 +22,7 @@ class Table:
         self.index = {word: i for i, word in enumerate(words)}
         self.frequency = np.zeros(len(words), np.int64)
         self.last_seen = np.zeros(len(words), np.int64)
+        self.version = 0  # another one whenever a column stands for another word
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return each word's column, -1 for those without."""
@@ -50,6 +51,7 @@ class Table:
 
     def assign(self, columns: NDArray[np.int32], words: Sequence[str]) -> None:
         """Let made or released columns stand for words."""
+        self.version += 1
         for column, word in zip(columns.tolist(), words, strict=True):
             self.words[column] = word
             self.index[word] = column

@@ -10,6 +10,7 @@ from scipy import sparse
 from opelda._validation import choice, flag, whole
 from opelda.corpus._change import VocabularyChange
 from opelda.corpus._counting import Counted, as_list, count_words, place
+from opelda.corpus._few_texts import FewTexts
 from opelda.corpus._packing import (
     check_past,
     encodable,
@@ -96,6 +97,7 @@ class Vocabulary:
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self.tokenizer = tokenizer if self.growing else tokenizer.decided
         self._table = Table(checked_words(words))
+        self._few_texts = FewTexts()
         if max_features is not None and len(self) > max_features:
             raise InputError(
                 f"is {max_features}, but there are {len(self)} words; give fewer words or more "
@@ -152,7 +154,11 @@ class Vocabulary:
         -------
         CSR array (documents, words), float32
         """
-        counted = count_words(documents, "Document {}".format, self.tokenizer.decided)
+        documents, tokenizer = as_list(documents), self.tokenizer.decided
+        few = self._few_texts.count(documents, self._table, tokenizer)
+        if few is not None:
+            return few
+        counted = count_words(documents, "Document {}".format, tokenizer)
         return place(counted.counts, self._table.columns(counted.words), len(self))[0]
 
     def learn(

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._counting import Counted
+from opelda.corpus._counting import Counted, csr
 from opelda.corpus.text._patterns import Matches, Runs
 from opelda.corpus.text._stems import stems
+from opelda.corpus.text._texts import lowered_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +47,7 @@ def count(
     def code(run: "pl.Series") -> Coded:
         table = _text.WordTable()
         table.add(removed)  # so that these have the first codes
-        return Coded(table, *cutter.code(run.str.to_lowercase() if lower else run, table))
+        return Coded(table, *cutter.code(lowered_column(run) if lower else run, table))
 
     parts = _each(code, _runs(texts, n_jobs))
     table, codes_of = _joined(parts)
@@ -123,6 +124,4 @@ def _counted(parts: list[Coded], names: list[NDArray[np.int32]], n_words: int) -
         counts = np.concatenate([row[2] for row in rows])
     if len(words) < 2**31:  # SciPy would widen the words' numbers to the type of these
         ends = ends.astype(np.int32)
-    X = sparse.csr_array((counts, words, ends), shape=(len(ends) - 1, n_words))
-    X.has_canonical_format = True  # sorted, each word once
-    return X
+    return csr(counts, words, ends, (len(ends) - 1, n_words))
