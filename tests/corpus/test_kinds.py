@@ -63,6 +63,7 @@ def test_columns_are_told_by_what_they_hold(make):
         (np.arange(3), False),
         (np.array([["tea"]]), False),
         (sparse.eye_array(2), False),
+        (sparse.dok_array(np.eye(2)), False),
     ],
 )
 def test_what_a_document_is(item, document):
@@ -89,6 +90,7 @@ def test_what_a_document_is(item, document):
         (np.array([["tea"]]), False),
         (np.arange(3.0), False),
         (sparse.eye_array(2), False),
+        (sparse.dok_array(np.eye(2)), False),
         (7, False),
         (None, False),
     ],

@@ -42,6 +42,7 @@ KINDS = {
     "coo": sparse.coo_array,
     "spmatrix": sparse.csr_matrix,
     "lil": sparse.lil_array,
+    "dok": sparse.dok_array,
     "long indices": lambda X: _long(sparse.csr_array(X)),
     "duplicates": lambda X: _twice(sparse.csr_array(X / 2)),
     "explicit zeros": lambda X: _full(X),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 from scipy import sparse
@@ -112,10 +113,10 @@ def mini_batches(
 
         source = stream_of(source, batch_size=batch_size, vocabulary=vocabulary)
         vocabulary = source.vocabulary
-    if isinstance(source, str | bytes | Mapping) or is_matrix(source):
+    if isinstance(source, str | bytes | PathLike | Mapping) or is_matrix(source):
         raise InputError(
             f"must be an iterable of documents or matrices, got one {type(source).__name__}; give "
-            "[it].",
+            "[it], or the documents of a file by opelda.corpus.stream(path).",
             "source",
         )
     if not isinstance(source, Iterable):

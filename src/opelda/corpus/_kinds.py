@@ -74,13 +74,18 @@ def is_words(item: Any) -> bool:
     return not item or isinstance(item[0], str)
 
 
+def is_mapping(item: Any) -> bool:
+    """Whether this is a dictionary or the like; SciPy has a sparse matrix that is one, too."""
+    return isinstance(item, Mapping) and not isinstance(item, sparse.sparray | sparse.spmatrix)
+
+
 def is_document(item: Any) -> bool:
     """Whether this is a text, a sequence of words, or a mapping such as counts of words.
 
     >>> is_document("tea"), is_document({"tea": 2}), is_document([0, 2])
     (True, True, False)
     """
-    return isinstance(item, str | Mapping) or is_words(item)
+    return isinstance(item, str) or is_mapping(item) or is_words(item)
 
 
 def is_bag(item: Any) -> bool:
@@ -106,10 +111,10 @@ def is_record(item: Any) -> bool:
     >>> is_record({"id": 3, "text": "tea"}), is_record({"tea": 2})
     (True, False)
     """
-    from opelda.corpus.formats.columns import usual
-
-    if not isinstance(item, Mapping):
+    if not is_mapping(item):
         return False
+    from opelda.corpus.formats.columns import usual  # and polars, only now
+
     if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
         return True
     return any(
@@ -121,7 +126,7 @@ def is_empty(item: Any) -> bool:
     """Whether this is a document without words, of whatever kind the others are."""
     if isinstance(item, np.ndarray):
         return item.size == 0
-    return isinstance(item, list | tuple | Mapping) and not item
+    return (isinstance(item, list | tuple) or is_mapping(item)) and not item
 
 
 def is_missing(value: Any) -> bool:
@@ -129,6 +134,15 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float):
         return value != value
     return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def first_of(items: Iterable[Any]) -> Any:
+    """Return the first item that is neither empty nor missing; an empty text where there is none.
+
+    >>> first_of([[], None, "tea", "cup"])
+    'tea'
+    """
+    return next((item for item in items if not is_missing(item) and not is_empty(item)), "")
 
 
 def are_documents(items: Any) -> bool:
@@ -141,7 +155,7 @@ def are_documents(items: Any) -> bool:
     (True, False, False)
     """
     if isinstance(items, list | tuple):
-        first = next((item for item in items if not is_missing(item) and not is_empty(item)), "")
+        first = first_of(items)
         return is_document(first) or is_bag(first)
     if is_table(items) or is_column(items):
         return not holds_numbers(items)

@@ -1,13 +1,13 @@
 """Documents that are in memory already, or come one by one from any iterable."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._kinds import holds_numbers, is_matrix, is_table, package_of
+from opelda.corpus._kinds import holds_numbers, is_mapping, is_matrix, is_table, package_of
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import Options
 from opelda.corpus.formats.columns import choose, text_columns
@@ -86,7 +86,7 @@ class Column:
 
 def in_memory(source: Any, options: Options, words: list[str] | None) -> Matrix | Column | Items:
     """Return the documents of whatever this is."""
-    if isinstance(source, Mapping):
+    if is_mapping(source):
         raise InputError(
             "is a mapping, which could be a table or one document; give a data frame or a list of "
             "dictionaries.",
