@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.corpus import Vocabulary, mini_batches, read
+from opelda.corpus import Vocabulary, mini_batches, read, stream
 from opelda.errors import InputError
 
 words = st.sampled_from([f"w{i}" for i in range(9)])
@@ -221,6 +221,14 @@ def test_columns_tables_and_records_are_the_texts_in_them(make):
         make(TEXTS), batch_size=3, vocabulary=found[-1].vocabulary, position=found[0].position
     )
     assert rest.X.toarray().tolist() == found[1].X.toarray().tolist()
+
+
+def test_a_stream_comes_with_its_words():
+    source = stream(["the tea and the cup", "a cup"], batch_size=1)
+    first, second = mini_batches(source, batch_size=9)
+    assert first.vocabulary is second.vocabulary is source.vocabulary
+    assert source.vocabulary.tokenizer.stop_words == "en"
+    assert list(source.vocabulary) == ["tea", "cup"]
 
 
 def test_a_corpus_comes_with_its_words():

@@ -88,8 +88,10 @@ def test_texts_for_a_model_without_words():
             InputError, match="X holds documents, but the model learned from counts"
         ):
             use(["tea"])
-    with pytest.raises(InputError, match="Item 0 is made of words, but the columns so far"):
-        model.fit_stream(["tea"])
+    for source in (["tea"], pl.Series(["tea"]), read(["tea"]), stream(["tea"])):
+        with pytest.raises(InputError, match="made of words, but the columns so far have none"):
+            model.fit_stream(source)
+    assert model.n_docs_seen_ == 4
 
 
 @pytest.mark.parametrize(

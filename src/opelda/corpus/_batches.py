@@ -80,7 +80,8 @@ def mini_batches(
         Documents per batch. Fewer come before a mini-batch of the source's own, and at the end.
     vocabulary : Vocabulary or None
         What documents are counted with; it learns from each batch just before the batch is yielded.
-        None: one that is empty and grows, where documents come first.
+        None: a stream's or a corpus's own, else one that is empty and grows, where documents come
+        first.
     n_words : int or None
         How many columns to yield of matrices. Those beyond are left out and counted as unknown;
         missing ones are empty. None: as many as the first matrix has, so give it when going on in
@@ -112,7 +113,6 @@ def mini_batches(
         from opelda.corpus._stream import stream as stream_of  # and polars, only now
 
         source = stream_of(source, batch_size=batch_size, vocabulary=vocabulary)
-        vocabulary = source.vocabulary
     if isinstance(source, str | bytes | PathLike | Mapping) or is_matrix(source):
         raise InputError(
             f"must be an iterable of documents or matrices, got one {type(source).__name__}; give "
@@ -125,6 +125,8 @@ def mini_batches(
         n_words = whole("n_words", n_words)
     stream: Any = source
     if hasattr(stream, "counted"):  # a Stream, which knows how to count, and its own batch size
+        if vocabulary is None and n_words is None:
+            vocabulary = stream.vocabulary
         if position is not None:
             stream.seek(position)
         return _Maker(vocabulary, n_words).run_counted(stream.counted(vocabulary), stream.label)

@@ -121,8 +121,7 @@ def stream(
 
     Parameters
     ----------
-    source, format, text_column, name_column, on_error, encoding, column_words, first_id, limit, \
-    n_jobs
+    source, format, text_column, name_column, on_error, encoding, column_words, first_id, limit
         As for `read`.
     batch_size : int
         Documents per mini-batch; fewer at the end only.
@@ -133,6 +132,9 @@ def stream(
         with, or else an empty one that grows.
     max_features : int, optional
         Columns at most, for a vocabulary that begins empty: rare old words give way to new ones.
+    n_jobs : int, optional
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     follow : bool
         Wait for more at the end: for what is written to the file, or for new files in the folder.
         Only full mini-batches are given then.
