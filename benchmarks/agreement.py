@@ -1,6 +1,6 @@
 """Whether our measures of a model agree with a script that shares no code with this library.
 
-    python benchmarks/agreement.py CORPUS [CORPUS ...] [--text COLUMN] [--topics 100]
+    python benchmarks/agreement.py CORPUS [CORPUS ...] [--text-column COLUMN] [--topics 100]
 
 For each collection: topics by Online-OPE, 1,000 documents set aside and split five times, then LPP
 (VB in double precision, and the compiled kernel) and NPMI (top ten words, training documents) here
@@ -49,13 +49,13 @@ def theirs(data: Data, topics: np.ndarray) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpora", nargs="+", type=Path)
-    parser.add_argument("--text", action="append")
+    parser.add_argument("--text-column", action="append")
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--limit", type=int, help="first so many documents only")
     options = parser.parse_args()
     settings = Settings(n_topics=options.topics)
     for path in options.corpora:
-        corpus = read(path, text=options.text, limit=options.limit, n_jobs=-1)
+        corpus = read(path, text_column=options.text_column, limit=options.limit, n_jobs=-1)
         data = prepare(corpus.X, settings, label=path.name)
         model = OnlineOPE(options.topics, batch_size=1000, random_state=0, n_jobs=-1)
         topics = model.fit(data.train).components_

@@ -52,7 +52,9 @@ def load_short(data: Path | None) -> tuple[sparse.csr_array, sparse.csr_array, s
         )
     else:
         path = data / "reddit_titles" / "titles-1.2M.tsv.xz"
-        counts = sparse.csr_array(read(path, text="2", limit=300_000, min_df=20, n_jobs=-1).X)
+        counts = sparse.csr_array(
+            read(path, text_column="2", limit=300_000, min_df=20, n_jobs=-1).X
+        )
         label = "Reddit titles"
     counts = counts[counts.sum(axis=1) >= 3]
     counts = counts[np.random.default_rng(0).permutation(counts.shape[0])]

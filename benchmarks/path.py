@@ -81,7 +81,7 @@ def watched(clock: Clock, fit):
 def run(path: Path, options: argparse.Namespace, name: str) -> None:
     clock = Clock()
     corpus = clock.timed("reading and counting", read)(
-        path, text=COLUMNS, limit=options.docs + 1000, n_jobs=options.jobs
+        path, text_column=COLUMNS, limit=options.docs + 1000, n_jobs=options.jobs
     )
     train, held_out = corpus.X[: options.docs], corpus.X[options.docs :]
     model = opelda.OnlineOPE(options.topics, random_state=0, n_jobs=options.jobs, **SETTINGS[name])
@@ -116,7 +116,9 @@ def overlap(path: Path, options: argparse.Namespace, name: str) -> None:
     """Read and learn a stream, apart and together."""
 
     def documents():
-        return stream(path, text=COLUMNS, batch_size=size, limit=options.docs, n_jobs=options.jobs)
+        return stream(
+            path, text_column=COLUMNS, batch_size=size, limit=options.docs, n_jobs=options.jobs
+        )
 
     def model():
         return opelda.OnlineOPE(options.topics, random_state=0, n_jobs=options.jobs, **settings)

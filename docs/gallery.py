@@ -47,7 +47,7 @@ CORPORA = [
         "reddit_titles/titles-1.2M.tsv.xz",
         "",
         "{file}",
-        "--text 2 -k 100",
+        "--text-column 2 -k 100",
     ),
     Corpus(
         "Tweets of the US Congress, July 2017",
@@ -110,7 +110,7 @@ CORPORA = [
             "octis_small/octis-BBC-DBLP-M10.tar.xz",
             "tar -xJf {file}",
             f"{folder}/corpus.tsv",
-            f"--text 1 -k {topics}",
+            f"--text-column 1 -k {topics}",
         )
         for name, folder, topics in (
             ("BBC News", "BBC_News", 20),

@@ -1,6 +1,7 @@
 // Codes of words to rows of counts: sorted, each word once.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -66,6 +67,26 @@ inline Rows count_rows(const int32_t* codes, const int64_t* ends, int64_t n_text
             rows.counts.push_back(float(count[word]));
             count[word] = 0;
         });
+        rows.ends.push_back(int64_t(rows.words.size()));
+    }
+    return rows;
+}
+
+// The same for few texts over many words: nothing here is as long as the vocabulary. A code of -1 is no word.
+inline Rows count_few(const std::vector<int32_t>& codes, const std::vector<int64_t>& ends, const int32_t* columns) {
+    Rows rows;
+    std::vector<int32_t> held;
+    for (size_t text = 0; text + 1 < ends.size(); ++text) {
+        held.clear();
+        for (int64_t i = ends[text]; i < ends[text + 1]; ++i)
+            if (codes[i] >= 0 && columns[codes[i]] >= 0) held.push_back(columns[codes[i]]);
+        std::sort(held.begin(), held.end());
+        for (size_t i = 0; i < held.size();) {
+            const size_t first = i;
+            while (i < held.size() && held[i] == held[first]) ++i;
+            rows.words.push_back(held[first]);
+            rows.counts.push_back(float(i - first));
+        }
         rows.ends.push_back(int64_t(rows.words.size()));
     }
     return rows;

@@ -43,9 +43,9 @@ inline Character decode(const unsigned char* at, size_t left) {
     return {0, 0};
 }
 
-class Scanner {
+template <class Table> class Scanner {
 public:
-    Scanner(WordTable& table, Rule rule, Tokens& tokens) : rule_(rule), tokens_(tokens), lookup_(table, tokens.codes) {
+    Scanner(Table& table, Rule rule, Tokens& tokens) : rule_(rule), tokens_(tokens), lookup_(table, tokens.codes) {
         for (int byte = 0; byte < 128; ++byte) {
             if (!(rule.classes[byte] & kWord)) continue;
             if (byte && rule.classes[byte - 1] & kWord) ++ranges_.back().span;
@@ -146,7 +146,7 @@ private:
     std::vector<Range> ranges_;   // of the word characters in ASCII
     std::vector<uint64_t> bits_;  // one for every byte of the text, and one after it
     Tokens& tokens_;
-    Lookup lookup_;
+    Lookup<Table> lookup_;
 };
 
 // The pairs of neighbours, joined by a space, and before a text's pairs its words themselves where `singles` are wanted.

@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace opelda::text {
@@ -78,9 +79,12 @@ public:
 
     // The word's code; a new word gets the next one.
     int32_t code(const Key& key, const char* word) {
-        Slot* slot = place(key, word);
+        Slot* slot = const_cast<Slot*>(place(key, word));
         return slot->code >= 0 ? slot->code : add(slot, key, word);
     }
+
+    // The word's code; -1 where it has none.
+    int32_t find(const Key& key, const char* word) const { return place(key, word)->code; }
 
     int32_t code(std::string_view word) { return code(key_of(word.data(), word.size(), word.size()), word.data()); }
 
@@ -93,10 +97,10 @@ private:
     static constexpr size_t kFewest = 1024;
 
     // Where the word is, or the free slot where it belongs.
-    Slot* place(const Key& key, const char* word) {
+    const Slot* place(const Key& key, const char* word) const {
         const size_t mask = slots_.size() - 1;
         for (size_t i = key.hash & mask;; i = (i + 1) & mask) {
-            Slot& slot = slots_[i];
+            const Slot& slot = slots_[i];
             if (slot.code < 0) return &slot;
             if (slot.hash == key.hash && slot.first == key.first && slot.second == key.second && slot.length == key.length &&
                 (key.length <= 16 || std::memcmp(letters_.data() + ends_[slot.code] + 16, word + 16, key.length - 16) == 0))
@@ -110,7 +114,7 @@ private:
         if (code == INT32_MAX) throw std::length_error("There are more than 2**31 - 1 different words; take fewer texts at a time.");
         if (size_t(code + 1) * 2 > slots_.size()) {
             grow();
-            slot = place(key, word);
+            slot = const_cast<Slot*>(place(key, word));
         }
         if (ends_.size() == ends_.capacity()) ends_.reserve(ends_.size() * 2);
         letters_.insert(letters_.end(), word, word + key.length);
@@ -136,10 +140,10 @@ private:
     std::vector<int64_t> ends_;  // where each word ends among the letters, after a zero
 };
 
-// Looks words up. Each waits for memory; several at a time wait together.
-class Lookup {
+// Looks words up; those that a constant table lacks are -1. Each waits for memory; several at a time wait together.
+template <class Table> class Lookup {
 public:
-    Lookup(WordTable& table, std::vector<int32_t>& codes) : table_(table), codes_(codes) {}
+    Lookup(Table& table, std::vector<int32_t>& codes) : table_(table), codes_(codes) {}
 
     // The word must stay where it is until `flush`, which must be called in the end.
     void add(const char* word, size_t length, size_t readable) {
@@ -150,7 +154,10 @@ public:
     }
 
     void flush() {
-        for (size_t i = 0; i < n_found_; ++i) codes_.push_back(table_.code(found_[i].key, found_[i].word));
+        for (size_t i = 0; i < n_found_; ++i) {
+            if constexpr (std::is_const_v<Table>) codes_.push_back(table_.find(found_[i].key, found_[i].word));
+            else codes_.push_back(table_.code(found_[i].key, found_[i].word));
+        }
         n_found_ = 0;
     }
 
@@ -161,7 +168,7 @@ private:
     };
     static constexpr size_t kTogether = 32;
 
-    WordTable& table_;
+    Table& table_;
     std::vector<int32_t>& codes_;
     Found found_[kTogether];
     size_t n_found_ = 0;

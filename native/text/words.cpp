@@ -106,6 +106,30 @@ nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t 
     return nb::make_tuple(handed_over(std::move(tokens.codes)), handed_over(std::move(tokens.ends)));
 }
 
+// Counts of a few texts' words that the table has, by the column of each code; -1 leaves it out.
+nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns, In<uint8_t, 1> classes, int64_t least, bool need_letter) {
+    if (int64_t(classes.shape(0)) != kCodePoints) throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
+    if (least < 1) throw nb::value_error("least must be 1 or more.");
+    std::vector<std::string_view> given;  // the list keeps what they point into
+    given.reserve(texts.size());
+    for (nb::handle text : texts) given.push_back(utf8(text));
+    Rows rows;
+    bool good = true;
+    {
+        nb::gil_scoped_release release;
+        std::shared_lock lock(words.busy);
+        good = int64_t(columns.shape(0)) == words.table.size();
+        if (good) {
+            Tokens tokens;
+            Scanner scanner(words.table, {classes.data(), size_t(least), need_letter}, tokens);
+            for (const std::string_view text : given) scanner.scan(text);
+            rows = count_few(tokens.codes, tokens.ends, columns.data());
+        }
+    }
+    if (!good) throw nb::value_error("Every code must have a column.");
+    return nb::make_tuple(handed_over(std::move(rows.ends)), handed_over(std::move(rows.words)), handed_over(std::move(rows.counts)));
+}
+
 // Every string of the column is a word.
 Codes code(Words& words, nb::handle stream) {
     const Column texts = column(stream);
@@ -170,6 +194,7 @@ void add_words(nb::module_& m) {
         .def("words", &listed, "first"_a = 0)
         .def("scan", &scan, "stream"_a, "classes"_a, nb::kw_only(), "least"_a, "need_letter"_a)
         .def("code", &code, "stream"_a)
+        .def("count_known", &count_known, "texts"_a, "columns"_a, "classes"_a, nb::kw_only(), "least"_a, "need_letter"_a)
         .def("pairs", &pairs, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "singles"_a, "into"_a);
     m.def("count_rows", &count, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "n_words"_a);
     m.attr("WORD") = kWord;

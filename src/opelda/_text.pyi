@@ -17,6 +17,15 @@ class WordTable:
         self, stream: Any, classes: NDArray[np.uint8], *, least: int, need_letter: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
     def code(self, stream: Any) -> NDArray[np.int32]: ...
+    def count_known(
+        self,
+        texts: list[str],
+        columns: NDArray[np.int32],
+        classes: NDArray[np.uint8],
+        *,
+        least: int,
+        need_letter: bool,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
     def pairs(
         self,
         codes: NDArray[np.int32],

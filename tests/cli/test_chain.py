@@ -194,7 +194,7 @@ def test_names_and_unknown_words_come_along(cli, model_file, tmp_path):
         {"id": "third", "text": "unheard of things"},
     ]
     (tmp_path / "n.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = cli("transform", model_file, "n.jsonl", "--name", "id")
+    done = cli("transform", model_file, "n.jsonl", "--name-column", "id")
     found = [json.loads(line) for line in done.out.splitlines()]
     assert [row["document"] for row in found] == ["first", "second", "third"]
     assert [row["tokens"] for row in found] == [2, 0, 0]

@@ -38,7 +38,7 @@ def test_there_and_back(cli, corpus_file, texts, kind, tmp_path):
     there = cli("convert", corpus_file, ENDS[kind], "--to", kind, "--json")
     assert there.code == 0, there.err
     assert json.loads(there.out)["documents"] == 240
-    back = cli("convert", ENDS[kind], "back.npz", "--from", kind)
+    back = cli("convert", ENDS[kind], "back.npz", "--format", kind)
     assert back.code == 0, back.err
     found = read("back.npz")
     expected = CountVectorizer().fit(texts)

@@ -62,5 +62,5 @@ def test_in_commands(cli, tmp_path):
     assert "min_df_data.txt, line 1" in said
     assert "--encoding latin-1" in said
     assert "--on-error skip" in said
-    assert "name it with --text" in cli("fit", "t.jsonl").err
+    assert "name it with --text-column" in cli("fit", "t.jsonl").err
     assert "--format lines." in cli("fit", "odd.bin").err

@@ -3,12 +3,15 @@
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.corpus import Vocabulary, mini_batches
+from opelda.corpus import Vocabulary, mini_batches, read, stream
 from opelda.errors import InputError
 
 words = st.sampled_from([f"w{i}" for i in range(9)])
@@ -158,7 +161,7 @@ def test_the_end_is_a_position_and_beyond_is_an_error():
         (b"aa", r"^Item 2 is not a document .*decode"),
         (7, r"^Item 2 is neither a document nor a matrix but int"),
         (None, r"^Item 2 is neither a document nor a matrix but NoneType"),
-        (np.array([[1, -1]]), r"^Item 2 holds -1"),
+        (np.array([[1, -1]]), r"Item 2\[0, 1\] is -1"),
     ],
 )
 def test_bad_items_are_named(item, message):
@@ -170,9 +173,73 @@ def test_bad_items_are_named(item, message):
         list(position)
 
 
-def test_documents_need_a_vocabulary():
-    with pytest.raises(InputError, match=r"pass vocabulary=Vocabulary\(growing=True\)"):
-        list(mini_batches(["some text"], batch_size=1))
+def test_without_a_vocabulary_one_grows():
+    items = [["tea", "cup"], {"pot": 2}, [["tea"], {"jug": 1}], np.ones((1, 9))]
+    vocabulary = Vocabulary(growing=True)
+    expected = list(mini_batches(items, batch_size=1, vocabulary=vocabulary))
+    found = list(mini_batches(items, batch_size=1))
+    assert [batch.X.toarray().tolist() for batch in found] == [
+        batch.X.toarray().tolist() for batch in expected
+    ]
+    assert found[0].vocabulary == vocabulary
+    assert all(batch.vocabulary is found[0].vocabulary for batch in found)
+
+
+def test_columns_that_came_without_words_get_none():
+    batches = mini_batches([np.eye(2), ["tea"]], batch_size=1)
+    assert next(batches).vocabulary is None
+    with pytest.raises(InputError, match="Item 1 is made of words, but the columns so far have"):
+        next(batches)
+
+
+TEXTS = ["tea cup", "pot", "", "cup cup jug"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pl.Series,
+        pd.Series,
+        pa.array,
+        np.array,
+        lambda texts: pl.DataFrame({"id": [1, 2, 3, 4], "text": texts}),
+        lambda texts: pd.DataFrame({"id": [1, 2, 3, 4], "text": texts}),
+        lambda texts: pa.table({"text": texts}),
+        lambda texts: [{"id": i, "text": text} for i, text in enumerate(texts)],
+        lambda texts: iter([{"id": i, "text": text} for i, text in enumerate(texts)]),
+    ],
+)
+def test_columns_tables_and_records_are_the_texts_in_them(make):
+    expected = list(mini_batches(TEXTS, batch_size=3))
+    for vocabulary in (None, Vocabulary(growing=True)):
+        found = list(mini_batches(make(TEXTS), batch_size=3, vocabulary=vocabulary))
+        for batch, same in zip(found, expected, strict=True):
+            assert batch.X.toarray().tolist() == same.X.toarray().tolist()
+            assert batch.position == same.position
+        assert found[-1].vocabulary == expected[-1].vocabulary
+    (rest,) = mini_batches(
+        make(TEXTS), batch_size=3, vocabulary=found[-1].vocabulary, position=found[0].position
+    )
+    assert rest.X.toarray().tolist() == found[1].X.toarray().tolist()
+
+
+def test_a_stream_comes_with_its_words():
+    source = stream(["the tea and the cup", "a cup"], batch_size=1)
+    first, second = mini_batches(source, batch_size=9)
+    assert first.vocabulary is second.vocabulary is source.vocabulary
+    assert source.vocabulary.tokenizer.stop_words == "en"
+    assert list(source.vocabulary) == ["tea", "cup"]
+
+
+def test_a_corpus_comes_with_its_words():
+    corpus = read(TEXTS)
+    batches = list(mini_batches(corpus, batch_size=3))
+    assert [batch.X.shape for batch in batches] == [(3, 4), (1, 4)]
+    assert np.array_equal(np.vstack([batch.X.toarray() for batch in batches]), corpus.X.toarray())
+    assert batches[0].vocabulary is corpus.vocabulary
+    (other,) = mini_batches(corpus, batch_size=9, vocabulary=Vocabulary(["jug", "cup"]))
+    assert other.X.toarray().tolist() == [[0, 1], [0, 0], [0, 0], [1, 2]]
+    assert other.n_unknown_tokens == 2
 
 
 @pytest.mark.parametrize(
@@ -186,7 +253,7 @@ def test_a_single_item_is_no_source(source):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"batch_size": 0}, "batch_size must be a whole number from 1"),
+        ({"batch_size": 0}, "batch_size must be a whole number, at least 1"),
         ({"batch_size": 2.5}, "batch_size must be"),
         ({"batch_size": 1, "n_words": 0}, "n_words must be"),
         ({"batch_size": 1, "source": 5}, "source must be an iterable"),

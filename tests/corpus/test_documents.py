@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from opelda.corpus import Vocabulary
+from opelda.corpus import COUNT_VECTORIZER, Tokenizer, Vocabulary
 from opelda.errors import InputError
 
 texts = st.lists(st.text(st.sampled_from("aAbß12_ .-éÉ日本\n'"), max_size=30), max_size=6)
@@ -19,7 +19,8 @@ texts = st.lists(st.text(st.sampled_from("aAbß12_ .-éÉ日本\n'"), max_size=3
 @given(texts)
 def test_texts_are_tokenised_as_scikit_learn_does(documents):
     vectorizer = CountVectorizer(vocabulary=["aa", "ab", "b1", "éé", "日本", "a_", "ßb", "12"])
-    vocabulary = Vocabulary(vectorizer.vocabulary)
+    tokenizer = Tokenizer(pattern=COUNT_VECTORIZER)
+    vocabulary = Vocabulary(vectorizer.vocabulary, tokenizer=tokenizer)
     X = vocabulary.count(documents)
     expected = vectorizer.transform(documents) if documents else np.zeros((0, 8))
     assert np.array_equal(X.toarray(), expected.toarray() if documents else expected)

@@ -48,11 +48,11 @@ def test_every_form_of_the_same_texts(source):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_are_joined_and_name_the_documents(make):
     table = make({"title": ["green", "black"], "body": ["tea", "tea"], "key": [7, 8]})
-    corpus = read(table, text=["title", "body"], name="key")
+    corpus = read(table, text_column=["title", "body"], name_column="key")
     assert corpus.X.toarray().tolist() == read(["green tea", "black tea"]).X.toarray().tolist()
     assert corpus.names == ["7", "8"]
     with pytest.raises(InputError, match="colour"):
-        read(table, text="colour")
+        read(table, text_column="colour")
 
 
 def test_word_lists_and_mappings():
@@ -68,12 +68,12 @@ def test_gensim_corpora():
     words = [text.split() for text in TEXTS]
     dictionary = Dictionary(words)
     bags = [dictionary.doc2bow(document) for document in words]
-    corpus = read(bags, vocab=dictionary)
+    corpus = read(bags, column_words=dictionary)
     assert [dictionary[i] for i in range(len(dictionary))] == list(corpus.words)
     order = [corpus.words.index(word) for word in EXPECTED.words]
     assert (corpus.X[:, order] != EXPECTED.X).nnz == 0
     with pytest.raises(InputError, match="word number 9"):
-        read([[(0, 1)], [(9, 1)]], vocab=dictionary)
+        read([[(0, 1)], [(9, 1)]], column_words=dictionary)
 
 
 def test_bags_without_a_vocabulary_have_numbered_columns():
@@ -86,7 +86,7 @@ def test_matrices():
     X = sparse.csr_array(np.array([[1, 0, 2], [0, 0, 0]]))
     assert (read(X).X != X).nnz == 0
     assert read(X).vocabulary is None
-    assert read(X, vocab=["a", "b", "c"]).words == ("a", "b", "c")
+    assert read(X, column_words=["a", "b", "c"]).words == ("a", "b", "c")
     frame = pd.DataFrame({"tea": [1, 0], "cup": [2, 3]})
     assert read(frame).words == ("tea", "cup")
     assert read(frame, min_df=2).words == ("cup",)
@@ -155,7 +155,7 @@ def test_columns_of_every_type(column):
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_of_words_are_joined(make):
-    corpus = read(make({"id": [1, 2, 3], "words": [["tea", "cup"], None, []]}), text="words")
+    corpus = read(make({"id": [1, 2, 3], "words": [["tea", "cup"], None, []]}), text_column="words")
     assert corpus.words == ("cup", "tea")
     assert corpus.X.toarray().tolist() == [[1, 1], [0, 0], [0, 0]]
 
@@ -181,7 +181,7 @@ def test_columns_of_mappings_and_of_word_lists():
 def test_a_column_that_cannot_name(name):
     table = pd.DataFrame({"text": ["a", "b"], "o": [object(), 1]})
     with pytest.raises(InputError, match=f"column '{name}'"):
-        read(table, name=name)
+        read(table, name_column=name)
 
 
 @pytest.mark.parametrize(
@@ -230,12 +230,12 @@ def test_none_is_no_document(make):
 
 def test_too_few_words_for_a_matrix():
     with pytest.raises(InputError, match="has 3 columns, but there are 2 words"):
-        read(np.eye(3), vocab=["a", "b"])
+        read(np.eye(3), column_words=["a", "b"])
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1.5, True])
 def test_no_number_of_words(most):
     for source in (["tea cup"], np.eye(2)):
-        with pytest.raises(InputError, match="max_features must be a whole number from 1"):
+        with pytest.raises(InputError, match="max_features must be a whole number, at least 1"):
             read(source, max_features=most)
     assert read(["tea tea cup"], max_features=1).words == ("tea",)

@@ -63,7 +63,7 @@ def test_the_keys_of_records_go_by_name(value):
         {"id": "no2", "text": "cup"},
         {"text": "pot", "a": "z"},
     ]
-    corpus = read(records, name="id")
+    corpus = read(records, name_column="id")
     assert corpus.words == (("cup", "pot", "tea") if value == ["tea"] else ("cup", "pot"))
     assert corpus.names == ["no1", "no2", ""]
     assert read([{"id": 1, "text": None}, {"id": 2, "text": "cup"}]).words == ("cup",)
@@ -71,15 +71,17 @@ def test_the_keys_of_records_go_by_name(value):
 
 def test_keys_of_records_that_are_not_there():
     with pytest.raises(InputError, match="Item 0 has no key 'id'; it has 'text'"):
-        read([{"text": "tea"}], name="id")
+        read([{"text": "tea"}], name_column="id")
     with pytest.raises(InputError, match="Item 1 has no key 'text'; it has 'body'"):
         read([{"text": "tea"}, {"body": "cup"}])
     with pytest.raises(InputError, match="Item 0 does not say which key"):
         read([{1: "tea"}])
-    partly = read([{"title": "green", "text": "tea"}, {"title": "cup"}], text=["title", "text"])
+    partly = read(
+        [{"title": "green", "text": "tea"}, {"title": "cup"}], text_column=["title", "text"]
+    )
     assert partly.X.sum(axis=1).tolist() == [2, 1]
     with pytest.raises(InputError, match="Item 0 is not a dictionary but list"):
-        read([["tea"]], text="text")
+        read([["tea"]], text_column="text")
 
 
 def test_messages_number_the_items():

@@ -16,7 +16,7 @@ from opelda.corpus import Corpus, Tokenizer, Vocabulary, read
 from opelda.errors import InputError
 
 PATTERN = r"(?u)\b\w\w+\b"
-PLAIN = Tokenizer(pattern=PATTERN)
+PLAIN = Tokenizer(pattern=PATTERN, stop_words=None)
 
 texts = st.lists(
     st.text(st.sampled_from("aAbBéß  12_-.漢\n"), max_size=30), min_size=1, max_size=25
@@ -132,7 +132,7 @@ def test_several_files_are_one_collection(folder):
 
 
 def test_documents_have_their_names(folder):
-    assert read(folder / "a.jsonl.gz", name="id").names == ["0", "1", "2", "3"]
+    assert read(folder / "a.jsonl.gz", name_column="id").names == ["0", "1", "2", "3"]
 
 
 def test_malformed_documents_stop_or_are_counted(folder):
@@ -150,8 +150,8 @@ def test_malformed_documents_stop_or_are_counted(folder):
         ([], {}, "no documents"),
         ("no-such-file.txt", {}, "no-such-file.txt"),
         (["tea"], {"format": "jsonl"}, "for files"),
-        ("x", {"format": "word"}, "no format 'word'"),
-        (["tea"], {"encoding": "klingon"}, "no encoding"),
+        ("x", {"format": "word"}, "format must be auto or one of lines, .* got 'word'"),
+        (["tea"], {"encoding": "klingon"}, "encoding must be the name of one"),
         (["tea"], {"on_error": "cry"}, "'stop' or 'skip'"),
         (["tea"], {"limit": 0}, "limit"),
         (["tea"], {"min_df": 3, "max_df": 1}, "below min_df"),

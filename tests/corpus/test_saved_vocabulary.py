@@ -92,7 +92,7 @@ def test_damaged_arrays(name, value, message):
         ("when_full", "forget", "when_full must be"),
         ("when_full", ["evict"], "when_full must be"),
         ("max_features", "4", "max_features must be"),
-        ("max_features", 3, "4 words for max_features=3"),
+        ("max_features", 3, "max_features is 3, but there are 4 words"),
         ("n_updates", -1, "n_updates should be a whole number"),
         ("n_updates", 2.0, "n_updates should be a whole number"),
         ("n_added", True, "n_added should be a whole number"),

@@ -151,9 +151,9 @@ BAD = [
     ({"w1", "w2"}, 8, "Item 9"),
     (7, 9, "Item 9 is neither"),
     (None, 9, "Item 9 is neither"),
-    (X[9:10] * -1, 9, "Item 9 holds -"),
+    (X[9:10] * -1, 9, r"Item 9\[0, 0\] is -"),
     (np.ones(30), 9, "Item 9 .*shape"),
-    (np.full((2, 30), np.inf), 9, "Item 9 holds inf"),
+    (np.full((2, 30), np.inf), 9, r"Item 9\[0, 0\] is inf"),
     ([{"w1": 1}, {"w1": -2}], 9, "Document 1 of item 9"),
     ([{"w1": 1}, "w1"], 9, "Item 9 mixes"),
 ]
@@ -248,8 +248,8 @@ def test_the_vocabulary_given_must_be_the_models_own():
     model.fit_stream(MAPPINGS, vocabulary=fixed())
     with pytest.raises(InputError, match="5 words but the model was fitted on 30"):
         made().fit(X).fit_stream(MAPPINGS, vocabulary=Vocabulary(WORDS[:5]))
-    with pytest.raises(InputError, match="vocabulary="):
-        made().fit_stream(MAPPINGS)
+    with pytest.raises(InputError, match="give the vocabulary that they were counted with"):
+        made().fit(X).fit_stream(MAPPINGS)
 
 
 def test_what_cannot_be_a_stream_or_a_parameter():

@@ -1,5 +1,8 @@
 """Models that know their words: they take texts, and corpora counted over other words."""
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from opelda import MLOPE, OnlineOPE, load, save
-from opelda.corpus import Tokenizer, Vocabulary, read
+from opelda.corpus import Tokenizer, Vocabulary, read, stream
 from opelda.errors import InputError
 
 SPACE = "The star shines in a galaxy of stars near the nebula"
@@ -80,8 +83,15 @@ def test_vocabularies_that_do_not_fit(vocabulary, message):
 
 def test_texts_for_a_model_without_words():
     model = OnlineOPE(2, random_state=0).fit(np.ones((4, 3)))
-    with pytest.raises(ValueError, match=r"1D array|could not convert"):
-        model.transform(["tea"])
+    for use in (model.transform, model.partial_fit, model.score):
+        with pytest.raises(
+            InputError, match="X holds documents, but the model learned from counts"
+        ):
+            use(["tea"])
+    for source in (["tea"], pl.Series(["tea"]), read(["tea"]), stream(["tea"])):
+        with pytest.raises(InputError, match="made of words, but the columns so far have none"):
+            model.fit_stream(source)
+    assert model.n_docs_seen_ == 4
 
 
 @pytest.mark.parametrize(
@@ -115,11 +125,12 @@ def test_an_empty_document_is_one(model):
         ([], "X holds no documents"),
         (iter([]), "X holds no documents"),
         (np.array([]), "X holds no documents"),
-        ("one text", r"X is one text.* give \[text\]"),
+        ("one text", r"X is one text.* give \[text\], .* opelda\.corpus\.read\(path\)"),
+        (Path("a.txt"), r"X is one text.* opelda\.corpus\.read\(path\)"),
+        ([[(0, 1)]], r"lists of \(id, count\).* opelda\.corpus\.read\(X, column_words=...\)"),
         ({"star": 1}, r"X is one mapping.* give \[document\]"),
         (["star", None], "Document 1 is not a document"),
         ([None], "Document 0 is not a document"),
-        (pd.Series(["star", None], dtype=object), "Document 1 is not a document"),
         (iter(["star", 5]), "Document 1 is not a document"),
         (iter([5]), "Document 0 is not a document"),
     ],
@@ -128,3 +139,124 @@ def test_what_is_no_documents(model, documents, message):
     with pytest.raises(InputError, match=message) as error:
         model.transform(documents)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("documents", ["one text", Path("a.txt"), {"star": 1}, [], [[(0, 1)]], [5]])
+def test_what_is_no_documents_to_learn_from(documents):
+    for learn in ("fit", "partial_fit", "fit_transform"):
+        learner = OnlineOPE(2)
+        with pytest.raises(ValueError, match=r"^[^\n]*$|2D array"):
+            getattr(learner, learn)(documents)
+        assert not hasattr(learner, "_state")
+
+
+FORMS = {
+    "list": list,
+    "tuple": tuple,
+    "iterator": iter,
+    "NumPy": np.array,
+    "pandas": pd.Series,
+    "polars": pl.Series,
+    "Arrow": pa.array,
+    "pandas frame": lambda texts: pd.DataFrame({"n": range(len(texts)), "body": texts}),
+    "polars frame": lambda texts: pl.DataFrame({"n": range(len(texts)), "body": texts}),
+    "lazy frame": lambda texts: pl.LazyFrame({"n": range(len(texts)), "body": texts}),
+    "Arrow table": lambda texts: pa.table({"n": range(len(texts)), "body": texts}),
+    "records": lambda texts: [{"n": n, "body": text} for n, text in enumerate(texts)],
+}
+
+
+def learner(**options):
+    return OnlineOPE(2, batch_size=20, n_passes=3, random_state=0, **options)
+
+
+def same(model, other):
+    return (
+        model.vocabulary_ == other.vocabulary_
+        and model.components_.tobytes() == other.components_.tobytes()
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_learning_from_texts_is_learning_from_what_read_makes_of_them(form):
+    make = FORMS[form]
+    corpus = read(TEXTS)
+    expected = learner().fit(corpus)
+    model = learner().fit(make(TEXTS))
+    assert same(model, expected)
+    assert model.vocabulary_.tokenizer == Tokenizer(stop_words="en")
+    mixtures = expected.transform(corpus)
+    assert (model.transform(make(TEXTS)) == mixtures).all()
+    assert (learner().fit_transform(make(TEXTS)) == mixtures).all()
+    assert model.score(make(TEXTS)) == expected.score(corpus)
+    parts = learner().partial_fit(make(TEXTS)).partial_fit(make(TEXTS[:30]))
+    assert same(parts, learner().partial_fit(corpus).partial_fit(read(TEXTS[:30])))
+    held_out = []
+    learner(callbacks=[lambda report: held_out.append(report.held_out_score)]).fit(
+        make(TEXTS), validation=make(TEXTS[:10]), validate_every=1
+    )
+    assert held_out[0] is not None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_stream_of_texts_grows_its_own_words(form, tmp_path):
+    make = FORMS[form]
+    model = learner().fit_stream(make(TEXTS), validation=make(TEXTS[:10]))
+    assert same(model, learner().fit_stream(stream(TEXTS, batch_size=20)))
+    assert same(model, learner().fit_stream(TEXTS, vocabulary=Vocabulary(growing=True)))
+    assert set(model.vocabulary_) == set(read(TEXTS, min_df=1, max_df=1.0).words)
+    assert model.vocabulary_.growing
+    save(model, tmp_path / "m.opelda")
+    again = load(tmp_path / "m.opelda")
+    assert (again.transform(make(TEXTS)) == model.transform(TEXTS)).all()
+    assert same(again.fit_stream(make(TEXTS)), model.fit_stream(TEXTS))
+
+
+def test_a_stream_goes_on_from_its_checkpoint(tmp_path):
+    texts = TEXTS + [f"{SPACE} comet{i}" for i in range(60)]
+    whole = learner().fit_stream(texts, checkpoint=tmp_path / "whole", every=1)
+    learner().fit_stream(pl.Series(texts[:80]), checkpoint=tmp_path / "parts", every=1)
+    parts = learner().fit_stream(pl.Series(texts), checkpoint=tmp_path / "parts", every=1)
+    assert same(parts, whole)
+
+
+def test_word_lists_and_counts_are_documents_too():
+    lists = [text.split() for text in TEXTS]
+    counts = [dict(Counter(words)) for words in lists]
+    assert same(learner().fit(lists), learner().fit(read(lists)))
+    assert same(learner().fit(counts), learner().fit(read(lists)))
+    assert same(learner().fit_stream(lists), learner().fit_stream(counts))
+
+
+def test_a_corpus_is_streamed_over_its_own_words():
+    corpus = read(TEXTS)
+    model = learner().fit_stream(corpus, validation=corpus)
+    assert model.vocabulary_.words == corpus.words
+    assert model.vocabulary_ is not corpus.vocabulary
+    assert corpus.vocabulary.n_updates == 0
+    assert (model.transform(TEXTS) == model.transform(corpus)).all()
+    assert model.n_docs_seen_ == len(TEXTS)
+
+
+def test_a_given_vocabulary_says_which_words_are_counted():
+    vocabulary = Vocabulary(["galaxy", "star", "cell"])
+    model = learner().fit(TEXTS, vocabulary=vocabulary)
+    assert model.vocabulary_.words == vocabulary.words
+    mixtures = learner().fit_transform(iter(TEXTS), vocabulary=vocabulary)
+    assert (mixtures == model.transform(TEXTS)).all()
+
+
+def test_missing_texts_of_a_column_are_empty_documents(model):
+    column = pd.Series(["star", None], dtype=object)
+    assert (model.transform(column) == model.transform(["star", ""])).all()
+
+
+def test_tables_of_numbers_stay_counts():
+    X = np.random.default_rng(0).poisson(1.0, (30, 4))
+    expected = learner().fit(X).components_
+    for make in (pd.DataFrame, pl.DataFrame):
+        model = learner().fit(make({name: X[:, i] for i, name in enumerate("abcd")}))
+        assert (model.components_ == expected).all()
+        assert model.feature_names_in_.tolist() == list("abcd")
+        with pytest.raises(AttributeError, match="no vocabulary"):
+            _ = model.vocabulary_

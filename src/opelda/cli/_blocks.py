@@ -145,7 +145,8 @@ class Parts:
             raise InputError(
                 f"{self._stream.label} has {n_columns:,} columns without words, but they are to be "
                 f"counted over {self._n_words:,} words; give documents with those columns, or "
-                "their vocabulary with --vocab."
+                "their words with {column_words}.",
+                column_words=...,
             )
 
 

@@ -20,7 +20,13 @@ Sources = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", help="Threads; all cores if not given.", min=1, metavar="N"),
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Threads; every core if not given. Results do not depend on it.",
+        min=1,
+        metavar="N",
+    ),
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, for machines.")
@@ -63,20 +69,20 @@ class Reading:
             autocompletion=complete_format,
         ),
     ] = "auto"
-    text: Annotated[
+    text_column: Annotated[
         list[str] | None,
         _option(
-            "--text",
+            "--text-column",
             "-t",
             help="Column or key that holds the text; may be given several times.",
             panel=READING,
             metavar="COLUMN",
         ),
     ] = None
-    name: Annotated[
+    name_column: Annotated[
         str | None,
         _option(
-            "--name",
+            "--name-column",
             help="Column or key that names the documents.",
             panel=READING,
             metavar="COLUMN",
@@ -85,12 +91,12 @@ class Reading:
     encoding: Annotated[
         str, _option("--encoding", help="Of texts; UTF-8 if not given.", panel=READING)
     ] = "utf-8"
-    vocab: Annotated[
+    column_words: Annotated[
         str | None,
         _option(
-            "--vocab",
-            help="File of the words, one a line, for formats that number them; by default it is "
-            "looked for beside the corpus.",
+            "--column-words",
+            help="File of the columns' words, one a line, where documents number them; by default "
+            "it is looked for beside the corpus.",
             panel=READING,
             metavar="FILE",
         ),

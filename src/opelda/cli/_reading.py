@@ -40,7 +40,7 @@ def check_words(documents: Any) -> None:
     if not documents.X.nnz:
         raise InputError(
             f"There are no words in these {len(documents):,} documents; look at them with `opelda "
-            "info`, and at --text, --format, --stop-words and --pattern."
+            "info`, and at --text-column, --format, --stop-words and --pattern."
         )
 
 
@@ -75,14 +75,12 @@ def _exists(source: str) -> bool:
 
 def reading_options(reading: Reading) -> dict[str, Any]:
     """Return the options that concern the source itself."""
-    if reading.on_error not in ("stop", "skip"):
-        raise InputError(f"--on-error must be stop or skip, not {reading.on_error!r}.")
     return {
         "format": reading.format,
-        "text": list(reading.text) if reading.text else None,
-        "name": reading.name,
+        "text_column": list(reading.text_column) if reading.text_column else None,
+        "name_column": reading.name_column,
         "encoding": reading.encoding,
-        "vocab": reading.vocab,
+        "column_words": reading.column_words,
         "first_id": reading.first_id,
         "on_error": reading.on_error,
     }
@@ -110,7 +108,7 @@ def stop_words_of(given: str) -> Any:
         if path.suffix or "/" in given:  # meant as a file
             raise InputError(f"There is no file {given!r} of stop words; check the path.")
         return given
-    from opelda.corpus.text import stop_words_from
+    from opelda.corpus import stop_words_from
 
     return stop_words_from(path)
 

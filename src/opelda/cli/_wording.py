@@ -4,6 +4,9 @@ import re
 
 # names that are nothing but parameters
 PARAMETERS = {
+    "text_column": "--text-column",
+    "name_column": "--name-column",
+    "column_words": "--column-words",
     "on_error": "--on-error",
     "min_df": "--min-df",
     "max_df": "--max-df",
@@ -25,7 +28,7 @@ PARAMETERS = {
     "n_words": "--words",
 }
 # words like any other, unless they are used as parameters are
-WORDS = ("text", "name", "vocab", "encoding", "format", "limit", "pattern", "stem", "ngrams")
+WORDS = ("encoding", "format", "limit", "pattern", "stem", "ngrams")
 
 _VALUE = r"""(?P<value>'[^']*'|"[^"]*"|\d+(?:\.\d+)?)?"""
 _WORDS = "|".join(WORDS)
@@ -41,8 +44,8 @@ _SAID = re.compile(
 def with_options(text: str) -> str:
     """Call parameters by the options that set them, and leave everything else as it is.
 
-    >>> with_options("a.csv is not utf-8; give encoding='latin-1', or name a column with text=.")
-    'a.csv is not utf-8; give --encoding latin-1, or name a column with --text.'
+    >>> with_options("a.csv is not utf-8; give encoding='latin-1', or a column with text_column=.")
+    'a.csv is not utf-8; give --encoding latin-1, or a column with --text-column.'
     >>> with_options("min_df must be positive in min_df_data.txt and 'the min_df'.")
     "--min-df must be positive in min_df_data.txt and 'the min_df'."
     """

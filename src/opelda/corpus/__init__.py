@@ -4,9 +4,9 @@
 >>> read(["the cat sat", "the dog sat", "a cat and a dog"]).words
 ('cat', 'dog', 'sat')
 >>> vocabulary = Vocabulary(growing=True)
->>> texts = ["the cat sat", "the dog sat", "a cat and a dog"]
+>>> texts = ["the cat sat", "the dog sat", "a cow and a dog"]
 >>> [batch.X.shape for batch in mini_batches(texts, batch_size=2, vocabulary=vocabulary)]
-[(2, 4), (1, 5)]
+[(2, 3), (1, 4)]
 """
 
 from importlib import import_module
@@ -18,7 +18,7 @@ from opelda.corpus._corpus import Corpus
 from opelda.corpus._synthetic import Generated, generate
 from opelda.corpus._synthetic_stream import generate_stream
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.text import Tokenizer
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
 
 if TYPE_CHECKING:
     from opelda.corpus._read import read
@@ -36,7 +36,9 @@ _LAZY = {
 }
 
 __all__ = [
+    "COUNT_VECTORIZER",
     "FORMATS",
+    "WHITESPACE",
     "Corpus",
     "Generated",
     "MiniBatch",
@@ -49,6 +51,7 @@ __all__ = [
     "generate_stream",
     "mini_batches",
     "read",
+    "stop_words_from",
     "stream",
 ]
 

@@ -1,7 +1,5 @@
 """Blocks of documents as counts, over words of their own or over a vocabulary's columns."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -16,7 +14,7 @@ from opelda.corpus.sources import Source
 from opelda.corpus.text import WHITESPACE, Tokenizer
 
 # How texts are split whose words are known beforehand.
-WRITTEN_WORDS = Tokenizer(lower=False, pattern=WHITESPACE)
+WRITTEN_WORDS = Tokenizer(lower=False, pattern=WHITESPACE, stop_words=None)
 
 
 class BlockCounter:
@@ -45,14 +43,13 @@ class BlockCounter:
     @property
     def saved(self) -> Tokenizer:
         """How new texts are to be made into words; nothing in it is left to be found out."""
-        tokenizer = self._given if self.source.written else self.tokenizer
-        return replace(tokenizer, stop_words=None) if tokenizer.stop_words == "auto" else tokenizer
+        return (self._given if self.source.written else self.tokenizer).decided
 
     def count(self, block: Block) -> Counted | sparse.csr_array:
         """Return counts over words, or over the columns of the source."""
         documents = block.documents
         if isinstance(documents, pl.Series):
-            documents = self.tokenizer.count(documents)
+            documents = self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
         if isinstance(documents, Counted) and self.source.written:
             return Counted([_unescaped(word) for word in documents.words], documents.counts)
         return documents

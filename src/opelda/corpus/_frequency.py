@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.corpus._checks import whole_number
+from opelda._validation import whole
 from opelda.errors import InputError
 
 # Below so many documents, how many hold a word says little.
@@ -40,12 +40,14 @@ def kept_words(
     order.
     """
     if max_features is not None:
-        max_features = whole_number("max_features", max_features, 1)
+        max_features = whole("max_features", max_features)
     low, high = as_bound("min_df", min_df, n_docs), as_bound("max_df", max_df, n_docs)
     if high < low:
         raise InputError(
-            f"max_df ({max_df!r}) is below min_df ({min_df!r}) in a collection of {n_docs} "
-            "documents: no word could be kept."
+            f"({max_df!r}) is below {{min_df}} ({min_df!r}) in a collection of {n_docs} documents: "
+            "no word could be kept.",
+            "max_df",
+            min_df=...,
         )
     keep: NDArray[np.bool_] = (df >= low) & (df <= high)
     if max_features is not None and keep.sum() > max_features:
@@ -61,8 +63,8 @@ def as_bound(name: str, value: Any, n_docs: int) -> float:
     if isinstance(value, float | np.floating):
         if not 0.0 <= value <= 1.0:
             raise InputError(
-                f"{name} must be a whole number of documents or a share from 0.0 to 1.0, "
-                f"got {value!r}."
+                f"must be a whole number of documents or a share from 0.0 to 1.0, got {value!r}.",
+                name,
             )
         return float(value) * n_docs
-    return whole_number(name, value, 1)
+    return whole(name, value)

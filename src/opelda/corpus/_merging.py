@@ -63,8 +63,11 @@ class Merger:
         )
         if len(words) and not keep.any():
             raise InputError(
-                f"None of the {len(words):,} words of {self.n_docs:,} documents is within min_df, "
-                "max_df and max_features; widen them."
+                f"None of the {len(words):,} words of {self.n_docs:,} documents is within "
+                "{min_df}, {max_df} and {max_features}; widen them.",
+                min_df=...,
+                max_df=...,
+                max_features=...,
             )
         columns = np.full(len(words), -1, np.int32)
         columns[order[keep]] = np.arange(keep.sum(), dtype=np.int32)

@@ -1,6 +1,5 @@
 """Reading and counting at the same time: one thread reads, the others count, in order."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,12 +8,11 @@ from typing import Any
 
 from scipy import sparse
 
+from opelda._validation import whole
 from opelda.corpus._block import Block
 from opelda.corpus._block_counting import BlockCounter
-from opelda.corpus._checks import whole_number
 from opelda.corpus._counting import Counted
 from opelda.corpus.sources import Source
-from opelda.errors import InputError
 
 # Blocks in flight for each thread.
 AHEAD = 2
@@ -30,7 +28,7 @@ def limited(
     position: Any = None,
 ) -> Iterator[Block]:
     """Yield a source's blocks up to so many documents, and say how far reading is."""
-    most = whole_number("limit", limit, 1, 2**62) if limit is not None else 2**63
+    most = whole("limit", limit) if limit is not None else 2**63
     n_docs, ended = 0, False
     while not ended:
         size = min(block_size, most - n_docs)
@@ -92,15 +90,3 @@ def counted(
         finally:
             for _, future in waiting:
                 future.cancel()
-
-
-def as_threads(n_jobs: int | None) -> int:
-    """Return how many threads; None and -1 are one per core that this process may use."""
-    if n_jobs is None or n_jobs == -1:
-        return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-    try:
-        return whole_number("n_jobs", n_jobs, 1, 1024)
-    except InputError:
-        raise InputError(
-            f"n_jobs must be a whole number from 1 to 1024, -1 or None, got {n_jobs!r}."
-        ) from None

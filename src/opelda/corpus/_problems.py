@@ -1,7 +1,8 @@
 """Documents that cannot be read: the first one stops the reading, or all are passed over."""
 
-from typing import Literal
+from typing import Any, Literal
 
+from opelda._validation import choice
 from opelda.errors import InputError
 
 REMEMBERED = 20
@@ -24,15 +25,15 @@ class Problems:
     """
 
     def __init__(self, on_error: Literal["stop", "skip"] = "stop") -> None:
-        if on_error not in ("stop", "skip"):
-            raise InputError(f"on_error must be 'stop' or 'skip', got {on_error!r}.")
-        self.on_error = on_error
+        self.on_error = choice("on_error", on_error, ("stop", "skip"))
         self.n_skipped = 0
         self.first: list[str] = []
-        self._reported: list[tuple[str, str, str]] = []
+        self._reported: list[tuple[str, str, str, dict[str, Any]]] = []
 
-    def add(self, where: str, what: str, remedy: str) -> None:
+    def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
         """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
+
+        `advice` is that of `InputError`, for the remedy.
 
         Raises
         ------
@@ -41,12 +42,14 @@ class Problems:
         """
         if self.on_error == "stop":
             raise InputError(
-                f"{where} {what}; {remedy}, or pass over such documents with on_error='skip'."
+                f"{where} {what}; {remedy}, or pass over such documents with {{on_error}}.",
+                on_error="skip",
+                **advice,
             )
         self.n_skipped += 1
         if len(self.first) < REMEMBERED:
             self.first.append(f"{where} {what}.")
-            self._reported.append((where, what, remedy))
+            self._reported.append((where, what, remedy, advice))
 
     def clear(self) -> None:
         """Forget what was found."""
@@ -62,6 +65,6 @@ class Problems:
         InputError
             For the first of them, unless such documents are to be passed over.
         """
-        for where, what, remedy in provisional._reported:
-            self.add(where, what, remedy)
+        for where, what, remedy, advice in provisional._reported:
+            self.add(where, what, remedy, **advice)
         self.n_skipped += provisional.n_skipped - len(provisional._reported)

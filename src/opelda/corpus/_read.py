@@ -6,12 +6,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from opelda._validation import threads
 from opelda.corpus._block_counting import BlockCounter
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import Counted, place
 from opelda.corpus._frequency import kept_words
 from opelda.corpus._merging import Merger
-from opelda.corpus._pipeline import Progress, as_threads, counted, limited
+from opelda.corpus._pipeline import Progress, counted, limited
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import open_source
 from opelda.corpus.sources._joining import stacked
@@ -29,8 +30,8 @@ def read(
     source: Any,
     *,
     format: str = "auto",
-    text: str | tuple[str, ...] | list[str] | None = None,
-    name: str | None = None,
+    text_column: str | tuple[str, ...] | list[str] | None = None,
+    name_column: str | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     min_df: Share | None = None,
@@ -38,7 +39,7 @@ def read(
     max_features: int | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
-    vocab: str | PathLike[str] | Any = None,
+    column_words: str | PathLike[str] | Any = None,
     first_id: Literal[0, 1] | None = None,
     limit: int | None = None,
     n_jobs: int | None = None,
@@ -52,19 +53,19 @@ def read(
         A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
         ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or a list of texts
         (strings in a list always are), of word lists, of mappings from word to count, or of
-        (id, count) lists as gensim has them (with its ``Dictionary`` as `vocab`); any iterable of
-        dictionaries, such as a Hugging Face dataset; a column or a data frame of pandas, polars or
-        Arrow; a matrix of counts.
+        (id, count) lists as gensim has them (with its ``Dictionary`` as `column_words`); any
+        iterable of dictionaries, such as a Hugging Face dataset; a column or a data frame of
+        pandas, polars or Arrow; a matrix of counts; a corpus, to keep fewer or other words of.
     format : str
         One of `opelda.corpus.FORMATS`, or "auto": by the file's name, then by its beginning.
-    text : str or list of str, optional
+    text_column : str or list of str, optional
         The columns, or keys, that hold the text, joined by a space. By default one is found by its
         name, such as "text" or "abstract".
-    name : str, optional
+    name_column : str, optional
         The column, or key, that names the documents.
     tokenizer : Tokenizer, optional
-        How texts are made into words. By default lower-cased words of at least two letters, without
-        the stop words of the language that the texts seem to be in.
+        How texts are made into words. By default ``Tokenizer()``: lower-cased words of at least two
+        letters, without the stop words of the language that the texts seem to be in.
     vocabulary : Vocabulary, optional
         Count these words only, with this vocabulary's tokenizer, as for a learned model.
     min_df, max_df : int or float, optional
@@ -76,15 +77,16 @@ def read(
     on_error : {"stop", "skip"}
         Whether a malformed document is an error, or passed over and counted.
     encoding : str
-    vocab : path, list of words or gensim Dictionary, optional
-        The columns' words, where documents number them; a file has a word a line. By default it is
-        looked for beside the source.
+    column_words : path, list of words or gensim Dictionary, optional
+        The words of the columns, where documents number them; a file has a word a line. By default
+        it is looked for beside the source.
     first_id : {0, 1}, optional
         The number of the first word, where a file does not follow its format's custom.
     limit : int, optional
         Read the first so many documents only.
     n_jobs : int, optional
-        Threads that count words; by default one per core. The result does not depend on it.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     progress : callable, optional
         Called after each block with the documents read, and the bytes read and to be read if known.
 
@@ -104,22 +106,27 @@ def read(
     opened = open_source(
         source,
         format=format,
-        text=text,
-        name=name,
+        text_column=text_column,
+        name_column=name_column,
         on_error=on_error,
         encoding=encoding,
-        vocab=vocab,
+        column_words=column_words,
         first_id=first_id,
     )
     if vocabulary is not None:
         if (tokenizer, min_df, max_df, max_features) != (None,) * 4:
             raise InputError(
-                "A vocabulary has its own words and tokenizer; leave out tokenizer, min_df, max_df "
-                "and max_features."
+                "A vocabulary has its own words and tokenizer; leave out tokenizer, {min_df}, "
+                "{max_df} and {max_features}.",
+                min_df=...,
+                max_df=...,
+                max_features=...,
             )
         tokenizer = vocabulary.tokenizer
-    counter = BlockCounter(opened, Tokenizer(stop_words="auto") if tokenizer is None else tokenizer)
-    n_threads = as_threads(n_jobs)
+    if tokenizer is None and isinstance(source, Corpus) and source.vocabulary is not None:
+        tokenizer = source.vocabulary.tokenizer
+    counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
+    n_threads = threads(n_jobs)
     gathered = _Gathered(counter, vocabulary, n_threads)
     names: list[str] = []
     blocks = limited(opened, BLOCK, limit, progress)

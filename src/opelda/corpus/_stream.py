@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any, Literal
 
+from opelda._validation import threads, whole
 from opelda.corpus._batches import MiniBatch, mini_batches
 from opelda.corpus._block import Block
 from opelda.corpus._block_counting import BlockCounter
-from opelda.corpus._checks import whole_number
-from opelda.corpus._pipeline import as_threads, counted, limited
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._pipeline import counted, limited
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import Source, open_source
@@ -103,14 +104,14 @@ def stream(
     *,
     batch_size: int = 5000,
     format: str = "auto",
-    text: str | tuple[str, ...] | list[str] | None = None,
-    name: str | None = None,
+    text_column: str | tuple[str, ...] | list[str] | None = None,
+    name_column: str | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     max_features: int | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
-    vocab: str | PathLike[str] | Any = None,
+    column_words: str | PathLike[str] | Any = None,
     first_id: Literal[0, 1] | None = None,
     limit: int | None = None,
     n_jobs: int | None = None,
@@ -120,17 +121,20 @@ def stream(
 
     Parameters
     ----------
-    source, format, text, name, on_error, encoding, vocab, first_id, limit, n_jobs
+    source, format, text_column, name_column, on_error, encoding, column_words, first_id, limit
         As for `read`.
     batch_size : int
         Documents per mini-batch; fewer at the end only.
     tokenizer : Tokenizer, optional
         How texts are made into words, for a vocabulary that begins empty; by default as in `read`.
     vocabulary : Vocabulary, optional
-        What words are counted with. By default the words that the source comes with, or else an
-        empty one that grows.
+        What words are counted with. By default a corpus's own, the words that the source comes
+        with, or else an empty one that grows.
     max_features : int, optional
         Columns at most, for a vocabulary that begins empty: rare old words give way to new ones.
+    n_jobs : int, optional
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     follow : bool
         Wait for more at the end: for what is written to the file, or for new files in the folder.
         Only full mini-batches are given then.
@@ -147,30 +151,34 @@ def stream(
     >>> model.n_docs_seen_
     120
     """
-    batch_size = whole_number("batch_size", batch_size, 1)
+    batch_size = whole("batch_size", batch_size)
     opened = open_source(
         source,
         format=format,
-        text=text,
-        name=name,
+        text_column=text_column,
+        name_column=name_column,
         on_error=on_error,
         encoding=encoding,
-        vocab=vocab,
+        column_words=column_words,
         first_id=first_id,
         follow=follow,
     )
     if vocabulary is not None and (tokenizer is not None or max_features is not None):
-        raise InputError("A vocabulary has its own tokenizer and max_features; leave those out.")
-    if vocabulary is None and opened.words is not None:
-        vocabulary = Vocabulary(opened.words, tokenizer=tokenizer or Tokenizer())
+        raise InputError(
+            "A vocabulary has its own tokenizer and {max_features}; leave those out.",
+            max_features=...,
+        )
+    if vocabulary is None and isinstance(source, Corpus):
+        vocabulary = source.vocabulary
+    elif vocabulary is None and opened.words is not None:
+        vocabulary = Vocabulary(opened.words, tokenizer=tokenizer)
     elif vocabulary is None and opened.has_words:
-        tokenizer = Tokenizer(stop_words="auto") if tokenizer is None else tokenizer
         vocabulary = Vocabulary(growing=True, max_features=max_features, tokenizer=tokenizer)
     return Stream(
         opened,
         batch_size=batch_size,
         vocabulary=vocabulary,
         limit=limit,
-        n_threads=as_threads(n_jobs),
+        n_threads=threads(n_jobs),
         waits=follow or not opened.reopens,
     )

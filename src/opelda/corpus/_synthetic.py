@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.corpus._checks import positive_number, whole_number
+from opelda._validation import number, whole
 from opelda.errors import InputError
 
 DOCUMENTS_AT_ONCE = 4096
@@ -73,18 +73,20 @@ def generate(
     >>> made.topics[:, :20].sum(axis=1).round(2)
     array([0.93, 0.03, 0.03])
     """
-    n_docs = whole_number("n_docs", n_docs)
-    n_words = whole_number("n_words", n_words, 1)
-    n_topics = whole_number("n_topics", n_topics, 1)
-    n_tokens = positive_number("n_tokens", n_tokens, 1e6)
-    alpha = positive_number("doc_topic_prior", doc_topic_prior, 1e6)
-    eta = positive_number("topic_word_prior", topic_word_prior, 1e6)
+    n_docs = whole("n_docs", n_docs, 0)
+    n_words = whole("n_words", n_words)
+    n_topics = whole("n_topics", n_topics)
+    n_tokens = number("n_tokens", n_tokens, 0, 1e6, above=True)
+    alpha = number("doc_topic_prior", doc_topic_prior, 0, 1e6, above=True)
+    eta = number("topic_word_prior", topic_word_prior, 0, 1e6, above=True)
     if separated and n_words < n_topics:
-        raise InputError(f"{n_topics} separated topics need as many words, got n_words={n_words}.")
+        raise InputError(
+            f"must be at least n_topics={n_topics} for separated topics, got {n_words}.", "n_words"
+        )
     try:
         rng = np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise InputError(f"random_state cannot be used: {error}.") from None
+        raise InputError(f"cannot be used: {error}.", "random_state") from None
     if separated:
         owner = np.arange(n_words) * n_topics // n_words
         rank = np.arange(n_words) - np.searchsorted(owner, owner)

@@ -5,7 +5,8 @@ from itertools import count, pairwise
 
 import numpy as np
 
-from opelda.corpus._checks import positive_number, whole_number
+from opelda import _validation
+from opelda._validation import whole
 from opelda.corpus._synthetic import draw_counts, owned_topics
 from opelda.errors import InputError
 
@@ -56,17 +57,18 @@ def generate_stream(
     >>> next(generate_stream(2500, batch_size=1000, first_batch=2)) == batches[2]
     True
     """
-    n_docs = None if n_docs is None else whole_number("n_docs", n_docs, most=2**62)
-    batch_size = whole_number("batch_size", batch_size, 1)
-    n_topics = whole_number("n_topics", n_topics, 1)
-    n_words = whole_number("n_words", n_words, 1)
+    n_docs = None if n_docs is None else whole("n_docs", n_docs, 0)
+    batch_size = whole("batch_size", batch_size)
+    n_topics = whole("n_topics", n_topics)
+    n_words = whole("n_words", n_words)
     if n_words < n_topics:
-        raise InputError(f"{n_topics} topics need as many words, got n_words={n_words}.")
-    alpha = np.full(n_topics, positive_number("doc_topic_prior", doc_topic_prior, 1e6))
-    n_tokens = positive_number("n_tokens", n_tokens, 1e6)
-    n_new = whole_number("new_words_per_batch", new_words_per_batch)
-    seed = whole_number("random_state", random_state, most=2**63 - 1)
-    first_batch = whole_number("first_batch", first_batch)
+        raise InputError(f"must be at least n_topics={n_topics}, got {n_words}.", "n_words")
+    prior = _validation.number("doc_topic_prior", doc_topic_prior, 0, 1e6, above=True)
+    alpha = np.full(n_topics, prior)
+    n_tokens = _validation.number("n_tokens", n_tokens, 0, 1e6, above=True)
+    n_new = whole("new_words_per_batch", new_words_per_batch, 0)
+    seed = whole("random_state", random_state, 0)
+    first_batch = whole("first_batch", first_batch, 0)
 
     age = np.sin(np.pi * (np.arange(n_words) + 0.5) / n_words)
 

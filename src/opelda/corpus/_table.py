@@ -22,6 +22,7 @@ class Table:
         self.index = {word: i for i, word in enumerate(words)}
         self.frequency = np.zeros(len(words), np.int64)
         self.last_seen = np.zeros(len(words), np.int64)
+        self.version = 0  # another one whenever a column stands for another word
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return each word's column, -1 for those without."""
@@ -50,6 +51,7 @@ class Table:
 
     def assign(self, columns: NDArray[np.int32], words: Sequence[str]) -> None:
         """Let made or released columns stand for words."""
+        self.version += 1
         for column, word in zip(columns.tolist(), words, strict=True):
             self.words[column] = word
             self.index[word] = column
@@ -75,14 +77,14 @@ class Table:
 def checked_words(words: Iterable[Any]) -> list[str]:
     """Return words that can be columns: strings, encodable, all different."""
     if isinstance(words, str | bytes):
-        raise InputError("words must be a sequence of words, got one text; give [word].")
+        raise InputError("must be a sequence of words, got one text; give [word].", "words")
     seen: dict[str, None] = {}
     for number, word in enumerate(words):
         if not isinstance(word, str):
-            raise InputError(f"words must be strings, but number {number} is {word!r}.")
+            raise InputError(f"must be strings, but number {number} is {word!r}.", "words")
         if not encodable(word):
             raise InputError(f"Word {number}, {word!r}, cannot be written as UTF-8; leave it out.")
         if word in seen:
-            raise InputError(f"words must differ, but {word!r} comes again as number {number}.")
+            raise InputError(f"must differ, but {word!r} comes again as number {number}.", "words")
         seen[str(word)] = None
     return list(seen)

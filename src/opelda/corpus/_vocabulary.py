@@ -1,15 +1,16 @@
 """Words to columns, fixed or growing with a stream, in bounded memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import choice, flag, whole
 from opelda.corpus._change import VocabularyChange
-from opelda.corpus._checks import whole_number
-from opelda.corpus._counting import Counted, count_words, place
+from opelda.corpus._counting import Counted, as_list, count_words, place
+from opelda.corpus._few_texts import FewTexts
 from opelda.corpus._packing import (
     check_past,
     encodable,
@@ -27,8 +28,8 @@ from opelda.errors import InputError
 MOST_WORDS = 2**31 - 1
 PARAMETERS = ("growing", "max_features", "when_full")
 COUNTERS = ("n_updates", "n_added", "n_evicted", "n_dropped")
-# what scikit-learn's CountVectorizer takes for a word
-PLAIN = Tokenizer(pattern=COUNT_VECTORIZER)
+# what the first files, which do not say, were made with
+FIRST_TOKENIZER = Tokenizer(pattern=COUNT_VECTORIZER, stop_words=None)
 
 
 class Vocabulary:
@@ -50,8 +51,9 @@ class Vocabulary:
         those are in this very mini-batch or count for more than the new word does; or they are
         dropped. Dropped words are counted, not remembered: memory is bounded by ``max_features``.
     tokenizer : Tokenizer or None
-        How texts are made into words. None: lower-cased, words are two letters or digits and more,
-        as in scikit-learn's CountVectorizer.
+        How texts are made into words. None: ``Tokenizer()``, as for `read`. Stop words "auto" are
+        found from the first texts that a growing vocabulary learns from; a fixed one has said which
+        words it wants, and leaves out none of them.
 
     Attributes
     ----------
@@ -70,8 +72,8 @@ class Vocabulary:
            [2.5, 0. ]], dtype=float32)
     >>> stream = Vocabulary(growing=True, max_features=1000)
     >>> X, change = stream.learn(["cats and dogs", "dogs"])
-    >>> stream.words
-    ('dogs', 'cats', 'and')
+    >>> list(stream)
+    ['dogs', 'cats']
     """
 
     def __init__(
@@ -83,25 +85,24 @@ class Vocabulary:
         when_full: Literal["refuse", "evict"] = "evict",
         tokenizer: Tokenizer | None = None,
     ) -> None:
-        if not isinstance(growing, bool | np.bool_):
-            raise InputError(f"growing must be True or False, got {growing!r}.")
         if max_features is not None:
-            max_features = whole_number("max_features", max_features, 1, MOST_WORDS)
-        if when_full not in ("refuse", "evict"):
-            raise InputError(f"when_full must be 'refuse' or 'evict', got {when_full!r}.")
+            max_features = whole("max_features", max_features, 1, MOST_WORDS)
         if not isinstance(tokenizer, Tokenizer | None):
             raise InputError(
-                f"tokenizer must be an opelda.corpus.Tokenizer, got {type(tokenizer).__name__}."
+                f"must be an opelda.corpus.Tokenizer, got {type(tokenizer).__name__}.", "tokenizer"
             )
-        self.growing = bool(growing)
+        self.growing = flag("growing", growing)
         self.max_features = max_features
-        self.when_full = when_full
-        self.tokenizer = PLAIN if tokenizer is None else tokenizer
+        self.when_full = choice("when_full", when_full, ("refuse", "evict"))
+        tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        self.tokenizer = tokenizer if self.growing else tokenizer.decided
         self._table = Table(checked_words(words))
+        self._few_texts = FewTexts()
         if max_features is not None and len(self) > max_features:
             raise InputError(
-                f"There are {len(self)} words for max_features={max_features}; "
-                "give fewer words or more columns."
+                f"is {max_features}, but there are {len(self)} words; give fewer words or more "
+                "columns.",
+                "max_features",
             )
         self.n_updates = 0
         self.n_added = 0
@@ -153,21 +154,33 @@ class Vocabulary:
         -------
         CSR array (documents, words), float32
         """
-        counted = count_words(documents, "Document {}".format, self.tokenizer)
+        documents, tokenizer = as_list(documents), self.tokenizer.decided
+        few = self._few_texts.count(documents, self._table, tokenizer)
+        if few is not None:
+            return few
+        counted = count_words(documents, "Document {}".format, tokenizer)
         return place(counted.counts, self._table.columns(counted.words), len(self))[0]
 
-    def learn(self, documents: Iterable[Any]) -> tuple[sparse.csr_array, VocabularyChange]:
+    def learn(
+        self, documents: Iterable[Any], where: Callable[[int], str] = "Document {}".format
+    ) -> tuple[sparse.csr_array, VocabularyChange]:
         """Count the words of a stream's next mini-batch and let the vocabulary follow.
 
         New words get columns in the order of how many of these documents have them, ties by first
-        appearance. If a document cannot be used, nothing is changed.
+        appearance. If a document cannot be used, nothing is changed; the error calls it
+        ``where(number)``.
 
         Returns
         -------
         CSR array (documents, words after this), float32
         VocabularyChange
         """
-        return self.learn_counted(count_words(documents, "Document {}".format, self.tokenizer))
+        documents = as_list(documents)
+        texts = [document for document in documents if isinstance(document, str)]
+        tokenizer = self.tokenizer.resolved(texts) if texts else self.tokenizer
+        counted = count_words(documents, where, tokenizer)
+        self.tokenizer = tokenizer
+        return self.learn_counted(counted)
 
     def learn_counted(self, counted: Counted) -> tuple[sparse.csr_array, VocabularyChange]:
         """Learn from documents counted already: the part of `learn` that changes anything."""
@@ -250,7 +263,7 @@ class Vocabulary:
         """
         parameters = {name: stored_value(header, name) for name in PARAMETERS}
         said = header.get("tokenizer")  # the first files did not say
-        tokenizer = None if said is None else Tokenizer.from_dict(said)
+        tokenizer = FIRST_TOKENIZER if said is None else Tokenizer.from_dict(said)
         vocabulary = cls(unpack_words(arrays), **parameters, tokenizer=tokenizer)
         for name in COUNTERS:
             setattr(vocabulary, name, stored_count(header, name))
@@ -267,6 +280,9 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self._table.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
         return word in self._table.index

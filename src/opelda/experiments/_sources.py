@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.corpus._checks import whole_number
+from opelda._validation import whole
 from opelda.corpus._synthetic import draw_counts, owned_topics
 from opelda.errors import InputError
 from opelda.inference._inputs import as_threads
@@ -112,8 +112,8 @@ def generated(shape: str, n_docs: int | None = None, seed: int = 0) -> sparse.cs
     kind = SHAPES.get(shape)
     if kind is None:
         raise InputError(f"There is no shape {shape!r}; choose one of {', '.join(SHAPES)}.")
-    n_docs = kind.n_docs if n_docs is None else whole_number("n_docs", n_docs, 1)
-    seed = whole_number("seed", seed, most=2**63 - 1)
+    n_docs = kind.n_docs if n_docs is None else whole("n_docs", n_docs)
+    seed = whole("seed", seed, 0)
     ends: list[NDArray[Any]] = [np.zeros(1, np.int64)]
     words: list[NDArray[np.int32]] = []
     counts: list[NDArray[np.float32]] = []

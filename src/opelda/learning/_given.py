@@ -1,18 +1,33 @@
-"""What a model is given: a matrix, a corpus that was read, or plain documents."""
+"""Documents as a learner is given them: counts, a corpus, or whatever `read` makes one of."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._counting import place
+from opelda.corpus._kinds import are_documents, first_of, is_bag, is_mapping, is_record
 from opelda.errors import InputError
 
 
+def as_corpus(X: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None = None) -> Any:
+    """Return documents as `opelda.corpus.read` reads them; a corpus and counts as they are.
+
+    With a vocabulary its words are counted, and no others.
+    """
+    vocabulary = None if vocabulary is None else _checked(vocabulary)
+    documents = _documents(X)
+    if documents is None:
+        return X
+    from opelda.corpus import read  # and polars, only now
+
+    return read(documents, vocabulary=vocabulary, n_jobs=n_jobs)
+
+
 def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
-    """Return a corpus and documents as counts over the model's words; anything else as it is.
+    """Return a corpus and documents as counts over the model's words; counts as they are.
 
     Texts are made into words as those were that the model learned from. Word lists, and mappings
     from word to count, are taken as they are.
@@ -23,45 +38,39 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
         if X.words == vocabulary.words:
             return X.X
         return place(X.X, vocabulary.columns(X.words or ()), len(vocabulary))[0]
-    if vocabulary is None:
-        return X
     documents = _documents(X)
-    return X if documents is None else vocabulary.count(documents)
+    if documents is None:
+        return X
+    if vocabulary is None:
+        raise InputError(
+            "X holds documents, but the model learned from counts without words; fit it on "
+            "documents or a corpus, or give the vocabulary of the columns to fit."
+        )
+    if isinstance(documents, list) and not is_record(first_of(documents)):
+        return vocabulary.count(documents)
+    return as_corpus(documents, vocabulary).X
 
 
-def _documents(X: Any) -> list[Any] | None:
-    """Return texts, word lists and mappings from word to count; None for what holds numbers."""
-    if isinstance(X, str | Mapping):
-        kind, what = ("text", "text") if isinstance(X, str) else ("mapping", "document")
-        raise InputError(f"X is one {kind}, not a collection of documents; give [{what}].")
-    values = _values(X)
-    if values is None:
+def _documents(X: Any) -> Any:
+    """Return documents, those of an iterator or a vector of texts as a list; None for counts."""
+    if isinstance(X, str | bytes | PathLike) or is_mapping(X):
+        kind, what = ("mapping", "document") if is_mapping(X) else ("text", "text")
+        raise InputError(
+            f"X is one {kind}, not a collection of documents; give [{what}], or for those of a "
+            "file opelda.corpus.read(path)."
+        )
+    if isinstance(X, Corpus) or not are_documents(X):
         return None
-    if not values:
+    if isinstance(X, tuple | Iterator) or (isinstance(X, np.ndarray) and X.dtype.kind in "UT"):
+        X = list(X)
+    if isinstance(X, list | np.ndarray) and len(X) == 0:
         raise InputError("X holds no documents; give at least one.")
-    if any(map(_is_document, values)) or all(value is None for value in values):
-        return values
-    return values if isinstance(X, Iterator) else None  # an iterator is used up by now
-
-
-def _values(X: Any) -> list[Any] | None:
-    """Return the items of a list, an iterator, or a column of polars, pandas, Arrow or NumPy."""
-    if isinstance(X, list | tuple | Iterator):
-        return list(X)
-    if hasattr(X, "to_pylist") and not hasattr(X, "column_names"):
-        return list(X.to_pylist())
-    if len(getattr(X, "shape", ())) != 1 or isinstance(X, sparse.sparray):
-        return None
-    return list(X.tolist() if hasattr(X, "tolist") else X)
-
-
-def _is_document(item: Any) -> bool:
-    """Whether this is a document and no row of numbers, for which an empty one would be too few."""
-    if isinstance(item, np.ndarray):
-        return item.dtype.kind in "OUT" and item.ndim == 1
-    if isinstance(item, list | tuple):
-        return not item or any(isinstance(word, str) for word in item)
-    return isinstance(item, str | Mapping)
+    if isinstance(X, list) and is_bag(first_of(X)):
+        raise InputError(
+            "X holds lists of (id, count), which do not say how many words there are; make counts "
+            "of them with opelda.corpus.read(X, column_words=...)."
+        )
+    return X
 
 
 def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
@@ -70,14 +79,20 @@ def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
         given = X.vocabulary
     if given is None:
         return None
-    if not isinstance(given, Vocabulary):
+    words = _checked(given)
+    if len(words) != n_words:
         raise InputError(
-            f"vocabulary must be a Vocabulary, got {type(given).__name__}; make one of words "
-            "with opelda.corpus.Vocabulary(words)."
-        )
-    if len(given) != n_words:
-        raise InputError(
-            f"The vocabulary has {len(given)} words but X has {n_words} columns; give the "
+            f"The vocabulary has {len(words)} words but X has {n_words} columns; give the "
             "vocabulary that the documents were counted with."
         )
-    return given.copy()
+    return words.copy()
+
+
+def _checked(vocabulary: Any) -> Vocabulary:
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    raise InputError(
+        f"must be a Vocabulary, got {type(vocabulary).__name__}; make one of words with "
+        "opelda.corpus.Vocabulary(words).",
+        "vocabulary",
+    )

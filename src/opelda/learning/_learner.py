@@ -15,7 +15,7 @@ from opelda.engines import get_engine
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._inputs import as_csr, as_prior, as_seed, as_threads
-from opelda.learning._given import counts_of, vocabulary_for
+from opelda.learning._given import as_corpus, counts_of, vocabulary_for
 from opelda.learning._parameters import as_word_prior, check_number, check_whole
 from opelda.learning._progress import Listeners
 from opelda.learning._reading import ReadsTopics
@@ -76,13 +76,14 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V), or Corpus
-            Word counts.
+        X : array or sparse matrix (D, V), Corpus, or documents
+            Word counts, or what `opelda.corpus.read` makes a corpus of: texts, word lists or
+            mappings from word to count, in a list, an iterator, a column or a data frame.
         y : ignored
         vocabulary : Vocabulary, optional
-            The words of the columns, kept and saved with the model; a corpus brings its own. With
-            one, `transform` and the like take texts.
-        validation : array or sparse matrix (D', V), optional
+            The words of the columns, kept and saved with the model; documents bring their own.
+            With one, `transform` and the like take texts.
+        validation : as X, optional
             Documents to score the topics on while learning; see `callbacks`.
         validate_every : int
             Updates between two scores.
@@ -97,6 +98,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             check_topics(n_topics, self._schedule().n_sweeps)
             self._worker(n_topics=n_topics)
             Listeners(self.callbacks, self.verbose)
+            X = as_corpus(X, vocabulary, self.n_jobs)
             matrix = self._checked(X, reset=True)
             words = vocabulary_for(X, vocabulary, matrix.shape[1])
             held_out = None
@@ -130,6 +132,11 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             sweep=matrix,
         )
 
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Learn topics as `fit` does and return the mixtures of the same documents."""
+        X = as_corpus(X, options.get("vocabulary"), self.n_jobs)
+        return super().fit_transform(X, y, **options)
+
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on learning from more documents, in their order.
 
@@ -138,18 +145,16 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V), or Corpus
+        X : as for `fit`
+            The words of the first call stay the model's.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         size = self._schedule().batch_size
         first_call = not hasattr(self, "_state")
         with self._all_or_nothing():
             self._worker()
             Listeners(self.callbacks, self.verbose)
+            X = as_corpus(X) if first_call else X
             matrix = self._checked(X, reset=first_call)
             if first_call:
                 self._start(matrix.shape[1])

@@ -104,8 +104,9 @@ class ReadsTopics:
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V), Corpus, or list or column of texts
-            Texts need a model with a vocabulary, and are tokenised as those it learned from.
+        X : array or sparse matrix (D, V), Corpus, or documents
+            As for `fit`. Texts need a model with a vocabulary, as one that learned from documents
+            has, and are tokenised as those it learned from.
 
         Returns
         -------

@@ -9,11 +9,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from opelda.corpus import MiniBatch, Vocabulary, mini_batches
+from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches
+from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
 from opelda.errors import InputError
 from opelda.inference._inputs import as_csr
 from opelda.learning._checkpoint import Checkpoint
+from opelda.learning._given import counts_of
 from opelda.learning._parameters import check_whole
 from opelda.learning._rules import Rule
 from opelda.learning._schedule import Schedule
@@ -57,13 +59,15 @@ class LearnsStreams:
         ----------
         source : iterable
             Of mini-batches (matrices of counts, or lists of documents), each one update; or of
-            documents (a string, a sequence of tokens, a mapping from words to counts), gathered
-            into mini-batches of `batch_size`. At most one mini-batch is held.
+            documents (a text, a sequence of words, a mapping from word to count), gathered into
+            mini-batches of `batch_size`, of which one is held at most. Or a column or data frame of
+            texts, a corpus, or what `opelda.corpus.stream` gives.
         vocabulary : Vocabulary, optional
-            Needed for documents made of words. The model learns on a copy, `vocabulary_`. If it
-            grows, unseen words get columns; `n_words_added_` and `n_words_dropped_` say how many.
-            Words without a column are counted (`n_unknown_tokens_`) and left out.
-        validation : array or sparse matrix, or list of documents, optional
+            The words of the columns. By default a stream's or a corpus's own, else one that begins
+            empty and grows. The model learns on a copy, `vocabulary_`. If it grows, unseen words
+            get columns; `n_words_added_` and `n_words_dropped_` say how many. Words without a
+            column are counted (`n_unknown_tokens_`) and left out.
+        validation : as X of `fit`, optional
             Scored every `validate_every` updates, for callbacks.
         validate_every : int
         checkpoint : path, optional
@@ -88,7 +92,7 @@ class LearnsStreams:
                 saved = cleanup.enter_context(Checkpoint(checkpoint, source))
                 position = saved.resume(self)
             if vocabulary is None and not hasattr(self, "_state"):
-                vocabulary = getattr(source, "vocabulary", None)  # a Stream brings its own
+                vocabulary = getattr(source, "vocabulary", None)  # of a Stream or a Corpus
             words = self._stream_vocabulary(vocabulary)
 
             def batches() -> Iterator[tuple[Documents, int]]:
@@ -100,7 +104,7 @@ class LearnsStreams:
                     n_words=self._state.store.n_words if hasattr(self, "_state") else None,
                     position=position,
                 ):
-                    self._make_room(batch, words, len(vocabulary) if vocabulary else 0)
+                    self._make_room(batch, batch.vocabulary, len(vocabulary) if vocabulary else 0)
                     position = batch.position
                     yield Documents.of(batch.X), 1
 
@@ -175,10 +179,11 @@ class LearnsStreams:
         """Return what counts the documents to be scored, with the words there are by then."""
         if given is None:
             return None
-        if words is not None and isinstance(given, list | tuple):
-            documents = list(given)
-            words.count(documents)  # complains now rather than after the first updates
-            return lambda: words.count(documents)
+        if isinstance(given, Corpus) or are_documents(given):
+            documents = list(given) if isinstance(given, Iterator) else given
+            if words is not None:
+                counts_of(documents, words)  # complains now rather than after the first updates
+            return lambda: counts_of(documents, self._state.vocabulary)
         matrix = as_csr(given)
         # as in the stream: columns that the model does not have are left out
         return lambda: as_counts(matrix, self._state.store.n_words, "validation")[0]

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from opelda._validation import counts
 from opelda.corpus import Corpus, Vocabulary, mini_batches
-from opelda.corpus._matrix import is_matrix
+from opelda.corpus._kinds import is_batch, is_matrix
 from opelda.errors import InputError
 from opelda.metrics._top_words import top_words
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
@@ -87,7 +87,7 @@ def count_cooccurrences(topics: GivenTopics, X: Any, n_words: int) -> Cooccurren
     measured = MeasuredTopics.of(topics, X=X)
     found = Cooccurrences(top_words(measured, n_words, least=2))
     first, X = _first_of(X)
-    if _is_batch(first):
+    if is_batch(first):
         _add_batches(found, X, measured)
     else:
         found.add(measured.counts(X))
@@ -112,12 +112,6 @@ def _first_of(X: Any) -> tuple[Any, Any]:
     for first in X:
         return first, chain([first], X)
     raise InputError(NO_DOCUMENTS, "X")
-
-
-def _is_batch(item: Any) -> bool:
-    if is_matrix(item):
-        return len(item.shape) == 2
-    return hasattr(item, "X") or hasattr(item, "counted")
 
 
 def _add_batches(found: Cooccurrences, batches: Any, topics: MeasuredTopics) -> None:

@@ -115,7 +115,7 @@ def test_as_many_words_as_columns(tmp_path, format):
     with pytest.raises(InputError, match=r"has 3 columns, but .*vocab\.txt has 2 words; give"):
         read(format, path)
     (tmp_path / "good").write_text("a\nb\nc\n")
-    assert len(read(format, path, vocab=str(tmp_path / "good"))) == 1
+    assert len(read(format, path, column_words=str(tmp_path / "good"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_ldac_words_beyond_the_vocabulary(tmp_path):
     path.write_text("1 1:1\n1 2:1\n")
     assert dense(read(ldac, path, first_id=1)) == [[1, 0], [0, 1]]
     path.write_text("1 2:1\n1 0:1\n")
-    with pytest.raises(InputError, match="line 2 has the word 0, and words count from first_id=1"):
+    with pytest.raises(InputError, match="line 2 has the word 0, and words count from 1"):
         read(ldac, path, first_id=1)
     with pytest.raises(InputError, match="first_id must be 0 or 1, got 2"):
         read(ldac, path, first_id=2)

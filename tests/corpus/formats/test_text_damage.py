@@ -80,8 +80,8 @@ def attempt(rng, name, folder):
     """Read one damaged file; return whether documents came out."""
     data = damaged(rng, rng.choice(SEEDS[name]))
     options = Options(
-        text=rng.choice([(), (), ("text",), ("1",), ("name", "text"), ("x",)]),
-        name=rng.choice([None, None, "name", "1"]),
+        text_columns=rng.choice([(), (), ("text",), ("1",), ("name", "text"), ("x",)]),
+        name_column=rng.choice([None, None, "name", "1"]),
         encoding=rng.choice(ENCODINGS),
         block_size=rng.choice([1, 3, 1000]),
         problems=Problems(rng.choice(["stop", "skip"])),

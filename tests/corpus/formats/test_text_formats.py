@@ -113,7 +113,7 @@ def test_json_values_that_are_text():
         ["tea", "pot"],
     ]
     data = "\n\n".join(map(json.dumps, rows)).encode() + b"\n \n"
-    found, names, problems = read("jsonl", data, skip=True, name="id", block_size=3)
+    found, names, problems = read("jsonl", data, skip=True, name_column="id", block_size=3)
     assert found == ["tea", "tea cup", "", "3", "2.5", "tea", "tea pot"]
     assert names == ["7", "", "", "", "", "", ""]
     assert problems.n_skipped == 0
@@ -127,10 +127,13 @@ def test_json_values_that_are_text():
         ("tea", "is not JSON (expecting value at column 1); correct the line"),
         ("[" * 10**5, "is not JSON (nested too deep); correct the line"),
         ("1" * 10**4, "is not JSON (a number is too long); correct the line"),
-        ('{"text": {"a": 1}}', "holds an object where the text should be; name another key"),
+        (
+            '{"text": {"a": 1}}',
+            "holds an object where the text should be; name another with text_column=",
+        ),
         ('{"text": [1]}', "holds a list of other than strings where the text should be"),
         ('{"text": true}', "holds true or false where the text should be"),
-        ('{"body": "tea"}', "has no key 'text'; it has 'body': give text="),
+        ('{"body": "tea"}', "has no key 'text'; it has 'body': give text_column="),
     ],
 )
 def test_json_that_is_no_document(line, message):
@@ -164,10 +167,10 @@ def test_what_is_passed_over_decides_nothing(first):
 def test_json_names_must_be_in_the_first_object():
     data = b'{"id": 1, "text": "tea"}\n{"text": "cup"}\n'
     with pytest.raises(InputError, match=r"^the file, line 1 has no key 'key'; it has 'id', 't"):
-        read("jsonl", data, name="key")
-    assert read("jsonl", data, True, name="id")[1] == ["1", ""]
+        read("jsonl", data, name_column="key")
+    assert read("jsonl", data, True, name_column="id")[1] == ["1", ""]
     blocks = FORMATS["jsonl"].blocks
-    options = Options(name="id", block_size=1)
+    options = Options(name_column="id", block_size=1)
     place = next(blocks(Input.of(io.BytesIO(data)), options, None)).position
     assert [block.names for block in blocks(Input.of(io.BytesIO(data)), options, place)] == [[""]]
 
@@ -207,9 +210,11 @@ def test_the_text_is_found_by_name(keys, chosen, tmp_path):
                 read(name, data)
         else:
             assert read(name, data) == [expected]
-        assert read(name, data, text=tuple(keys[::-1])) == [" ".join([*values.values()][::-1])]
+        assert read(name, data, text_columns=tuple(keys[::-1])) == [
+            " ".join([*values.values()][::-1])
+        ]
         with pytest.raises(InputError, match=r"has no (column|key) 'nothing'; it has '"):
-            read(name, data, text=("nothing",))
+            read(name, data, text_columns=("nothing",))
 
 
 def test_parquet_columns(tmp_path):
@@ -223,12 +228,12 @@ def test_parquet_columns(tmp_path):
     }
     pl.DataFrame(columns).write_parquet(path)
     assert read("parquet", path, block_size=2) == ["tea", "", "cup"]
-    assert read("parquet", path, True, name="n")[1] == ["1", "", "3"]
-    assert read("parquet", path, text=("words", "n", "kind")) == ["a b 1 x", "  ", " 3 y"]
+    assert read("parquet", path, True, name_column="n")[1] == ["1", "", "3"]
+    assert read("parquet", path, text_columns=("words", "n", "kind")) == ["a b 1 x", "  ", " 3 y"]
     with pytest.raises(InputError, match="has Binary in its column 'raw', which is no text; it"):
-        read("parquet", path, text=("raw",))
+        read("parquet", path, text_columns=("raw",))
     with pytest.raises(InputError, match="has no column 'id'"):
-        read("parquet", path, name="id")
+        read("parquet", path, name_column="id")
 
 
 def test_parquet_needs_a_place(tmp_path):

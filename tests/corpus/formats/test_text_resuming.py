@@ -33,7 +33,7 @@ SOURCES = {
     "mallet": "a x tea\nb\ty\té cup\n\nlonely\nc z\n" * 3,
     "vw": "1 'a |x tea:2 cup\n|\n\nnone\n'b |y é:0.5 |z tea\n2 |x tea:x\n" * 3,
 }
-OPTIONS = {"csv": {"name": "id"}, "jsonl": {"name": "id"}}
+OPTIONS = {"csv": {"name_column": "id"}, "jsonl": {"name_column": "id"}}
 
 
 class Once(io.RawIOBase):

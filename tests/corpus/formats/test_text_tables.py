@@ -35,7 +35,9 @@ def test_tables_as_python_writes_them(rows, delimiter, quoting):
     writer = csv.writer(file, delimiter=delimiter, quoting=quoting)
     writer.writerow(["id", "text"])
     writer.writerows(rows)
-    found, names, problems = read("csv", file.getvalue().encode(), True, name="id", block_size=2)
+    found, names, problems = read(
+        "csv", file.getvalue().encode(), True, name_column="id", block_size=2
+    )
     assert list(zip(names or [], found, strict=True)) == rows
     assert not problems.n_skipped
 
@@ -92,21 +94,21 @@ def test_long_fields_and_zero_bytes():
 
 def test_columns_by_number_say_that_there_is_no_header():
     data = b"a\ttea\nb\tcup\n"
-    assert read("tsv", data, text=("2",)) == ["tea", "cup"]
-    assert read("tsv", data, text=("2", "1")) == ["tea a", "cup b"]
-    assert read("tsv", data, True, text=("2",), name="1")[1] == ["a", "b"]
-    for options in ({"text": ("3",)}, {"text": ("0",)}, {"text": ("1",), "name": "id"}):
+    assert read("tsv", data, text_columns=("2",)) == ["tea", "cup"]
+    assert read("tsv", data, text_columns=("2", "1")) == ["tea a", "cup b"]
+    assert read("tsv", data, True, text_columns=("2",), name_column="1")[1] == ["a", "b"]
+    for columns, name in ((("3",), None), (("0",), None), (("1",), "id")):
         with pytest.raises(InputError, match=r"line 1 has 2 columns, and '.*' is none of their"):
-            read("tsv", data, **options)
-    with pytest.raises(InputError, match="or give columns by number, as text='2'"):
+            read("tsv", data, text_columns=columns, name_column=name)
+    with pytest.raises(InputError, match="or give columns by number, as '2'"):
         read("tsv", data)
 
 
 @pytest.mark.parametrize("text", [2, [1, 2], {"a": 1}, b"a"])
 def test_columns_that_are_no_names(tmp_path, text):
     (tmp_path / "t.csv").write_text("a,b\nx y,z\n")
-    with pytest.raises(InputError, match="text must be the name of a column"):
-        opelda.corpus.read(tmp_path / "t.csv", text=text)
+    with pytest.raises(InputError, match="text_column must be the name of a column"):
+        opelda.corpus.read(tmp_path / "t.csv", text_column=text)
 
 
 def test_quotes_between_tabs_are_letters():

@@ -53,7 +53,7 @@ def corpora(draw, fractions=False):
 def back(name, path, block_size):
     """Read what was written with no more than the reader and the vocabulary beside it."""
     format, source = FORMATS[name], Input.of(path)
-    options = Options(block_size=block_size, name="name" if has_names(name, path) else None)
+    options = Options(block_size=block_size, name_column="name" if has_names(name, path) else None)
     columns = {word: i for i, word in enumerate(format.words(source, options))}
     rows, found = [], []
     for block in format.blocks(source, options, None):

@@ -132,10 +132,10 @@ def test_not_found(tmp_path):
     (tmp_path / "vocab.a.txt").unlink()
     assert _vocab.find(Input.of(tmp_path / "vocab.b.txt"), Options(), counts=True) is None
     assert _vocab.find(Input.of(tmp_path / "ap.dat"), Options(), counts=True) == ["one"]
-    named = Options(vocab=str(tmp_path / "my-voca.md"))
+    named = Options(column_words=str(tmp_path / "my-voca.md"))
     assert _vocab.find(Input.of(io.BytesIO()), named) == ["one"]
     with pytest.raises(InputError, match="There is no file"):
-        _vocab.find(Input.of(tmp_path / "x"), Options(vocab=str(tmp_path / "none")))
+        _vocab.find(Input.of(tmp_path / "x"), Options(column_words=str(tmp_path / "none")))
 
 
 @pytest.mark.parametrize(

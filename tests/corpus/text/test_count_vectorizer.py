@@ -64,7 +64,7 @@ def test_default_settings(texts, lower, stop_words, ngrams):
 @given(TEXTS)
 def test_pattern_without_its_flag(texts):
     pattern = COUNT_VECTORIZER.removeprefix("(?u)")
-    check(texts, Tokenizer(pattern=pattern), token_pattern=pattern)
+    check(texts, Tokenizer(pattern=pattern, stop_words=None), token_pattern=pattern)
 
 
 @given(TEXTS, st.booleans(), NGRAMS, st.sampled_from(PATTERNS))
@@ -87,7 +87,7 @@ def test_patterns_of_ones_own(texts, lower, ngrams, pattern):
 def test_white_space(texts, lower, ngrams):
     check(
         texts,
-        Tokenizer(lower=lower, pattern=WHITESPACE, ngrams=ngrams),
+        Tokenizer(lower=lower, pattern=WHITESPACE, stop_words=None, ngrams=ngrams),
         lowercase=lower,
         tokenizer=str.split,
         token_pattern=None,
@@ -109,7 +109,7 @@ def test_words_of_unicode_with_a_letter(texts):
 
     # circled letters are alphabetic, but symbols by category
     texts = [re.sub("[\u24b6-\u24e9\U0001f130-\U0001f189]", "", text) for text in texts]
-    check(texts, Tokenizer(), tokenizer=words, token_pattern=None)
+    check(texts, Tokenizer(stop_words=None), tokenizer=words, token_pattern=None)
 
 
 @pytest.mark.heavy
@@ -117,7 +117,7 @@ def test_words_of_unicode_with_a_letter(texts):
 def test_any_text(texts, lower, ngrams):
     check(
         texts,
-        Tokenizer(lower=lower, pattern=COUNT_VECTORIZER, ngrams=ngrams),
+        Tokenizer(lower=lower, pattern=COUNT_VECTORIZER, stop_words=None, ngrams=ngrams),
         lowercase=lower,
         ngram_range=ngrams,
     )

@@ -58,8 +58,8 @@ def test_language_is_found(code):
 
 @pytest.mark.parametrize("text", NO_LANGUAGE)
 def test_no_language_is_found(text):
-    assert Tokenizer(stop_words="auto").resolved([text]) == Tokenizer()
-    assert Tokenizer(stop_words="auto").resolved([]) == Tokenizer()
+    assert Tokenizer().resolved([text]) == Tokenizer(stop_words=None)
+    assert Tokenizer().resolved([]) == Tokenizer(stop_words=None)
 
 
 def test_languages_go_by_code_and_name():

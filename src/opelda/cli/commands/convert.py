@@ -20,7 +20,7 @@ from opelda.errors import InputError
 @command(
     "convert",
     "opelda convert docword.nips.txt.gz nips.mtx.gz",
-    "opelda convert articles.csv articles.npz --text body --stop-words en --min-df 5",
+    "opelda convert articles.csv articles.npz --text-column body --stop-words en --min-df 5",
     "opelda convert counts.npz docword.counts.txt.gz --to uci",
 )
 def convert(
@@ -35,15 +35,6 @@ def convert(
             autocompletion=complete_format,
         ),
     ] = None,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="The same as --format.",
-            metavar="FORMAT",
-            autocompletion=complete_format,
-        ),
-    ] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
     reading: Reading = Reading(),
@@ -54,10 +45,6 @@ def convert(
 
     Every word is kept unless options say otherwise: no stop words, no bounds.
     """
-    if from_ is not None:
-        if reading.format not in ("auto", from_):
-            raise InputError("--from and --format say different things; give one of them.")
-        reading = replace(reading, format=from_)
     kind = written_format(target, to)
     if not Path(target).is_dir():
         check_output(target, [source])

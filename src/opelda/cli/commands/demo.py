@@ -143,7 +143,7 @@ def count_words(texts: dict[str, str], jobs: int | None) -> Any:
     tokenizer = Tokenizer(pattern=LETTERS, stop_words={*listed("en"), *STOP_WORDS, *packages})
     records = ({"name": name, "text": text} for name, text in texts.items())
     corpus = read(
-        records, text="text", name="name", tokenizer=tokenizer,
+        records, text_column="text", name_column="name", tokenizer=tokenizer,
         min_df=max(2, round(MIN_DF * len(texts))), max_df=MAX_DF, n_jobs=jobs,
     )  # fmt: skip
     np.minimum(corpus.X.data, MOST_TIMES, out=corpus.X.data)

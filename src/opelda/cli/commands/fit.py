@@ -27,7 +27,7 @@ OUTPUT = "model.opelda"
 @command(
     "fit",
     "opelda fit texts.txt",
-    "opelda fit articles.jsonl.gz --text title --text body -k 50 -o articles.opelda",
+    "opelda fit articles.jsonl.gz -t title -t body -k 50 -o articles.opelda",
     "opelda fit titles.txt -k 100 --sweeps 100",
     "opelda fit docword.nips.txt.gz -k 100 --passes 10 --valid held-out.txt",
     "zcat logs.gz | opelda fit - -k 20 --stop-words none --json",
@@ -198,7 +198,7 @@ def _held_out(valid: str, documents: Any, reading: Reading, show: Show, jobs: in
     from opelda.cli._blocks import Columns, read_over
 
     columns = Columns(documents.vocabulary, documents.X.shape[1])
-    return read_over(columns, [valid], replace(reading, limit=None, name=None), show, jobs).X
+    return read_over(columns, [valid], replace(reading, limit=None, name_column=None), show, jobs).X
 
 
 def _chosen(documents: Any, model: Any, topics: int | None, passes: int | None) -> str:

@@ -36,7 +36,7 @@ LOOKED_AT = 1_000
     "info",
     "opelda info",
     "opelda info model.opelda",
-    "opelda info articles.jsonl --text body",
+    "opelda info articles.jsonl --text-column body",
 )
 def info(
     thing: Annotated[

@@ -17,7 +17,7 @@ from opelda.cli._paths import check_output
 @command(
     "transform",
     "opelda transform model.opelda new.txt | head",
-    "opelda transform model.opelda articles.jsonl --name id -o theta.parquet",
+    "opelda transform model.opelda articles.jsonl --name-column id -o theta.parquet",
     "opelda transform model.opelda articles.jsonl -o theta.csv.gz --sparse --min-weight 0.05",
 )
 def transform(

@@ -1,7 +1,6 @@
 """Large files of lines as runs of whole lines, in constant memory, from any byte on."""
 
 import io
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._validation import threads
 from opelda.corpus.formats._files import Input
 from opelda.errors import InputError
 
@@ -120,6 +120,4 @@ def _fill(file: File, buffer: bytearray, filled: int, input: Input) -> int:
 
 def n_threads() -> int:
     """Return how many threads parse a chunk."""
-    known = hasattr(os, "sched_getaffinity")
-    n_cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-    return min(n_cores, MOST_THREADS)
+    return min(threads(None), MOST_THREADS)

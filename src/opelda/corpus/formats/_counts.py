@@ -41,7 +41,8 @@ def check_width(width: int, input: Input, options: Options) -> None:
     if n_words != width:
         raise InputError(
             f"{input.label} has {width} columns, but {found.label} has {n_words} words; "
-            "give the vocabulary that belongs to it with vocab=."
+            "give the vocabulary that belongs to it with {column_words}.",
+            column_words=...,
         )
 
 

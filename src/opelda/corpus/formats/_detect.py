@@ -153,7 +153,8 @@ def _by_content(input: Input) -> str:
     if b"\0" in head:
         raise InputError(
             f"{input.label} is not text and of no known format; if it is text all the same, "
-            "say format='lines'."
+            "say {format}.",
+            format="lines",
         )
     head = head.removeprefix(codecs.BOM_UTF8)
     if head.startswith(b"%%MatrixMarket"):

@@ -18,25 +18,25 @@ class Options:
 
     Attributes
     ----------
-    text : tuple of str
+    text_columns : tuple of str
         Columns, or keys, that hold the text, joined by a space. Empty: found by name.
-    name : str or None
+    name_column : str or None
         Column, or key, that names the documents.
     encoding : str
     block_size : int
         Documents per block at most.
-    vocab : str or None
+    column_words : str or None
         File of the columns' words, a word a line. None: looked for beside the source.
     first_id : {0, 1} or None
         The number of the first word. None: the format's own custom.
     problems : Problems
     """
 
-    text: tuple[str, ...] = ()
-    name: str | None = None
+    text_columns: tuple[str, ...] = ()
+    name_column: str | None = None
     encoding: str = "utf-8"
     block_size: int = 5_000
-    vocab: str | None = None
+    column_words: str | None = None
     first_id: int | None = None
     problems: Problems = field(default_factory=Problems)
 

@@ -257,7 +257,8 @@ def report_encoding(where: str, data: bytes, options: Options) -> None:
     options.problems.add(
         where,
         f"is not valid utf-8 (byte 0x{data[start]:02x} at column {column + 1})",
-        f"give encoding={'utf-16' if wide else 'latin-1'!r} or what it is written in",
+        "give {encoding} or what it is written in",
+        encoding="utf-16" if wide else "latin-1",
     )
 
 

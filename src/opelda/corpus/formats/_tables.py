@@ -85,20 +85,21 @@ def _read_layout(
         _fields(records, i, np.zeros(1, np.intp), "replace")[0] for i in range(records.n_fields[0])
     ]
     names = [field.strip() for field in fields]
-    if options.text and all(text.isdecimal() for text in options.text):
+    if options.text_columns and all(text.isdecimal() for text in options.text_columns):
         reader.put_back(data)
-        text = [_numbered(column, names, where) for column in options.text]
-        name = None if options.name is None else _numbered(options.name, names, where)
+        text = [_numbered(column, names, where) for column in options.text_columns]
+        name = None if options.name_column is None else _numbered(options.name_column, names, where)
         return Layout(delimiter, quoted, len(names), text, name)
     try:
-        chosen = choose(names, [name for name in names if name], options.text, where)
+        chosen = choose(names, [name for name in names if name], options.text_columns, where)
     except InputError as error:
         raise InputError(
-            f"{str(error)[:-1]}, or give columns by number, as text='2', if there is no header."
+            f"{error.message[:-1]}, or give columns by number, as '2', if there is no header.",
+            **error.advice,
         ) from None
-    if options.name is not None:
-        choose(names, (), (options.name,), where)
-    name = None if options.name is None else names.index(options.name)
+    if options.name_column is not None:
+        choose(names, (), (options.name_column,), where)
+    name = None if options.name_column is None else names.index(options.name_column)
     return Layout(delimiter, quoted, len(names), [names.index(column) for column in chosen], name)
 
 

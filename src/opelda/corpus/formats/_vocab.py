@@ -50,11 +50,11 @@ def locate(input: Input, options: Options, *, counts: bool = False) -> Input | N
 
     Examples
     --------
-    >>> locate(Input.of("docword.kos.txt.gz"), Options(vocab="words.txt"), counts=True).label
+    >>> locate(Input.of("docword.kos.txt.gz"), Options(column_words="words.txt"), counts=True).label
     'words.txt'
     """
-    if options.vocab is not None:
-        return Input.of(options.vocab)
+    if options.column_words is not None:
+        return Input.of(options.column_words)
     if input.path is None:
         return None
     plain = without_suffix(input.path.name)[0]
@@ -134,7 +134,8 @@ def _decode(raw: bytes, encoding: str, label: str) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(
             f"{label}, line {line} is not {encoding} ({error.reason}); "
-            "give the vocabulary's encoding, for example encoding='latin-1'."
+            "give the vocabulary's encoding, for example {encoding}.",
+            encoding="latin-1",
         ) from None
     except (LookupError, ValueError):
         raise InputError(
@@ -245,7 +246,8 @@ def texts_of(corpus: "Corpus") -> Iterator[str]:
     if corpus.words is None:
         raise InputError(
             "The corpus names no words and cannot be written as text; "
-            "give its vocabulary file with vocab=."
+            "give its vocabulary file with {column_words}.",
+            column_words=...,
         )
     X = corpus.X
     words = np.array([*map(escape, corpus.words), ""], object)[:-1]  # one text: no array of letters

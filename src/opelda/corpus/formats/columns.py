@@ -75,7 +75,9 @@ def choose(
     if len(textual) == 1:
         return list(textual)
     raise InputError(
-        f"{where} does not say which {kind} is the text; {listed(names)}, so name it with text=."
+        f"{where} does not say which {kind} is the text; {listed(names)}, so name it with "
+        "{text_column}.",
+        text_column=...,
     )
 
 

@@ -21,9 +21,9 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     r"""Yield the documents of a table with a header, a document a row.
 
     Fields may stand in quotes and hold line ends then, as RFC 4180 has it; a first row without a
-    comma may separate fields by semicolons or tabs. ``options.text`` names columns of the header,
-    see `columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines are
-    passed over, except in a table of one column, where they are empty documents.
+    comma may separate fields by semicolons or tabs. ``options.text_columns`` names columns of the
+    header, see `columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines
+    are passed over, except in a table of one column, where they are empty documents.
 
     Examples
     --------

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     r"""Yield the documents of a file; blank lines are passed over.
 
-    Without ``options.text`` the first object's keys decide where the text is, see
-    `columns.choose_keys`; ``options.name`` must be among them, and may be missing later.
+    Without ``options.text_columns`` the first object's keys decide where the text is, see
+    `columns.choose_keys`; ``options.name_column`` must be among them, and may be missing later.
     Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
     is missing is as null, unless all are. A line may also be a string or a list of strings.
 
@@ -29,7 +29,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     --------
     >>> import io
     >>> source = Input.of(io.BytesIO(b'{"id": 1, "text": "no tea"}\n{"id": 2, "text": null}\n'))
-    >>> block, = blocks(source, Options(name="id"))
+    >>> block, = blocks(source, Options(name_column="id"))
     >>> block.documents.to_list(), block.names
     (['no tea', ''], ['1', '2'])
     """
@@ -49,7 +49,7 @@ class _Records:
     def __init__(self, label: str, options: Options, position: Any) -> None:
         self.label = label
         self.options = options
-        self.keys = list(options.text)
+        self.keys = list(options.text_columns)
         known = position.get("text") if isinstance(position, dict) else None
         if not self.keys and isinstance(known, list) and all(isinstance(k, str) for k in known):
             self.keys = known
@@ -59,7 +59,7 @@ class _Records:
         """Return the texts and names of lines; bad ones are reported and left out."""
         texts: list[str] = []
         names: list[str] = []
-        name = self.options.name
+        name = self.options.name_column
         decoder = json.JSONDecoder()
         read = decoder.raw_decode  # which is faster, and leaves out what is around the value
         for number, line in zip(numbers, lines, strict=True):
@@ -90,7 +90,8 @@ class _Records:
         values = [record[key] for key in keys if key in record]
         if keys and not values:
             missing = " or ".join(map(repr, keys))
-            self._report(number, f"has no key {missing}", f"{listed(list(record))}: give text=")
+            remedy = f"{listed(list(record))}: give {{text_column}}"
+            self._report(number, f"has no key {missing}", remedy)
         text = self._joined(values, number) if values else None
         if text is not None:
             self.keys = keys  # only what can be used decides for the rest
@@ -100,7 +101,7 @@ class _Records:
         try:
             return choose_keys(record, f"{self.label}, line {number}")
         except InputError:
-            remedy = f"{listed(list(record))}, so name it with text="
+            remedy = f"{listed(list(record))}, so name it with {{text_column}}"
             self._report(number, "does not say which key is the text", remedy)
             return []
 
@@ -108,11 +109,13 @@ class _Records:
         try:
             return " ".join([value if type(value) is str else _as_text(value) for value in values])
         except TypeError as error:
-            self._report(number, f"holds {error} where the text should be", "name another key")
+            what = f"holds {error} where the text should be"
+            self._report(number, what, "name another with {text_column}")
             return None
 
     def _report(self, number: int, what: str, remedy: str) -> None:
-        self.options.problems.add(f"{self.label}, line {number}", what, remedy)
+        where = f"{self.label}, line {number}"
+        self.options.problems.add(where, what, remedy, text_column=...)
 
 
 def _as_text(value: Any) -> str:

@@ -39,7 +39,7 @@ def blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
     """
     first_id = 0 if options.first_id is None else options.first_id
     if first_id not in (0, 1):
-        raise InputError(f"first_id must be 0 or 1, got {first_id!r}.")
+        raise InputError(f"must be 0 or 1, got {first_id!r}.", "first_id")
     place = Place() if position is None else Place.of(position)
     vocabulary = _vocab.locate(input, options, counts=True)
     if vocabulary is not None:
@@ -106,9 +106,10 @@ class _Reader:
 
     def report(self, kind: int, line: int, value: int) -> None:
         remedy = "correct the line"
+        advice: dict[str, Any] = {}
         if kind == 3 and value < self.first_id:
-            what = "has the word 0, and words count from first_id=1"
-            remedy = "read it with first_id=0"
+            what = "has the word 0, and words count from 1"
+            remedy, advice = "read it with {first_id}", {"first_id": 0}
         elif kind == 3:
             what = f"has the word {value}, and "
             what += (
@@ -118,16 +119,17 @@ class _Reader:
             )
             fits = self.vocabulary is not None and self.first_id == 0 and value == self.n_words
             if fits:
-                remedy = "if words count from 1, give first_id=1"
+                remedy, advice = "if words count from 1, give {first_id}", {"first_id": 1}
             elif self.vocabulary is not None:
-                remedy = "give the vocabulary that belongs to it with vocab="
+                remedy = "give the vocabulary that belongs to it with {column_words}"
+                advice = {"column_words": ...}
         elif kind == 4:
             what = f"counts {value}, which is not from 1 to 10,000,000,000,000"
         elif kind == 7:
             what = f"is followed by {value} pairs, not by as many as it says at its beginning"
         else:
             what = "is not 'M word:count word:count ...' in whole numbers"
-        self.problems.add(f"{self.input.label}, line {line}", what, remedy)
+        self.problems.add(f"{self.input.label}, line {line}", what, remedy, **advice)
 
     def finish(self, place: Place) -> tuple[int, Place]:
         return place.document, replace(place, offset=self.offset, line=self.line)

@@ -28,8 +28,8 @@ ROWS = 10_000
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the documents of a file; nothing is read but the columns that are needed.
 
-    ``options.text`` names the columns, see `columns.text_columns`; missing values are empty. A
-    position is the number of rows before it.
+    ``options.text_columns`` names the columns, see `columns.text_columns`; missing values are
+    empty. A position is the number of rows before it.
 
     Examples
     --------
@@ -46,11 +46,11 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
         )
         schema = table.collect_schema()
         n_rows = int(table.select(pl.len()).collect().item())
-    columns = text_columns(schema.names(), schema.dtypes(), options.text, input.label)
+    columns = text_columns(schema.names(), schema.dtypes(), options.text_columns, input.label)
     wanted = [pl.concat_str([_as_text(schema[c], c) for c in columns], separator=" ").alias("text")]
-    if options.name is not None:
-        choose(schema.names(), (), (options.name,), input.label)
-        wanted.append(_as_text(schema[options.name], options.name).alias("name"))
+    if options.name_column is not None:
+        choose(schema.names(), (), (options.name_column,), input.label)
+        wanted.append(_as_text(schema[options.name_column], options.name_column).alias("name"))
     size = options.block_size
     at_once = size * max(1, ROWS // size)
     for first in range(_row(position, n_rows, input.label), n_rows, at_once):
@@ -60,7 +60,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
             part = rows[i : i + size]
             after = first + i + len(part)
             input.n_read = (input.size or 0) * after // n_rows
-            names = part["name"].to_list() if options.name is not None else None
+            names = part["name"].to_list() if options.name_column is not None else None
             yield Block(part["text"], after, names)
 
 

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     r"""Yield the documents of a table with a header, a document a line.
 
-    Quotes are letters like any other: a field holds neither tabs nor line ends. ``options.text``
-    names columns of the header, see `columns.choose`; if they are numbers, from 1 on, there is no
-    header. Blank lines are passed over, except in a table of one column, where they are empty
-    documents.
+    Quotes are letters like any other: a field holds neither tabs nor line ends.
+    ``options.text_columns`` names columns of the header, see `columns.choose`; if they are
+    numbers, from 1 on, there is no header. Blank lines are passed over, except in a table of one
+    column, where they are empty documents.
 
     Examples
     --------
     >>> import io
     >>> source = Input.of(io.BytesIO(b'tea\tthe "best" cup\ncake\t"more\n'))
-    >>> [block.documents.to_list() for block in blocks(source, Options(text=("2",)))]
+    >>> [block.documents.to_list() for block in blocks(source, Options(text_columns=("2",)))]
     [['the "best" cup', '"more']]
     """
     return table_blocks(input, options, position, "\t", quoted=False)

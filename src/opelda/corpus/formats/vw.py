@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from opelda._validation import LARGEST_COUNT
 from opelda.corpus._block import Block
-from opelda.corpus._checks import LARGEST_COUNT
 from opelda.corpus._counting import Counted
 from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._files import Input
@@ -126,7 +126,8 @@ def _lines(corpus: "Corpus") -> Iterator[str]:
     if corpus.words is None:
         raise InputError(
             "The corpus names no words and cannot be written as text; "
-            "give its vocabulary file with vocab=."
+            "give its vocabulary file with {column_words}.",
+            column_words=...,
         )
     words = [_vocab.escape(word) for word in corpus.words]
     X = corpus.X

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from opelda.corpus._checks import whole_number
+from opelda._validation import whole
 from opelda.corpus.packages._prose import prose, without_copies
 from opelda.corpus.packages._public_names import PublicNames
 from opelda.corpus.packages._source import ModuleSource, read_source
@@ -77,8 +77,8 @@ def docstrings(
     ...     docstrings([folder])
     {'tea.brew': 'Pour hot water over the leaves and wait for three minutes.'}
     """
-    most = sys.maxsize if limit is None else whole_number("limit", limit, 1)
-    whole_number("min_words", min_words, 0)
+    most = sys.maxsize if limit is None else whole("limit", limit)
+    whole("min_words", min_words, 0)
     groups = list(_installed() if folders is None else _given(folders))
     sources: dict[str, ModuleSource] = {}
     packages: list[str] = []

@@ -31,38 +31,40 @@ def open_source(
     source: Any,
     *,
     format: str = "auto",
-    text: str | tuple[str, ...] | list[str] | None = None,
-    name: str | None = None,
+    text_column: str | tuple[str, ...] | list[str] | None = None,
+    name_column: str | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
-    vocab: Any = None,
+    column_words: Any = None,
     first_id: Literal[0, 1] | None = None,
     follow: bool = False,
 ) -> Source:
     """Return the documents that a user's source stands for, with everything checked."""
     options = Options(
-        text=_columns(text),
-        name=name,
+        text_columns=_columns(text_column),
+        name_column=name_column,
         encoding=_encoding(encoding),
-        vocab=os.fsdecode(vocab) if isinstance(vocab, str | os.PathLike) else None,
+        column_words=_path(column_words),
         first_id=_first_id(first_id),
         problems=Problems(on_error),
     )
     if format != "auto" and format not in FORMATS:
-        raise InputError(
-            f"There is no format {format!r}; choose one of auto, {', '.join(FORMATS)}."
-        )
+        raise InputError(f"must be auto or one of {', '.join(FORMATS)}, got {format!r}.", "format")
     paths = as_paths(source)
     if paths is None:
         if format != "auto":
             raise InputError(
-                f"format={format!r} is for files, but the source is {type(source).__name__}; give "
-                "paths, or leave format out."
+                f"{format!r} is for files, but the source is {type(source).__name__}; give paths, "
+                "or leave it out.",
+                "format",
             )
-        words = read_vocabulary(Input.of(options.vocab)) if options.vocab else as_words(vocab)
+        if options.column_words:
+            words: list[str] | None = read_vocabulary(Input.of(options.column_words))
+        else:
+            words = as_words(column_words)
         return in_memory(source, options, words)
-    if options.vocab is None and vocab is not None:
-        raise InputError("For files vocab must be the path of a file with a word a line.")
+    if options.column_words is None and column_words is not None:
+        raise InputError("must for files be the path of one with a word a line.", "column_words")
     if follow:
         if len(paths) > 1:
             raise InputError("Only one file or one folder can be followed; give one.")
@@ -103,21 +105,23 @@ def as_paths(source: Any) -> list[Any] | None:
     return None
 
 
-def as_words(vocab: Any) -> list[str] | None:
+def as_words(column_words: Any) -> list[str] | None:
     """Return the words of a list of them, a mapping from number to word, or gensim's Dictionary."""
-    if vocab is None:
+    if column_words is None:
         return None
-    if isinstance(vocab, Vocabulary):
-        return list(vocab.words)
-    numbers = getattr(vocab, "token2id", None)  # gensim's, from word to number
+    if isinstance(column_words, Vocabulary):
+        return list(column_words.words)
+    numbers = getattr(column_words, "token2id", None)  # gensim's, from word to number
     if isinstance(numbers, Mapping):
-        vocab = {number: word for word, number in numbers.items()}
-    if isinstance(vocab, Mapping):
-        if not all(isinstance(number, int) and number >= 0 for number in vocab):
-            raise InputError("vocab must map the columns' numbers, from 0 on, to words.")
+        column_words = {number: word for word, number in numbers.items()}
+    if isinstance(column_words, Mapping):
+        if not all(isinstance(number, int) and number >= 0 for number in column_words):
+            raise InputError("must map the columns' numbers, from 0 on, to words.", "column_words")
         # a number that was filtered away has no word; it must not become another's
-        return [str(vocab.get(i, f"word {i}")) for i in range(max(vocab, default=-1) + 1)]
-    return [str(word) for word in vocab]
+        return [
+            str(column_words.get(i, f"word {i}")) for i in range(max(column_words, default=-1) + 1)
+        ]
+    return [str(word) for word in column_words]
 
 
 def _names_a_file(text: str) -> bool:
@@ -152,8 +156,9 @@ def _columns(text: Any) -> tuple[str, ...]:
         return () if text is None else (text,)
     if not isinstance(text, list | tuple) or not all(isinstance(name, str) for name in text):
         raise InputError(
-            f"text must be the name of a column, or a list of names, got {text!r}; a column's "
-            "number goes as a string, as text='2'."
+            f"must be the name of a column, or a list of names, got {text!r}; a column's number "
+            "goes as a string, as '2'.",
+            "text_column",
         )
     return tuple(text)
 
@@ -163,11 +168,17 @@ def _encoding(encoding: Any) -> str:
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):
         raise InputError(
-            f"There is no encoding {encoding!r}; try 'utf-8', 'latin-1' or 'cp1252'."
+            f"must be the name of one, as 'utf-8', 'latin-1' or 'cp1252', got {encoding!r}.",
+            "encoding",
         ) from None
+
+
+def _path(column_words: Any) -> str | None:
+    is_path = isinstance(column_words, str | os.PathLike)
+    return os.fsdecode(column_words) if is_path else None
 
 
 def _first_id(first_id: Any) -> int | None:
     if first_id is None or (first_id in (0, 1) and not isinstance(first_id, bool)):
         return first_id
-    raise InputError(f"first_id must be 0, 1 or None, got {first_id!r}.")
+    raise InputError(f"must be 0, 1 or None, got {first_id!r}.", "first_id")

@@ -27,7 +27,7 @@ class Files:
         self.words = _common_words(inputs, format, options)
         self.reopens = all(input.reopens for input in inputs)
         texts = format.kind == "text"
-        self.written = texts and self.words is not None and options.vocab is None
+        self.written = texts and self.words is not None and options.column_words is None
         self.has_words = texts or self.words is not None
         self._current = 0
 
@@ -99,10 +99,11 @@ class Files:
 def _common_words(inputs: list[Input], format: Format, options: Options) -> list[str] | None:
     """Return the words of the columns, which must be the same for all files."""
     words = format.words(inputs[0], options)
-    for input in inputs[1:] if options.vocab is None else ():
+    for input in inputs[1:] if options.column_words is None else ():
         if format.words(input, options) != words:
             raise InputError(
                 f"{input.label} has another vocabulary beside it than {inputs[0].label}; read them "
-                "apart, or give one for both with vocab=."
+                "apart, or give one for both with {column_words}.",
+                column_words=...,
             )
     return words

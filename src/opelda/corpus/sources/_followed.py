@@ -54,7 +54,7 @@ class GrowingFile:
         self.problems = options.problems
         self.label = input.label
         self.words = format.words(input, options)
-        self.written = self.words is not None and options.vocab is None
+        self.written = self.words is not None and options.column_words is None
         self.has_words = True
         self._files = Files([input], format, options)
 
@@ -131,7 +131,9 @@ class ArrivingFiles:
         self.options = options
         self.problems = options.problems
         self.label = str(folder)
-        self.words = read_vocabulary(Input.of(options.vocab)) if options.vocab else None
+        self.words = (
+            read_vocabulary(Input.of(options.column_words)) if options.column_words else None
+        )
         self.written = False
         self.has_words = True
         self._format_of = format_of

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -11,10 +10,11 @@ from scipy import sparse
 
 from opelda.corpus._block import Block
 from opelda.corpus._counting import Counted, count_words
+from opelda.corpus._kinds import is_bag, is_empty, is_record
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._lines import as_series
-from opelda.corpus.sources._records import Records, is_record
+from opelda.corpus.sources._records import Records
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
@@ -44,13 +44,15 @@ class Items:
         self.words = words
         self.items, number, first = _peeked(items)
         self.reopens = self.items is items  # what can be gone through again
-        self.kind: Kind = "words" if _is_empty(first) else self._kind(first)
+        self.kind: Kind = "words" if is_empty(first) else self._kind(first)
         if self.kind == "words":  # so that what is no document is not taken for one of a kind
             count_words([first], lambda _: f"Item {number}", Tokenizer())
         self.has_words = words is not None or self.kind != "bags"
         self.records = None
         if self.kind == "records":
-            self.records = Records(first, options.text, options.name, f"Item {number}")
+            self.records = Records(
+                first, options.text_columns, options.name_column, f"Item {number}"
+            )
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on."""
@@ -75,14 +77,14 @@ class Items:
     def _kind(self, item: Any) -> Kind:
         if isinstance(item, str):
             return "texts"
-        if self.options.text or is_record(item):
+        if self.options.text_columns or is_record(item):
             return "records"
-        return "bags" if _is_bag(item) else "words"
+        return "bags" if is_bag(item) else "words"
 
     def _check(self, items: list[Any], first: int) -> None:
         """Refuse documents of another kind; empty ones are of any."""
         for i, item in enumerate(items):
-            if self._is_usual(item) or _is_empty(item):
+            if self._is_usual(item) or is_empty(item):
                 continue
             raise InputError(
                 f"Item {first + i} is {_described(item)}, but the documents before it are "
@@ -95,9 +97,9 @@ class Items:
         if self.kind == "records":
             return isinstance(item, Mapping)
         if self.kind == "bags":
-            return _is_bag(item)
+            return is_bag(item)
         # what is no document at all is told by whoever counts the words
-        return not isinstance(item, str) and not _is_bag(item)
+        return not isinstance(item, str) and not is_bag(item)
 
     def _bags(self, bags: list[Any], first: int) -> sparse.csr_array:
         """Count what gensim calls a corpus: lists of (id, count)."""
@@ -125,7 +127,7 @@ class Items:
         return as_counts(counts, None, f"Items from {first} on")[0]
 
     def _names(self, items: list[Any]) -> list[str] | None:
-        if self.records is None or self.options.name is None:
+        if self.records is None or self.options.name_column is None:
             return None
         return [self.records.name(item) for item in items]
 
@@ -143,7 +145,7 @@ def _peeked(items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
     empty: list[Any] = []
     n_empty = 0
     for item in iterator:
-        if not _is_empty(item):
+        if not is_empty(item):
             return (chain(empty, [item], iterator) if once else items), n_empty, item
         n_empty += 1
         if once:
@@ -151,24 +153,8 @@ def _peeked(items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
     return (empty if once else items), n_empty, []
 
 
-def _is_empty(item: Any) -> bool:
-    if isinstance(item, np.ndarray):
-        return item.size == 0
-    return isinstance(item, list | tuple | Mapping) and not item
-
-
-def _is_bag(item: Any) -> bool:
-    return isinstance(item, list | tuple) and all(
-        isinstance(pair, tuple | list)
-        and len(pair) == 2
-        and isinstance(pair[0], int | np.integer)
-        and isinstance(pair[1], Real)
-        for pair in item
-    )
-
-
 def _described(item: Any) -> str:
-    return "a list of (id, count)" if _is_bag(item) else f"of type {type(item).__name__}"
+    return "a list of (id, count)" if is_bag(item) else f"of type {type(item).__name__}"
 
 
 def row(position: Any) -> int:

@@ -1,12 +1,14 @@
 """Documents that are in memory already, or come one by one from any iterable."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from opelda.corpus._block import Block
-from opelda.corpus._matrix import as_counts, is_matrix
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._kinds import holds_numbers, is_mapping, is_matrix, is_table, package_of
+from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import Options
 from opelda.corpus.formats.columns import choose, text_columns
 from opelda.corpus.sources._items import Items, row
@@ -21,11 +23,18 @@ class Matrix:
     written = False
     reopens = True
 
-    def __init__(self, X: Any, options: Options, words: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        options: Options,
+        words: Sequence[str] | None = None,
+        names: list[str] | None = None,
+    ) -> None:
         self.X, _ = as_counts(X, None, self.label)
+        self.names = names
         self.problems = options.problems
-        names = getattr(X, "columns", None) if words is None else words
-        self.words = None if names is None else [str(name) for name in names]
+        called = getattr(X, "columns", None) if words is None else words
+        self.words = None if called is None else [str(word) for word in called]
         self.has_words = self.words is not None
         if self.words is not None and len(self.words) < self.X.shape[1]:
             raise InputError(
@@ -37,7 +46,8 @@ class Matrix:
         """Yield the rows from a position on."""
         for first in range(row(position), self.X.shape[0], block_size):
             after = min(first + block_size, self.X.shape[0])
-            yield Block(self.X[first:after], after)
+            names = None if self.names is None else self.names[first:after]
+            yield Block(self.X[first:after], after, names)
 
     def progress(self) -> None:
         """Return None: rows are no bytes."""
@@ -76,18 +86,22 @@ class Column:
 
 def in_memory(source: Any, options: Options, words: list[str] | None) -> Matrix | Column | Items:
     """Return the documents of whatever this is."""
-    if isinstance(source, Mapping):
+    if is_mapping(source):
         raise InputError(
-            "source is a mapping, which could be a table or one document; give a data frame or a "
-            "list of dictionaries."
+            "is a mapping, which could be a table or one document; give a data frame or a list of "
+            "dictionaries.",
+            "source",
         )
-    frame = None if _is_counts(source) and not options.text else as_frame(source)
-    if frame is not None and (options.text or any(t in TEXTUAL for t in frame.dtypes)):
-        chosen = text_columns(frame.columns, frame.dtypes, options.text, "The data frame")
+    if isinstance(source, Corpus):
+        return Matrix(source.X, options, source.words if words is None else words, source.names)
+    pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
+    frame = None if pandas_counts and not options.text_columns else as_frame(source)
+    if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
+        chosen = text_columns(frame.columns, frame.dtypes, options.text_columns, "The data frame")
         names = None
-        if options.name is not None:
-            choose(frame.columns, (), (options.name,), "The data frame")
-            names = as_text(frame, options.name).to_list()
+        if options.name_column is not None:
+            choose(frame.columns, (), (options.name_column,), "The data frame")
+            names = as_text(frame, options.name_column).to_list()
         return Column(joined(frame, chosen), names, options, words)
     if frame is not None:
         return Matrix(frame, options, words)
@@ -101,13 +115,7 @@ def in_memory(source: Any, options: Options, words: list[str] | None) -> Matrix 
     if isinstance(source, Iterable):
         return Items(source, options, words)
     raise InputError(
-        f"source must be a path, a collection of documents, a column or a matrix of counts, got "
-        f"{type(source).__name__}."
+        f"must be a path, a collection of documents, a column or a matrix of counts, got "
+        f"{type(source).__name__}.",
+        "source",
     )
-
-
-def _is_counts(source: Any) -> bool:
-    """Whether this is a data frame of pandas that holds numbers only."""
-    if not (hasattr(source, "iloc") and hasattr(source, "columns")):
-        return False
-    return all(getattr(kind, "kind", "O") in "biuf" for kind in source.dtypes)

@@ -1,27 +1,11 @@
 """Documents that are dictionaries: one of their values, or several, is the text."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
-from opelda.corpus.formats.columns import choose, choose_keys, listed, usual
-from opelda.corpus.sources._tables import is_missing
+from opelda.corpus._kinds import is_missing
+from opelda.corpus.formats.columns import choose, choose_keys, listed
 from opelda.errors import InputError
-
-
-def is_record(item: Any) -> bool:
-    """Whether this is a dictionary with a text, and not counts of words.
-
-    The text may be missing: whatever is no number is no count either.
-    """
-    if not isinstance(item, Mapping):
-        return False
-    if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
-        return True
-    return any(is_missing(item[key]) for key in usual(_keys(item)))
 
 
 class Records:
@@ -42,7 +26,8 @@ class Records:
         if not isinstance(first, Mapping):
             raise InputError(
                 f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
-                "or leave text= out."
+                "or leave {text_column} out.",
+                text_column=...,
             )
         self.keys = list(keys) or choose_keys(first, where)
         self.key_of_name = name
@@ -56,7 +41,10 @@ class Records:
         found = [key for key in self.keys if key in item]
         if not found:
             keys = " or ".join(map(repr, self.keys))
-            raise InputError(f"{where} has no key {keys}; {listed(_keys(item))}: give text=.")
+            raise InputError(
+                f"{where} has no key {keys}; {listed(_keys(item))}: give {{text_column}}.",
+                text_column=...,
+            )
         return " ".join(_text(item[key], f"{where}, {key!r},") for key in found)
 
     def name(self, item: Any) -> str:
@@ -78,4 +66,7 @@ def _text(value: Any, where: str) -> str:
         return str(value)
     if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
         return " ".join(value)
-    raise InputError(f"{where} is not a text but {type(value).__name__}; name another with text=.")
+    raise InputError(
+        f"{where} is not a text but {type(value).__name__}; name another with {{text_column}}.",
+        text_column=...,
+    )

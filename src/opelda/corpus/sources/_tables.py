@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from opelda.corpus._kinds import is_column, is_missing, is_table, package_of
 from opelda.corpus.formats._lines import as_series
 from opelda.errors import InputError
 
@@ -13,34 +14,30 @@ from opelda.errors import InputError
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether this stands for no value: None, NaN, or what pandas has for them."""
-    if isinstance(value, float):
-        return value != value
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
 def as_frame(source: Any) -> pl.DataFrame | None:
-    """Return a table of polars, pandas or Arrow; None where it is none, or pandas' of numbers."""
+    """Return a table of polars, pandas or Arrow; None where it is none."""
+    if not is_table(source):
+        return None
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     if isinstance(source, pl.DataFrame):
         return source
-    package = _package(source)
-    if package == "pandas" and hasattr(source, "columns"):
+    if package_of(source) == "pandas":
         names = _distinct([str(name) for name in source.columns])
         columns = [source.iloc[:, i] for i in range(len(names))]
         return pl.DataFrame([_column(c).alias(n) for n, c in zip(names, columns, strict=True)])
-    if package == "pyarrow" and hasattr(source, "column_names"):
-        _distinct(source.column_names)
-        return pl.DataFrame(source)
-    return None
+    _distinct(source.schema.names)
+    return pl.DataFrame(source)
 
 
 def as_documents(source: Any) -> pl.Series | list[Any] | None:
-    """Return a column: texts as a series without nulls, else its values, [] for the missing."""
-    package = _package(source)
-    if package == "pyarrow" and hasattr(source, "to_pylist"):
+    """Return a column: texts as a series without nulls, else its values, [] for the missing.
+
+    None where it is no column.
+    """
+    if not is_column(source):
+        return None
+    if package_of(source) == "pyarrow":
         try:
             source = pl.Series(source)
         except (TypeError, ValueError, pl.exceptions.PolarsError):  # a type that polars has not
@@ -49,9 +46,6 @@ def as_documents(source: Any) -> pl.Series | list[Any] | None:
         if source.dtype in (*TEXTUAL, pl.Null):
             return source.cast(pl.String).fill_null("")
         return [[] if value is None else value for value in source.to_list()]
-    is_words = isinstance(source, np.ndarray) and source.ndim == 1 and source.dtype.kind in "OUT"
-    if not is_words and not (package == "pandas" and hasattr(source, "tolist")):
-        return None
     values = source.tolist()
     if all(isinstance(value, str) or is_missing(value) for value in values):
         return _texts(values)
@@ -76,10 +70,6 @@ def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
             f"The data frame has {values.dtype} in its column {column!r}, which is no text; name "
             "another."
         ) from None
-
-
-def _package(source: Any) -> str:
-    return type(source).__module__.partition(".")[0]
 
 
 def _distinct(names: list[str]) -> list[str]:

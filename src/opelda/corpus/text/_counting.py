@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._counting import Counted
+from opelda.corpus._counting import Counted, csr
 from opelda.corpus.text._patterns import Matches, Runs
 from opelda.corpus.text._stems import stems
+from opelda.corpus.text._texts import lowered_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +47,7 @@ def count(
     def code(run: "pl.Series") -> Coded:
         table = _text.WordTable()
         table.add(removed)  # so that these have the first codes
-        return Coded(table, *cutter.code(run.str.to_lowercase() if lower else run, table))
+        return Coded(table, *cutter.code(lowered_column(run) if lower else run, table))
 
     parts = _each(code, _runs(texts, n_jobs))
     table, codes_of = _joined(parts)
@@ -80,7 +81,7 @@ def count(
 
 def _runs(texts: "pl.Series", n_jobs: int) -> "list[pl.Series]":
     """Cut the texts into runs of about as many bytes each, at most one per thread."""
-    if n_jobs == 1:
+    if n_jobs == 1 or texts.estimated_size() < 2 * BYTES_PER_RUN:
         return [texts]
     total = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
     n_runs = min(n_jobs, int(total[-1]) // BYTES_PER_RUN if len(total) else 0)
@@ -123,6 +124,4 @@ def _counted(parts: list[Coded], names: list[NDArray[np.int32]], n_words: int) -
         counts = np.concatenate([row[2] for row in rows])
     if len(words) < 2**31:  # SciPy would widen the words' numbers to the type of these
         ends = ends.astype(np.int32)
-    X = sparse.csr_array((counts, words, ends), shape=(len(ends) - 1, n_words))
-    X.has_canonical_format = True  # sorted, each word once
-    return X
+    return csr(counts, words, ends, (len(ends) - 1, n_words))

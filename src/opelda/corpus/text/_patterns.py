@@ -88,9 +88,9 @@ def checked_pattern(pattern: Any) -> str | None:
     if pattern is None:
         return None
     if not isinstance(pattern, str) or not encodable(pattern):
-        raise InputError(f"pattern must be a regular expression or None, got {pattern!r:.80}.")
+        raise InputError(f"must be a regular expression or None, got {pattern!r:.80}.", "pattern")
     if len(pattern) > LONGEST:
-        raise InputError(f"pattern has {len(pattern)} characters; give one of at most {LONGEST}.")
+        raise InputError(f"has {len(pattern)} characters; give at most {LONGEST}.", "pattern")
     if pattern != WHITESPACE and not is_count_vectorizers(pattern):
         _check_regex(pattern)
     return pattern
@@ -105,11 +105,11 @@ def _check_regex(pattern: str) -> None:
         found = pl.Series(PROBES).str.extract_all(pattern).explode().drop_nulls()
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[-1].removeprefix("error: ").rstrip(".")
-        raise InputError(f"The pattern {shown} cannot be used: {reason:.200}.") from None
+        raise InputError(f"{shown} cannot be used: {reason:.200}.", "pattern") from None
     if groups:
-        raise InputError(f"The pattern {shown} has a group that captures; write (?:...) for (...).")
+        raise InputError(f"{shown} has a group that captures; write (?:...) for (...).", "pattern")
     if (found == "").any():
-        raise InputError(f"The pattern {shown} matches the empty text; write + where it has *.")
+        raise InputError(f"{shown} matches the empty text; write + where it has *.", "pattern")
 
 
 def _classes(**members: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -60,8 +60,9 @@ def checked_stem(stem: Any) -> str | None:
     if isinstance(stem, str) and (name := CODES.get(stem.lower(), stem.lower())) in names:
         return name
     raise InputError(
-        f"stem must be None or the name of a language, one of {', '.join(sorted(names))}; "
-        f"got {stem!r:.80}."
+        f"must be None or the name of a language, one of {', '.join(sorted(names))}; "
+        f"got {stem!r:.80}.",
+        "stem",
     )
 
 

@@ -20,12 +20,12 @@ def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
         return AUTO if stop_words == AUTO else _code(stop_words)
     if isinstance(stop_words, bytes) or not isinstance(stop_words, Iterable):
         raise InputError(
-            f"stop_words must be None, 'auto', a language or words, got {stop_words!r:.80}."
+            f"must be None, 'auto', a language or words, got {stop_words!r:.80}.", "stop_words"
         )
     words = set()
     for word in stop_words:
         if not isinstance(word, str) or not encodable(word):
-            raise InputError(f"stop_words must be words, but one of them is {word!r:.80}.")
+            raise InputError(f"must be words, but one of them is {word!r:.80}.", "stop_words")
         words.add(str(word))
     return tuple(sorted(words))
 
@@ -87,7 +87,8 @@ def _code(name: str) -> str:
     codes.setdefault("no", codes.get("norwegian", "no"))
     if wanted not in codes:
         raise InputError(
-            f"There is no list of stop words for {name!r:.80}; "
-            f"give one of {', '.join(sorted(known))}, or the words themselves."
+            f"must be a language that has a list, got {name!r:.80}; "
+            f"give one of {', '.join(sorted(known))}, or the words themselves.",
+            "stop_words",
         )
     return codes[wanted]

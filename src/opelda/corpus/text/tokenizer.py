@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from opelda.corpus._checks import whole_number
+from opelda._validation import flag, threads
 from opelda.corpus._counting import Counted
 from opelda.corpus.text._counting import count
 from opelda.corpus.text._detection import detected
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 
+# Texts that the language is found from: as many as `read` takes at a time.
+SAMPLE = 5_000
 NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
 
 
@@ -47,9 +49,10 @@ class Tokenizer:
         pattern, and therefore has no look-around and no references to groups; groups must not
         capture. Its ``\w`` also has marks and joiners and lacks number signs such as ``²``, its
         ``\s`` lacks the separators U+001C to U+001F.
-    stop_words : None, str or iterable of str
-        Words to leave out. A language's name or code ("english", "en", "de", ...): its list, that
-        of scikit-learn for English, of the package `stop-words` for others. "auto": see `resolved`.
+    stop_words : str, iterable of str or None
+        Words to leave out. "auto": those of the language that the texts seem to be in, see
+        `resolved`. A language's name or code ("english", "en", "de", ...): its list, that of
+        scikit-learn for English, of the package `stop-words` for others. None: none.
         The words go through lower-casing and the pattern as texts do, so that "don't" leaves out
         "don" as well; but a list given with CountVectorizer's pattern leaves out exactly the words
         it has, as CountVectorizer would. For a file see `stop_words_from`.
@@ -69,9 +72,10 @@ class Tokenizer:
 
     Notes
     -----
-    The same settings give the matrix of scikit-learn's `CountVectorizer`, its columns in another
-    order. Lower-casing is polars'; where Python knows an older Unicode than polars does, letters
-    with case that came since (rare scripts) are lower-cased here and not there.
+    The same settings (``stop_words=None`` among them) give the matrix of scikit-learn's
+    `CountVectorizer`, its columns in another order. Lower-casing is polars'; where Python knows an
+    older Unicode than polars does, letters with case that came since (rare scripts) are lower-cased
+    here and not there.
 
     Examples
     --------
@@ -88,14 +92,13 @@ class Tokenizer:
 
     lower: bool = True
     pattern: str | None = None
-    stop_words: str | Iterable[str] | None = None
+    stop_words: str | Iterable[str] | None = AUTO
     stem: str | None = None
     ngrams: int | tuple[int, int] = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.lower, bool):
-            raise InputError(f"lower must be True or False, got {self.lower!r:.80}.")
         checked = {
+            "lower": flag("lower", self.lower),
             "pattern": checked_pattern(self.pattern),
             "stop_words": checked_stop_words(self.stop_words),
             "stem": checked_stem(self.stem),
@@ -104,14 +107,15 @@ class Tokenizer:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def count(self, texts: "pl.Series | Iterable[str]", n_jobs: int = 1) -> Counted:
+    def count(self, texts: "pl.Series | Iterable[str]", n_jobs: int | None = None) -> Counted:
         """Count the words of texts.
 
         Parameters
         ----------
         texts : polars Series or iterable of str
-        n_jobs : int
-            Threads. The answer does not depend on it.
+        n_jobs : int, optional
+            Threads; None is every core, but one inside a worker of joblib or the like. Results do
+            not depend on it.
 
         Returns
         -------
@@ -122,46 +126,48 @@ class Tokenizer:
         Raises
         ------
         InputError
-            When a text is missing or no string, or the stop words are still "auto".
+            When a text is missing or no string.
 
         Examples
         --------
-        >>> Tokenizer(pattern=WHITESPACE).count(["C++ and C#", ""]).counts.toarray()
-        array([[1., 1., 1.],
-               [0., 0., 0.]], dtype=float32)
+        >>> Tokenizer().count(["The fox and the hen", "Where is the hen?"]).words
+        ['fox', 'hen']
+        >>> Tokenizer(pattern=WHITESPACE, lower=False, stop_words=None).count(["C++ and C#"]).words
+        ['C++', 'and', 'C#']
         """
-        n_jobs = whole_number("n_jobs", n_jobs, 1)
-        if self.stop_words == AUTO:
-            raise InputError(
-                "The language of stop_words='auto' is not known yet; "
-                "use tokenizer.resolved(some_texts), or name the language."
-            )
+        column = as_texts(texts)
         return count(
-            as_texts(texts),
+            column,
             lower=self.lower,
             cutter=cutter(self.pattern),
-            removed=self._removed,
+            removed=self.resolved(column)._removed,
             stem=self.stem,
             ngrams=_checked_ngrams(self.ngrams),
-            n_jobs=n_jobs,
+            n_jobs=threads(n_jobs),
         )
 
     def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
         """Return the tokenizer with stop words "auto" replaced by the sample's language.
 
-        It is the language whose list covers most of the sample's words; none where that is too
-        little to be a language, and for languages that put no space between words.
+        It is the language whose list covers most of the words of the first 5,000 texts; none where
+        that is too little to be a language, and for languages that put no space between words.
 
         Examples
         --------
-        >>> Tokenizer(stop_words="auto").resolved(["Der Hund und die Katze sind nicht da."])
+        >>> Tokenizer().resolved(["Der Hund und die Katze sind nicht da."])
         Tokenizer(stop_words='de')
         """
         if self.stop_words != AUTO:
             return self
-        plain = Tokenizer(self.lower, self.pattern)
-        language = detected(plain.count(sample), lambda code: plain._with(code)._removed)
-        return self._with(language)
+        plain = replace(self.decided, stem=None, ngrams=1)
+        counted = plain.count(as_texts(sample)[:SAMPLE])
+        language = detected(counted, lambda code: _left_out(self.lower, self.pattern, code))
+        return replace(self, stop_words=language)
+
+    @property
+    def decided(self) -> "Tokenizer":
+        """The tokenizer with no stop words where they are still to be found from texts."""
+        return replace(self, stop_words=None) if self.stop_words == AUTO else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a dictionary fit for JSON.
@@ -199,19 +205,12 @@ class Tokenizer:
             raise InputError(f"A tokenizer's stop_words must be a list, got {words!r:.80}.")
         return cls(**{name: settings[name] for name in names})
 
-    @cached_property
+    @property
     def _removed(self) -> list[str]:
-        """What is left out of the words found."""
-        words = self.stop_words
-        if words is None or words == AUTO:
-            return [""]
-        given = listed(words) if isinstance(words, str) else tuple(words)
-        exact = isinstance(words, tuple) and is_count_vectorizers(self.pattern)
-        found = [] if exact else Tokenizer(self.lower, self.pattern).count(given).words
-        return list(dict.fromkeys(["", *given, *found]))
-
-    def _with(self, stop_words: str | None) -> "Tokenizer":
-        return replace(self, stop_words=stop_words)
+        """The words left out, of those whose language is known."""
+        words = self.decided.stop_words
+        assert words is None or isinstance(words, str | tuple)  # as checked
+        return _left_out(self.lower, self.pattern, words)
 
     def __repr__(self) -> str:
         shown = []
@@ -224,10 +223,23 @@ class Tokenizer:
         return f"Tokenizer({', '.join(shown)})"
 
 
+@lru_cache(maxsize=256)
+def _left_out(
+    lower: bool, pattern: str | None, stop_words: str | tuple[str, ...] | None
+) -> list[str]:
+    """Return stop words as they come out of texts, after the empty word."""
+    if stop_words is None:
+        return [""]
+    given = listed(stop_words) if isinstance(stop_words, str) else stop_words
+    exact = isinstance(stop_words, tuple) and is_count_vectorizers(pattern)
+    found = [] if exact else Tokenizer(lower, pattern, stop_words=None).count(given).words
+    return list(dict.fromkeys(["", *given, *found]))
+
+
 def _checked_ngrams(ngrams: Any) -> tuple[int, int]:
     wanted = tuple(ngrams) if isinstance(ngrams, list) else ngrams
     plain = wanted if isinstance(wanted, tuple) else (wanted,)
     whole = all(isinstance(n, int) and not isinstance(n, bool) for n in plain)
     if whole and wanted in NGRAMS:
         return NGRAMS[wanted]
-    raise InputError(f"ngrams must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.")
+    raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")

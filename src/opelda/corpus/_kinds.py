@@ -1,0 +1,186 @@
+"""What a user's object is: counts, a table, a column, a document, several of them.
+
+The one place that tells these apart. It imports neither polars, pandas nor Arrow: what is theirs is
+known by its package.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+# Packages whose tables and columns are known.
+FRAMES = ("pandas", "polars", "pyarrow")
+TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
+COLUMNS = ("Series", "Array", "ChunkedArray")
+# How the types of Arrow that are counts begin.
+ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool")
+
+
+def package_of(item: Any) -> str:
+    """Return the package that an object's type comes from."""
+    return type(item).__module__.partition(".")[0]
+
+
+def is_matrix(item: Any) -> bool:
+    """Whether this is an array, a sparse matrix or a data frame, and no document.
+
+    >>> is_matrix(np.eye(2)), is_matrix(np.array(["tea"])), is_matrix([[1, 0], [0, 1]])
+    (True, False, False)
+    """
+    if isinstance(item, np.ndarray):
+        return not is_words(item)
+    return isinstance(item, sparse.sparray | sparse.spmatrix) or (
+        isinstance(getattr(item, "shape", None), tuple) and hasattr(item, "__array__")
+    )
+
+
+def is_table(item: Any) -> bool:
+    """Whether this is a data frame of pandas, polars or Arrow."""
+    return package_of(item) in FRAMES and _is_called(item, TABLES)
+
+
+def is_column(item: Any) -> bool:
+    """Whether this is a column of pandas, polars or Arrow, or a vector of words or objects."""
+    if isinstance(item, np.ndarray):
+        return is_words(item)
+    return package_of(item) in FRAMES and _is_called(item, COLUMNS)
+
+
+def holds_numbers(item: Any) -> bool:
+    """Whether all that a table or a column holds are numbers: counts, and no texts."""
+    if hasattr(item, "collect_schema"):  # tables of polars
+        types = item.collect_schema().dtypes()
+    elif is_table(item):
+        types = item.schema.types if hasattr(item, "schema") else list(item.dtypes)
+    else:
+        types = [item.dtype if hasattr(item, "dtype") else item.type]
+    return all(map(_is_number, types))
+
+
+def is_words(item: Any) -> bool:
+    """Whether this is a sequence of words, or an empty one, and no row of numbers.
+
+    >>> is_words(["tea", "cup"]), is_words([]), is_words([0, 2])
+    (True, True, False)
+    """
+    if isinstance(item, np.ndarray):
+        return item.ndim == 1 and item.dtype.kind in "OUT"
+    if isinstance(item, str | bytes | bytearray | memoryview) or not isinstance(item, Sequence):
+        return False
+    return not item or isinstance(item[0], str)
+
+
+def is_mapping(item: Any) -> bool:
+    """Whether this is a dictionary or the like; SciPy has a sparse matrix that is one, too."""
+    return isinstance(item, Mapping) and not isinstance(item, sparse.sparray | sparse.spmatrix)
+
+
+def is_document(item: Any) -> bool:
+    """Whether this is a text, a sequence of words, or a mapping such as counts of words.
+
+    >>> is_document("tea"), is_document({"tea": 2}), is_document([0, 2])
+    (True, True, False)
+    """
+    return isinstance(item, str) or is_mapping(item) or is_words(item)
+
+
+def is_bag(item: Any) -> bool:
+    """Whether this is a list of (id, count), as gensim has them; an empty one is.
+
+    >>> is_bag([(0, 2), (7, 1)]), is_bag(["tea"])
+    (True, False)
+    """
+    return isinstance(item, list | tuple) and all(
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and isinstance(pair[0], int | np.integer)
+        and isinstance(pair[1], Real)
+        for pair in item
+    )
+
+
+def is_record(item: Any) -> bool:
+    """Whether this is a dictionary with a text, and not counts of words.
+
+    The text may be missing: whatever is no number is no count either.
+
+    >>> is_record({"id": 3, "text": "tea"}), is_record({"tea": 2})
+    (True, False)
+    """
+    if not is_mapping(item):
+        return False
+    from opelda.corpus.formats.columns import usual  # and polars, only now
+
+    if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
+        return True
+    return any(
+        is_missing(item[key]) for key in usual([key for key in item if isinstance(key, str)])
+    )
+
+
+def is_empty(item: Any) -> bool:
+    """Whether this is a document without words, of whatever kind the others are."""
+    if isinstance(item, np.ndarray):
+        return item.size == 0
+    return (isinstance(item, list | tuple) or is_mapping(item)) and not item
+
+
+def is_missing(value: Any) -> bool:
+    """Whether this stands for no value: None, NaN, or what pandas has for them."""
+    if isinstance(value, float):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def first_of(items: Iterable[Any]) -> Any:
+    """Return the first item that is neither empty nor missing; an empty text where there is none.
+
+    >>> first_of([[], None, "tea", "cup"])
+    'tea'
+    """
+    return next((item for item in items if not is_missing(item) and not is_empty(item)), "")
+
+
+def are_documents(items: Any) -> bool:
+    """Whether these are documents that `read` makes counts of, and not counts already.
+
+    A list is what its first item is that is neither empty nor missing. What can be gone through
+    only once is taken for documents: counts do not come so.
+
+    >>> are_documents(["tea"]), are_documents([[0, 2], [1, 0]]), are_documents(np.eye(2))
+    (True, False, False)
+    """
+    if isinstance(items, list | tuple):
+        first = first_of(items)
+        return is_document(first) or is_bag(first)
+    if is_table(items) or is_column(items):
+        return not holds_numbers(items)
+    return isinstance(items, Iterator) or (isinstance(items, np.ndarray) and items.shape == (0,))
+
+
+def is_batch(item: Any) -> bool:
+    """Whether this is a matrix of counts, an object that has one as `X`, or a stream of them.
+
+    >>> is_batch(np.eye(2)), is_batch([0, 2])
+    (True, False)
+    """
+    if is_matrix(item):
+        return len(item.shape) == 2
+    return hasattr(item, "X") or hasattr(item, "counted")
+
+
+def _is_called(item: Any, names: Sequence[str]) -> bool:
+    return any(base.__name__.endswith(tuple(names)) for base in type(item).__mro__)
+
+
+def _is_number(dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)
+    if isinstance(kind, str):  # of NumPy and pandas
+        return kind in "biuf"
+    if hasattr(dtype, "is_numeric"):  # of polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return str(dtype).startswith(ARROW_NUMBERS)

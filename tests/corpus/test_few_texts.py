@@ -1,0 +1,151 @@
+"""One text is counted as many are, whatever way it takes."""
+
+import copy
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from opelda.corpus import COUNT_VECTORIZER, WHITESPACE, Tokenizer, Vocabulary
+from opelda.corpus import _few_texts as few_texts
+from opelda.corpus.text import _texts
+from opelda.errors import InputError
+
+LETTERS = "aAbB.12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"
+WORDS = [
+    "the",
+    "aa",
+    "ab",
+    "a1",
+    "éé",
+    "ß_",
+    "日本",
+    "σς",
+    "\u03b1\u03b1",
+    "i̇a",
+    " 3",
+    "",
+    "12",
+    "äa",
+    "a a",
+]
+TOKENIZERS = st.builds(
+    Tokenizer,
+    lower=st.booleans(),
+    pattern=st.sampled_from([None, COUNT_VECTORIZER, WHITESPACE, "[a-z]+"]),
+    stop_words=st.sampled_from([None, "en", "auto", ("aa", "ÄA")]),
+    stem=st.sampled_from([None, None, "en"]),
+    ngrams=st.sampled_from([1, 1, 2]),
+)
+
+
+def the_long_way(vocabulary, texts):
+    """Counts by way of a table of the texts' own words."""
+    counted = vocabulary.tokenizer.count(pl.Series([*texts, *[""] * 100]))
+    X = np.zeros((len(texts), len(vocabulary)))
+    for column, word in enumerate(counted.words):
+        if word in vocabulary:
+            X[:, vocabulary.index(word)] = (
+                counted.counts[:, [column]].toarray().ravel()[: len(texts)]
+            )
+    return X
+
+
+@given(TOKENIZERS, st.lists(st.text(LETTERS, max_size=40), min_size=1, max_size=5))
+@example(Tokenizer(), ["ΑΣ ΑΣΑ. Σ AA the ÄA"])
+@example(Tokenizer(pattern=WHITESPACE), ["AA\u2003AB 3  the"])
+def test_few_texts_are_counted_as_many_are(tokenizer, texts):
+    vocabulary = Vocabulary(WORDS, tokenizer=tokenizer)
+    X = vocabulary.count(texts)
+    assert X.toarray().tolist() == the_long_way(vocabulary, texts).tolist()
+    assert X.shape == (len(texts), len(WORDS))
+    assert X.dtype == np.float32
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert X.has_canonical_format
+    X.check_format(full_check=True)
+    many = vocabulary.count(texts * 30)
+    assert (many != type(X)(np.tile(X.toarray(), (30, 1)))).nnz == 0
+
+
+def test_lower_case_is_that_of_polars():
+    letters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
+    expected = pl.Series(letters).str.to_lowercase().to_list()
+    found = [_texts.lowered([letter]) for letter in letters]
+    agreed = [one is None or one == [other] for one, other in zip(found, expected, strict=True)]
+    assert all(agreed)
+    assert sum(one is None for one in found) < 500
+    assert _texts.lowered(["ΑΣ"]) is None
+
+
+def test_the_way_is_taken_once_it_pays(monkeypatch):
+    monkeypatch.setattr(few_texts, "WORDS_PER_CALL", 5)
+    made = []
+    make = few_texts._Counter
+    monkeypatch.setattr(few_texts, "_Counter", lambda *given: made.append(given) or make(*given))
+    vocabulary = Vocabulary([f"w{i}" for i in range(12)], growing=True, max_features=12)
+    for n_made in (0, 0, 1, 1):  # the third call has 15 words' worth of time
+        assert vocabulary.count(["w3 w4 w3"]).data.tolist() == [2, 1]
+        assert len(made) == n_made
+    vocabulary.learn([["w0", "w1"]])  # no column stands for another word now
+    assert vocabulary.count(["w3"]).indices.tolist() == [3]
+    assert len(made) == 1
+
+
+def test_words_that_change_are_counted_by_what_they_are_now(monkeypatch):
+    monkeypatch.setattr(few_texts, "WORDS_PER_CALL", 1000)
+    vocabulary = Vocabulary(["tea"], growing=True, max_features=2)
+    assert vocabulary.count(["tea cup"]).toarray().tolist() == [[1]]
+    vocabulary.learn([["cup"]])
+    assert vocabulary.count(["tea cup cup"]).toarray().tolist() == [[1, 2]]
+    for _ in range(3):
+        vocabulary.learn([["pot"], ["cup"]])  # takes the place of tea
+    assert vocabulary.words == ("pot", "cup")
+    assert vocabulary.count(["tea cup cup pot"]).toarray().tolist() == [[1, 2]]
+    vocabulary.tokenizer = Tokenizer(stop_words=["cup"])
+    assert vocabulary.count(["tea cup cup pot"]).toarray().tolist() == [[1, 0]]
+
+
+def test_counts_are_nobody_elses():
+    vocabulary = Vocabulary(["tea", "cup"])
+    one, other = vocabulary.count(["tea"]), vocabulary.count(["cup cup"])
+    one.data[:] = 9
+    assert (one.toarray().tolist(), other.toarray().tolist()) == ([[9, 0]], [[0, 2]])
+    assert vocabulary.count(["", "tea"]).toarray().tolist() == [[0, 0], [1, 0]]
+
+
+def test_copies_and_pickles_count_alike():
+    vocabulary = Vocabulary(["tea", "cup"])
+    vocabulary.count(["tea"])
+    for other in (pickle.loads(pickle.dumps(vocabulary)), copy.deepcopy(vocabulary)):
+        assert other == vocabulary
+        assert other.count(["cup"]).toarray().tolist() == [[0, 1]]
+
+
+def test_threads_count_alike():
+    vocabulary = Vocabulary([f"w{i}" for i in range(2000)])
+    texts = [f"w{i} w{i + 1} other w{i}" for i in range(1000)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: vocabulary.count([text]), texts))
+    for i, X in enumerate(found):
+        assert X.indices.tolist() == [i, i + 1]
+        assert X.data.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (["tea", "\ud800"], "Document 1 holds a lone surrogate"),
+        (["tea", None], "Document 1 is not a document"),
+        ([b"tea"], "decode them first"),
+    ],
+)
+def test_what_is_no_text_is_named(documents, message):
+    vocabulary = Vocabulary(["tea"])
+    vocabulary.count(["tea"])
+    with pytest.raises(InputError, match=message):
+        vocabulary.count(documents)

@@ -1,0 +1,88 @@
+"""The same texts are the same words, whichever way they are counted."""
+
+import numpy as np
+import pytest
+
+from opelda.corpus import Tokenizer, Vocabulary, mini_batches, read, stream
+
+LANGUAGES = {
+    "en": "The 2 foxes and the hen were in a garden, and 30 of them ate what was there: B2, x.",
+    "de": "Der Fuchs und die 2 Hennen waren in dem Garten und aßen, was es dort gab: B2, x.",
+    None: "fox hen garden B2 x",
+}
+TEXTS = {code: [text, text.upper(), "Garten garden"] for code, text in LANGUAGES.items()}
+
+
+def by_tokenizer(texts):
+    counted = Tokenizer().count(texts)
+    return counted.words, counted.counts
+
+
+def by_fixed_vocabulary(texts):
+    vocabulary = Vocabulary(read(texts).words)
+    return vocabulary, vocabulary.count(texts)
+
+
+def by_growing_vocabulary(texts):
+    vocabulary = Vocabulary(growing=True)
+    X, _ = vocabulary.learn(texts)
+    return vocabulary, X
+
+
+def by_mini_batches(texts):
+    vocabulary = Vocabulary(growing=True)
+    (batch,) = mini_batches(texts, batch_size=9, vocabulary=vocabulary)
+    return vocabulary, batch.X
+
+
+def by_stream(texts):
+    batches = stream(texts)
+    (batch,) = batches
+    return batches.vocabulary, batch.X
+
+
+def by_word(words, X):
+    """Counts of each word that occurs, whatever the order of the columns."""
+    return {word: row.tolist() for word, row in zip(words, X.T.toarray(), strict=True) if row.any()}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize(
+    "way", [by_tokenizer, by_fixed_vocabulary, by_growing_vocabulary, by_mini_batches, by_stream]
+)
+def test_every_way_makes_the_words_that_read_makes(way, code):
+    corpus = read(TEXTS[code])
+    assert corpus.vocabulary.tokenizer == Tokenizer(stop_words=code)
+    expected = by_word(corpus.words, corpus.X)
+    assert "b2" in expected
+    assert not {"the", "und", "30", "x"} & set(expected)
+    assert by_word(*way(TEXTS[code])) == expected
+
+
+def test_the_first_texts_decide_for_a_vocabulary_that_grows():
+    vocabulary = Vocabulary(growing=True)
+    vocabulary.learn([["the", "und"]])  # words as they are: nothing to find a language from
+    assert vocabulary.tokenizer == Tokenizer()
+    assert list(vocabulary) == ["the", "und"]
+    vocabulary.learn([["und"], LANGUAGES["en"]])
+    assert vocabulary.tokenizer == Tokenizer(stop_words="en")
+    vocabulary.learn([LANGUAGES["de"]])
+    assert vocabulary.tokenizer == Tokenizer(stop_words="en")
+    assert "waren" in vocabulary
+
+
+def test_a_fixed_vocabulary_counts_every_word_it_has():
+    vocabulary = Vocabulary(["the", "hen"])
+    assert vocabulary.tokenizer == Tokenizer(stop_words=None)
+    assert vocabulary.count(TEXTS["en"]).sum(axis=0).tolist() == [4, 2]
+    named = Vocabulary(["the", "hen"], tokenizer=Tokenizer(stop_words="en"))
+    assert named.count(TEXTS["en"]).sum(axis=0).tolist() == [0, 2]
+
+
+def test_a_vocabulary_is_a_collection_of_its_words():
+    vocabulary = read(TEXTS["en"]).vocabulary
+    assert tuple(vocabulary) == vocabulary.words == tuple(sorted(vocabulary))
+    assert len(list(vocabulary)) == len(vocabulary)
+    assert "hen" in vocabulary
+    assert "the" not in vocabulary
+    assert np.array_equal(vocabulary.columns(list(vocabulary)), np.arange(len(vocabulary)))
