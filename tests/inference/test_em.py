@@ -100,7 +100,13 @@ def test_only_what_is_wanted_is_made(make_problem):
 @pytest.mark.parametrize("learning", ["ml", "online", "streaming"])
 def test_topics_are_learned_alike_from_either_form(learning, make_problem, monkeypatch):
     X, _, _ = make_problem(10, n_docs=200, n_topics=5)
-    options = {"inference": "em", "learning": learning, "batch_size": 50, "random_state": 0}
+    options = {
+        "inference": "em",
+        "learning": learning,
+        "preset": "paper",
+        "batch_size": 50,
+        "random_state": 0,
+    }
     sparse = TopicModel(5, **options).fit(X).components_
     monkeypatch.setattr(
         EM, "solve", lambda self, batch, seed, *_: self.solve_reference(batch, seed)
