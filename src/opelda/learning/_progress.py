@@ -183,7 +183,7 @@ def describe(report: BatchReport, score: float | None = None) -> str:
         if total is not None and total > report.n_docs:
             parts.append(f"{_duration((total - report.n_docs) / speed)} left")
     if score is not None:  # a narrow terminal cuts off what comes last
-        parts.append(f"held-out {score:.4f}")
+        parts.append(f"score {score:.4f}")
     if not math.isnan(report.mean_gap):
         parts.append(f"gap {report.mean_gap:.3g}")
     parts.append(f"step {report.step_size:.3g}")
