@@ -147,9 +147,9 @@ def _as_folder(folder: Any) -> Path:
     try:
         text = fsdecode(folder)
     except TypeError:
-        raise InputError(f"checkpoint must be the path of a folder, got {folder!r}.") from None
+        raise InputError(f"must be the path of a folder, got {folder!r}.", "checkpoint") from None
     if not text or "\0" in text:
-        raise InputError(f"checkpoint cannot be {text!r}; give the path of a folder.")
+        raise InputError(f"cannot be {text!r}; give the path of a folder.", "checkpoint")
     return Path(text)
 
 

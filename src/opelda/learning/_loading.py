@@ -51,7 +51,7 @@ def as_today(values: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
     Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
     rule was given, and a method that was given was that of `transform` too.
     """
-    values = {name: value for name, value in values.items() if name not in NOT_SAVED}
+    values = {k: v for k, v in values.items() if k not in ("n_jobs", "verbose")}  # once saved
     if "preset" in known and "transform_method" not in values:
         inference, learning = values.get("inference"), values.get("learning")
         values["transform_method"] = None if inference is None else "same"
