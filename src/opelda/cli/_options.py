@@ -40,18 +40,6 @@ Engine = Annotated[
         show_default=False,
     ),
 ]
-TransformMethod = Annotated[
-    str | None,
-    typer.Option(
-        "--transform-method",
-        help="How the model infers documents' topics: same (as while learning) or a method; if not "
-        "given as while learning, but em in the place of ope, which predicts words better.",
-        metavar="same|METHOD",
-        autocompletion=one_of(*TRANSFORM_METHODS),
-        rich_help_panel=LEARNING,
-        show_default=False,
-    ),
-]
 AsJson = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, for machines.")
 ]
@@ -61,6 +49,18 @@ def _option(*names: str, help: str, panel: str | None = None, **more: Any) -> An
     if "min" in more:
         more.setdefault("metavar", "N")
     return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, **more)
+
+
+def transform_option(panel: str | None = None) -> Any:
+    """Return the option for how a model infers documents' topics."""
+    return _option(
+        "--transform-method",
+        help="How the model infers documents' topics: same (as while learning) or a method; if not "
+        "given as while learning, but em in the place of ope, which predicts words better.",
+        panel=panel,
+        metavar="same|METHOD",
+        autocompletion=one_of(*TRANSFORM_METHODS),
+    )
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Learning:
         str | None,
         _option(
             "--preset",
-            help="The settings: best (the default), fast, or paper; each of the options below "
+            help="The settings: best (the default), fast, or paper; each of the other options here "
             "replaces one of them.",
             panel=LEARNING,
             metavar="|".join(PRESETS),
@@ -269,7 +269,7 @@ class Learning:
         float | None,
         _option("--learning-offset", help="The offset, tau.", panel=LEARNING, metavar="X"),
     ] = None
-    transform_method: TransformMethod = None
+    transform_method: Annotated[str | None, transform_option(LEARNING)] = None
     random_state: Annotated[
         int | None,
         _option("--seed", help="Of the random numbers; 0.", panel=LEARNING, min=0),

@@ -75,6 +75,7 @@ def fit(
     jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
+    learning: Learning = Learning(),
     passes: Annotated[
         int | None,
         typer.Option(
@@ -95,7 +96,6 @@ def fit(
             rich_help_panel=LEARNING,
         ),
     ] = None,
-    learning: Learning = Learning(),
     reading: Reading = Reading(),
     text: Text = Text(),
     show: Show = Show(),

@@ -9,7 +9,7 @@ from opelda.cli._errors import StoppedError
 from opelda.cli._fitted import skipped_documents
 from opelda.cli._models import Model, load_model
 from opelda.cli._numbers import count
-from opelda.cli._options import Engine, Jobs, Reading, Show, Sources, TransformMethod
+from opelda.cli._options import Engine, Jobs, Reading, Show, Sources, transform_option
 from opelda.cli._output import note
 from opelda.cli._paths import check_output
 
@@ -52,7 +52,7 @@ def transform(
             metavar="WEIGHT",
         ),
     ] = 0.01,
-    transform_method: TransformMethod = None,
+    transform_method: Annotated[str | None, transform_option()] = None,
     jobs: Jobs = None,
     engine: Engine = None,
     reading: Reading = Reading(),
