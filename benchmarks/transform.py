@@ -67,7 +67,13 @@ def ours(topics: np.ndarray) -> list[Contender]:
     contenders = [Contender("**OnlineOPE, the default**", default.transform)]
     for name, method in METHODS.items():
         prior = 1.0 if name.endswith("alpha=1") else None
-        model = TopicModel(n_topics, inference=method, doc_topic_prior=prior, random_state=0)
+        model = TopicModel(
+            n_topics,
+            inference=method,
+            transform_method="same",
+            doc_topic_prior=prior,
+            random_state=0,
+        )
         contenders.append(Contender(name, fitted(model, topics).transform))
     return contenders
 

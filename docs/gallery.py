@@ -20,10 +20,10 @@ PAGE = Path(__file__).parent / "gallery.md"
 HEAD = """# Gallery
 
 The five heaviest topics of each corpus, as `opelda topics` prints them: the share of the tokens, a
-label, the ten most probable words. One command each, with the defaults of `opelda fit` but for what
-is written here; seconds are from start to saved model on two cores of a shared machine. Nothing was
-picked or polished, also not what reads badly. Made by `python docs/gallery.py --data DIR`; the
-corpora are not part of this repository.
+label, the ten most probable words. One command each, with the defaults of `opelda fit` (the preset
+`best`) but for what is written here; seconds are from start to saved model on two cores of a shared
+machine. Nothing was picked or polished, also not what reads badly. Made by `python docs/gallery.py
+--data DIR`; the corpora are not part of this repository.
 """
 
 

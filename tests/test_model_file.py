@@ -60,6 +60,8 @@ KINDS = {
     "method": made(TopicModel, inference=OPE(n_iter=np.int32(9), variant="ope3"), learning="ml"),
     "random state": made(random_state=np.random.RandomState(3)),
     "generator": made(MLOPE, random_state=np.random.default_rng(3), n_jobs=2, n_passes=3),
+    "transform method": made(transform_method=VB(n_iter=7)),
+    "transform name": made(StreamingOPE, transform_method="same"),
     "start kept": made(StreamingOPE, keep_start=True),
     "population": made(population=1e6, topic_word_prior=0.5, doc_topic_prior=1, verbose=0),
     "unseeded": made(random_state=None),
@@ -118,11 +120,31 @@ def test_names_of_columns_come_back(tmp_path):
         opelda.save(made().fit(odd), tmp_path / "m")
 
 
-def test_callbacks_are_not_saved_and_nothing_else_is_lost(tmp_path):
-    model = made(callbacks=lambda report: None, verbose=0).fit(X)
+def test_what_is_the_machine_s_is_not_saved_and_nothing_else_is_lost(tmp_path):
+    model = made(callbacks=lambda report: None, verbose=1, n_jobs=2, engine="cpu").fit(X)
     loaded = again(model, tmp_path / "m")
-    assert loaded.callbacks is None
-    assert loaded.get_params() == model.get_params() | {"callbacks": None}
+    left_out = {"callbacks": None, "verbose": 0, "n_jobs": None, "engine": "cpu"}
+    assert loaded.get_params() == model.get_params() | left_out
+    opelda.save(model.set_params(callbacks=None, verbose=0, n_jobs=None), tmp_path / "n")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+OLD = json.loads((GOLDEN / "presets-1.json").read_text())
+
+
+@pytest.mark.parametrize("name", OLD["models"])
+def test_models_of_before_presets_had_one_meaning_go_on_as_they_did(tmp_path, name):
+    old, more = OLD["models"][name], np.array(OLD["more"])
+    (tmp_path / "m").write_bytes(base64.b64decode(old["file"]))
+    model = opelda.load(tmp_path / "m")
+    np.testing.assert_allclose(model.transform(more), old["mixtures"], rtol=1e-3, atol=1e-5)
+    presets = {"nothing given": "best", "a method and a preset": "fast"}
+    if isinstance(model, TopicModel):
+        assert model.preset == presets.get(name, "paper")
+    model = again(model, tmp_path / "n").partial_fit(more)
+    assert model.n_batch_iter_ == old["updates"]
+    topics = old["topics_after_more"]
+    np.testing.assert_allclose(model.components_, topics, rtol=1e-3, atol=1e-6)
 
 
 def test_pickle_and_deepcopy_work_too():
@@ -173,7 +195,13 @@ def test_the_golden_file_of_version_1(tmp_path):
     assert model.vocabulary_.document_frequency.tolist() == expected["document_frequency"]
     assert [model.n_docs_seen_, model.n_batch_iter_] == expected["seen"]
     assert model.n_unknown_tokens_ == expected["n_unknown_tokens"]
-    added_since = {"preset": "paper", "init": None, "n_sweeps": None}
+    added_since = {
+        "preset": "paper",
+        "init": None,
+        "n_sweeps": None,
+        "transform_method": "same",
+        "engine": "cpu",
+    }
     assert model.get_params() == expected["parameters"] | added_since | {
         "inference": OPE(n_iter=20, picks="balanced"),
         "doc_topic_prior": pytest.approx([0.25, 0.5, 1.0]),

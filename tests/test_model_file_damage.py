@@ -14,7 +14,7 @@ import opelda
 from opelda import StreamingOPE, TopicModel, _store
 from opelda.corpus import Vocabulary, generate
 from opelda.errors import ModelFileError
-from opelda.inference import OPE
+from opelda.inference import EM, OPE
 from opelda.learning._loading import SINCE
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
 
@@ -22,9 +22,11 @@ X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
 WORDS = [f"w{j}" for j in range(12)]
 RICH = TopicModel(
     3,
+    preset="paper",
     batch_size=10,
     random_state=0,
     inference=OPE(n_iter=9),
+    transform_method=EM(n_kept=2),
     doc_topic_prior=[0.1, 0.2, 0.3],
     topic_word_prior=np.linspace(0.1, 1, 12),
 ).fit(pd.DataFrame(X.toarray(), columns=WORDS))
@@ -180,12 +182,15 @@ def mutated_array(name, key, array):
         ("n_jobs", 10**9, False),
         ("random_state", 2**40, True),
         ("random_state", "x", True),
-        ("verbose", -1, True),
+        ("verbose", -1, False),
         ("topic_word_prior", -1.0, True),
         ("topic_word_prior", "x", True),
         ("doc_topic_prior", "array", True),
         ("learning_decay", "0.5", True),
         ("callbacks", None, True),
+        ("engine", "cpu", True),
+        ("transform_method", "x", True),
+        ("transform_method", {"method": "em", "parameters": {}}, True),
         ("unheard of", 1, True),
     ],
 )

@@ -38,60 +38,6 @@ def test_the_same_command_gives_the_same_bytes(cli, corpus_file, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_small_collections_get_fewer_topics_and_more_passes(cli, corpus_file):
-    done = cli("fit", corpus_file, "--json")
-    found = json.loads(done.out)
-    assert (found["topics"], found["passes"], found["documents"]) == (5, 20, 240)
-    assert "5 topics" in done.err
-    assert "20 passes" in done.err
-    assert found["model"] == "model.opelda"
-    assert found["updates"] == 20 * -(-240 // found["batch_size"])
-
-
-@pytest.mark.parametrize("rule", ["online", "ml", "streaming"])
-def test_sweeps_end_the_learning_of_an_ope_learner(cli, corpus_file, rule):
-    options = ["--learner", f"{rule}-ope", "--sweeps", 4, "--passes", 2, "--n-iter", 7]
-    done = cli("fit", corpus_file, "-k", 2, "-o", "m", "--batch-size", 240, *options)
-    assert done.code == 0
-    assert "4 closing sweeps" in done.err
-    model = opelda.load("m")
-    assert (model.n_batch_iter_, model.n_sweeps, model.learning) == (6, 4, rule)
-    assert model.inference.n_iter == 7
-    assert cli("transform", "m", corpus_file, "-o", "t.csv").code == 0
-
-
-def test_options_reach_the_learner(cli, corpus_file):
-    options = {
-        "--learner": "streaming-vb",
-        "--alpha": 0.2,
-        "--eta": 0.3,
-        "--n-iter": 7,
-        "--learning-decay": 0.7,
-        "--learning-offset": 3,
-        "--batch-size": 17,
-        "--seed": 5,
-        "--passes": 2,
-    }
-    flat = [part for pair in options.items() for part in pair]
-    assert cli("fit", corpus_file, "-k", 2, "-o", "m", *flat).code == 0
-    model = opelda.load("m")
-    assert type(model).__name__ == "StreamingVB"
-    values = model.get_params()
-    assert values["doc_topic_prior"] == 0.2
-    assert values["topic_word_prior"] == 0.3
-    assert values["learning_decay"] == 0.7
-    assert values["learning_offset"] == 3
-    assert (values["n_iter"], values["batch_size"], values["n_passes"]) == (7, 17, 2)
-    assert values["random_state"] == 5
-    assert model.n_docs_seen_ == 480
-
-
-@pytest.mark.parametrize("name", ["ml-ope", "online-vb", "online-cvb0", "online-cgs"])
-def test_every_learner_has_a_name(cli, corpus_file, name):
-    done = cli("fit", corpus_file, "-k", 2, "--learner", name, "--passes", 1, "--json")
-    assert json.loads(done.out)["learner"] == name
-
-
 def test_options_reach_the_tokenizer(cli, tmp_path):
     (tmp_path / "t.txt").write_text("Running RUNNERS run far away\n" * 60)
     (tmp_path / "stop.txt").write_text("far\n")

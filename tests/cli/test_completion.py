@@ -6,14 +6,27 @@ import sys
 
 import pytest
 
-from opelda.cli._choices import FORMATS, LEARNERS, complete_model
+from opelda.cli._choices import (
+    ENGINES,
+    FORMATS,
+    LEARNERS,
+    PRESETS,
+    TRANSFORM_METHODS,
+    complete_model,
+)
 from opelda.corpus.formats import FORMATS as KNOWN
+from opelda.engines import get_engine
+from opelda.inference import METHODS
 from opelda.learning import LEARNERS as CLASSES
+from opelda.learning._presets import PRESETS as SETTINGS
 
 
 def test_names_agree_with_what_they_name():
-    assert {cls for cls, _ in LEARNERS.values()} == set(CLASSES) - {"TopicModel"}
+    assert set(LEARNERS.values()) == set(CLASSES) - {"TopicModel"}
     assert set(FORMATS) == set(KNOWN)
+    assert set(PRESETS) == set(SETTINGS)
+    assert ("same", *METHODS) == TRANSFORM_METHODS
+    assert get_engine(ENGINES[0]).name == ENGINES[0]
 
 
 def test_models_are_offered(tmp_path, monkeypatch):
@@ -32,6 +45,8 @@ def test_models_are_offered(tmp_path, monkeypatch):
     ("typed", "offered"),
     [
         ("opelda fit t.txt --learner online-c", {"online-cvb0", "online-cgs"}),
+        ("opelda fit t.txt --preset b", {"best"}),
+        ("opelda stream t.txt --transform-method c", {"cccp", "cgs", "cvb", "cvb0"}),
         ("opelda fit t.txt --format js", {"jsonl"}),
         ("opelda e", {"evaluate"}),
         ("opelda topics m --rank f", {"frex"}),

@@ -17,6 +17,16 @@ MISTAKES = {
     "no learner": (["fit", "t.txt", "--learner", "magic"], "online-ope"),
     "sweeps of what": (["fit", "t.txt", "--sweeps", "3", "--learner", "online-vb"], "--sweeps"),
     "no sweeps": (["fit", "t.txt", "--sweeps", "-1"], "--sweeps"),
+    "no preset": (["fit", "t.txt", "--preset", "slow"], "--preset"),
+    "two sets": (["fit", "t.txt", "--preset", "best", "--learner", "ml-ope"], "--learner"),
+    "no iterations": (["fit", "t.txt", "--iterations", "1"], "--iterations"),
+    "no method": (["fit", "t.txt", "--transform-method", "magic"], "magic"),
+    "valid of nothing": (["fit", "t.txt", "--valid", "blank.txt"], "blank.txt"),
+    "stream of two sets": (
+        ["stream", "t.txt", "--checkpoint", "c", "--preset", "fast", "--learner", "online-vb"],
+        "--learner",
+    ),
+    "transform how": (["transform", "m.opelda", "t.txt", "--transform-method", "magic"], "magic"),
     "continue and sweep": (["fit", "t.txt", "--continue", "m.opelda", "--sweeps", "3"], "--sweeps"),
     "no format": (["fit", "t.txt", "--format", "word"], "word"),
     "bad bound": (["fit", "t.txt", "--min-df", "some"], "--min-df"),
@@ -41,6 +51,11 @@ MISTAKES = {
     "wrong bytes": (["fit", "latin.txt"], "latin.txt"),
     "valid missing": (["fit", "t.txt", "--valid", "gone.txt"], "gone.txt"),
     "continue what": (["fit", "t.txt", "--continue", "gone.opelda"], "gone.opelda"),
+    "continue otherwise": (
+        ["fit", "t.txt", "--continue", "m.opelda", "--preset", "fast"],
+        "--preset",
+    ),
+    "continue seeded": (["fit", "t.txt", "--continue", "m.opelda", "--seed", "1"], "--seed"),
     "continue with k": (["fit", "t.txt", "--continue", "m.opelda", "-k", "9"], "-k"),
     "continue as other": (["fit", "t.txt", "--continue", "m.opelda", "--eta", "1"], "--eta"),
     "continue other words": (["fit", "t.txt", "--continue", "m.opelda", "--stem", "en"], "--stem"),
@@ -148,7 +163,7 @@ def test_signals_are_handled_as_before_once_a_command_is_done(cli, folder):
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, signal.SIG_DFL) for number in numbers]
     try:
-        cli("fit", "t.txt", "-k", 2)
+        cli("fit", "t.txt", "-k", 2, "--preset", "fast")
         cli("stream", "t.txt", "--checkpoint", "c", "-k", 2)
         assert [signal.getsignal(number) for number in numbers] == [signal.SIG_DFL] * 2
     finally:

@@ -59,7 +59,7 @@ def test_info_of_the_installation(cli):
     shown = cli("info")
     assert shown.code == 0
     assert opelda.__version__ in shown.out
-    for name in ("polars", "numpy", "jsonl", "online-ope", "--install-completion"):
+    for name in ("polars", "numpy", "jsonl", "online-ope", "best", "--install-completion"):
         assert name in shown.out
     found = json.loads(cli("info", "--json").out)
     assert found["opelda"] == opelda.__version__
@@ -68,12 +68,13 @@ def test_info_of_the_installation(cli):
 
 def test_info_of_a_model(cli, model_file):
     found = json.loads(cli("info", model_file, "--json").out)
-    assert (found["learner"], found["topics"], found["words"]) == ("online-ope", 3, 21)
-    assert found["documents_seen"] == 4800
+    assert (found["learner"], found["topics"], found["words"]) == ("topic-model", 3, 21)
+    assert found["documents_seen"] == 240 * (20 + 150)  # passes, then sweeps
     assert found["size"] == model_file.stat().st_size
     assert found["vocabulary"]["stop_words"] == "en"
-    assert found["parameters"]["n_iter"] == 20
-    assert "online-ope" in cli("info", model_file).out
+    assert found["parameters"]["preset"] == "best"
+    assert not {"n_jobs", "engine", "verbose", "callbacks"} & set(found["parameters"])
+    assert "preset best" in cli("info", model_file).out
 
 
 def test_info_of_a_corpus(cli, corpus_file):

@@ -19,7 +19,7 @@ from opelda.experiments._settings import QUICK
 
 pytest.importorskip("matplotlib")
 
-TINY = ("-k", 3, "--passes", 1, "--test-docs", 30, "--splits", 1, "--n-iter", 5, "-j", 1)
+TINY = ("-k", 3, "--passes", 1, "--test-docs", 30, "--splits", 1, "--iterations", 5, "-j", 1)
 LEARNERS = (*WITH_TOPICS, NO_TOPICS)
 SMALL = ("--quick", "--data", "generated:small:400", *TINY)
 FILES = ["about.json", "data.csv", "data.parquet", "figure.png", "figure.svg", "verdict.txt"]
@@ -75,7 +75,7 @@ GIVEN = {
     "--batch-size": ("batch_size", 90),
     "--learning-decay": ("learning_decay", 0.7),
     "--learning-offset": ("learning_offset", 3.0),
-    "--n-iter": ("n_iter", 6),
+    "--iterations": ("n_iter", 6),
     "--passes": ("n_passes", 1),
     "--test-docs": ("n_test", 25),
     "--splits": ("n_splits", 3),
@@ -146,7 +146,7 @@ def test_texts_of_several_files(cli, tmp_path, texts):
 
 
 def test_without_quick_the_settings_are_the_papers(cli, corpus_file):
-    few = ("--test-docs", 20, "--passes", 1, "--n-iter", 2, "--splits", 1)
+    few = ("--test-docs", 20, "--passes", 1, "--iterations", 2, "--splits", 1)
     done = cli("reproduce", "learning-time", "--data", corpus_file, "-o", "o", "--json", *few)
     assert done.code == 0, done.err
     changed = {"n_test": 20, "n_passes": 1, "n_iter": 2, "n_splits": 1}
@@ -172,7 +172,7 @@ def split_folder(tmp_path, themes):
 
 
 def test_documents_are_counted_over_the_test_documents_words(cli, corpus_file, split_folder):
-    few = ("-k", 3, "--passes", 2, "--n-iter", 5, "-j", 1)
+    few = ("-k", 3, "--passes", 2, "--iterations", 5, "-j", 1)
     args = ("reproduce", "learning-documents", "--data", corpus_file, "--test", split_folder)
     done = cli(*args, "--quick", *few, "-o", "o", "--json")
     assert done.code == 0, done.err

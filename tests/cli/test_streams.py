@@ -5,6 +5,7 @@ import json
 import pytest
 
 import opelda
+from opelda.corpus import stream
 from opelda.learning._checkpoint import FILE
 
 OPTIONS = ("-k", 3, "--batch-size", 20, "--every", 2, "-q")
@@ -52,12 +53,16 @@ def test_going_on_needs_no_options_again(piped, texts):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-k", 4), "-k 3"),
-        (("--learner", "ml-ope"), "--learner online-ope"),
+        (("-k", 4), "with -k 3"),
+        (("--learner", "ml-ope"), "without --learner"),
+        (("--preset", "fast"), "with --preset best"),
+        (("--seed", 1), "with --seed 0"),
+        (("--iterations", 30), "with --iterations 20"),
         (("--stem", "english"), "options for texts"),
         (("--max-features", 7), "options for texts"),
-        (("--batch-size", 30), "--batch-size"),
-        (("--eta", 0.5), "--eta"),
+        (("--batch-size", 30), "with --batch-size 20"),
+        (("--eta", 0.5), "with --eta 0.05"),
+        (("--alpha", 0.5), "without --alpha"),
     ],
 )
 def test_going_on_with_other_options_is_refused(piped, texts, options, said, tmp_path):
@@ -67,6 +72,28 @@ def test_going_on_with_other_options_is_refused(piped, texts, options, said, tmp
     assert done.code == 2
     assert said in done.err
     assert (tmp_path / "c" / FILE).read_bytes() == before
+
+
+def test_going_on_with_the_same_options_is_no_matter(piped, texts):
+    """Also with those that the preset had chosen."""
+    piped("c", *OPTIONS, lines=texts[:100])
+    given = ("--preset", "best", "--iterations", 20, "--eta", 0.05, "--seed", 0)
+    done = piped("c", *OPTIONS, *given, "--transform-method", "same", "--json")
+    assert json.loads(done.out)["documents"] == 240
+    assert opelda.load(f"c/{FILE}").transform_method == "same"
+
+
+@pytest.mark.parametrize("options", [("--preset", "fast"), ("--learner", "ml-ope"), ()])
+def test_a_stream_is_learned_as_the_library_would(piped, options, tmp_path, texts):
+    assert piped("c", "-k", 3, *options, "-q").code == 0
+    ours = opelda.load(f"c/{FILE}")
+    make = {"--preset": opelda.TopicModel(3, preset="fast"), "--learner": opelda.MLOPE(3)}
+    model = make[options[0]] if options else opelda.TopicModel(3)
+    (tmp_path / "t.txt").write_text("\n".join(texts) + "\n")
+    source = stream(tmp_path / "t.txt", batch_size=model._schedule().batch_size)
+    theirs = model.set_params(random_state=0).fit_stream(source)
+    assert ours.components_.tobytes() == theirs.components_.tobytes()
+    assert ours.vocabulary_.words == theirs.vocabulary_.words
 
 
 def test_standard_input_may_go_on_where_it_stopped(piped, texts):

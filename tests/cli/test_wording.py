@@ -1,60 +1,64 @@
 """Messages speak of options, and leave the user's own names alone."""
 
 import pytest
+import typer
 
-from opelda.cli._wording import PARAMETERS, WORDS, with_options
+from opelda.cli._errors import OPTIONS, as_option, sentence
+from opelda.cli._running import app
+from opelda.errors import EngineError, InputError, ModelFileError
+
+# of documents' columns: options of `opelda.corpus.read`'s own names
+READING = {"--column-words", "--text-column", "--name-column"}
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_options_exist():
+    commands = typer.main.get_command(app).commands.values()
+    known = {option for command in commands for param in command.params for option in param.opts}
+    assert set(OPTIONS.values()) - READING <= known
+
+
+@pytest.mark.parametrize("name", OPTIONS)
 def test_a_parameter_is_an_option(name):
-    option = PARAMETERS[name]
-    assert with_options(f"{name} must be 1, got 2.") == f"{option} must be 1, got 2."
-    assert (
-        with_options(f"It is within {name}, or ({name}).")
-        == f"It is within {option}, or ({option})."
-    )
-    assert with_options(f"Say {name}=3; or {name}='a b'.") == f"Say {option} 3; or {option} a b."
-    assert with_options(f"It depends on {name}.") == f"It depends on {option}."
+    option = OPTIONS[name]
+    assert sentence(InputError("must be 1, got 2.", name)) == f"{option} must be 1, got 2."
+    advice = InputError(f"Odd; give {{{name}}}.", None, **{name: "a b"})
+    assert sentence(advice) == f"Odd; give {option} a b."
+    plain = InputError(f"Odd; give {{{name}}}.", None, **{name: ...})
+    assert sentence(plain) == f"Odd; give {option}."
 
 
-@pytest.mark.parametrize("name", WORDS)
-def test_a_word_is_an_option_where_it_is_used_as_one(name):
-    assert with_options(f"Give the file's with {name}=.") == f"Give the file's with --{name}."
-    assert with_options(f"Say {name}='x-1', or what.") == f"Say --{name} x-1, or what."
-    assert with_options(f"{name} must be given.") == f"--{name} must be given."
-    for plain in (f"The {name} is what it is.", f"{name} has 3 lines.", f"a, {name}, b."):
-        assert with_options(plain) == plain
+def test_other_parameters_keep_their_names():
+    assert as_option("y") == "y"
+    assert sentence(InputError("must hold counts.", "X")) == "X must hold counts."
+
+
+@pytest.mark.parametrize("kind", [InputError, ModelFileError, EngineError])
+def test_nothing_else_is_changed(kind):
+    said = "min_df_data.txt has min_df=3 and 'the n_iter'; look at it."
+    assert sentence(kind(said)) == said
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("args", "said"),
     [
-        "min_df_data.txt is empty.",
-        "min_df.txt is empty; look at it.",
-        "data/min_df, line 3 is empty.",
-        "min_df/data.txt is empty.",
-        "There is no file or folder 'min_df'; check the path.",
-        "There is no file or folder 'the min_df of n_iter'; check the path.",
-        "my-min_df is empty.",
-        "a=text=b.txt, line 3 is empty.",
-        "/data/text=1/x.txt is empty.",
-        "text=1/x.txt is empty.",
-        "min_df=3.txt is empty.",
-        "The word 'text=' is there; and \"min_df\" too.",
+        (("--alpha", "-1"), "--alpha must be positive"),
+        (("--eta", "0"), "--eta must be positive"),
+        (("--learning-decay", "7"), "--learning-decay must be a number from 0 to 1"),
+        (("--learning-offset", "-1"), "--learning-offset must be a number"),
+        (("--iterations", "1"), "--iterations must be a whole number, at least 2"),
+        (("--iterations", "1", "--learner", "ml-ope"), "--iterations must be a whole number"),
+        (("--preset", "slow"), "--preset must be 'best', 'fast' or 'paper'"),
+        (("--learner", "magic"), "--learner must be one of"),
+        (("--seed", "4294967296"), "--seed must be"),
     ],
 )
-def test_names_are_left_alone(text):
-    assert with_options(text) == text
+def test_in_commands(cli, corpus_file, args, said):
+    done = cli("fit", corpus_file, "-k", 2, *args)
+    assert done.code == 2
+    assert said in done.err.splitlines()[-1]
 
 
-def test_apostrophes_are_no_quotes():
-    said = "give the vocabulary's encoding, for example encoding='latin-1', or the texts' min_df."
-    assert with_options(said) == (
-        "give the vocabulary's encoding, for example --encoding latin-1, or the texts' --min-df."
-    )
-
-
-def test_in_commands(cli, tmp_path):
+def test_what_cannot_be_read(cli, tmp_path):
     (tmp_path / "min_df_data.txt").write_bytes("caf\xe9\n".encode("latin-1") * 9)
     (tmp_path / "t.jsonl").write_text('{"a": "x y", "b": "z"}\n' * 9)
     (tmp_path / "odd.bin").write_bytes(b"\0\1\2" * 99)

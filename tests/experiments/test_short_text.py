@@ -95,7 +95,12 @@ def test_learning_with_bope_depends_on_p():
     for p in (0.2, 0.8):
         [row] = learn_with(DATA, SETTINGS, ignore, method="BOPE", p=p, seed=2)
         model = TopicModel(
-            3, inference=new_method("BOPE", p, 20), batch_size=60, n_passes=2, random_state=2
+            3,
+            preset="paper",
+            inference=new_method("BOPE", p, 20),
+            batch_size=60,
+            n_passes=2,
+            random_state=2,
         )
         assert row["lpp"] == quality(model.fit(DATA.train).components_, DATA, SETTINGS)["lpp"]
         assert row["p"] == p

@@ -187,7 +187,7 @@ def test_what_a_line_says():
     full = report(n_docs=12_000, n_docs_total=10**7, n_pass=3, n_passes=None, docs_per_second=1000)
     assert describe(full).startswith("pass 3, 12,000/10,000,000 docs, 1,000 docs/s, 2:46:28 left")
     assert describe(report(n_words_added=1200), -7.25).endswith(
-        "held-out -7.2500, gap 0.125, step 0.25, 1,200 words added"
+        "score -7.2500, gap 0.125, step 0.25, 1,200 words added"
     )
 
 
@@ -216,11 +216,11 @@ def test_the_bar(total):
         learn(Listeners([bar]), KeyboardInterrupt, first, report(n_docs=200, n_docs_total=total))
     assert (bar._bar.tasks[0].completed, bar._bar.tasks[0].total) == (200, total)
     assert f"200{'/400' if total else ''} docs, 50 docs/s" in stream.getvalue()
-    assert "held-out -7.5000" in stream.getvalue()
+    assert "score -7.5000" in stream.getvalue()
     assert stream.getvalue().endswith("\x1b[?25h")  # the cursor is back
     stream.truncate(0)
     learn(Listeners([bar]))
-    assert "held-out" not in stream.getvalue()
+    assert "score" not in stream.getvalue()
 
 
 def test_rich_is_imported_only_for_a_bar():

@@ -41,7 +41,8 @@ def make(cls=OnlineOPE, **options):
 
 
 def model_of(method, rule, **options):
-    options = {"n_components": K, "batch_size": 60, "random_state": 2} | options
+    fixed = {"preset": "paper", "transform_method": "same", "n_components": K}
+    options = fixed | {"batch_size": 60, "random_state": 2} | options
     return TopicModel(inference=method, learning=rule, **options)
 
 

@@ -22,8 +22,13 @@ LEARNERS = [
     StreamingVB(),
     OnlineCVB0(),
     OnlineCGS(),
-    TopicModel(inference=FW(n_iter=20), learning="ml"),
-    TopicModel(inference="cvb", learning="streaming"),
+    OnlineOPE(transform_method="same"),
+    TopicModel(),
+    TopicModel(preset="fast"),
+    TopicModel(preset="paper"),
+    TopicModel(transform_method="same"),
+    TopicModel(preset="paper", inference=FW(n_iter=20), learning="ml"),
+    TopicModel(preset="paper", inference="cvb", learning="streaming"),
 ]
 
 

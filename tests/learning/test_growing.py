@@ -121,7 +121,9 @@ def test_a_column_that_is_given_to_another_word_starts_afresh(cls, seed):
     assert by_topic(model, "y").argmax() == 1 - home
 
 
-@pytest.mark.parametrize("cls", [*RULES, lambda *a, **p: TopicModel(*a, learning="ml", **p)])
+@pytest.mark.parametrize(
+    "cls", [*RULES, lambda *a, **p: TopicModel(*a, preset="paper", learning="ml", **p)]
+)
 def test_priors_of_every_shape_grow(cls):
     given = [f"w{j}" for j in range(10)]
     vector = np.linspace(0.1, 1.0, 10)

@@ -170,7 +170,7 @@ def test_mixtures_are_those_of_infer(cls):
 
 @pytest.mark.parametrize("method", [OPE(n_iter=7), VB(), EM(n_kept=2)])
 def test_a_method_that_was_given_is_used(method):
-    model = TopicModel(inference=method, **COMMON).fit(X)
+    model = TopicModel(inference=method, preset="paper", transform_method="same", **COMMON).fit(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     assert np.array_equal(model.transform(X), alone.theta)
 

@@ -1,4 +1,6 @@
-"""Presets: what stands in for what the user does not say."""
+"""Presets: the one place for settings that the user does not give."""
+
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -6,30 +8,125 @@ import pytest
 from opelda import OnlineOPE, TopicModel
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.inference import OPE
+from opelda.inference import EM, OPE
+from opelda.learning import LEARNERS
+from opelda.learning._presets import PRESETS
+from opelda.learning._saving import NOT_SAVED, as_parts
 
 X = generate(800, n_words=200, n_topics=5, random_state=0).X
+SMALL = generate(90, n_words=40, n_topics=3, n_tokens=15, random_state=0).X
+N_DOCS, K = SMALL.shape[0], 100  # the default
+MODELS = [("TopicModel", preset) for preset in PRESETS]
+MODELS += [(name, None) for name in LEARNERS if name != "TopicModel"]
+
+
+def model_of(name, preset, **given):
+    chosen = {} if preset is None else {"preset": preset}
+    return LEARNERS[name](**({"random_state": 0} | chosen | given))
+
+
+def learned(model):
+    """Return all that a model has learned and answers, as bytes."""
+    arrays, header = as_parts(model)
+    del header["parameters"], header["checksum"]
+    return [model.transform(SMALL).tobytes(), header, {k: v.tobytes() for k, v in arrays.items()}]
+
+
+def resolved(name, preset):
+    """Return values that say in so many words what is meant by leaving parameters out."""
+    model = model_of(name, preset)
+    values = {
+        "topic_word_prior": 1 / K,
+        "population": float(N_DOCS),
+        "n_jobs": 1,
+        "callbacks": [],
+        "transform_method": EM() if isinstance(model._inference(), OPE) else "same",
+    }
+    if preset is not None:
+        chosen = PRESETS[preset].settings(N_DOCS)
+        values |= {name: value for name, value in chosen.items() if value is not None}
+    if not model._schedule(N_DOCS).n_sweeps:  # which adapt a prior that is not given
+        values["doc_topic_prior"] = 1 / K
+    return {key: value for key, value in values.items() if hasattr(model, key)}
+
+
+@pytest.mark.parametrize(("name", "preset"), MODELS)
+def test_a_parameter_given_at_its_default_changes_nothing(name, preset):
+    """But `random_state`, whose default is another seed each time."""
+    expected = learned(model_of(name, preset).fit(SMALL))
+    defaults = {
+        key: parameter.default
+        for key, parameter in signature(LEARNERS[name]).parameters.items()
+        if key not in ("random_state", "preset")
+    }
+    assert set(defaults) >= {"n_components", "transform_method", "engine", *NOT_SAVED}
+    for key, value in defaults.items():
+        assert learned(model_of(name, preset, **{key: value}).fit(SMALL)) == expected, key
+    for key, value in resolved(name, preset).items():
+        assert learned(model_of(name, preset, **{key: value}).fit(SMALL)) == expected, key
+    every = resolved(name, preset)
+    assert learned(model_of(name, preset, **every).fit(SMALL)) == expected
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_streams_have_settings_of_their_own_and_given_they_change_nothing(preset):
+    settings = PRESETS[preset].settings()
+    for learn in ("partial_fit", "fit_stream"):
+        data = SMALL if learn == "partial_fit" else [SMALL]
+        expected = learned(getattr(model_of("TopicModel", preset), learn)(data))
+        for key, value in settings.items():
+            model = model_of("TopicModel", preset, **{key: value})
+            assert learned(getattr(model, learn)(data)) == expected, key
+
+
+def test_every_parameter_a_preset_decides_is_none_by_default():
+    parameters = signature(TopicModel).parameters
+    for preset in PRESETS.values():
+        for name in preset.settings(1000):
+            assert parameters[name].default is None
+
+
+def test_three_ways_to_say_the_same():
+    models = [
+        TopicModel(5, random_state=0),
+        TopicModel(5, learning="online", random_state=0),
+        TopicModel(5, preset="best", inference=OPE(n_iter=20), random_state=0),
+    ]
+    first, *others = (learned(model.fit(SMALL)) for model in models)
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"inference": "vb"},
+        {"learning": "ml"},
+        {"batch_size": 30},
+        {"n_sweeps": 2},
+        {"init": "random"},
+        {"topic_word_prior": 0.5},
+        {"doc_topic_prior": 0.5},
+        {"learning_decay": 0.9},
+        {"n_passes": 2},
+    ],
+)
+def test_what_is_given_replaces_that_one_thing(given):
+    """As if all the others had been given too, at the preset's values."""
+    others = PRESETS["best"].settings(N_DOCS)
+    ours = TopicModel(5, random_state=0, **given).fit(SMALL)
+    theirs = TopicModel(5, random_state=0, preset="paper", **(others | given)).fit(SMALL)
+    assert learned(ours) == learned(theirs)
+    assert learned(ours) != learned(TopicModel(5, random_state=0).fit(SMALL))
 
 
 def test_the_paper_s_preset_is_online_ope_with_the_paper_s_settings():
     ours = TopicModel(5, preset="paper", random_state=0).fit(X)
     theirs = OnlineOPE(5, random_state=0).fit(X)
     assert np.array_equal(ours.components_, theirs.components_)
+    assert np.array_equal(ours.transform(X), theirs.transform(X))
 
 
-def test_what_is_given_comes_before_the_preset():
-    model = TopicModel(
-        5, preset="fast", batch_size=100, n_passes=3, learning_decay=0.7, learning_offset=5.0
-    )
-    schedule = model._schedule(10**6)
-    assert (schedule.batch_size, schedule.n_passes, schedule.n_sweeps) == (100, 3, 0)
-    assert (schedule.decay, schedule.offset) == (0.7, 5.0)
-    assert model.set_params(n_sweeps=0, preset="best")._schedule(10**6).n_sweeps == 0
-    assert TopicModel(5, inference=OPE(n_iter=7))._inference().n_iter == 7
-    assert TopicModel(5, topic_word_prior=0.3)._word_prior() == 0.3
-
-
-@pytest.mark.parametrize("preset", ["best", "fast", "paper"])
+@pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("n_docs", [0, 1, 30, 1000, 10**5, 10**7, None])
 def test_every_preset_makes_a_schedule_for_every_collection(preset, n_docs):
     schedule = TopicModel(5, preset=preset)._schedule(n_docs)
@@ -45,19 +142,13 @@ def test_small_collections_are_gone_through_more_often_in_smaller_steps():
 
 
 def test_the_best_is_the_default():
-    assert TopicModel()._preset is TopicModel(preset="best")._preset
+    assert TopicModel().preset == "best"
     assert TopicModel()._schedule(1000).n_sweeps > 0
 
 
-@pytest.mark.parametrize("chosen", [{"inference": "ope"}, {"learning": "online"}])
-def test_who_chooses_a_method_or_a_rule_gets_that_and_nothing_else(chosen):
-    model = TopicModel(5, random_state=0, **chosen).fit(X)
-    assert np.array_equal(model.components_, OnlineOPE(5, random_state=0).fit(X).components_)
-
-
-@pytest.mark.parametrize("preset", ["slow", 3, ["best"]])
+@pytest.mark.parametrize("preset", ["slow", 3, ["best"], None])
 def test_an_unknown_preset(preset):
-    with pytest.raises(InputError, match="preset must be one of"):
+    with pytest.raises(InputError, match="preset must be 'best', 'fast' or 'paper', got"):
         TopicModel(5, preset=preset).fit(X)
 
 

@@ -44,7 +44,13 @@ def test_topic_word_prior_in_updates(monkeypatch, learning, shape):
     monkeypatch.setattr(Worker, "_solve", lambda *given: found.append(solve(*given)) or found[-1])
     eta = ETAS[shape]
     model = TopicModel(
-        K, inference=CVB0(), learning=learning, topic_word_prior=eta, random_state=3, batch_size=20
+        K,
+        preset="paper",
+        inference=CVB0(),
+        learning=learning,
+        topic_word_prior=eta,
+        random_state=3,
+        batch_size=20,
     ).fit(X)
     order = np.random.default_rng([3, 4, 0]).permutation(len(X))
     lam = TopicStore.random(V, K, 0.1, 3).rows[:, :K].T.astype(np.float64)

@@ -135,6 +135,7 @@ def test_ml_with_topics_that_hardly_any_document_uses(method):
         row[rng.integers(20_000, size=5)] = 1
     model = TopicModel(
         4,
+        preset="paper",
         inference=method,
         learning="ml",
         doc_topic_prior=1e-30,

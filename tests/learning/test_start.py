@@ -44,7 +44,8 @@ def test_methods_that_work_with_logarithms_keep_it():
     start = TopicStore.random(V, K, 0.25, 3).rows[:, :K].T.astype(float)
     unseen = np.asarray(X.sum(axis=0)).ravel() == 0
     expected = (1 - rho) * start + rho * 0.25
-    for model in (OnlineVB(K, random_state=3), TopicModel(K, inference="cgs", random_state=3)):
+    other = TopicModel(K, preset="paper", inference="cgs", random_state=3)
+    for model in (OnlineVB(K, random_state=3), other):
         model.partial_fit(X)
         np.testing.assert_allclose(weights(model)[:, unseen], expected[:, unseen], rtol=1e-5)
 

@@ -56,7 +56,13 @@ def solved(monkeypatch):
 
 
 def make(method, rule="online", **options):
-    settings = {"topic_word_prior": ETA, "batch_size": SIZE, "random_state": SEED, **options}
+    settings = {
+        "preset": "paper",
+        "topic_word_prior": ETA,
+        "batch_size": SIZE,
+        "random_state": SEED,
+        **options,
+    }
     learning, _, kept = rule.partition(", ")
     return TopicModel(
         K, inference=method, learning=learning, keep_start=kept == "start kept", **settings

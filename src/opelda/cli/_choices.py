@@ -1,22 +1,23 @@
-"""What options can be chosen from, known without importing what they choose."""
+"""Values that options can have, known without importing what they choose."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import opelda
 from opelda.errors import InputError
 
-# command line's name -> class and what it is
-LEARNERS = {
-    "online-ope": ("OnlineOPE", "OPE inference, stochastic variational updates"),
-    "ml-ope": ("MLOPE", "OPE inference, maximum likelihood topics"),
-    "streaming-ope": ("StreamingOPE", "OPE inference, streaming Bayes"),
-    "online-vb": ("OnlineVB", "variational Bayes, stochastic updates"),
-    "streaming-vb": ("StreamingVB", "variational Bayes, streaming"),
-    "online-cvb0": ("OnlineCVB0", "collapsed variational inference of order zero"),
-    "online-cgs": ("OnlineCGS", "Gibbs sampling within, variational updates"),
+PRESETS = {
+    "best": "the best topics that were measured",
+    "fast": "good topics in a fraction of the time",
+    "paper": "the settings of the paper's experiments",
 }
-
+ENGINES = ("cpu", "reference")
+TRANSFORM_METHODS = (
+    "same", "ope", "em", "vb", "cvb", "cvb0", "cgs", "fw", "ofw", "cccp", "smm", "tli", "pmd",
+    "hamcmc",
+)  # fmt: skip
 FORMATS = {
     "lines": "a document a line",
     "files": "a folder, a document a file",
@@ -35,24 +36,34 @@ FORMATS = {
 Completion = Callable[[str], Iterator[Any]]
 
 
+def dashed(class_name: str) -> str:
+    """Return what the command line calls a learner.
+
+    >>> dashed("MLOPE"), dashed("OnlineCVB0"), dashed("TopicModel")
+    ('ml-ope', 'online-cvb0', 'topic-model')
+    """
+    return re.sub("^(ML|[A-Z][a-z]+)", r"\1-", class_name).lower()
+
+
+# the paper's seven: the command line's name -> class
+LEARNERS = {dashed(name): name for name in opelda._LEARNERS if name != "TopicModel"}
+
+
 def learner_class(name: str) -> Any:
     """Return the class of a learner's name on the command line."""
     if name not in LEARNERS:
-        raise InputError(f"There is no learner {name!r}; choose one of {', '.join(LEARNERS)}.")
-    import opelda
-
-    return getattr(opelda, LEARNERS[name][0])
+        raise InputError(f"must be one of {', '.join(LEARNERS)}, not {name!r}.", "learner")
+    return getattr(opelda, LEARNERS[name])
 
 
 def learner_name(model: Any) -> str:
     """Return what the command line calls a model's learner."""
-    name = type(model).__name__
-    return next((key for key, (cls, _) in LEARNERS.items() if cls == name), name)
+    return dashed(type(model).__name__)
 
 
-def complete_learner(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Offer the learners that begin so."""
-    return ((name, text) for name, (_, text) in LEARNERS.items() if name.startswith(incomplete))
+def complete_preset(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Offer the presets that begin so."""
+    return ((name, text) for name, text in PRESETS.items() if name.startswith(incomplete))
 
 
 def complete_format(incomplete: str) -> Iterator[tuple[str, str]]:

@@ -5,13 +5,58 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
-from opelda.cli._wording import with_options
 from opelda.errors import EngineError, InputError, ModelFileError
 
 MISTAKE, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+
+
+# The options that set the library's parameters; other parameters have none.
+OPTIONS = {
+    "batch_size": "--batch-size",
+    "checkpoint": "--checkpoint",
+    "column_words": "--column-words",
+    "doc_topic_prior": "--alpha",
+    "encoding": "--encoding",
+    "engine": "--engine",
+    "every": "--every",
+    "first_id": "--first-id",
+    "format": "--format",
+    "held_out": "--held-out",
+    "lambda_": "--lambda",
+    "learner": "--learner",
+    "learning_decay": "--learning-decay",
+    "learning_offset": "--learning-offset",
+    "limit": "--limit",
+    "max_df": "--max-df",
+    "max_features": "--max-features",
+    "min_df": "--min-df",
+    "n_components": "-k",
+    "n_iter": "--iterations",
+    "n_jobs": "--jobs",
+    "n_passes": "--passes",
+    "n_seeds": "--seeds",
+    "n_splits": "--splits",
+    "n_sweeps": "--sweeps",
+    "n_test": "--test-docs",
+    "n_topics": "-k",
+    "n_words": "--words",
+    "name_column": "--name-column",
+    "ngrams": "--ngrams",
+    "on_error": "--on-error",
+    "pattern": "--pattern",
+    "preset": "--preset",
+    "random_state": "--seed",
+    "stem": "--stem",
+    "stop_words": "--stop-words",
+    "text_column": "--text-column",
+    "topic_word_prior": "--eta",
+    "transform_method": "--transform-method",
+    "validation": "--valid",
+}
 
 
 class StoppedError(Exception):
@@ -64,14 +109,17 @@ def exit_code(error: Exception) -> int:
 def sentence(error: Exception) -> str:
     """Say what happened in one line.
 
+    >>> sentence(InputError("must be positive, got 0.", "min_df"))
+    '--min-df must be positive, got 0.'
     >>> sentence(FileNotFoundError(2, "No such file or directory", "a.txt"))
     'a.txt: No such file or directory.'
     >>> sentence(ZeroDivisionError("division by zero"))  # doctest: +ELLIPSIS
     'unexpected error: ZeroDivisionError: division by zero; run again with --debug and report ...'
     """
-    text = " ".join(str(error).split())
+    text = error.worded(as_option) if isinstance(error, InputError) else str(error)
+    text = " ".join(text.split())
     if isinstance(error, InputError | ModelFileError | EngineError):
-        return with_options(text)
+        return text
     if isinstance(error, MemoryError):
         return "There is not enough memory; try fewer topics, --max-features or `opelda stream`."
     if isinstance(error, OSError) and error.strerror:
@@ -79,6 +127,16 @@ def sentence(error: Exception) -> str:
         return f"{where}{error.strerror}."
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return f"unexpected error: {what}; run again with --debug and report it."
+
+
+def as_option(parameter: str, value: Any = ...) -> str:
+    """Return the option that sets a parameter, with its value where one is given.
+
+    >>> as_option("doc_topic_prior"), as_option("encoding", "latin-1"), as_option("y")
+    ('--alpha', '--encoding latin-1', 'y')
+    """
+    option = OPTIONS.get(parameter, parameter)
+    return option if value is ... else f"{option} {value}"
 
 
 def tell(message: str) -> None:

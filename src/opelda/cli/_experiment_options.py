@@ -95,7 +95,7 @@ class Setup:
     ] = None
     n_iter: Annotated[
         int | None,
-        _option("--n-iter", help="Steps of inference per document; 50.", panel=SETTINGS, min=2),
+        _option("--iterations", help="Steps of inference per document; 50.", panel=SETTINGS, min=2),
     ] = None
     n_passes: Annotated[
         int | None,

@@ -31,12 +31,16 @@ def model_path(given: str) -> Path:
     return path
 
 
-def load_model(given: str, jobs: int | None = None) -> Any:
-    """Read a model; it uses all cores unless told otherwise."""
+def load_model(given: str, jobs: int | None = None, engine: str | None = None) -> Any:
+    """Read a model that is to run so."""
     import opelda
 
-    model = opelda.load(model_path(given))
-    return model.set_params(n_jobs=-1 if jobs is None else jobs, verbose=0)
+    return on_machine(opelda.load(model_path(given)), jobs, engine)
+
+
+def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
+    """Set where a model runs, which is no part of it."""
+    return model.set_params(n_jobs=jobs, engine=engine or "cpu")
 
 
 def vocabulary_of(model: Any) -> Any:

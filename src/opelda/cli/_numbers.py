@@ -31,6 +31,21 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def roughly(seconds: float) -> str:
+    """Return a time as nobody can know it better beforehand.
+
+    >>> roughly(0.2), roughly(3.4), roughly(47), roughly(400), roughly(9000)
+    ('a second', '3 s', '45 s', '7 min', '2.5 h')
+    """
+    if seconds < 1.5:
+        return "a second"
+    if seconds < 10:
+        return f"{seconds:.0f} s"
+    if seconds < 90:
+        return f"{round(seconds / 5) * 5} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
+
+
 def speed(number: float, seconds: float) -> str:
     """Return documents a second.
 

@@ -5,7 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from opelda.cli._choices import complete_format, complete_learner, one_of
+from opelda.cli._choices import (
+    ENGINES,
+    LEARNERS,
+    PRESETS,
+    TRANSFORM_METHODS,
+    complete_format,
+    complete_preset,
+    one_of,
+)
 
 READING, TEXT, LEARNING = "Reading", "Texts to words", "Learning"
 
@@ -28,6 +36,16 @@ Jobs = Annotated[
         metavar="N",
     ),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Where it runs: cpu, or reference (slow, plain NumPy); cpu if not given.",
+        metavar="NAME",
+        autocompletion=one_of(*ENGINES),
+        show_default=False,
+    ),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, for machines.")
 ]
@@ -37,6 +55,18 @@ def _option(*names: str, help: str, panel: str | None = None, **more: Any) -> An
     if "min" in more:
         more.setdefault("metavar", "N")
     return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, **more)
+
+
+def transform_option(panel: str | None = None) -> Any:
+    """Return the option for how a model infers documents' topics."""
+    return _option(
+        "--transform-method",
+        help="How the model infers documents' topics: same (as while learning) or a method; if not "
+        "given as while learning, but em in the place of ope, which predicts words better.",
+        panel=panel,
+        metavar="same|METHOD",
+        autocompletion=one_of(*TRANSFORM_METHODS),
+    )
 
 
 @dataclass(frozen=True)
@@ -188,47 +218,65 @@ class Text:
 
 @dataclass(frozen=True)
 class Learning:
-    """How topics are learned; what is not given is chosen for the collection."""
+    """How topics are learned: each field a parameter of the learner; None is the preset's."""
 
+    preset: Annotated[
+        str | None,
+        _option(
+            "--preset",
+            help="The settings: best (the default), fast, or paper; each of the other options here "
+            "replaces one of them.",
+            panel=LEARNING,
+            metavar="|".join(PRESETS),
+            autocompletion=complete_preset,
+        ),
+    ] = None
     learner: Annotated[
         str | None,
         _option(
             "--learner",
-            help="online-ope if not given; ml-ope, streaming-ope, online-vb, streaming-vb, "
-            "online-cvb0 or online-cgs.",
+            help=f"In place of a preset, a learner of the paper with the paper's settings: "
+            f"{', '.join(LEARNERS)}.",
             panel=LEARNING,
             metavar="NAME",
-            autocompletion=complete_learner,
+            autocompletion=one_of(*LEARNERS),
         ),
     ] = None
     batch_size: Annotated[
         int | None, _option("--batch-size", help="Documents per update.", panel=LEARNING, min=1)
     ] = None
-    alpha: Annotated[
+    doc_topic_prior: Annotated[
         float | None,
-        _option("--alpha", help="Prior of a document's topics; 1/topics.", panel=LEARNING),
+        _option(
+            "--alpha",
+            help="Prior of a document's topics; 1/topics, and sweeps adapt it.",
+            panel=LEARNING,
+            metavar="X",
+        ),
     ] = None
-    eta: Annotated[
+    topic_word_prior: Annotated[
         float | None,
-        _option("--eta", help="Prior of a topic's words; 1/topics.", panel=LEARNING),
+        _option("--eta", help="Prior of a topic's words.", panel=LEARNING, metavar="X"),
     ] = None
     n_iter: Annotated[
         int | None,
-        _option("--n-iter", help="Steps of inference per document; 20.", panel=LEARNING, min=1),
+        _option("--iterations", help="Steps of inference per document.", panel=LEARNING, min=1),
     ] = None
     learning_decay: Annotated[
         float | None,
         _option(
             "--learning-decay",
-            help="kappa: update t moves by (t + offset)^-kappa; 0.6.",
+            help="kappa: update t moves by (t + offset)^-kappa.",
             panel=LEARNING,
+            metavar="X",
         ),
     ] = None
     learning_offset: Annotated[
         float | None,
-        _option("--learning-offset", help="The offset, tau; 10.", panel=LEARNING),
+        _option("--learning-offset", help="The offset, tau.", panel=LEARNING, metavar="X"),
     ] = None
-    seed: Annotated[
+    transform_method: Annotated[str | None, transform_option(LEARNING)] = None
+    random_state: Annotated[
         int | None,
         _option("--seed", help="Of the random numbers; 0.", panel=LEARNING, min=0),
     ] = None

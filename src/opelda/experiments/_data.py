@@ -104,7 +104,8 @@ def prepare(
     if len(fit) <= settings.n_test:
         raise InputError(
             f"There are {len(fit):,} documents of at least two words and {settings.n_test:,} are "
-            "to be set aside for testing; give more documents, or set fewer aside (n_test)."
+            "to be set aside for testing; give more documents, or set fewer aside: {n_test}.",
+            n_test=...,
         )
     chosen = np.random.default_rng([settings.seed, 1]).choice(fit, settings.n_test, replace=False)
     chosen.sort()

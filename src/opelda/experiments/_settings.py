@@ -3,10 +3,9 @@
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
+from opelda._validation import number, threads, whole
 from opelda.errors import InputError
 from opelda.inference import METHODS
-from opelda.inference._inputs import as_threads
-from opelda.learning._parameters import check_number, check_whole
 from opelda.metrics._split import as_share
 
 # what --quick changes: small enough for a test, large enough to draw a figure from
@@ -104,13 +103,13 @@ class Settings:
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {"held_out": as_share(self.held_out)}
         for name, least in self.WHOLE.items():
-            checked[name] = check_whole(name, getattr(self, name), least)
+            checked[name] = whole(name, getattr(self, name), least)
         for name, (low, high) in self.NUMBERS.items():
             value = getattr(self, name)
             if value is not None or not name.endswith("prior"):
-                checked[name] = check_number(name, value, low, high)
+                checked[name] = number(name, value, low, high)
         if self.n_jobs is not None:
-            as_threads(self.n_jobs)
+            threads(self.n_jobs)
             checked["n_jobs"] = int(self.n_jobs)
         for name, value in checked.items():  # NumPy's numbers are no JSON
             object.__setattr__(self, name, value)

@@ -66,6 +66,7 @@ def learn_with(
     """Learn online with a method; `scoring` of the settings infers the test documents for all."""
     model = TopicModel(
         settings.n_topics,
+        preset="paper",
         inference=new_method(method, p, settings.n_iter),
         learning="online",
         doc_topic_prior=settings.doc_topic_prior,

@@ -130,6 +130,7 @@ def _methods(settings: Settings) -> dict[str, Method]:
 def _learner(method: Method, settings: Settings, seed: int, n_docs: int) -> TopicModel:
     return TopicModel(
         settings.n_topics,
+        preset="paper",
         inference=method,
         learning="online",
         doc_topic_prior=settings.doc_topic_prior,

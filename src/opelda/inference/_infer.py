@@ -152,7 +152,7 @@ def as_inference(
     )
 
 
-def as_method(method: str | Method) -> Method:
+def as_method(method: str | Method, parameter: str = "method") -> Method:
     """Return the method of that name with its defaults, or the object itself, checked."""
     from opelda.inference import METHODS
 
@@ -161,7 +161,7 @@ def as_method(method: str | Method) -> Method:
             raise InputError(f"There is no method {method!r}; choose one of {', '.join(METHODS)}.")
         return METHODS[method]()
     if not isinstance(method, Method):
-        raise InputError(f"method must be a name or a method object, got {method!r}.")
+        raise InputError(f"must be a name or a method object, got {method!r}.", parameter)
     method.check()
     return method
 

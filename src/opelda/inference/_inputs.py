@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from opelda._validation import seed, threads
 from opelda.engines import Batch
 from opelda.errors import InputError
 from opelda.inference._topics import Topics
 
 # Between these a count times a weight stays within single precision, whatever the topics.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-20, 1e13
-MOST_THREADS = 4096
 
 
 def as_batch(X: Any, topics: Topics, alpha: NDArray[np.float64]) -> Batch:
@@ -118,44 +118,24 @@ def as_prior(doc_topic_prior: ArrayLike | None, n_topics: int) -> NDArray[np.flo
     try:
         alpha = np.asarray(doc_topic_prior, np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"doc_topic_prior must be a number or a vector: {error}.") from None
+        raise InputError(f"must be a number or a vector: {error}.", "doc_topic_prior") from None
     if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) != n_topics):
         raise InputError(
-            f"doc_topic_prior must be a number or one number per topic ({n_topics}), "
-            f"got shape {alpha.shape}."
+            f"must be a number or one number per topic ({n_topics}), got shape {alpha.shape}.",
+            "doc_topic_prior",
         )
     if not ((alpha >= 1e-30) & (alpha <= 1e6)).all():
         raise InputError(
-            f"doc_topic_prior must be positive, from 1e-30 to 1e6, got {doc_topic_prior!r}."
+            f"must be positive, from 1e-30 to 1e6, got {doc_topic_prior!r}.", "doc_topic_prior"
         )
     return np.full(n_topics, alpha) if alpha.ndim == 0 else alpha.copy()
 
 
 def as_seed(random_state: Any) -> int:
     """Return a seed below 2**32 from None, a number, a RandomState or a Generator."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, int | np.integer) and 0 <= random_state < 2**32:
-        return int(random_state)
-    raise InputError(
-        f"random_state must be None, a whole number from 0 to 2**32 - 1, a RandomState or a "
-        f"Generator, got {random_state!r}."
-    )
+    return seed(random_state)
 
 
 def as_threads(n_jobs: int | None) -> int:
-    """Return a number of threads; None is one, negative counts from the machine's cores."""
-    import os
-
-    if n_jobs is None:
-        return 1
-    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InputError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
-    if n_jobs > 0:
-        return min(int(n_jobs), MOST_THREADS)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, (cores or 1) + 1 + int(n_jobs))
+    """Return a number of threads."""
+    return threads(n_jobs)

@@ -89,8 +89,8 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:
             raise InputError(
-                f"{type(self).__name__}: {parameter} must be {wanted}, "
-                f"got {getattr(self, parameter)!r}."
+                f"must be {wanted}, got {getattr(self, parameter)!r} ({type(self).__name__}).",
+                parameter,
             )
 
     def _require_count(self, parameter: str, least: int = 1) -> None:

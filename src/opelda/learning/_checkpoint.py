@@ -14,12 +14,12 @@ import numpy as np
 
 from opelda import _store
 from opelda.errors import InputError, ModelFileError
-from opelda.learning._loading import restore
+from opelda.learning._loading import as_today, restore
 from opelda.learning._saving import FORMAT, KIND, as_parts, parameters
 
 FILE = "checkpoint.opelda"
 # Parameters that may change between a run and its continuation without changing the result.
-FREE = ("n_jobs", "verbose", "n_passes")
+FREE = ("n_passes", "transform_method")
 
 
 class Checkpoint:
@@ -101,6 +101,8 @@ class Checkpoint:
             )
         ours, our_arrays = parameters(model)
         theirs = header.get("parameters")
+        if isinstance(theirs, dict):
+            theirs = as_today(theirs, ours)
         if not isinstance(theirs, dict) or set(theirs) != set(ours):
             raise ModelFileError(
                 f"{self.path} has other parameters than {name}; choose another folder."
@@ -145,9 +147,9 @@ def _as_folder(folder: Any) -> Path:
     try:
         text = fsdecode(folder)
     except TypeError:
-        raise InputError(f"checkpoint must be the path of a folder, got {folder!r}.") from None
+        raise InputError(f"must be the path of a folder, got {folder!r}.", "checkpoint") from None
     if not text or "\0" in text:
-        raise InputError(f"checkpoint cannot be {text!r}; give the path of a folder.")
+        raise InputError(f"cannot be {text!r}; give the path of a folder.", "checkpoint")
     return Path(text)
 
 

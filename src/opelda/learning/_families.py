@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar
 
-from opelda.inference import CGS, CVB0, EM, OPE, Method
+from opelda._validation import flag, whole
+from opelda.inference import CGS, CVB0, Method
 from opelda.learning._learner import Learner
-from opelda.learning._parameters import check_whole
 from opelda.learning._rules import ML, Online, Rule, Streaming
 
 PARAMETERS = """
@@ -21,12 +21,18 @@ PARAMETERS = """
     learning_decay, learning_offset : float
         kappa and tau: update t moves the topics by (t + tau)^-kappa.
     n_iter : int
-        Iterations of inference per document; OPE's T. (`transform` of the OPE learners has its own
-        method, `opelda.inference.EM`.)
+        Iterations of inference per document; OPE's T.
     n_passes : int
         How often `fit` goes through the collection, shuffled anew each time.
+    transform_method : str, Method or None
+        How `transform` infers mixtures: the name of a method, a method object, or "same" as while
+        learning. None: the same, but EM in the place of OPE, for its mixtures predict unseen words
+        better and cost less.
+    engine : str or Engine
+        Where it runs: "cpu", "reference" (slow, plain NumPy), or an engine made with its resources.
     n_jobs : int or None
-        Threads; None is one, -1 all cores. Results do not depend on it.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     random_state : int, RandomState, Generator or None
     verbose : int
         0: silent. 1: a progress bar, or a line now and then where there is no terminal. 2: a line
@@ -55,13 +61,10 @@ class PaperLearner(Learner):
     n_iter: int
 
     def _inference(self) -> Method:
-        n_iter = check_whole("n_iter", self.n_iter)
+        n_iter = whole("n_iter", self.n_iter)
         if self._method in (CVB0, CGS):  # half of the sweeps are burn-in
             return self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
         return self._method(n_iter=n_iter)
-
-    def _reading(self) -> Method:  # OPE's mixtures predict unseen words worse than EM's
-        return EM() if self._method is OPE else self._inference()
 
 
 class MLLearner(PaperLearner):
@@ -78,6 +81,8 @@ class MLLearner(PaperLearner):
         learning_offset: float = 1.0,
         n_iter: int = 50,
         n_passes: int = 1,
+        transform_method: str | Method | None = None,
+        engine: Any = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -91,6 +96,8 @@ class MLLearner(PaperLearner):
         self.learning_offset = learning_offset
         self.n_iter = n_iter
         self.n_passes = n_passes
+        self.transform_method = transform_method
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -115,6 +122,8 @@ class OnlineLearner(MLLearner):
         population: float | None = None,
         n_iter: int = 50,
         n_passes: int = 1,
+        transform_method: str | Method | None = None,
+        engine: Any = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -129,6 +138,8 @@ class OnlineLearner(MLLearner):
             learning_offset=learning_offset,
             n_iter=n_iter,
             n_passes=n_passes,
+            transform_method=transform_method,
+            engine=engine,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -155,6 +166,8 @@ class StreamingLearner(MLLearner):
         keep_start: bool = False,
         n_iter: int = 50,
         n_passes: int = 1,
+        transform_method: str | Method | None = None,
+        engine: Any = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -169,6 +182,8 @@ class StreamingLearner(MLLearner):
             learning_offset=learning_offset,
             n_iter=n_iter,
             n_passes=n_passes,
+            transform_method=transform_method,
+            engine=engine,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -177,4 +192,4 @@ class StreamingLearner(MLLearner):
         self.keep_start = keep_start
 
     def _rule(self) -> Rule:
-        return Streaming(keep_start=bool(self.keep_start))
+        return Streaming(keep_start=flag("keep_start", self.keep_start))

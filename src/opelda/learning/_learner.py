@@ -10,13 +10,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from opelda._validation import number as check_number
+from opelda._validation import whole as check_whole
 from opelda.corpus import Vocabulary
 from opelda.engines import get_engine
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._inputs import as_csr, as_prior, as_seed, as_threads
 from opelda.learning._given import as_corpus, counts_of, vocabulary_for
-from opelda.learning._parameters import as_word_prior, check_number, check_whole
+from opelda.learning._parameters import as_word_prior
 from opelda.learning._progress import Listeners
 from opelda.learning._reading import ReadsTopics
 from opelda.learning._reporting import Reporter
@@ -47,6 +49,8 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
     learning_decay: float | None
     learning_offset: float | None
     n_passes: int | None
+    transform_method: Any
+    engine: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -194,8 +198,9 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             n_topics = self._state.store.n_topics  # n_components may have been set since
         n_topics = n_topics or check_whole("n_components", self.n_components)
         method, schedule = self._inference(), self._schedule()
-        method.check()
-        method.check_for(n_topics)
+        for used in (method, self._transform_method()):
+            used.check()
+            used.check_for(n_topics)
         if getattr(self, "population", None) is not None:
             check_number("population", self.population, 1.0, 1e15)
         return Worker(
@@ -261,12 +266,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
     def _schedule(self, n_docs: int | None = None) -> Schedule:
         """Return the settings, checked, for a collection of so many documents or a stream."""
-        return Schedule.of(
-            batch_size=self.batch_size,
-            learning_decay=self.learning_decay,
-            learning_offset=self.learning_offset,
-            n_passes=self.n_passes,
-        )
+        return Schedule.of(self.get_params(deep=False))
 
     def _word_prior(self) -> Any:
         """Return eta as the user gave it, or what stands in for it."""

@@ -1,6 +1,6 @@
 """Named arrays and plain values as a model again; nothing in them is run or believed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +15,7 @@ from opelda.errors import ModelFileError
 from opelda.inference import METHODS, Method
 from opelda.learning._saving import (
     ARRAY_PARAMETERS,
+    NOT_SAVED,
     Arrays,
     check_parameters,
     checksum,
@@ -24,7 +25,8 @@ from opelda.learning._state import State
 from opelda.learning._topic_store import SMALLEST_SCALE, TopicStore
 
 # Parameters that older files do not have, and what they mean by that.
-SINCE = {"preset": "paper", "init": None, "n_sweeps": None}
+SINCE = {"preset": "paper", "init": None, "n_sweeps": None, "transform_method": None}
+METHOD_PARAMETERS = ("inference", "transform_method")
 
 
 def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any], path: Path) -> Any:
@@ -35,12 +37,27 @@ def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any],
     values = header.get("parameters")
     known: dict[str, Any] = cls().get_params(deep=False)
     if isinstance(values, dict):
-        values = {k: v for k, v in SINCE.items() if k in known} | values
-    if not isinstance(values, dict) or set(values) != set(known) - {"callbacks"}:
+        values = as_today(values, known)
+    if not isinstance(values, dict) or set(values) != set(known) - set(NOT_SAVED):
         _refuse(path, f"its parameters are not those of {cls.__name__}")
     model = cls(**{name: _parameter(name, value, arrays, path) for name, value in values.items()})
     restore(model, arrays, header, path)
     return model
+
+
+def as_today(values: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters of any version's file in today's words, which mean the same.
+
+    Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
+    rule was given, and a method that was given was that of `transform` too.
+    """
+    values = {k: v for k, v in values.items() if k not in ("n_jobs", "verbose")}  # once saved
+    if "preset" in known and "transform_method" not in values:
+        inference, learning = values.get("inference"), values.get("learning")
+        values["transform_method"] = None if inference is None else "same"
+        if values.get("preset", "paper") is None:
+            values["preset"] = "best" if inference is None and learning is None else "paper"
+    return {name: value for name, value in SINCE.items() if name in known} | values
 
 
 def _parameter(name: str, value: Any, arrays: Arrays, path: Path) -> Any:
@@ -49,7 +66,7 @@ def _parameter(name: str, value: Any, arrays: Arrays, path: Path) -> Any:
         if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
             _refuse(path, f"its {name} cannot be a prior")
         return array
-    if name == "inference" and isinstance(value, dict):
+    if name in METHOD_PARAMETERS and isinstance(value, dict):
         return _method(value, path)
     if isinstance(value, dict | list):
         _refuse(path, f"its parameter {name} is {_short(value)}")

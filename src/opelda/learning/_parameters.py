@@ -10,21 +10,6 @@ from opelda.errors import InputError
 from opelda.learning._topic_store import Prior
 
 
-def check_whole(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number that is at least so much."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} must be a whole number, at least {least}, got {value!r}.")
-    return int(value)
-
-
-def check_number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number between two others."""
-    good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not good or not low <= value <= high:
-        raise InputError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
-    return float(value)
-
-
 def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
     """Return eta as the topic store keeps it; None is 1/K.
 
@@ -35,14 +20,15 @@ def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
     try:
         prior = np.asarray(value, np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"topic_word_prior must be numbers: {error}.") from None
+        raise InputError(f"must be numbers: {error}.", "topic_word_prior") from None
     if prior.ndim > 0 and prior.shape not in ((n_words,), (n_topics, n_words)):
         raise InputError(
-            f"topic_word_prior must be a number, one number per word ({n_words}) or a matrix of "
-            f"topics x words ({n_topics} x {n_words}), got shape {prior.shape}."
+            f"must be a number, one number per word ({n_words}) or a matrix of topics x words "
+            f"({n_topics} x {n_words}), got shape {prior.shape}.",
+            "topic_word_prior",
         )
     if not ((prior >= 1e-30) & (prior <= 1e6)).all():
-        raise InputError("topic_word_prior must be positive, from 1e-30 to 1e6.")
+        raise InputError("must be positive, from 1e-30 to 1e6.", "topic_word_prior")
     if prior.ndim == 0:
         return float(prior)
     if prior.ndim == 1:

@@ -1,4 +1,4 @@
-"""Settings for those who give none, as measured: docs/learning.md has the curves."""
+"""Settings for what users leave out, as measured: docs/learning.md has the curves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,10 +6,12 @@ from typing import Any
 
 from opelda.inference import OPE
 
+A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
+
 
 @dataclass(frozen=True)
 class Preset:
-    """What `TopicModel` takes for a parameter that is None.
+    """Values of the parameters that `TopicModel` was given as None.
 
     Attributes
     ----------
@@ -19,6 +21,7 @@ class Preset:
     n_sweeps : int
     init : str
     topic_word_prior : float or None
+        None is 1/K.
     batch_size, n_passes : function of a number of documents to int
         Small collections are gone through more often and in smaller steps.
     """
@@ -32,14 +35,18 @@ class Preset:
     batch_size: Callable[[int], int]
     n_passes: Callable[[int], int]
 
-    @property
-    def inference(self) -> OPE:
-        """How mixtures are inferred while learning."""
-        return OPE(n_iter=self.n_iter)
+    def settings(self, n_docs: int | None = None) -> dict[str, Any]:
+        """Return parameters and their values for so many documents, or for a stream.
 
-    def schedule(self, n_docs: int) -> dict[str, Any]:
-        """Return the parameters that make a `Schedule` for so many documents."""
+        >>> chosen = PRESETS["fast"].settings(10_000)
+        >>> chosen["inference"].n_iter, chosen["batch_size"], chosen["n_passes"]
+        (20, 500, 10)
+        """
+        n_docs = A_STREAM if n_docs is None else n_docs
         return {
+            "inference": OPE(n_iter=self.n_iter),
+            "learning": "online",
+            "topic_word_prior": self.topic_word_prior,
             "batch_size": self.batch_size(n_docs),
             "learning_decay": self.learning_decay,
             "learning_offset": self.learning_offset,
@@ -59,7 +66,7 @@ def documents_per_update(n_docs: int) -> int:
 
 
 def passes_to_see(n_docs_to_see: int) -> Callable[[int], int]:
-    """Return what chooses so many passes that documents are seen so often in all, from 1 to 20.
+    """Return a function that chooses from 1 to 20 passes, to see so many documents in all.
 
     >>> passes = passes_to_see(200_000)
     >>> passes(1000), passes(100_000), passes(1_000_000)
@@ -79,8 +86,8 @@ FAST = Preset(
     n_passes=passes_to_see(100_000),
 )
 PRESETS = {
-    "fast": FAST,
     "best": replace(FAST, n_sweeps=150, topic_word_prior=0.05, n_passes=passes_to_see(1_000_000)),
+    "fast": FAST,
     "paper": Preset(
         n_iter=50,
         learning_decay=0.9,

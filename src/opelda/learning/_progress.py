@@ -66,7 +66,7 @@ def _as_list(callbacks: Any) -> list[Any]:
     try:
         listeners = list(callbacks)
     except TypeError:
-        raise InputError(f"callbacks must be callables, got {callbacks!r}.") from None
+        raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
     for index, listener in enumerate(listeners):
         if isinstance(listener, type):
             name = listener.__name__
@@ -79,7 +79,7 @@ def _as_list(callbacks: Any) -> list[Any]:
 def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
     """Return the display for a learner's `verbose`: none, bar or line now and then, every line."""
     if not isinstance(verbose, int | np.integer | np.bool_) or verbose < 0:
-        raise InputError(f"verbose must be a whole number of at least 0, got {verbose!r}.")
+        raise InputError(f"must be a whole number, at least 0, got {verbose!r}.", "verbose")
     if verbose == 0:
         return None
     if verbose >= 2:
@@ -183,7 +183,7 @@ def describe(report: BatchReport, score: float | None = None) -> str:
         if total is not None and total > report.n_docs:
             parts.append(f"{_duration((total - report.n_docs) / speed)} left")
     if score is not None:  # a narrow terminal cuts off what comes last
-        parts.append(f"held-out {score:.4f}")
+        parts.append(f"score {score:.4f}")
     if not math.isnan(report.mean_gap):
         parts.append(f"gap {report.mean_gap:.3g}")
     parts.append(f"step {report.step_size:.3g}")

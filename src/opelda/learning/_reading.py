@@ -13,7 +13,7 @@ from opelda._validation import whole
 from opelda.corpus import Vocabulary
 from opelda.engines import EVERYTHING, Batch, Solution, Wanted
 from opelda.errors import InputError
-from opelda.inference import Inference, Method, Topics
+from opelda.inference import EM, OPE, Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, fill_empty
 from opelda.learning._state import State
 from opelda.learning._update import Documents, Worker
@@ -33,6 +33,7 @@ class ReadsTopics:
     """The part of a learner that only reads what was learned."""
 
     _state: State
+    transform_method: str | Method | None
     n_jobs: int | None
 
     # what the learner provides, for the types
@@ -45,9 +46,14 @@ class ReadsTopics:
     def _inference(self) -> Method:
         raise NotImplementedError
 
-    def _reading(self) -> Method:
-        """The method that mixtures are inferred with once the topics are learned."""
-        return self._inference()
+    def _transform_method(self) -> Method:
+        """Return the method that mixtures are inferred with once the topics are learned."""
+        given, learned_by = self.transform_method, self._inference()
+        if given is None and isinstance(learned_by, OPE):
+            return EM()
+        if given is None or given == "same":
+            return learned_by
+        return as_method(given, "transform_method")
 
     @property
     def components_(self) -> NDArray[np.float32]:
@@ -97,10 +103,9 @@ class ReadsTopics:
     def transform(self, X: Any) -> NDArray[Any]:
         """Infer the topic mixtures of documents.
 
-        A document's mixture depends on the document, the topics and the seed, on nothing else. The
-        learners named after OPE infer by `opelda.inference.EM` here, whose mixtures predict unseen
-        words better and cost less; OPE's own are ``infer(X, model.components_)``. All other
-        learners infer as they learned.
+        A document's mixture depends on the document, the topics and the seed, on nothing else.
+        `transform_method` says how it is inferred: as while learning, but by EM in the place of
+        OPE, unless a method was given.
 
         Parameters
         ----------
@@ -129,7 +134,7 @@ class ReadsTopics:
         return parts[0] if len(parts) == 1 else _joined(parts)
 
     def _reader(self) -> Worker:
-        return replace(self._worker(), method=self._reading())
+        return replace(self._worker(), method=self._transform_method())
 
     def _batches(self, worker: Worker, matrix: sparse.csr_array) -> Iterator[Batch]:
         """The documents with the topics of their words.

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._validation import number, seed, whole
 from opelda.corpus._packing import pack_words
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
-from opelda.inference._inputs import as_seed
-from opelda.learning._parameters import as_word_prior, check_number, check_whole
+from opelda.learning._parameters import as_word_prior
 from opelda.learning._progress import progress
 from opelda.learning._state import State
 from opelda.learning._topic_store import TopicStore
 
 KIND = "opelda model"
 FORMAT = 1
+# Parameters that are the machine's and the call's, not the model's.
+NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
@@ -94,7 +96,7 @@ def parameters(model: Any) -> tuple[dict[str, Any], Arrays]:
     values: dict[str, Any] = {}
     arrays: Arrays = {}
     for name, value in model.get_params(deep=False).items():
-        if name == "callbacks":
+        if name in NOT_SAVED:
             continue
         if isinstance(value, Method):
             values[name] = _method_values(value)
@@ -108,22 +110,24 @@ def parameters(model: Any) -> tuple[dict[str, Any], Arrays]:
         elif name == "random_state":  # the seed drawn from it is in the state
             values[name] = None
         else:
-            raise InputError(f"The parameter {name} is {value!r}, which a model file cannot hold.")
+            raise InputError(f"is {value!r}, which a model file cannot hold.", name)
     return values, arrays
 
 
 def check_parameters(model: Any, n_topics: int) -> None:
     """Raise `InputError` unless the model's parameters can go on with so many topics."""
-    if check_whole("n_components", model.n_components) != n_topics:  # before anything that long
-        raise InputError(f"n_components is {model.n_components}, but there are {n_topics} topics.")
+    if whole("n_components", model.n_components) != n_topics:  # before anything that long
+        raise InputError(
+            f"is {model.n_components}, but there are {n_topics} topics.", "n_components"
+        )
     model._worker()
     progress(model.verbose)
     if np.ndim(model.topic_word_prior) == 0:
         as_word_prior(model._word_prior(), n_topics, 1)
     if getattr(model, "population", None) is not None:
-        check_number("population", model.population, 1.0, 1e15)
+        number("population", model.population, 1.0, 1e15)
     if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):
-        as_seed(model.random_state)
+        seed(model.random_state)
 
 
 def _method_values(method: Method) -> dict[str, Any]:

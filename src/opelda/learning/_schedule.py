@@ -1,10 +1,10 @@
 """How learning goes about a collection: in which steps, how often, and how it ends."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opelda.errors import InputError
-from opelda.learning._parameters import check_number, check_whole
+from opelda._validation import choice, number, whole
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,13 @@ class Schedule:
     init: str
 
     @classmethod
-    def of(
-        cls,
-        *,
-        batch_size: Any,
-        learning_decay: Any,
-        learning_offset: Any,
-        n_passes: Any,
-        n_sweeps: Any = 0,
-        init: Any = "random",
-    ) -> "Schedule":
-        """Check what a learner was given."""
-        if not isinstance(init, str) or init not in ("random", "documents"):
-            raise InputError(f"init must be 'random' or 'documents', got {init!r}.")
+    def of(cls, settings: Mapping[str, Any]) -> "Schedule":
+        """Check a learner's parameters; those of closing sweeps and starts may be missing."""
         return cls(
-            batch_size=check_whole("batch_size", batch_size),
-            decay=check_number("learning_decay", learning_decay, 0.0, 1.0),
-            offset=check_number("learning_offset", learning_offset, 0.0, 1e12),
-            n_passes=check_whole("n_passes", n_passes),
-            n_sweeps=check_whole("n_sweeps", n_sweeps, 0),
-            init=init,
+            batch_size=whole("batch_size", settings["batch_size"]),
+            decay=number("learning_decay", settings["learning_decay"], 0.0, 1.0),
+            offset=number("learning_offset", settings["learning_offset"], 0.0, 1e12),
+            n_passes=whole("n_passes", settings["n_passes"]),
+            n_sweeps=whole("n_sweeps", settings.get("n_sweeps", 0), 0),
+            init=choice("init", settings.get("init", "random"), ("random", "documents")),
         )

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from opelda._validation import whole as check_whole
 from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
@@ -16,7 +17,6 @@ from opelda.errors import InputError
 from opelda.inference._inputs import as_csr
 from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._given import counts_of
-from opelda.learning._parameters import check_whole
 from opelda.learning._rules import Rule
 from opelda.learning._schedule import Schedule
 from opelda.learning._state import State

@@ -35,7 +35,7 @@ def check_topics(n_topics: int, n_sweeps: int) -> None:
     """Refuse more topics than a token's topic can be of."""
     if n_sweeps and n_topics > MOST_TOPICS:
         raise InputError(
-            f"n_sweeps must be 0 for more than {MOST_TOPICS} topics, not {n_topics} (n_components)."
+            f"must be 0 for more than {MOST_TOPICS} topics, and there are {n_topics}.", "n_sweeps"
         )
 
 

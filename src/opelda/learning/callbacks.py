@@ -11,10 +11,9 @@ import math
 import warnings
 from collections import deque
 from dataclasses import dataclass, field, fields, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol
 
-from opelda.errors import InputError
+from opelda._validation import number, whole
 from opelda.learning._report import BatchReport
 
 __all__ = ["Callback", "EarlyStopping", "History"]
@@ -76,11 +75,8 @@ class EarlyStopping:
     best_update: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        patience, delta = self.patience, self.min_delta
-        if not isinstance(patience, Integral) or patience < 1:
-            raise InputError(f"patience must be a whole number of at least 1, got {patience!r}.")
-        if not isinstance(delta, Real) or not 0 <= delta < math.inf:
-            raise InputError(f"min_delta must be a number of at least 0, got {delta!r}.")
+        whole("patience", self.patience)
+        number("min_delta", self.min_delta, 0.0, 1e300)
         self.begin(None)
 
     def begin(self, model: Any) -> None:
@@ -138,10 +134,8 @@ class History:
     """
 
     def __init__(self, max_length: int | None = None, *, gap: bool = True) -> None:
-        if max_length is not None and (not isinstance(max_length, Integral) or max_length < 1):
-            raise InputError(
-                f"max_length must be None or a whole number of at least 1, got {max_length!r}."
-            )
+        if max_length is not None:
+            max_length = whole("max_length", max_length)
         self.max_length = max_length
         self.needs_gap = bool(gap)
         self._reports: deque[BatchReport] = deque(maxlen=max_length)

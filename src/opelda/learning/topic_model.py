@@ -2,46 +2,44 @@
 
 from typing import Any, Literal
 
-from opelda.errors import InputError
-from opelda.inference import EM, Method
+from opelda._validation import choice, flag
+from opelda.inference import Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
-from opelda.learning._presets import PRESETS, Preset
+from opelda.learning._presets import PRESETS
 from opelda.learning._rules import ML, Online, Rule, Streaming
 from opelda.learning._schedule import Schedule
-
-A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
 
 
 class TopicModel(Learner):
     """Topics learned by any inference method and any of the three update rules.
 
-    With nothing but a number of topics, the best that were measured (docs/learning.md).
+    With nothing but a number of topics, the best that were measured (docs/learning.md). `preset`
+    decides what is left at None; each parameter that is given replaces that one setting.
 
     Parameters
     ----------
     n_components : int
         K, the number of topics.
-    preset : {"best", "fast", "paper"} or None
-        What the parameters below are where they are None. "best": Online-OPE, then closing sweeps
-        of Gibbs sampling; "fast": Online-OPE alone, with steps that learn faster than the paper's;
-        "paper": the paper's settings. None: "best", or "paper" for those who choose `inference` or
-        `learning` themselves.
+    preset : {"best", "fast", "paper"}
+        The settings. "best": Online-OPE, then closing sweeps of Gibbs sampling; "fast": Online-OPE
+        alone, with steps that learn faster than the paper's; "paper": those of `OnlineOPE`.
     inference : str, Method or None
-        A method of `opelda.inference`: its name, or an object with parameters of its own. None: OPE
-        with the preset's number of iterations, and for `transform` EM.
+        A method of `opelda.inference`: its name, for that method with its own defaults, or an
+        object. None: the preset's, ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``.
     learning : {"ml", "online", "streaming"} or None
         The update rule: regularised maximum likelihood, stochastic variational inference, or
         streaming Bayes. None: "online".
     doc_topic_prior : number, vector (K,) or None
         alpha; None is 1/K, and closing sweeps adapt it to the documents for themselves.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
-        eta; None is .05 for the preset "best" and else 1/K.
+        eta. None: .05 for "best", else 1/K.
     batch_size : int or None
         S, documents per update. None: 1000, fewer for a collection of less than 20,000; "paper":
         5000.
     learning_decay, learning_offset : float or None
-        kappa and tau: update t moves the topics by (t + tau)^-kappa.
+        kappa and tau: update t moves the topics by (t + tau)^-kappa. None: .6 and 10; "paper": .9
+        and 1.
     population : float or None
         D of the online rule; None: the collection's size in `fit`, the documents seen so far in
         streams.
@@ -51,14 +49,21 @@ class TopicModel(Learner):
         How often `fit` goes through the collection, shuffled anew each time. None: so often that a
         million documents are seen ("fast": 100,000), at most 20 times; "paper": once.
     init : {"random", "documents"} or None
-        What `fit` begins with: topics that are all but alike, or each with the words of a document,
-        chosen far apart from each other.
+        The start of `fit`: topics that are all but alike, or each with the words of a document,
+        chosen far apart from each other. None: "documents"; "paper": "random".
     n_sweeps : int or None
         Sweeps of collapsed Gibbs sampling by which `fit` ends: the topics of all tokens are drawn
-        again and again, beginning with the topics learned so far, and averaged. `partial_fit` and
-        `fit_stream`, which do not keep documents, never sweep.
+        again and again, beginning with the topics learned so far, and averaged. None: 150 for
+        "best", else 0. `partial_fit` and `fit_stream`, which do not keep documents, never sweep.
+    transform_method : str, Method or None
+        How `transform` infers mixtures: the name of a method, a method object, or "same" as while
+        learning. None: the same, but EM in the place of OPE, for its mixtures predict unseen words
+        better and cost less.
+    engine : str or Engine
+        Where it runs: "cpu", "reference" (slow, plain NumPy), or an engine made with its resources.
     n_jobs : int or None
-        Threads; None is one, -1 all cores. Results do not depend on it.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     random_state : int, RandomState, Generator or None
     verbose : int
         0: silent. 1: a progress bar, or a line now and then where there is no terminal. 2: a line
@@ -94,7 +99,7 @@ class TopicModel(Learner):
         self,
         n_components: int = 100,
         *,
-        preset: Literal["best", "fast", "paper"] | None = None,
+        preset: Literal["best", "fast", "paper"] = "best",
         inference: str | Method | None = None,
         learning: Literal["ml", "online", "streaming"] | None = None,
         doc_topic_prior: Any = None,
@@ -107,6 +112,8 @@ class TopicModel(Learner):
         n_passes: int | None = None,
         init: Literal["random", "documents"] | None = None,
         n_sweeps: int | None = None,
+        transform_method: str | Method | None = None,
+        engine: Any = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -126,40 +133,32 @@ class TopicModel(Learner):
         self.n_passes = n_passes
         self.init = init
         self.n_sweeps = n_sweeps
+        self.transform_method = transform_method
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
 
+    def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
+        """Return what was given and, for the rest, what the preset has for so many documents."""
+        preset = PRESETS[choice("preset", self.preset, PRESETS)]
+        given = {name: getattr(self, name) for name in preset.settings()}
+        return preset.settings(n_docs) | {k: v for k, v in given.items() if v is not None}
+
     def _inference(self) -> Method:
-        return self._preset.inference if self.inference is None else as_method(self.inference)
-
-    def _reading(self) -> Method:  # OPE's mixtures predict unseen words worse than EM's
-        return EM() if self.inference is None else self._inference()
-
-    def _schedule(self, n_docs: int | None = None) -> Schedule:
-        chosen = self._preset.schedule(A_STREAM if n_docs is None else n_docs)
-        given = {name: getattr(self, name) for name in chosen}
-        return Schedule.of(**chosen | {k: v for k, v in given.items() if v is not None})
-
-    def _word_prior(self) -> Any:
-        given = self.topic_word_prior
-        return self._preset.topic_word_prior if given is None else given
-
-    @property
-    def _preset(self) -> Preset:
-        name = self.preset
-        if name is None:
-            name = "best" if self.inference is None and self.learning is None else "paper"
-        if not isinstance(name, str) or name not in PRESETS:
-            raise InputError(f"preset must be one of {sorted(PRESETS)} or None, got {name!r}.")
-        return PRESETS[name]
+        return as_method(self._settings()["inference"], "inference")
 
     def _rule(self) -> Rule:
-        if self.learning == "ml":
+        learning = choice("learning", self._settings()["learning"], ("ml", "online", "streaming"))
+        if learning == "ml":
             return ML()
-        if self.learning in ("online", None):
+        if learning == "online":
             return Online(bound_start=not self._inference().expects_logs)
-        if self.learning == "streaming":
-            return Streaming(keep_start=bool(self.keep_start))
-        raise InputError(f"learning must be 'ml', 'online' or 'streaming', got {self.learning!r}.")
+        return Streaming(keep_start=flag("keep_start", self.keep_start))
+
+    def _schedule(self, n_docs: int | None = None) -> Schedule:
+        return Schedule.of(self._settings(n_docs))
+
+    def _word_prior(self) -> Any:
+        return self._settings()["topic_word_prior"]

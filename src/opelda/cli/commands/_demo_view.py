@@ -91,12 +91,15 @@ def _print_example(demo: Demo) -> None:
 def _facts(demo: Demo, saved: str | None) -> list[tuple[str, str]]:
     model, seconds = demo.model, demo.seconds
     n_docs, n_words = demo.corpus.X.shape
+    schedule = model._schedule(n_docs)
     facts = [
         ("gathering", f"{duration(seconds.gathering)}, {count(n_docs, 'docstring')}"),
         ("counting", f"{duration(seconds.counting)}, {count(n_words, 'word')}, "
          f"{count(float(demo.corpus.X.sum()), 'token')}"),
-        ("learning", f"{duration(seconds.learning)}, {count(model.n_passes, 'pass', 'passes')}, "
-         f"{speed(model.n_docs_seen_, seconds.learning)}"),
+        ("learning", f"{duration(seconds.learning)}, preset {model.preset}: "
+         f"{count(schedule.n_passes, 'pass', 'passes')}"
+         + (f" and {count(schedule.n_sweeps, 'closing sweep')}" if schedule.n_sweeps else "")
+         + f", {speed(model.n_docs_seen_, seconds.learning)}"),
     ]  # fmt: skip
     return facts if saved is None else [*facts, ("saved as", saved)]
 
@@ -106,6 +109,7 @@ def as_plain(demo: Demo, saved: str | None) -> dict[str, Any]:
     example, seconds = demo.example, demo.seconds
     return {
         "model": saved,
+        "preset": demo.model.preset,
         "documents": len(demo.texts),
         "words": demo.corpus.X.shape[1],
         "tokens": float(demo.corpus.X.sum()),

@@ -3,13 +3,16 @@
 import sys
 from dataclasses import replace
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from opelda.cli._app import command
+from opelda.cli._choices import PRESETS, complete_preset
 from opelda.cli._errors import StoppedError
-from opelda.cli._options import Show
+from opelda.cli._learners import PRESET, SEED
+from opelda.cli._models import on_machine
+from opelda.cli._options import AsJson, Engine, Jobs, Show
 from opelda.cli._output import print_json
 from opelda.cli._paths import check_model_output
 from opelda.cli._progress import learning_display, reading_bar
@@ -18,14 +21,6 @@ from opelda.cli.commands._demo_view import as_plain, print_demo
 from opelda.errors import InputError
 
 N_TOPICS, N_WORDS, N_DOCS = 24, 8, 8_000
-# Chosen by the coherence of the topics and by reading them, for several seeds.
-LEARNING = {
-    "batch_size": 128,
-    "learning_decay": 0.55,
-    "learning_offset": 10.0,
-    "n_iter": 20,
-    "n_passes": 30,
-}
 MIN_DF, MAX_DF = 0.001, 0.2
 # More often in one docstring, a word says no more about its subject.
 MOST_TIMES = 3
@@ -64,29 +59,37 @@ def demo(
     limit: Annotated[
         int, typer.Option(help="Docstrings to gather, spread over the packages.", min=20)
     ] = N_DOCS,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.", min=0)] = 0,
-    jobs: Annotated[
-        int | None,
+    preset: Annotated[
+        str,
         typer.Option(
-            "--jobs", "-j", help="Threads; all cores if not given.", min=1, show_default=False
+            help="The settings: best, fast or paper.",
+            metavar="|".join(PRESETS),
+            autocompletion=complete_preset,
         ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead.")] = False,
+    ] = PRESET,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.", min=0)] = SEED,
+    jobs: Jobs = None,
+    engine: Engine = None,
+    as_json: AsJson = False,
     show: Show = Show(),
 ) -> None:
     """Show topics of text that is on every machine: the docstrings of the packages installed here.
 
     Nothing is downloaded, and no package is imported or run.
     """
+    from opelda import TopicModel
+
     place = None if output is None else check_model_output(output)
+    model = TopicModel(topics, preset=cast("Any", preset), random_state=seed)
+    on_machine(model, jobs, engine)
+    model._schedule()  # complains of a preset that there is not before it gathers anything
     try:
-        found = learn(topics, limit, seed, jobs, show)
+        found = learn(limit, model, show)
     except KeyboardInterrupt:
         raise StoppedError("stopped; nothing was written.") from None
     if place is not None:
         import opelda
 
-        found.model.set_params(n_jobs=None, callbacks=None)  # this machine's, not the model's
         opelda.save(found.model, place)
     saved = None if place is None else str(place)
     if as_json:
@@ -95,9 +98,8 @@ def demo(
         print_demo(found, saved)
 
 
-def learn(topics: int, limit: int, seed: int, jobs: int | None, show: Show) -> Demo:
+def learn(limit: int, model: Any, show: Show) -> Demo:
     """Gather docstrings, count their words, learn topics, and infer one with a certificate."""
-    from opelda import OnlineOPE
     from opelda.corpus import docstrings
 
     begun = perf_counter()
@@ -108,15 +110,9 @@ def learn(topics: int, limit: int, seed: int, jobs: int | None, show: Show) -> D
     if not texts:
         raise InputError("There are no docstrings in this Python's library or packages.")
     gathered = perf_counter()
-    corpus = count_words(texts, jobs)
+    corpus = count_words(texts, model.n_jobs)
     counted = perf_counter()
-    model = OnlineOPE(
-        topics,
-        n_jobs=-1 if jobs is None else jobs,
-        random_state=seed,
-        callbacks=learning_display(show),
-        **LEARNING,
-    ).fit(corpus)
+    model.set_params(callbacks=learning_display(show)).fit(corpus)
     learned = perf_counter()
     mixtures = model.transform(corpus.X)
     return Demo(

@@ -9,7 +9,7 @@ import typer
 
 import opelda
 from opelda.cli._app import command
-from opelda.cli._choices import FORMATS, LEARNERS, complete_model, learner_name
+from opelda.cli._choices import FORMATS, LEARNERS, PRESETS, complete_model, learner_name
 from opelda.cli._models import load_model, model_path, vocabulary_of
 from opelda.cli._numbers import count
 from opelda.cli._options import AsJson, Reading, Show, Text
@@ -79,10 +79,10 @@ def _is_model(thing: str) -> bool:
 
 def installation() -> dict[str, Any]:
     """Return what runs here."""
-    import os
     from importlib.metadata import PackageNotFoundError, version
 
     from opelda import _native
+    from opelda._validation import threads
 
     found = {}
     for name in DEPENDENCIES:
@@ -90,13 +90,13 @@ def installation() -> dict[str, Any]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "missing"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "opelda": opelda.__version__,
         "python": f"{platform.python_version()} ({sys.executable})",
         "system": f"{platform.system()} {platform.machine()}",
         "engine": f"cpu, {_native.instruction_set()}",
-        "threads": cores,
+        "threads": threads(None),
+        "presets": list(PRESETS),
         "learners": list(LEARNERS),
         "formats": list(FORMATS),
         "dependencies": found,
@@ -106,14 +106,14 @@ def installation() -> dict[str, Any]:
 def about_model(thing: str) -> dict[str, Any]:
     """Return what a model file says of itself."""
     from opelda._store import read
-    from opelda.learning._saving import FORMAT, KIND
+    from opelda.learning._saving import FORMAT, KIND, NOT_SAVED
 
     path = model_path(thing)
     model = load_model(thing)
     _, _, version = read(path, kind=KIND, newest=FORMAT)
     words = vocabulary_of(model)
     parameters = model.get_params(deep=False)
-    for name in ("callbacks", "n_jobs", "verbose"):
+    for name in NOT_SAVED:
         parameters.pop(name, None)
     return {
         "model": str(path),

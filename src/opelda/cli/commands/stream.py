@@ -6,13 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from opelda.cli import _defaults as defaults
 from opelda.cli._app import command
-from opelda.cli._choices import learner_name
 from opelda.cli._errors import StoppedError
-from opelda.cli._learners import new_learner
+from opelda.cli._learners import check_same, new_learner
+from opelda.cli._models import on_machine
 from opelda.cli._numbers import count
-from opelda.cli._options import AsJson, Jobs, Learning, Reading, Show, Text
+from opelda.cli._options import AsJson, Engine, Jobs, Learning, Reading, Show, Text
 from opelda.cli._output import note, print_json
 from opelda.cli._paths import check_model_output
 from opelda.cli._progress import learning_display
@@ -29,7 +28,7 @@ from opelda.cli._summaries import Summaries
 from opelda.cli._topic_rows import heaviest, print_topics
 from opelda.errors import InputError
 
-N_TOPICS, MAX_FEATURES = 100, 100_000
+MAX_FEATURES = 100_000
 
 
 @command(
@@ -87,6 +86,7 @@ def stream(
         ),
     ] = False,
     jobs: Jobs = None,
+    engine: Engine = None,
     as_json: AsJson = False,
     learning: Learning = Learning(),
     reading: Reading = Reading(),
@@ -95,12 +95,13 @@ def stream(
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
 
-    The vocabulary grows with the stream. After Ctrl-C or a crash the same command goes on.
+    The vocabulary grows with the stream. After Ctrl-C or a crash the same command goes on. Closing
+    sweeps need the whole collection: a stream has none, whatever the preset.
     """
     _check(source, text, follow, no_skip)
     place = None if output is None else check_model_output(output, source)
     former = _former(checkpoint)
-    model = _learner(former, checkpoint, learning, topics, jobs)
+    model = on_machine(_learner(former, checkpoint, learning, topics), jobs, engine)
     documents = Stoppable(_open(source, reading, text, model, follow, jobs), not no_skip)
     if former is not None:
         _check_same_words(documents.vocabulary, former, checkpoint, text)
@@ -114,9 +115,9 @@ def stream(
             model.fit_stream(documents, checkpoint=checkpoint, every=every)
         except InputError:
             if documents.stopped and not hasattr(model, "_state"):
+                needed = count(model._schedule().batch_size, "document")
                 raise StoppedError(
-                    f"stopped before there were {count(model.batch_size, 'document')} to learn "
-                    "from; nothing was learned."
+                    f"stopped before there were {needed} to learn from; nothing was learned."
                 ) from None
             raise
         with undisturbed():
@@ -152,33 +153,16 @@ def _former(checkpoint: str) -> Any:
     return opelda.load(path)
 
 
-def _learner(
-    former: Any,
-    checkpoint: str,
-    learning: Learning,
-    topics: int | None,
-    jobs: int | None,
-) -> Any:
+def _learner(former: Any, checkpoint: str, learning: Learning, topics: int | None) -> Any:
     """Return a learner to begin with, or one like that of the checkpoint."""
     if former is None:
-        size = defaults.LARGEST_BATCH
-        n_topics = topics or N_TOPICS
-        return new_learner(learning, n_topics, batch_size=size, jobs=jobs)
+        return new_learner(learning, topics)
     from sklearn.base import clone
 
-    model = clone(former).set_params(verbose=0, n_jobs=-1 if jobs is None else jobs)
-    options = given_options(learning)
-    given = (topics, options.pop("learner", None))
-    for option, asked, has in zip(
-        ("-k", "--learner"), given, (former.n_components, learner_name(former)), strict=True
-    ):
-        if asked is not None and asked != has:
-            raise InputError(
-                f"The checkpoint in {checkpoint} has {option} {has}; leave {option} out, or choose "
-                "another folder."
-            )
-    names = {"alpha": "doc_topic_prior", "eta": "topic_word_prior", "seed": "random_state"}
-    return model.set_params(**{names.get(name, name): value for name, value in options.items()})
+    check_same(former, learning, topics, checkpoint)
+    given = learning.transform_method
+    model = clone(former)
+    return model if given is None else model.set_params(transform_method=given)
 
 
 def _check_same_words(words: Any, former: Any, checkpoint: str, text: Text) -> None:
@@ -207,7 +191,7 @@ def _open(
 
     return open_stream(
         source_of(source),
-        batch_size=model.batch_size,
+        batch_size=model._schedule().batch_size,
         **reading_options(reading),
         tokenizer=tokenizer_of(text),
         max_features=text.max_features or MAX_FEATURES,
@@ -220,7 +204,6 @@ def _open(
 def _save(model: Any, path: Path) -> None:
     import opelda
 
-    model.set_params(n_jobs=None, callbacks=None)
     opelda.save(model, path)
 
 

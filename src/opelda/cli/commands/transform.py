@@ -9,7 +9,7 @@ from opelda.cli._errors import StoppedError
 from opelda.cli._fitted import skipped_documents
 from opelda.cli._models import Model, load_model
 from opelda.cli._numbers import count
-from opelda.cli._options import Jobs, Reading, Show, Sources
+from opelda.cli._options import Engine, Jobs, Reading, Show, Sources, transform_option
 from opelda.cli._output import note
 from opelda.cli._paths import check_output
 
@@ -52,7 +52,9 @@ def transform(
             metavar="WEIGHT",
         ),
     ] = 0.01,
+    transform_method: Annotated[str | None, transform_option()] = None,
     jobs: Jobs = None,
+    engine: Engine = None,
     reading: Reading = Reading(),
     show: Show = Show(),
 ) -> None:
@@ -69,7 +71,9 @@ def transform(
     kind = format_of(output)
     if output != "-":
         check_output(output, [*corpus, model])
-    learned = load_model(model, jobs)
+    learned = load_model(model, jobs, engine)
+    if transform_method is not None:
+        learned.set_params(transform_method=transform_method)
     parts = Parts(Columns.of(learned), corpus, reading, show, jobs)
     n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
     sparse = not dense if dense is not None else kind == "jsonl"

@@ -1,0 +1,255 @@
+"""`opelda fit` learns what the library learns, option by option, and says what it does."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import opelda
+from opelda import OnlineVB, TopicModel
+from opelda.cli._choices import LEARNERS, PRESETS
+from opelda.cli._estimate import Rates
+from opelda.cli._options import Show
+from opelda.cli._progress import Scored, learning_display, to_score
+from opelda.corpus import generate, read
+from opelda.inference import OPE
+from opelda.learning import BatchReport
+
+QUICK = ("--passes", 2, "--batch-size", 120)
+
+
+def same(ours, theirs):
+    return ours.components_.tobytes() == theirs.components_.tobytes()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_the_library_s_bit_for_bit(cli, corpus_file, preset):
+    done = cli("fit", corpus_file, "-k", 50, "--preset", preset, "--seed", 0, "-o", "m")
+    assert done.code == 0
+    theirs = TopicModel(50, preset=preset, random_state=0).fit(read(corpus_file))
+    ours = opelda.load("m")
+    assert same(ours, theirs)
+    assert (
+        ours.transform(read(corpus_file).X).tobytes()
+        == theirs.transform(read(corpus_file).X).tobytes()
+    )
+    opelda.save(theirs, "n")
+    assert Path("m").read_bytes() == Path("n").read_bytes()
+
+
+def test_without_any_option_it_is_topic_model_with_seed_0(cli, corpus_file):
+    done = cli("fit", corpus_file)
+    assert same(opelda.load("model.opelda"), TopicModel(random_state=0).fit(read(corpus_file)))
+    for part in ("100 topics", "preset best", "150 closing sweeps", "seed 0", "--preset fast"):
+        assert part in done.err
+    assert "-k 4 may say more" in done.err  # 240 documents
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_is_the_paper_s(cli, corpus_file, name):
+    done = cli("fit", corpus_file, "-k", 4, "--learner", name, "--json")
+    assert json.loads(done.out)["learner"] == name
+    theirs = getattr(opelda, LEARNERS[name])(4, random_state=0).fit(read(corpus_file))
+    assert same(opelda.load("model.opelda"), theirs)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "given"),
+    [
+        ("--alpha", 0.2, {"doc_topic_prior": 0.2}),
+        ("--eta", 0.3, {"topic_word_prior": 0.3}),
+        ("--iterations", 7, {"inference": OPE(n_iter=7)}),
+        ("--learning-decay", 0.7, {"learning_decay": 0.7}),
+        ("--learning-offset", 3, {"learning_offset": 3.0}),
+        ("--batch-size", 17, {"batch_size": 17}),
+        ("--seed", 5, {"random_state": 5}),
+        ("--passes", 2, {"n_passes": 2}),
+        ("--sweeps", 0, {"n_sweeps": 0}),
+        ("--sweeps", 4, {"n_sweeps": 4}),
+        ("--transform-method", "vb", {"transform_method": "vb"}),
+    ],
+)
+@pytest.mark.parametrize("preset", ["best", "paper"])
+def test_an_option_replaces_that_one_thing(cli, corpus_file, preset, option, value, given):
+    args = ("-k", 3, "--preset", preset, option, value, "-o", "m", "-q")
+    assert cli("fit", corpus_file, *args).code == 0
+    theirs = TopicModel(3, preset=preset, **({"random_state": 0} | given)).fit(read(corpus_file))
+    ours = opelda.load("m")
+    assert same(ours, theirs)
+    assert ours.get_params() == theirs.get_params()
+
+
+def test_options_of_a_learner(cli, corpus_file):
+    args = ("--alpha", 0.2, "--iterations", 7, "--batch-size", 17, "--passes", 2, "--seed", 5)
+    args += ("--transform-method", "em", "--learning-decay", 0.7)
+    assert cli("fit", corpus_file, "-k", 3, "--learner", "online-vb", *args, "-o", "m").code == 0
+    theirs = OnlineVB(
+        3,
+        doc_topic_prior=0.2,
+        n_iter=7,
+        batch_size=17,
+        n_passes=2,
+        random_state=5,
+        transform_method="em",
+        learning_decay=0.7,
+    ).fit(read(corpus_file))
+    ours = opelda.load("m")
+    assert same(ours, theirs)
+    assert ours.get_params() == theirs.get_params()
+
+
+MADE = [("--preset", name) for name in PRESETS] + [("--learner", name) for name in LEARNERS]
+
+
+@pytest.mark.parametrize("how", MADE, ids=lambda how: how[1])
+@pytest.mark.parametrize("more", [(), ("--iterations", 9)], ids=["as made", "iterations"])
+def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
+    (tmp_path / "more.txt").write_text("star galaxy unheard\nbread oven butter\n" * 35)
+    options = (*QUICK, *more, *(("--sweeps", 2) if how[0] == "--preset" else ()))
+    assert cli("fit", corpus_file, "-k", 3, *how, *options, "-o", "m", "-q").code == 0
+    before = opelda.load("m")
+    assert cli("fit", "more.txt", "--continue", "m", "-o", "n").code == 0
+    after = opelda.load("n")
+    assert after.n_docs_seen_ == before.n_docs_seen_ + 70
+    assert after.get_params() == before.get_params()
+    assert after.vocabulary_.words == before.vocabulary_.words
+    assert np.isfinite(after.components_).all()
+    changed = ("--iterations", 11, "--batch-size", 20, "--learning-decay", 0.7, "--passes", 3)
+    changed += ("--learning-offset", 2, "--transform-method", "same", "--valid", corpus_file)
+    done = cli("fit", "more.txt", "--continue", "m", "-o", "n", *changed, "--json")
+    assert done.code == 0, done.err
+    found, after = json.loads(done.out), opelda.load("n")
+    assert (found["documents_seen"], found["passes"], found["sweeps"]) == (
+        before.n_docs_seen_ + 210,
+        3,
+        0,
+    )
+    assert after.n_batch_iter_ == before.n_batch_iter_ + 3 * 4
+    n_iter = after.n_iter if how[0] == "--learner" else after.inference.n_iter
+    assert (n_iter, after.batch_size, after.transform_method) == (11, 20, "same")
+    for option, value in (("--alpha", 1), ("--seed", 1), (how[0], how[1]), ("--sweeps", 3)):
+        refused = cli("fit", "more.txt", "--continue", "m", option, value)
+        assert refused.code == 2
+        assert f"{option} has no effect" in refused.err
+
+
+def test_iterations_of_a_method_that_has_none(cli, corpus_file):
+    model = TopicModel(3, preset="paper", inference="cvb0", random_state=0).fit(read(corpus_file))
+    opelda.save(model, "m")
+    done = cli("fit", corpus_file, "--continue", "m", "--iterations", 5)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "--iterations has no effect here: CVB0" in done.err
+
+
+def test_going_on_is_scored_too(cli, corpus_file, model_file):
+    done = cli("fit", corpus_file, "--continue", model_file, "-o", "n", "--valid", corpus_file)
+    assert "score -" in done.err
+    assert "held-out" in done.out
+
+
+def test_the_score_is_shown_as_it_goes(cli, corpus_file):
+    done = cli("fit", corpus_file, "-k", 3, "--preset", "fast")
+    assert "score -" in done.err
+    assert "of documents learned from" in done.out
+    found = json.loads(cli("fit", corpus_file, "-k", 3, "--preset", "fast", "--json").out)
+    assert np.log(1 / 21) < found["training_score"] < np.log(1 / 7) + 0.05
+    assert found["held_out_score"] is None
+    assert cli("fit", corpus_file, "-k", 3, "--preset", "fast", "-q").err == ""
+
+
+def test_a_report_says_what_was_learned_with(cli, corpus_file):
+    found = json.loads(cli("fit", corpus_file, "-k", 3, "--seed", 7, "--json").out)
+    said = [found[key] for key in ("learner", "preset", "passes", "sweeps", "batch_size", "seed")]
+    assert said == ["topic-model", "best", 20, 150, 50, 7]
+    assert found["updates"] == 20 * 5 + 150
+
+
+class Display:
+    needs_gap = False
+
+    def __init__(self):
+        self.reports, self.ended = [], 0
+
+    def begin(self, model):
+        self.reports = []
+
+    def __call__(self, report):
+        self.reports.append(report)
+
+    def end(self, model):
+        self.ended += 1
+
+
+def test_scoring_takes_a_part_of_the_time_and_passes_all_on(monkeypatch):
+    times = iter(range(10**6))
+    monkeypatch.setattr("opelda.cli._progress.perf_counter", lambda: next(times))
+    scored = []
+
+    class Model:
+        def score(self, documents, n_splits):
+            scored.append(documents)
+            return -3.0
+
+    report = BatchReport(Model(), *range(15))
+    display = Display()
+    watched = Scored(display, "documents")
+    watched.begin(None)
+    for _ in range(100):
+        watched(report)
+    watched.end(None)
+    assert len(display.reports) == 100
+    assert display.ended == 1
+    with_score = [r for r in display.reports if r.held_out_score == -3.0]
+    assert display.reports[0].held_out_score == -3.0
+    assert len(with_score) == len(scored)
+    assert 3 <= len(scored) <= 8  # of 100 updates that take a second, each score another
+    assert replace(with_score[0], held_out_score=11) == replace(report, held_out_score=11)
+
+
+def test_documents_to_score_are_long_enough_and_few():
+    X = np.ones((3000, 4))
+    X[::2] = 0, 1, 0, 0
+    X = sparse.csr_array(X)
+    chosen = to_score(X)
+    assert chosen.shape[0] == 200
+    assert (chosen.sum(axis=1) >= 2).all()
+    assert to_score(X[::2]) is None
+    assert to_score(X[:9]).shape[0] == 4
+
+
+def test_nobody_watches(monkeypatch):
+    assert learning_display(Show(quiet=True), lines=True) is None
+    assert learning_display(Show()) is None
+    assert learning_display(Show(), lines=True) is not None
+
+
+@pytest.mark.parametrize("n_sweeps", [0, 150])
+def test_the_estimate_is_of_the_time_that_updates_and_sweeps_take(monkeypatch, n_sweeps):
+    """With a learner that takes 1 ms a document, and 1 ms a token and 5 ms for each sweep."""
+    X = generate(4000, n_words=50, n_topics=3, n_tokens=20, random_state=0).X
+
+    class Timed(Rates):
+        def __call__(self, report):
+            swept = report.n_pass > 1
+            n_docs = report.n_docs - (self._reports[-1].n_docs if self._reports else 0)
+            seconds = 20e-3 * n_docs if swept else 1e-3 * n_docs
+            return super().__call__(
+                replace(report, e_seconds=seconds, m_seconds=5e-3 if swept else 0.0)
+            )
+
+    model = TopicModel(3, preset="fast", n_sweeps=n_sweeps, random_state=0)
+    rates = Timed(model, X)
+    assert not hasattr(model, "_state")
+    assert model.callbacks is None
+    assert rates.per_document == pytest.approx(1e-3)
+    expected = 4000 * 7 * 1e-3 + n_sweeps * (4000 * 20e-3 + 5e-3)
+    assert rates.seconds(4000, 7, n_sweeps) == pytest.approx(expected, rel=0.02)
+
+
+def test_an_estimate_of_very_little():
+    for X in (sparse.csr_array(np.ones((1, 2))), sparse.csr_array(np.eye(3))):
+        rates = Rates(TopicModel(2, random_state=0), X)
+        assert 0 <= rates.seconds(X.shape[0], 20, 150) < 60

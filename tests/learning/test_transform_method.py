@@ -1,0 +1,63 @@
+"""How a learned model infers mixtures, chosen apart from how it learned."""
+
+import numpy as np
+import pytest
+
+import opelda
+from opelda import OnlineOPE, TopicModel
+from opelda.corpus import generate
+from opelda.errors import InputError
+from opelda.inference import EM, FW, METHODS, OPE, infer
+from opelda.learning import LEARNERS
+
+K = 4
+X = generate(60, n_words=30, n_topics=K, n_tokens=20, random_state=0).X
+MODELS = [*LEARNERS.items(), ("by vb", lambda *a, **p: TopicModel(*a, inference="vb", **p))]
+
+
+def expected(model, method):
+    return infer(X, model.components_, method=method, random_state=0).theta
+
+
+@pytest.mark.parametrize(("name", "make"), MODELS, ids=[name for name, _ in MODELS])
+def test_by_default_as_it_learned_but_em_in_the_place_of_ope(name, make):
+    model = make(K, random_state=0).fit(X)
+    learned_by = model._inference()
+    method = EM() if isinstance(learned_by, OPE) else learned_by
+    assert np.array_equal(model.transform(X), expected(model, method))
+    assert (name in ("MLOPE", "OnlineOPE", "StreamingOPE", "TopicModel")) == (method == EM())
+
+
+@pytest.mark.parametrize("cls", LEARNERS.values())
+@pytest.mark.parametrize("given", ["same", "vb", "cvb0", FW(n_iter=7), EM(n_kept=2)])
+def test_the_method_that_was_given(cls, given, tmp_path):
+    model = cls(K, transform_method=given, random_state=0).fit(X)
+    method = model._inference() if given == "same" else given
+    found = expected(model, method)
+    assert np.array_equal(model.transform(X), found)
+    assert np.array_equal(model.certificate(X).theta, found)
+    plain = cls(K, random_state=0).fit(X)
+    assert np.array_equal(model.components_, plain.components_), "it concerns learning not at all"
+    opelda.save(model, tmp_path / "m")
+    loaded = opelda.load(tmp_path / "m")
+    assert loaded.transform_method == given
+    assert np.array_equal(loaded.transform(X), found)
+    assert np.array_equal(plain.set_params(transform_method=given).transform(X), found)
+
+
+@pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
+@pytest.mark.parametrize("name", METHODS)
+def test_every_name_of_a_method(name):
+    model = OnlineOPE(K, transform_method=name, random_state=0).fit(X)
+    assert model._transform_method() == METHODS[name]()
+    assert np.allclose(model.transform(X[:3]).sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("given", ["nope", 3, OPE, OPE(n_iter=1), FW(step="x"), ["em"]])
+def test_what_is_no_method_is_refused_before_anything_is_learned(given):
+    for cls in (OnlineOPE, TopicModel):
+        for learn in ("fit", "partial_fit"):
+            model = cls(K, transform_method=given)
+            with pytest.raises(InputError):
+                getattr(model, learn)(X)
+            assert not hasattr(model, "_state")
