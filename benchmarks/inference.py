@@ -22,7 +22,6 @@ from transform import peers
 
 from opelda.engines import CPUEngine
 from opelda.inference import METHODS, OPE, Topics, infer
-from opelda.inference._inputs import as_batch, as_prior
 
 SLOW = ("ofw", "cccp", "smm", "pmd", "hamcmc")  # plain NumPy, a document at a time
 Contender = tuple[str, Callable[[], object], int]  # name, what to run, documents it works through
@@ -45,7 +44,6 @@ def best_times(contenders: list[Contender], rounds: int) -> dict[str, float]:
 def measure(X: sparse.csr_array, topics: np.ndarray, label: str, rounds: int) -> None:
     n_topics = len(topics)
     table, engine = Topics(topics), CPUEngine()
-    batch = as_batch(X, table, as_prior(None, n_topics))
     distinct = X.nnz / X.shape[0]
     print(
         f"\n{label}: {X.shape[0]} documents, {distinct:.1f} distinct words, K={n_topics}, T=50, "
@@ -62,7 +60,9 @@ def measure(X: sparse.csr_array, topics: np.ndarray, label: str, rounds: int) ->
             )
 
         def reader(ahead, n_jobs=n_jobs):
-            return lambda: engine.read_rows(batch, ahead=ahead, n_threads=n_jobs)
+            reading = CPUEngine(n_jobs)
+            handles = table.on(reading), reading.documents(sparse.csr_array(X, dtype=np.float32))
+            return lambda: reading.read_rows(*handles, ahead)
 
         contenders: list[Contender] = [
             ("rows read once, fetched", reader(12), X.shape[0]),

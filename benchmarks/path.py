@@ -18,9 +18,9 @@ from pathlib import Path
 
 import opelda
 from opelda.corpus import read, stream
-from opelda.engines import CPUEngine
+from opelda.engines import CPUEngine, _cpu_updates
 from opelda.learning import _learner
-from opelda.learning._update import Documents, Worker
+from opelda.learning._update import Updater
 from opelda.metrics import npmi
 
 SETTINGS = {
@@ -57,23 +57,21 @@ class Clock:
 def watched(clock: Clock, fit):
     """Run a fit with the engine's calls, the batches and the checks on the clock."""
     parts = {
-        (CPUEngine, "by_word"): "turning around",
-        (CPUEngine, "lay_out"): "laying out",
-        (CPUEngine, "infer"): "inference",
-        (CPUEngine, "add"): "statistics",
-        (Worker, "update"): "updates",
+        (_cpu_updates, "gathered"): "gathering",
+        (_cpu_updates, "transposed"): "transposing",
+        (CPUEngine, "_laid_out"): "laying out",
+        (CPUEngine, "_explained"): "inference",
+        (_cpu_updates, "add"): "statistics",
+        (Updater, "update"): "updates",
         (_learner.Learner, "_checked"): "checking X",
         (_learner.Learner, "_start"): "random start",
     }
     before = {key: getattr(*key) for key in parts}
-    gathered = Documents.gathered
     try:
         for (owner, name), label in parts.items():
             setattr(owner, name, clock.timed(label, before[owner, name]))
-        Documents.gathered = clock.timed("gathering", gathered)
         return clock.timed("fit", fit)()
     finally:
-        Documents.gathered = gathered
         for (owner, name), function in before.items():
             setattr(owner, name, function)
 
@@ -94,9 +92,9 @@ def run(path: Path, options: argparse.Namespace, name: str) -> None:
     clock.timed("loading", opelda.load)(target)
     target.unlink()
     seconds = clock.seconds
-    inside = ("turning around", "laying out", "inference", "statistics")
+    inside = ("gathering", "transposing", "laying out", "inference", "statistics")
     seconds["Python of the updates"] = seconds.pop("updates") - sum(seconds[i] for i in inside)
-    counted = ("checking X", "random start", "gathering", "Python of the updates", *inside)
+    counted = ("checking X", "random start", "Python of the updates", *inside)
     seconds["rest of fit"] = seconds.pop("fit") - sum(seconds[i] for i in counted)
     whole = sum(seconds.values())
     n_updates = model.n_batch_iter_

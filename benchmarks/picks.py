@@ -42,7 +42,7 @@ def main() -> None:
             for picks in ("shared", "document", "balanced"):
                 lpp, gaps, used = [], [], []
                 for seed in range(options.seeds):
-                    found = infer(X, table, method=OPE(picks=picks), random_state=seed, n_jobs=-1)
+                    found = infer(X, table, method=OPE(coins=picks), random_state=seed, n_jobs=-1)
                     lpp.append(predictive(found.theta, topics, held_out))
                     gaps.append(found.gap.mean())
                     used.append(found.picked.nnz / X.shape[0])

@@ -22,9 +22,10 @@ from corpora import Collection, collections, predictive, split
 from scipy import sparse
 
 from opelda import OnlineOPE, TopicModel
+from opelda.engines import CPUEngine
+from opelda.engines._weights import HostWeights
 from opelda.inference import CGS, CVB, CVB0, EM, FW, OPE, VB, Method, Topics
 from opelda.learning._state import State
-from opelda.learning._topic_store import TopicStore
 
 METHODS: dict[str, Method] = {
     "OPE": OPE(),
@@ -56,14 +57,15 @@ class Contender:
 
 def fitted(model: OnlineOPE | TopicModel, topics: np.ndarray) -> OnlineOPE | TopicModel:
     """Give an estimator topics that somebody else learned."""
-    store = TopicStore(Topics(topics).rows, len(topics), 0.0)
-    model._state, model.n_features_in_ = State(store, 0), topics.shape[1]
+    rows = np.ascontiguousarray(Topics(topics).components.T, np.float32)
+    weights = CPUEngine(1).weights(HostWeights(rows, 1.0))
+    model._state, model.n_features_in_ = State(weights, 0), topics.shape[1]
     return model
 
 
 def ours(topics: np.ndarray) -> list[Contender]:
     n_topics = len(topics)
-    default = fitted(OnlineOPE(n_topics, random_state=0), topics)
+    default = fitted(OnlineOPE(n_topics, random_state=0, n_jobs=1), topics)
     contenders = [Contender("**OnlineOPE, the default**", default.transform)]
     for name, method in METHODS.items():
         prior = 1.0 if name.endswith("alpha=1") else None
@@ -73,6 +75,7 @@ def ours(topics: np.ndarray) -> list[Contender]:
             transform_method="same",
             doc_topic_prior=prior,
             random_state=0,
+            n_jobs=1,
         )
         contenders.append(Contender(name, fitted(model, topics).transform))
     return contenders

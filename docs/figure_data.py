@@ -114,7 +114,7 @@ def measure_artefact(n_docs: int = 300, longest: int = 5000) -> Artefact:
     lengths = _grid(2, longest)
     rows = []
     for T in lengths:
-        ope = OPE(n_iter=int(T), picks="shared")
+        ope = OPE(n_iter=int(T), coins="shared")
         found = infer(corpus.counts, table, method=ope, random_state=0)
         rows.append((found.log_likelihood.mean(), found.log_prior.mean(), _n_picked(found).mean()))
     g1, g2, picked = np.array(rows).T
@@ -203,7 +203,7 @@ def measure_rate(
     for picks in ("shared", "balanced"):
         rows = []
         for T in lengths:
-            ope = OPE(n_iter=T, picks=picks)
+            ope = OPE(n_iter=T, coins=picks)
             runs = [
                 infer(d[None], table, method=ope, doc_topic_prior=prior, random_state=seed)
                 for seed in range(n_seeds)

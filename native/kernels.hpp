@@ -23,6 +23,9 @@ struct Problem {
     const int32_t* coarse;
     int64_t coarse_stride;  // integers per row
     const float* coarse_scale;
+
+    // Multiplications and additions of so many iterations, roughly.
+    int64_t work(int64_t n_iter) const { return indptr[n_docs] * stride * n_iter; }
 };
 
 // Per-document outputs; null where the caller does not want them.
@@ -155,7 +158,8 @@ struct Resampling {
     int64_t n_sweeps;
     const float* alpha;    // stride, padded with zeros
     const float* inverse;  // stride: what a token of weight 1 adds to a probability, 1 / sum_j lambda_kj
-    uint64_t seed;
+    const uint64_t* keys;  // n_docs: of the documents' streams of random numbers
+    uint64_t seed;         // of this sweep, mixed
     float* prior;  // words: sum_k alpha_k beta_kj
 };
 

@@ -1,4 +1,4 @@
-// The Python module opelda._native: arrays in, arrays filled. The caller (engines/cpu.py) has checked shapes and types.
+// The Python module opelda._native: arrays in, arrays filled. The caller (engines/_cpu*.py) has checked shapes and types.
 #include "arrays.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<fl
     const auto outputs = results.outputs();
     opelda::PickSink sink(want_picks ? problem.n_docs : 0, opelda::kStep);
     {
-        nb::gil_scoped_release release;
+        const MaybeRelease release(problem.work(plan.n_moves * n_restarts));
         opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
             return best_kernels().ope(problem, plan, outputs, queue, want_picks ? &sink : nullptr);
         });
@@ -117,7 +117,7 @@ void add_iterative(nb::module_& m, const char* name, opelda::Iterative* opelda::
                                                scale,      offset,    decay,
                                                pointer(start), pointer(steps), pointer(keys),
                                                max_tokens, n_kept,    pointer(start_words)};
-            nb::gil_scoped_release release;
+            const MaybeRelease release(problem.work(n_iter + n_samples));
             opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
                 return (best_kernels().*kernel)(problem, settings, outputs, queue);
             });
@@ -130,7 +130,7 @@ void add_iterative(nb::module_& m, const char* name, opelda::Iterative* opelda::
 void certify(const Batch& batch, In<float, 2> theta, const Results& results, int n_threads) {
     const auto problem = batch.problem();
     const auto outputs = results.outputs();
-    nb::gil_scoped_release release;
+    const MaybeRelease release(problem.work(1));
     opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
         return best_kernels().certify(problem, theta.data(), outputs, queue);
     });

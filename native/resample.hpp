@@ -33,7 +33,7 @@ class Resampler {
     void run(int64_t doc, int64_t next) {
         const int64_t begin = r.indptr[doc], end = r.indptr[doc + 1];
         uint16_t* z = r.z + r.first_token[doc];
-        key = mix(r.seed + uint64_t(doc) * kGolden);
+        key = mix(r.keys[doc] + r.seed);
         drawn = 0;
         n_in_use = 0;
         if (!r.fresh) place(begin, end, z);

@@ -27,7 +27,15 @@ def check_picture():
         maker = re.compile(r"Matplotlib v[^,]+")
         if maker.search(ours).group() != maker.search(theirs).group():  # each places text its way
             words = re.compile(r"<text[^>]*>([^<]+)")
-            ours, theirs = words.findall(ours), words.findall(theirs)
-        assert ours == theirs
+            assert words.findall(ours) == words.findall(theirs)
+            return
+        # other processors round the last digit otherwise, and names of shapes are made of digits
+        number, shape = re.compile(r"-?\d+\.\d+"), re.compile(r"\b[pmC][0-9a-f_]{10,}")
+        ours, theirs = (shape.sub("shape", picture) for picture in (ours, theirs))
+        assert number.sub("#", ours) == number.sub("#", theirs)
+        found, expected = (
+            [float(n) for n in number.findall(picture)] for picture in (ours, theirs)
+        )
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-3)
 
     return check

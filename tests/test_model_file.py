@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import opelda
-from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel
+from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel, _store
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, VB, Method
@@ -100,7 +100,7 @@ def test_a_stream_goes_on_with_its_vocabulary(tmp_path):
 
 def test_sums_come_back_as_they_were(tmp_path):
     model = made().fit(X)
-    model._state.store.sums *= 1 + 1e-9  # what thousands of updates do to them
+    model._state.weights.sums *= 1 + 1e-9  # what thousands of updates do to them
     assert same(again(model, tmp_path / "m"), model)
 
 
@@ -162,7 +162,7 @@ def test_what_is_no_model_is_not_saved(tmp_path):
         name = "custom"
 
     class Nameless(Method):
-        solve, solve_reference = VB.solve, VB.solve_reference
+        kernel, solve = VB.kernel, VB.solve
         n_iter, tol, init, check, reference = 5, 0.1, "fixed", VB.check, VB.reference
 
     refused = {
@@ -180,7 +180,7 @@ def test_what_is_no_model_is_not_saved(tmp_path):
         with pytest.raises(kind, match=message):
             opelda.save(model, tmp_path / "m")
     broken = made().fit(X)
-    broken._state.store.sums[0] = np.nan
+    broken._state.weights.sums[0] = np.nan
     with pytest.raises(InputError, match="not saved"):
         opelda.save(broken, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -203,9 +203,42 @@ def test_the_golden_file_of_version_1(tmp_path):
         "engine": "cpu",
     }
     assert model.get_params() == expected["parameters"] | added_since | {
-        "inference": OPE(n_iter=20, picks="balanced"),
+        "inference": OPE(n_iter=20, coins="balanced"),
         "doc_topic_prior": pytest.approx([0.25, 0.5, 1.0]),
         "callbacks": None,
-    } | {f"inference__{k}": v for k, v in OPE(n_iter=20, picks="balanced").get_params().items()}
+    } | {f"inference__{k}": v for k, v in OPE(n_iter=20, coins="balanced").get_params().items()}
     model.fit_stream([expected["words"]])
     assert model.n_batch_iter_ == expected["seen"][1] + 1
+
+
+def test_the_golden_file_of_version_2(tmp_path):
+    (tmp_path / "m").write_bytes(base64.b64decode((GOLDEN / "model-2.txt").read_text()))
+    model = opelda.load(tmp_path / "m")
+    expected = json.loads((GOLDEN / "model-2.topics.txt").read_text())
+    np.testing.assert_allclose(model.components_, expected["components"], rtol=1e-4, atol=1e-7)
+    assert list(model.vocabulary_.words) == expected["words"]
+    assert [model.n_docs_seen_, model.n_batch_iter_] == expected["seen"]
+    assert model.n_unknown_tokens_ == expected["n_unknown_tokens"]
+    parameters = model.get_params(deep=False)
+    assert {name: parameters[name] for name in expected["parameters"]} == expected["parameters"]
+    assert parameters["transform_method"] == VB(n_iter=30)
+    assert parameters["topic_word_prior"].shape == (3, 12)
+    mixtures = model.transform(expected["texts"])
+    np.testing.assert_allclose(mixtures, expected["mixtures"], rtol=1e-3)
+    model.fit_stream(expected["texts"])
+    assert model.n_batch_iter_ == expected["seen"][1] + 1
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_a_file_is_the_same_for_every_engine(tmp_path, engine):
+    learned = made(engine=engine, topic_word_prior=0.3).fit(X)
+    opelda.save(learned, tmp_path / "m")
+    arrays, header, version = _store.read(tmp_path / "m", kind="opelda model", newest=2)
+    assert (version, arrays["rows"].shape, arrays["rows"].dtype) == (2, (12, 3), np.float32)
+    assert "engine" not in header["parameters"]
+    for other in ("cpu", "reference"):
+        loaded = opelda.load(tmp_path / "m").set_params(engine=other)
+        np.testing.assert_allclose(loaded.components_, learned.components_, rtol=1e-5)
+        np.testing.assert_allclose(loaded.transform(X), learned.transform(X), rtol=1e-4)
+        loaded.partial_fit(X[:10])  # goes on where it now is
+        assert loaded._state.weights.owner == other

@@ -11,7 +11,7 @@
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # imported on first use: `import opelda` alone stays quick
 _SUBPACKAGES = (

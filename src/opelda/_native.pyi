@@ -64,14 +64,33 @@ def by_word(
 def lay_out(kept: NDArray[np.float32], **arguments: Any) -> None: ...
 def add(kept: NDArray[np.float32], **arguments: Any) -> None: ...
 def first_tokens(indptr: NDArray[np.int64], counts: NDArray[np.float32]) -> NDArray[np.int64]: ...
+def content_keys(
+    indptr: NDArray[np.int64],
+    words: NDArray[np.int32],
+    counts: NDArray[np.float32],
+    ids: NDArray[np.int32] | None,
+    *,
+    n_threads: int,
+) -> NDArray[np.uint64]: ...
 def resample(rows: NDArray[np.float32], **arguments: Any) -> None: ...
+def random_start(
+    rows: NDArray[np.float32], *, n_topics: int, seed: int, n_threads: int
+) -> None: ...
 def count_topics(
     words: NDArray[np.int32],
     counts: NDArray[np.float32],
     z: NDArray[np.uint16],
-    rows: NDArray[np.float32],
-    sums: NDArray[np.float64],
+    cells: NDArray[np.int32] | NDArray[np.int64],
     *,
+    shift: int,
+    n_threads: int,
+) -> None: ...
+def as_weights(
+    cells: NDArray[np.int32] | NDArray[np.int64],
+    rows: NDArray[np.float32],
+    sums: NDArray[np.int64],
+    *,
+    shift: int,
     n_threads: int,
 ) -> None: ...
 def coarsen(

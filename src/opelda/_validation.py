@@ -134,22 +134,31 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
     >>> counts([[0, 2], [1, 0]]).indices
     array([1, 0], dtype=int32)
     """
-    if not isinstance(X, sparse.sparray | sparse.spmatrix):
-        X = _dense(X, name)
+    if type(X) is not sparse.csr_array:
+        X = _sparse(X, name)
     if X.ndim != 2:
         raise InputError(f"must have shape (documents, words), got {X.shape}.", name)
     if X.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
     small = X.dtype.itemsize < 4  # repeated entries are added, which bytes have no room for
-    if small and getattr(X, "format", "") != "csr":
+    if small and X.format != "csr":
         X = X.astype(np.float32)
-    matrix = sparse.csr_array(X)
+    matrix: sparse.csr_array = X if type(X) is sparse.csr_array else sparse.csr_array(X)
     _check_indices(matrix, name)
     if not matrix.has_canonical_format:
         matrix = matrix.astype(np.float32) if small else matrix.copy()
         matrix.sum_duplicates()
     _check_counts(matrix, name)
     return matrix
+
+
+def _sparse(X: Any, name: str) -> Any:
+    if isinstance(X, sparse.sparray | sparse.spmatrix):
+        return X
+    array = _dense(X, name)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"must hold counts, got values of type {array.dtype}.", name)
+    return sparse.csr_array(array)
 
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
@@ -172,10 +181,10 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
 
 def _check_indices(matrix: sparse.csr_array, name: str) -> None:
     """SciPy does not look at the indices it is given; native code must be able to trust them."""
-    words = matrix.indices
-    if (np.diff(matrix.indptr) < 0).any() or (
-        len(words) and not (words.min() >= 0 and words.max() < matrix.shape[1])
-    ):
+    words, indptr = matrix.indices, matrix.indptr
+    # one look at the largest finds negative numbers, too, if they are taken for unsigned ones
+    largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
+    if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
         raise InputError(
             "is a sparse matrix whose indices point outside it; build it with SciPy's own "
             "constructors and check it with X.check_format(full_check=True).",

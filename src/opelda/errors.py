@@ -1,4 +1,4 @@
-"""What opelda raises.
+"""The errors that opelda raises.
 
 OpeldaError
 ├── InputError (also a ValueError)     data or a parameter the caller gave cannot be used

@@ -65,5 +65,5 @@ def load(path: str | PathLike[str]) -> Any:
     Traceback (most recent call last):
     opelda.errors.ModelFileError: ...
     """
-    arrays, header, _ = _store.read(path, kind=KIND, newest=FORMAT)
-    return from_parts(LEARNERS, arrays, header, Path(fsdecode(path)))
+    arrays, header, version = _store.read(path, kind=KIND, newest=FORMAT)
+    return from_parts(LEARNERS, arrays, header, version, Path(fsdecode(path)))

@@ -87,7 +87,7 @@ def test_transform_writes_what_the_model_infers(cli, corpus_file, model_file, te
     done = cli("transform", model_file, corpus_file, "-o", name, "--dense")
     assert (done.code, done.out) == (0, "")
     model = opelda.load(model_file)
-    expected = model.certificate(model.vocabulary_.count(texts))
+    expected = model.infer(model.vocabulary_.count(texts))
     if name.endswith(".npz"):
         found = np.load(name)
         theta = found["theta"]
@@ -174,7 +174,7 @@ def test_evaluate_agrees_with_the_metrics(cli, corpus_file, model_file, texts):
     assert found["perplexity"] == pytest.approx(np.exp(-score))
     assert found["npmi"] == pytest.approx(npmi(model.components_, X).mean())
     assert found["topic_diversity"] == topic_diversity(model.components_)
-    certificate = model.certificate(X)
+    certificate = model.infer(X)
     assert found["gap"]["max"] == pytest.approx(certificate.gap.max())
     assert found["likelihood_loss"]["median"] == pytest.approx(
         np.median(certificate.likelihood_loss)

@@ -253,3 +253,10 @@ def test_an_estimate_of_very_little():
     for X in (sparse.csr_array(np.ones((1, 2))), sparse.csr_array(np.eye(3))):
         rates = Rates(TopicModel(2, random_state=0), X)
         assert 0 <= rates.seconds(X.shape[0], 20, 150) < 60
+
+
+def test_a_sample_without_a_word_takes_no_time():
+    X = sparse.csr_array(([1.0], [0], [0, 1] + [1] * 4999), shape=(5000, 4))
+    X = X[np.roll(np.arange(5000), 7)]  # the document with a word is not one that is tried
+    rates = Rates(TopicModel(3, random_state=0), X)
+    assert rates.seconds(5000, 3, 10) == 0.0

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import OnlineOPE
-from opelda.engines import CPUEngine, gather
-from opelda.inference._inputs import as_csr
-from opelda.learning._update import Documents
+from opelda._validation import counts
+from opelda.engines._cpu_updates import gathered, transposed
+from opelda.engines._documents import Documents
+
+from .made import make_documents
 
 TYPES = [np.dtype(code) for code in "fdqihbQIHB?"] + [np.dtype(np.longdouble)]
 
@@ -25,33 +27,41 @@ TYPES = [np.dtype(code) for code in "fdqihbQIHB?"] + [np.dtype(np.longdouble)]
 def test_gathering_is_indexing(dtype, places, n_threads):
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(0.3, (900, 300)))
-    counts = X.data.astype(dtype)
-    counts.flags.writeable = False
-    X.data, X.indices, X.indptr = counts, X.indices.astype(places), X.indptr.astype(places)
-    documents = rng.integers(0, 900, 700)
-    indptr, words, found = gather(X, documents, n_threads)
-    expected = sparse.csr_array(X.toarray()[documents])
-    assert (indptr.dtype, words.dtype, found.dtype) == (np.int64, np.int32, np.float32)
-    np.testing.assert_array_equal(indptr, expected.indptr)
-    np.testing.assert_array_equal(words, expected.indices)
-    np.testing.assert_array_equal(found, expected.data.astype(np.float32))
+    data = X.data.astype(dtype)
+    data.flags.writeable = False
+    X.data, X.indices, X.indptr = data, X.indices.astype(places), X.indptr.astype(places)
+    chosen = rng.integers(0, 900, 700)
+    rows = gathered(Documents(X), chosen, n_threads)
+    expected = sparse.csr_array(X.toarray()[chosen])
+    types = (rows.indptr.dtype, rows.words.dtype, rows.counts.dtype)
+    assert types == (np.int64, np.int32, np.float32)
+    np.testing.assert_array_equal(rows.indptr, expected.indptr)
+    np.testing.assert_array_equal(rows.words, expected.indices)
+    np.testing.assert_array_equal(rows.counts, expected.data.astype(np.float32))
 
 
 @given(st.lists(st.integers(0, 9)))
-def test_any_documents_in_any_order(documents):
+def test_any_documents_in_any_order(chosen):
     X = sparse.csr_array(np.random.default_rng(1).poisson(0.5, (10, 6)).astype(np.float32))
     X.data[::3] = 0.0  # stored, but no words of the document
-    docs = Documents.gathered(X, np.array(documents, np.int64))
-    found = sparse.csr_array((docs.counts, docs.words, docs.indptr), (len(documents), 6))
-    assert docs.n_docs == len(documents)
-    assert (docs.counts > 0).all()
-    np.testing.assert_array_equal(found.toarray(), X.toarray()[documents].reshape(-1, 6))
+    rows = gathered(Documents(X), np.array(chosen, np.int64), 1)
+    found = sparse.csr_array((rows.counts, rows.words, rows.indptr), (len(chosen), 6))
+    assert rows.n_docs == len(chosen)
+    assert (rows.counts > 0).all()
+    np.testing.assert_array_equal(found.toarray(), X.toarray()[chosen].reshape(-1, 6))
+
+
+def test_a_whole_collection_is_not_copied():
+    X = make_documents(np.random.default_rng(2), 50, 20)
+    rows = gathered(Documents(X), None, 1)
+    assert np.shares_memory(rows.counts, X.data)
+    assert np.shares_memory(rows.words, X.indices)
 
 
 def test_checking_copies_no_counts():
     X = sparse.csr_array(np.random.default_rng(2).poisson(0.5, (50, 20)).astype(np.uint16))
-    assert np.shares_memory(as_csr(X).data, X.data)
-    assert np.shares_memory(as_csr(X).indices, X.indices)
+    assert np.shares_memory(counts(X).data, X.data)
+    assert np.shares_memory(counts(X).indices, X.indices)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64, bool])
@@ -65,8 +75,7 @@ def test_a_model_does_not_depend_on_the_type_of_the_counts(dtype):
 
 def turned(n_threads):
     X = sparse.csr_array(np.random.default_rng(4).poisson(0.3, (2000, 200)).astype(np.float32))
-    parts = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data
-    return CPUEngine().by_word(*parts, 200, n_threads).entries
+    return transposed(Documents(X).part(), 200, n_threads).entries
 
 
 def test_callers_at_the_same_time_share_the_threads():

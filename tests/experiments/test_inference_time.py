@@ -11,8 +11,16 @@ from opelda.experiments import Settings, experiment, prepare
 from opelda.experiments import inference_time as module
 from opelda.experiments._learning import new_learner
 from opelda.experiments._paper import SECONDS
-from opelda.experiments.inference_time import METHODS, CountingVB, draw, judge, medians, runs, times
-from opelda.inference import VB, infer
+from opelda.experiments.inference_time import (
+    METHODS,
+    CountingEngine,
+    draw,
+    judge,
+    medians,
+    runs,
+    times,
+)
+from opelda.inference import infer
 
 SETTINGS = Settings.small(n_topics=4, batch_size=40, n_test=20, n_iter=12)
 
@@ -96,7 +104,7 @@ def test_batches_are_the_collection_in_full_batches(data, measured):
 
 def test_time_is_that_of_inference_alone(data, monkeypatch):
     ticks = iter(range(10**6))  # a clock that goes on by one second whenever it is looked at
-    monkeypatch.setattr("opelda.learning._update.perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr("opelda.engines._cpu.perf_counter", lambda: float(next(ticks)))
     rows = times(data, SETTINGS, lambda share: None, seed=0, n_batches=2)
     # an update looks at it four times, and inference lies between the second and the third
     assert [row["seconds_per_document"] for row in rows] == [1 / 40] * 8
@@ -106,20 +114,20 @@ def test_time_is_that_of_inference_alone(data, monkeypatch):
 def test_learners_are_the_papers(data, name):
     method = module._methods(SETTINGS)[name]
     mine = module._learner(method, SETTINGS.changed(n_jobs=2), 5, 120)
-    assert mine.n_jobs == 1
+    assert mine.engine.n_threads == 1
     theirs = new_learner(f"Online-{name}", SETTINGS, 5, population=120, n_jobs=1)
     for learner in (mine, theirs):
         learner.partial_fit(data.train[:40]).partial_fit(data.train[40:80])
     np.testing.assert_array_equal(mine.components_, theirs.components_)
 
 
-def test_counting_vb_is_vb(data):
+def test_the_engine_that_counts_is_the_cpu(data):
     topics = generate(1, n_words=50, n_topics=4, separated=True).topics
-    method = CountingVB(n_iter=30)
-    found, plain = (infer(data.test, topics, method=m) for m in (method, VB(n_iter=30)))
+    engine = CountingEngine(1)
+    found, plain = (infer(data.test, topics, method="vb", engine=e) for e in (engine, "cpu"))
     np.testing.assert_array_equal(found.theta, plain.theta)
-    np.testing.assert_array_equal(method.iterations, plain.n_iter)
-    assert len(set(method.iterations)) > 1
+    np.testing.assert_array_equal(engine.iterations, plain.n_iter)
+    assert len(set(engine.iterations)) > 1
 
 
 def test_a_collection_smaller_than_a_batch_is_the_batch(data):

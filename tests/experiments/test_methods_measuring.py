@@ -19,8 +19,8 @@ from opelda.experiments._methods.measuring import (
     NAMES,
     PLAIN,
     UNSCREENED,
+    Problem,
     best_seconds,
-    first_documents,
     is_compiled,
     new_method,
     new_row,
@@ -30,7 +30,6 @@ from opelda.experiments._methods.memory import INVERSE, NOT_HERE, long_document,
 from opelda.experiments._methods.quality import quality_reached
 from opelda.experiments._methods.timing import Size, draw_documents, iteration_times
 from opelda.inference import METHODS, TLI, infer
-from opelda.inference._inputs import as_batch, as_prior
 from opelda.inference.tli import CACHED_INVERSES
 
 SETTINGS = Settings.small(n_topics=8, n_test=12, n_iter=20, n_passes=1, n_jobs=1)
@@ -75,37 +74,36 @@ def test_documents_have_exactly_the_size_asked_for(n_topics, n_words, times, see
     once = draw_documents(4, size._replace(times=1), seed)[1]
     assert (X.toarray() == times * once.toarray()).all()
     other = draw_documents(4, size._replace(n_words=1), seed)[0]
-    assert (other.rows == topics.rows).all()  # sizes of documents are compared by the same topics
+    assert (
+        other.components == topics.components
+    ).all()  # sizes of documents are compared by the same topics
 
 
 def test_the_first_documents_are_inferred_as_in_the_whole_batch():
     topics, X = draw_documents(5, Size(4, 10, 1, 30), 0)
-    batch = as_batch(X, topics, as_prior(None, 4))
-    few = first_documents(batch, 2)
+    few = Problem(topics, X, None).first(2)
     work = {"VB": (new_method("VB", SETTINGS), few)}
     _, solution = best_seconds(work, 1, 0, lambda share: None)["VB"]
     expected = infer(X, topics, method=new_method("VB", SETTINGS)).theta[:2]
     np.testing.assert_array_equal(solution.theta, expected)
 
 
-class Recorded:
-    """A method that notes whose turn it is, and takes so much of a clock's time."""
+class Recorded(Problem):
+    """A problem that notes whose turn it is, and takes so much of a clock's time."""
 
-    def __init__(self, name, calls, clock, takes):
-        self.name, self.calls, self.clock, self.takes = name, calls, clock, iter(takes)
-
-    def solve(self, batch, seed, engine, n_threads, wanted):
-        self.calls.append((self.name, batch.n_docs, n_threads, wanted.certificate))
-        if batch.n_docs > 1:
-            self.clock[0] += next(self.takes)
+    def solve(self, method, seed):
+        name, calls, clock, takes = method
+        calls.append((name, self.X.shape[0]))
+        if self.X.shape[0] > 1:
+            clock[0] += next(takes)
 
 
 def recorded(monkeypatch, takes):
     topics, X = draw_documents(3, Size(2, 5, 1, 9), 0)
-    batch = as_batch(X, topics, as_prior(None, 2))
+    problem = Recorded(topics, X, None)
     calls, clock = [], [0.0]
     monkeypatch.setattr(measuring, "CLOCK", lambda: clock[0])
-    work = {name: (Recorded(name, calls, clock, own), batch) for name, own in takes.items()}
+    work = {name: ((name, calls, clock, iter(own)), problem) for name, own in takes.items()}
     shares = []
     found = best_seconds(work, 3, 0, shares.append)
     assert shares[-1] == 1
@@ -115,8 +113,7 @@ def recorded(monkeypatch, takes):
 def test_methods_take_turns_and_the_least_time_counts(monkeypatch):
     calls, found = recorded(monkeypatch, {"a": [3.0, 1.0, 2.0], "b": [0.5, 4.0, 0.75]})
     assert found == {"a": 1.0, "b": 0.5}
-    assert [call[:2] for call in calls] == [("a", 1), ("b", 1)] + 3 * [("a", 3), ("b", 3)]
-    assert {call[2:] for call in calls} == {(1, False)}  # one thread, no certificate
+    assert calls == [("a", 1), ("b", 1)] + 3 * [("a", 3), ("b", 3)]
 
 
 def test_what_takes_long_is_not_repeated(monkeypatch):
@@ -194,12 +191,13 @@ def test_memory_that_cannot_be_measured_is_none(monkeypatch):
 
 
 def test_the_long_document_has_its_size():
-    batch = long_document(5, 300, 1000)
-    assert batch.counts.sum() == 1000
-    assert (batch.counts >= 1).all()
-    np.testing.assert_allclose(batch.rows[:, :5].sum(axis=0), 1, rtol=1e-4)
-    np.testing.assert_allclose(batch.mean, batch.rows[:, :5].mean(axis=1), rtol=1e-4)
-    assert (batch.rows[:, 5:] == 0).all()
+    table, X = long_document(5, 300, 1000)
+    assert X.shape == (1, 300)
+    assert X.data.sum() == 1000
+    assert (X.data >= 1).all()
+    np.testing.assert_allclose(table.rows[:, :5].sum(axis=0), 1, rtol=1e-4)
+    np.testing.assert_allclose(table.mean, table.rows[:, :5].mean(axis=1), rtol=1e-4)
+    assert (table.rows[:, 5:] == 0).all()
 
 
 @pytest.mark.parametrize("name", ["VB", "OPE", FLAT, "CCCP", "TLI"])
@@ -248,8 +246,7 @@ def test_every_method_is_compared_on_the_same_documents(reached):
 
 def test_how_often_tli_fell_back_is_in_its_note():
     topics, X = draw_documents(3, Size(2, 5, 1, 9), 0)
-    batch = as_batch(X, topics, as_prior(None, 2))
-    note = quality_module._complaint(TLI(threshold=1e6), batch, 0)
+    note = quality_module._complaint(TLI(threshold=1e6), Problem(topics, X, None), 0)
     row = new_row("quality", "TLI", 0, lpp=-7.0, documents=3, note=note)
     assert fallen_back([row]) == 1
     assert fallen_back([row, row | {"note": None}]) == 0.5

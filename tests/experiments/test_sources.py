@@ -60,7 +60,7 @@ def test_threads_do_not_show(monkeypatch):
     monkeypatch.setattr(_sources, "DOCUMENTS_AT_ONCE", 25)
     found = []
     for n_threads in (1, 3):
-        monkeypatch.setattr(_sources, "as_threads", lambda n_jobs, n=n_threads: n)
+        monkeypatch.setattr(_sources, "threads", lambda n_jobs, n=n_threads: n)
         found.append(generated("small", 200).toarray())
     assert np.array_equal(*found)
 

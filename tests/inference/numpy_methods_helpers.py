@@ -137,7 +137,7 @@ class Contract:
         for settings in self.wrong:
             (parameter,) = set(settings) - {"n_iter"} or settings
             method = type(self.method)(**settings)
-            message = rf"^{parameter} must be .*, got .* \({type(self.method).__name__}\)\.$"
+            message = rf"^{parameter} must be .*, got .*\.$"
             with pytest.raises(InputError, match=message):
                 infer([[1, 2]], [[0.5, 0.5]], method=method)
 

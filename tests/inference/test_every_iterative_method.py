@@ -36,6 +36,7 @@ def test_nothing_but_the_document_matters(name, problem):
 @pytest.mark.parametrize("name", NAMES)
 def test_certificate_is_the_engines(name, problem):
     X, topics, _ = problem
+    topics = topics.astype(np.float32)
     fast = infer(X[:10], topics, method=name, random_state=0)
     slow = infer(X[:10], topics, method=name, random_state=0, engine="reference")
     np.testing.assert_allclose(fast.theta.sum(axis=1), 1, atol=1e-5)

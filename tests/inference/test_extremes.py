@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from opelda.engines import CPUEngine, Kept, Solution
+from opelda.engines._cpu_tables import Table
+from opelda.engines._cpu_updates import add, transposed
+from opelda.engines._documents import Documents
+from opelda.engines._solutions import Solution
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
-from opelda.inference._inputs import as_batch, as_prior
 
 KERNELS = ("ope", "em", "vb", "cvb0", "cvb", "fw")
 
@@ -135,14 +137,14 @@ def test_more_threads_than_anyone_has():
 
 
 def test_words_that_a_mixture_excludes_add_nothing():
-    engine, topics = CPUEngine(), Topics([[0.5, 0.5, 0], [0, 0.2, 0.8]])
-    batch = as_batch([[5, 5, 0], [0, 0, 3], [9, 1, 1]], topics, as_prior(None, 2))
-    by_word = engine.by_word(batch.indptr, batch.words, batch.counts, 3)
-    kept = Kept(np.zeros((3, 16), np.float32), 2, 1.0, 0.0, 0.1, np.ones(2))
+    table = Table.of(np.array([[0.5, 0.5, 0], [0, 0.2, 0.8]]), None)
+    X = sparse.csr_array(np.array([[5, 5, 0], [0, 0, 3], [9, 1, 1]]))
+    batch = transposed(Documents(X).part(), 3, 1)
     theta = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
-    solution = Solution(theta, np.zeros(3, np.int32))
-    engine.add(kept, by_word, (topics.rows, topics.mean), solution, divide=True, gain=np.ones(2))
-    np.testing.assert_allclose(kept.rows[:, :2], [[14, 0], [6, 0], [0, 3]], rtol=1e-6)
+    kept, solution = np.zeros((3, 16), np.float32), Solution(theta, np.zeros(3, np.int32))
+    options = {"divide": True, "gain": np.ones(2), "n_threads": 1}
+    add(kept, batch.words, batch, table, solution, **options)
+    np.testing.assert_allclose(kept[:, :2], [[14, 0], [6, 0], [0, 3]], rtol=1e-6)
 
 
 def test_infer_from_several_threads_at_once():

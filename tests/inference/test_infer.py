@@ -193,7 +193,7 @@ def test_same_seed_same_result(method):
 
 
 def test_no_seed_is_a_new_one_each_time():
-    runs = [infer(COUNTS, TOPICS, method=OPE(picks="shared")).theta for _ in range(20)]
+    runs = [infer(COUNTS, TOPICS, method=OPE(coins="shared")).theta for _ in range(20)]
     assert any(not np.array_equal(runs[0], run) for run in runs[1:])
 
 
@@ -272,3 +272,15 @@ def test_bad_options(options, message):
         infer(COUNTS, TOPICS, **options)
     assert str(caught.value).count("\n") == 0
     assert str(caught.value).endswith(".")
+
+
+def test_a_fitted_model_is_its_topics():
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    from opelda import OnlineOPE
+
+    for model in (OnlineOPE(2, random_state=0), LatentDirichletAllocation(2, random_state=0)):
+        model.fit(COUNTS)
+        topics = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        found = infer(COUNTS, model, random_state=0).theta
+        np.testing.assert_allclose(found, infer(COUNTS, topics, random_state=0).theta, atol=1e-6)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from opelda.engines._keys import uniforms
 from opelda.inference import infer
 from opelda.inference._method import Document
-from opelda.inference._randomness import uniforms
 from opelda.inference.ofw import OFW
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus

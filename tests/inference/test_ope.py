@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from opelda.engines._cpu_tables import Table
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.inference.ope import VARIANTS
@@ -44,7 +45,7 @@ methods = st.builds(
     n_iter=st.integers(2, 60),
     variant=st.sampled_from(VARIANTS),
     schedule=st.sampled_from(SCHEDULES),
-    picks=st.sampled_from(PICKS),
+    coins=st.sampled_from(PICKS),
     n_restarts=st.integers(1, 3),
     tol=st.sampled_from([0.0, 0.01, 0.3]),
     epsilon=st.sampled_from([1e-10, 1e-4]),
@@ -107,7 +108,6 @@ def test_screening_with_coarse_rows_changes_nothing(alpha):
     for seed in range(3):
         X, topics = corpus(seed, 300, n_words=900, n_topics=300, n_tokens=20 + 60 * seed)
         table = Topics(topics)
-        assert table.coarse is not None
         options = {"doc_topic_prior": alpha, "random_state": seed}
         screened = infer(X, table, **options)
         dense = infer(X, table, method=OPE(screen=False), **options)
@@ -130,15 +130,16 @@ def test_screening_changes_nothing_on_many_documents(n_topics):
 @pytest.mark.parametrize("n_topics", [9, 260])
 def test_coarse_rows_are_bounds_and_close_ones(n_topics):
     rng = np.random.default_rng(0)
-    topics = Topics(rng.dirichlet(np.full(70, 0.05), n_topics))
-    if n_topics < 256:
-        assert topics.coarse is None
+    table = Table.of(rng.dirichlet(np.full(70, 0.05), n_topics), None)
+    coarse, scale = table.coarse(1)
+    assert (coarse is None) == (n_topics < 256)
+    if coarse is None:
         return
-    quads = topics.coarse.view(np.uint8).reshape(70, -1, 16, 4).swapaxes(2, 3)
+    quads = coarse.view(np.uint8).reshape(70, -1, 16, 4).swapaxes(2, 3)
     codes = quads.reshape(70, -1)[:, :n_topics].astype(np.uint32)
     values = (codes << 20).view(np.float32).astype(np.float64) * 2.0**48
-    values *= topics.coarse_scale[:, None]
-    rows = topics.rows[:, :n_topics]
+    values *= scale[:, None]
+    rows = table.rows[:, :n_topics]
     assert (values >= rows).all()
     assert (values[rows == 0] == 0).all()
     near = rows > rows.max(axis=1, keepdims=True) * 1e-6
@@ -159,13 +160,13 @@ def test_pick_weights_of_every_variant():
         return OPE(n_iter=40, **parameters)._plan(10, seed=5)
 
     t = np.arange(2, 41)
-    one = plan(picks="document")
+    one = plan(coins="document")
     assert one.a.shape == (1024, 39)
     assert np.allclose(one.a + one.b, t)  # every pick is g1 or g2
     assert abs(one.a[:, -1].mean() - 20.5) < 1.0  # uniform, but for the first, which is g1
-    balanced = plan(picks="balanced")
+    balanced = plan(coins="balanced")
     assert (np.abs(balanced.a - balanced.b) <= 2).all()
-    biased = plan(variant="g-ope", p=0.8, picks="document")
+    biased = plan(variant="g-ope", p=0.8, coins="document")
     assert np.allclose(biased.a * 0.8 + biased.b * 0.2, t, atol=1e-3)
     assert plan(variant="ope3").a2 is not None
     assert plan(variant="ope1").a2 is None
@@ -231,11 +232,11 @@ def test_longer_walks_have_smaller_likelihood_gaps(alpha):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_iter": 1}, "n_iter must be a whole number, at least 2"),
+        ({"n_iter": 1}, "n_iter must be a whole number, from 2"),
         ({"n_iter": 2.5}, "n_iter must be a whole number"),
         ({"variant": "ope9"}, "variant must be one of"),
         ({"schedule": "lazy"}, "schedule must be 'practical' or 'literal'"),
-        ({"picks": "mine"}, "picks must be"),
+        ({"coins": "mine"}, "coins must be"),
         ({"p": 0.7}, "p must be 0.5 in the variant 'ope'"),
         ({"variant": "bope", "p": 1.0}, "p must be a number above 0"),
         ({"nu": -1}, "nu must be"),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import brentq
 
+from opelda.engines._keys import uniforms
 from opelda.inference import infer
-from opelda.inference._randomness import uniforms
 from opelda.inference.smm import SMM
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus, documents

@@ -1,6 +1,5 @@
 """Topics and mixtures depend on documents, parameters and seed; not on threads, splits, callers."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,9 +18,12 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
-from opelda.engines import Certificate, CPUEngine, Solution
+from opelda.engines import CPUEngine, _cpu_inference
+from opelda.engines._cpu_tables import Table
+from opelda.engines._documents import Rows
+from opelda.engines._solutions import joined
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, PMD, SMM, VB
-from opelda.learning import History, _learner, _reading
+from opelda.learning import History
 
 K, V = 21, 300
 X = generate(200, n_words=V, n_topics=K, n_tokens=40, random_state=1).X
@@ -29,7 +31,7 @@ X = X[np.append(np.arange(150), 0)].tolil()  # the first document once more at t
 X[[3, 77]] = 0
 X = X.tocsr()
 LEARNERS = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
-KERNELS = [OPE(n_iter=20), OPE(n_iter=20, init="random", picks="shared"), VB(), CVB0(), CVB()]
+KERNELS = [OPE(n_iter=20), OPE(n_iter=20, init="random", coins="shared"), VB(), CVB0(), CVB()]
 KERNELS += [CGS(burn_in=3, n_samples=3), FW(n_iter=10)]
 PLAIN = [OFW(n_iter=5), SMM(n_iter=5), PMD(n_iter=3), HAMCMC(n_iter=4, burn_in=2)]
 RULES = ["ml", "online", "streaming"]
@@ -48,7 +50,7 @@ def model_of(method, rule, **options):
 
 def everything(model):
     """Return all that a fitted model answers about some documents, as bytes."""
-    found = model.certificate(X)
+    found = model.infer(X)
     answers = [
         model.components_,
         model.transform(X),
@@ -97,14 +99,16 @@ def test_any_form_of_the_same_counts(cls):
 @pytest.mark.parametrize("cls", LEARNERS)
 def test_a_mixture_is_the_document_s_own(monkeypatch, cls):
     model = make(cls).fit(X)
-    alone = model.certificate(X)
+    alone = model.infer(X)
     assert np.array_equal(alone.theta[0], alone.theta[-1])  # the same document twice
     order = np.random.default_rng(0).permutation(X.shape[0])
     assert np.array_equal(model.transform(X[order]), alone.theta[order])
     assert np.array_equal(model.transform(X[5:6]), alone.theta[5:6])
+    monkeypatch.setattr(_cpu_inference, "MOST_BYTES", 0)
     for chunk in (1, 7, 64, X.shape[0]):
-        monkeypatch.setattr(_reading, "CHUNK", chunk)
-        found = model.certificate(X)
+        monkeypatch.setattr(_cpu_inference, "CHUNK", chunk)
+        model._state.weights.touch()
+        found = model.infer(X)
         for name in ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):
             assert np.array_equal(getattr(found, name), getattr(alone, name)), name
         assert np.array_equal(found.n_tokens, alone.n_tokens)
@@ -112,91 +116,48 @@ def test_a_mixture_is_the_document_s_own(monkeypatch, cls):
             assert (found.picked != alone.picked).nnz == 0
 
 
-class Workers:
+class Workers(CPUEngine):
     """An engine that has parts of every batch inferred elsewhere, by workers that know only theirs.
 
-    Each lays out nothing but the words of its own documents.
+    Each has the topics of nothing but the words of its own documents.
     """
 
     def __init__(self, cuts):
-        self.engine, self.cuts, self.n_parts = CPUEngine(), cuts, 0
+        super().__init__(1)
+        self.cuts, self.n_parts = cuts, 0
 
-    def __getattr__(self, name):
-        return getattr(self.engine, name)
-
-    def infer(self, kernel, batch, settings, n_threads, wanted):
-        ends = sorted({0, batch.n_docs, *(int(cut * batch.n_docs) for cut in self.cuts)})
-        found = [
-            self._part(kernel, batch, dict(settings), wanted, first, last)
-            for first, last in pairwise(ends)
-        ]
-        self.n_parts = max(self.n_parts, len(found))
-        certificates = [part.certificate for part in found]
-        return Solution(
-            joined([part.theta for part in found]),
-            joined([part.n_iter for part in found]),
-            Certificate(*(joined([getattr(c, name) for c in certificates]) for name in TERMS))
-            if wanted.certificate
-            else None,
-            joined_picks([part.picks for part in found]),
-            joined([part.factors for part in found]),
-        )
-
-    def _part(self, kernel, batch, settings, wanted, first, last):
-        here = slice(batch.indptr[first], batch.indptr[last])
-        held, places = np.unique(batch.words[here], return_inverse=True)
-        part = replace(
-            batch,
-            rows=np.ascontiguousarray(batch.rows[held]),
-            mean=batch.mean[held],
-            indptr=batch.indptr[first : last + 1] - batch.indptr[first],
-            words=places.astype(np.int32),
-            counts=batch.counts[here],
-            ids=batch.ids[held],
-        )
-        if "start_words" in settings:
-            settings["start_words"] = settings["start_words"][held]
-        if "keys" in settings:
-            settings["keys"] = settings["keys"][first:last]
-        return self.engine.infer(kernel, part, settings, 1, wanted)
-
-
-TERMS = ("gap", "likelihood_gap", "log_likelihood", "log_prior")
-
-
-def joined(parts):
-    return None if parts[0] is None else np.concatenate(parts)
-
-
-def joined_picks(parts):
-    if parts[0] is None:
-        return None
-    lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in parts])
-    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return indptr, joined([topics for _, topics, _ in parts]), joined([n for _, _, n in parts])
+    def _solve(self, table, rows, task, wanted, screen=True):
+        ends = sorted({0, rows.n_docs, *(int(cut * rows.n_docs) for cut in self.cuts)})
+        self.n_parts = max(self.n_parts, len(ends) - 1)
+        parts = []
+        for first, last in pairwise(ends):
+            here = slice(rows.indptr[first], rows.indptr[last])
+            held, slots = np.unique(rows.words[here], return_inverse=True)
+            ids = held.astype(np.int32) if table.ids is None else table.ids[held]
+            theirs = Table(table.rows[held], table.mean[held], table.n_topics, ids)
+            indptr = rows.indptr[first : last + 1] - rows.indptr[first]
+            part = Rows(indptr, slots.astype(np.int32), rows.counts[here])
+            parts.append(super()._solve(theirs, part, task, wanted, screen))
+        return joined(parts)
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("method", KERNELS, **NAMES)
 @pytest.mark.parametrize("watched", [False, True])
-def test_a_batch_split_among_workers(monkeypatch, rule, method, watched):
+def test_a_batch_split_among_workers(rule, method, watched):
     callbacks = [lambda report: None] if watched else None
     whole = model_of(method, rule, callbacks=callbacks).fit(X)
     rng = np.random.default_rng(0)
     for n_cuts in (1, 5, 40):
         workers = Workers(rng.random(n_cuts))
-        with monkeypatch.context() as patch:
-            patch.setattr(_learner, "get_engine", lambda name, workers=workers: workers)
-            split = model_of(method, rule, callbacks=callbacks).fit(X)
+        split = model_of(method, rule, callbacks=callbacks, engine=workers).fit(X)
         assert workers.n_parts > 1
         assert np.array_equal(split.components_, whole.components_)
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.integers(1, 60))
 def test_any_split_of_any_batch(cuts, batch_size):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_learner, "get_engine", lambda name: Workers(cuts))
-        split = make(batch_size=batch_size, n_iter=5).partial_fit(X[:60])
+    split = make(batch_size=batch_size, n_iter=5, engine=Workers(cuts)).partial_fit(X[:60])
     whole = make(batch_size=batch_size, n_iter=5).partial_fit(X[:60])
     assert np.array_equal(split.components_, whole.components_)
 
@@ -217,15 +178,14 @@ def test_watching_changes_nothing(capsys, rule, method):
     assert len(capsys.readouterr().err.splitlines()) == 3
 
 
-def test_many_topics(monkeypatch):
+def test_many_topics():
     """From 256 on, bounds are taken from rows of one byte a weight."""
     options = {"n_components": 300, "n_iter": 10}
     whole = make(**options).fit(X)
     workers = Workers([0.1, 0.5])
-    monkeypatch.setattr(_learner, "get_engine", lambda name: workers)
-    assert np.array_equal(make(**options).fit(X).components_, whole.components_)
+    split = make(**options, engine=workers).fit(X)
+    assert np.array_equal(split.components_, whole.components_)
     assert workers.n_parts == 3
-    monkeypatch.undo()
     dense = model_of(OPE(n_iter=10, screen=False), "online", n_components=300, n_jobs=2).fit(X)
     assert np.array_equal(dense.components_, whole.components_)
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, TopicModel
 from opelda.corpus import Vocabulary, generate_stream
-from opelda.engines import row_width
-from opelda.learning._topic_store import TopicStore
+from opelda.engines import CPUEngine
 
 RULES = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB]
 # every topic owns each third word, and 15 words of 40 change with each mini-batch
@@ -42,7 +41,7 @@ def test_topics_are_distributions_after_every_update(cls, when_full, max_feature
         np.testing.assert_allclose(topics.sum(axis=1, dtype=float), 1, atol=1e-5)
         new = [j for j, word in enumerate(vocabulary.words) if word not in known]
         assert (topics[:, new] > 0).all()
-        store = model._state.store
+        store = model._state.weights
         np.testing.assert_allclose(store.sums, store.rows[:, :3].sum(0, dtype=float), rtol=1e-9)
         known.update(vocabulary.words)
         n_checked += 1
@@ -136,7 +135,7 @@ def test_priors_of_every_shape_grow(cls):
     n_words = len(models[0].vocabulary_)
     assert n_words > 100
     for model in models:
-        prior = model._state.store.prior
+        prior = model._state.weights.prior
         columns = prior if prior.ndim == 1 else prior[:, 0]
         assert len(prior) == n_words
         np.testing.assert_allclose(columns[:10], vector, rtol=1e-6)
@@ -174,7 +173,7 @@ def test_room_grows_by_a_quarter_and_never_far_beyond_the_limit():
     sizes = []
 
     def watch(report):
-        store = model._state.store
+        store = model._state.weights
         sizes.append(len(store._room))
         assert report.n_words <= len(store._room)
 
@@ -184,7 +183,7 @@ def test_room_grows_by_a_quarter_and_never_far_beyond_the_limit():
     assert len(model.vocabulary_) == 100
     assert max(sizes) <= 125
     # without a limit, copying stays rare: each new room is at least a quarter larger
-    store = TopicStore.random(8, 3, 0.1, seed=0)
+    store = CPUEngine(1).random_weights(8, 3, 0.1, seed=0)
     rooms = []
     for n_words in range(9, 3000):
         store.grow(n_words, np.ones(3))
@@ -205,12 +204,9 @@ STEP = st.sampled_from(["grow", "reset", "shrink", "normalise", "add", "clear", 
 def test_lazy_rows_are_the_plain_sums(steps, n_topics, seed, kind):
     """Against lambda written out in double precision, every step done to all of it."""
     rng = np.random.default_rng(seed)
-    prior = [0.25, np.full(6, 0.25, np.float32), np.zeros((6, row_width(n_topics)), np.float32)][
-        kind
-    ]
-    if kind == 2:
-        prior[:, :n_topics] = 0.25
-    store = TopicStore.random(6, n_topics, prior, seed)
+    shape = [(), (6,), (6, n_topics)][kind]
+    prior = np.full(shape, 0.25, np.float32) if shape else 0.25
+    store = CPUEngine(1).random_weights(6, n_topics, prior, seed)
     rows, weight = store.rows[:, :n_topics].astype(float), 0.0
     for step in steps:
         new = rng.uniform(0, 2, n_topics)
@@ -247,3 +243,16 @@ def test_lazy_rows_are_the_plain_sums(steps, n_topics, seed, kind):
         np.testing.assert_allclose(store.totals, lam.sum(axis=0), rtol=1e-4, atol=1e-5 * scale)
         assert not store.rows[:, n_topics:].any()
         assert len(store.rows) == store.n_words == len(rows)
+
+
+def test_a_new_word_begins_with_the_mean_of_a_prior_per_topic_and_word_on_every_engine():
+    prior = np.full((3, 10), 0.3)
+    texts = [[f"w{j}" for j in range(10)], ["w1", "new"], ["new", "w2", "w3"]]
+    grown = []
+    for engine in ("cpu", "reference"):
+        model = StreamingOPE(
+            3, batch_size=1, keep_start=True, topic_word_prior=prior, random_state=0, engine=engine
+        )
+        words = Vocabulary([f"w{j}" for j in range(10)], growing=True)
+        grown.append(model.fit_stream(texts, vocabulary=words).components_)
+    np.testing.assert_allclose(*grown, rtol=1e-4)

@@ -123,7 +123,7 @@ def test_documents_of_no_word_and_of_one(cls):
     short = np.zeros((3, V))
     short[1, 7] = 1
     short[2, 7] = 1e4
-    found = model.certificate(short)
+    found = model.infer(short)
     assert np.isfinite(found.theta).all()
     np.testing.assert_allclose(found.theta.sum(axis=1), 1, atol=2e-6)
     np.testing.assert_allclose(found.theta[0], 1 / K, rtol=1e-6)
@@ -152,7 +152,7 @@ def test_entries_that_are_stored_but_zero_are_no_words(cls):
 def test_mixtures_are_those_of_infer(cls):
     model = cls(**COMMON).fit(X)
     method = EM() if cls in (MLOPE, OnlineOPE, StreamingOPE, TopicModel) else model._inference()
-    found = model.certificate(X)
+    found = model.infer(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     for name in ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):
         assert np.array_equal(getattr(found, name), getattr(alone, name)), name
@@ -182,7 +182,7 @@ def test_few_documents_and_many_have_the_same_mixtures(cls):
     assert X[:1].nnz < V <= X.nnz
     for i in range(0, D, 7):
         assert np.array_equal(model.transform(X[i : i + 1])[0], whole[i])
-        assert model.certificate(X[i : i + 1]).gap[0] == model.certificate(X).gap[i]
+        assert model.infer(X[i : i + 1]).gap[0] == model.infer(X).gap[i]
 
 
 @every_learner
@@ -254,7 +254,7 @@ def test_frames(cls):
 
 @every_learner
 def test_a_model_that_was_not_fitted_says_so(cls):
-    for call in ("transform", "score", "perplexity", "certificate"):
+    for call in ("transform", "score", "perplexity", "infer"):
         with pytest.raises(NotFittedError):
             getattr(cls(), call)(X)
     for name in ("components_", "n_batch_iter_", "n_docs_seen_", "n_unknown_tokens_"):

@@ -84,12 +84,12 @@ def test_an_update_takes_no_memory_of_the_topics_size(cls, prior):
     for number in range(1, 4):
         batch = small_batch(number)
         if number == 3:  # once in a while every row is scaled: in its place
-            model._state.store.scale = 1.0000001e-6
+            model._state.weights.scale = 1.0000001e-6
         forget_peak()
         before = memory("VmRSS")
         model.partial_fit(batch)
         assert memory("VmHWM") - before < LARGE
-    assert model._state.store.rows.nbytes == V * K * 4 > 4 * LARGE
+    assert model._state.weights.rows.nbytes == V * K * 4 > 4 * LARGE
 
 
 def peak_of(action):

@@ -47,7 +47,7 @@ def resolved(name, preset):
         values |= {name: value for name, value in chosen.items() if value is not None}
     if not model._schedule(N_DOCS).n_sweeps:  # which adapt a prior that is not given
         values["doc_topic_prior"] = 1 / K
-    return {key: value for key, value in values.items() if hasattr(model, key)}
+    return {key: value for key, value in values.items() if key in model.get_params()}
 
 
 @pytest.mark.parametrize(("name", "preset"), MODELS)

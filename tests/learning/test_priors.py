@@ -18,11 +18,10 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
+from opelda.engines import CPUEngine
 from opelda.errors import InputError
 from opelda.inference import CVB0, EM, FW, OPE, VB, infer
 from opelda.learning import _reference as reference
-from opelda.learning._topic_store import TopicStore
-from opelda.learning._update import Worker
 
 K, V = 5, 30
 X = generate(40, n_words=V, n_topics=K, n_tokens=25).X.toarray()
@@ -40,8 +39,13 @@ every_learner = pytest.mark.parametrize("cls", [*PAPER, TopicModel])
 @pytest.mark.parametrize("learning", ["online", "streaming"])
 def test_topic_word_prior_in_updates(monkeypatch, learning, shape):
     """Two updates with CVB0, whose mixtures are dense and whose topics are their means."""
-    found, solve = [], Worker._solve
-    monkeypatch.setattr(Worker, "_solve", lambda *given: found.append(solve(*given)) or found[-1])
+    found, solve = [], CPUEngine._solve
+
+    def record(*given, **options):
+        found.append(solve(*given, **options))
+        return found[-1]
+
+    monkeypatch.setattr(CPUEngine, "_solve", record)
     eta = ETAS[shape]
     model = TopicModel(
         K,
@@ -53,7 +57,7 @@ def test_topic_word_prior_in_updates(monkeypatch, learning, shape):
         batch_size=20,
     ).fit(X)
     order = np.random.default_rng([3, 4, 0]).permutation(len(X))
-    lam = TopicStore.random(V, K, 0.1, 3).rows[:, :K].T.astype(np.float64)
+    lam = CPUEngine(1).random_weights(V, K, 0.1, 3).rows[:, :K].T.astype(np.float64)
     for t in (1, 2):
         part = X[order[20 * (t - 1) : 20 * t]].astype(np.float64)
         theta, beta = found[t - 1].theta.astype(np.float64), lam / lam.sum(axis=1, keepdims=True)
@@ -93,16 +97,19 @@ def test_doc_topic_prior_reaches_inference(alpha):
         model = cls(K, doc_topic_prior=alpha, random_state=4).fit(X)
         alone = infer(X, model.components_, doc_topic_prior=alpha, method=method, random_state=4)
         assert np.array_equal(model.transform(X), alone.theta)
-        assert np.array_equal(model.certificate(X).gap, alone.gap)
+        assert np.array_equal(model.infer(X).gap, alone.gap)
         nothing = model.transform(np.zeros((1, V)))
         np.testing.assert_allclose(nothing[0], np.array(alpha) / np.sum(alpha), rtol=1e-6)
 
 
 def test_a_lopsided_doc_topic_prior_shapes_the_topics(monkeypatch):
-    given, solve = [], Worker._solve
-    monkeypatch.setattr(
-        Worker, "_solve", lambda self, batch, seed: given.append(batch) or solve(self, batch, seed)
-    )
+    given, update = [], CPUEngine.update
+
+    def record(self, weights, documents, task, *rest, **options):
+        given.append(task)
+        return update(self, weights, documents, task, *rest, **options)
+
+    monkeypatch.setattr(CPUEngine, "update", record)
     alpha = [5.0, 0.1, 0.1, 0.1, 0.1]
     for cls in PAPER:
         cls(K, doc_topic_prior=alpha, random_state=4).fit(X)

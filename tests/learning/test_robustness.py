@@ -10,8 +10,8 @@ import pytest
 import opelda
 from opelda import MLOPE, OnlineCGS, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel
 from opelda.corpus import Vocabulary, generate
-from opelda.engines import CPUEngine
-from opelda.errors import InputError, ModelFileError
+from opelda.engines import CPUEngine, _cpu_updates
+from opelda.errors import InputError, ModelFileError, OpeldaError
 from opelda.inference import OPE
 
 X = generate(60, n_words=50, n_topics=4, random_state=0).X
@@ -20,19 +20,19 @@ every_learner = pytest.mark.parametrize("cls", SOME)
 
 
 def fails_once(monkeypatch, when):
-    """Let the engine's add be interrupted at a call, before or after its work."""
-    real, calls = CPUEngine.add, []
+    """Let the adding of statistics be interrupted at a call, before or after its work."""
+    real, calls = _cpu_updates.add, []
 
-    def add(self, *arguments, **options):
+    def add(*arguments, **options):
         calls.append(1)
         if len(calls) == abs(when) and when > 0:
             raise KeyboardInterrupt
-        grown = real(self, *arguments, **options)
+        grown = real(*arguments, **options)
         if len(calls) == abs(when):
             raise KeyboardInterrupt
         return grown
 
-    monkeypatch.setattr(CPUEngine, "add", add)
+    monkeypatch.setattr(_cpu_updates, "add", add)
 
 
 @every_learner
@@ -147,7 +147,7 @@ def test_ml_with_topics_that_hardly_any_document_uses(method):
         warnings.simplefilter("error")
         model.fit(Z)
     np.testing.assert_allclose(model.components_.sum(axis=1, dtype=float), 1, atol=1e-4)
-    assert (model._state.store.rows >= 0).all()
+    assert (model._state.weights.rows >= 0).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -193,3 +193,18 @@ def test_a_model_that_does_not_agree_with_itself_is_not_saved(tmp_path):
     with pytest.raises(InputError, match="do not agree"):
         opelda.save(model, tmp_path / "model.opelda")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "reference", "n_jobs": 0}, "n_jobs must be"),
+        ({"engine": CPUEngine}, "engine must be a name or an engine"),
+        ({"engine": OnlineOPE(2)}, "engine must be a name or an engine"),
+        ({"engine": None}, "engine must be a name or an engine"),
+        ({"engine": "abacus"}, "no engine 'abacus'"),
+    ],
+)
+def test_engines_that_are_none(options, message):
+    with pytest.raises(OpeldaError, match=message):
+        OnlineOPE(2, **options).fit(X)

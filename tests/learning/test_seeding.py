@@ -6,8 +6,8 @@ from scipy import sparse
 
 from opelda import TopicModel
 from opelda.corpus import generate
+from opelda.engines import CPUEngine
 from opelda.learning._seeding import far_apart, seed_topics
-from opelda.learning._topic_store import TopicStore
 
 
 def groups(n_groups, n_docs=40, n_words=12, seed=0):
@@ -51,7 +51,7 @@ def test_documents_are_farther_apart_than_those_drawn_at_random():
 @pytest.mark.parametrize("n_topics", [50, 2000])
 def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
     X = sparse.csr_array(np.eye(40))
-    store = TopicStore.random(40, n_topics, 0.1, 0)
+    store = CPUEngine(1).random_weights(40, n_topics, 0.1, 0)
     before = store.rows.copy()
     seed_topics(store, X, 0)
     assert np.array_equal(store.rows, before)
@@ -59,7 +59,7 @@ def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
 
 def test_the_words_of_a_document_weigh_as_much_as_the_start():
     X, _ = groups(4)
-    store = TopicStore.random(X.shape[1], 4, 0.1, 0)
+    store = CPUEngine(1).random_weights(X.shape[1], 4, 0.1, 0)
     before = store.rows.sum(axis=0)[:4].copy()
     seed_topics(store, X, 0)
     np.testing.assert_allclose(store.sums - before, X.shape[1], rtol=1e-4)
@@ -69,8 +69,12 @@ def test_the_words_of_a_document_weigh_as_much_as_the_start():
 
 def test_a_model_begins_with_documents_where_that_is_asked_for():
     X, group = groups(4)
-    model = TopicModel(4, init="documents", n_sweeps=0, n_passes=2, random_state=0).fit(X)
-    found = model.transform(X).argmax(axis=1)
-    pairs = {(int(a), int(b)) for a, b in zip(group, found, strict=True)}
-    assert len(pairs) == 4  # every group has its own topic
+    runs = [
+        TopicModel(4, init="documents", n_sweeps=0, n_passes=2, random_state=seed).fit(X)
+        for seed in range(20)
+    ]
+    found = [run.transform(X).argmax(axis=1) for run in runs]
+    pairs = [{(int(a), int(b)) for a, b in zip(group, each, strict=True)} for each in found]
+    # every group has its own topic, but where two documents of one group were chosen: one in six
+    assert sum(len(each) == 4 for each in pairs) >= 10
     assert TopicModel(4, init="documents", random_state=0).fit(np.zeros((5, 3))).n_batch_iter_ == 0

@@ -5,14 +5,14 @@ import pytest
 
 from opelda import OnlineOPE, OnlineVB, TopicModel
 from opelda.corpus import generate
-from opelda.learning._topic_store import TopicStore
+from opelda.engines import CPUEngine
 
 K, V = 4, 500
 X = generate(40, n_words=V, n_topics=K, n_tokens=10, random_state=0).X
 
 
 def weights(model):
-    store = model._state.store
+    store = model._state.weights
     return store.scale * store.rows[:, :K].T.astype(float) + store.prior_weight * store.prior
 
 
@@ -21,7 +21,7 @@ def test_the_start_of_a_stream_weighs_no_more_than_its_documents(n_docs):
     docs = X[:n_docs]
     model = OnlineOPE(K, random_state=3).partial_fit(docs)
     rho = 2.0**-0.9
-    start = TopicStore.random(V, K, 0.25, 3).rows[:, :K].T.astype(float)
+    start = CPUEngine(1).random_weights(V, K, 0.25, 3).rows[:, :K].T.astype(float)
     start *= docs.sum() / start.sum()
     unseen = np.asarray(docs.sum(axis=0)).ravel() == 0
     expected = (1 - rho) * start + rho * 0.25
@@ -31,7 +31,7 @@ def test_the_start_of_a_stream_weighs_no_more_than_its_documents(n_docs):
 def test_a_start_that_weighs_less_stays_as_it_is():
     many = generate(300, n_words=V, n_topics=K, n_tokens=30, random_state=0).X
     model = OnlineOPE(K, batch_size=300, random_state=3).fit(many)
-    start = TopicStore.random(V, K, 0.25, 3).rows[:, :K].T.astype(float)
+    start = CPUEngine(1).random_weights(V, K, 0.25, 3).rows[:, :K].T.astype(float)
     unseen = np.asarray(many.sum(axis=0)).ravel() == 0
     assert unseen.any()
     rho = 2.0**-0.9
@@ -41,7 +41,7 @@ def test_a_start_that_weighs_less_stays_as_it_is():
 
 def test_methods_that_work_with_logarithms_keep_it():
     rho = 2.0**-0.9
-    start = TopicStore.random(V, K, 0.25, 3).rows[:, :K].T.astype(float)
+    start = CPUEngine(1).random_weights(V, K, 0.25, 3).rows[:, :K].T.astype(float)
     unseen = np.asarray(X.sum(axis=0)).ravel() == 0
     expected = (1 - rho) * start + rho * 0.25
     other = TopicModel(K, preset="paper", inference="cgs", random_state=3)
@@ -51,7 +51,7 @@ def test_methods_that_work_with_logarithms_keep_it():
 
 
 def test_it_tells_topics_apart_and_is_far_from_zero():
-    start = TopicStore.random(2000, 10, 0.1, 0).rows[:, :10]
+    start = CPUEngine(1).random_weights(2000, 10, 0.1, 0).rows[:, :10]
     assert 0.1 <= start.min() < start.max() < 2
     assert abs(start.mean() - 1) < 0.01
     assert 0.09 < start.std() < 0.11

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE
-from opelda.corpus import Vocabulary, generate
+from opelda.corpus import Corpus, Vocabulary, generate
 from opelda.errors import InputError
 from opelda.learning import LEARNERS, History
 from opelda.learning._saving import as_parts
@@ -263,3 +263,12 @@ def test_what_cannot_be_a_stream_or_a_parameter():
         made(batch_size=0).fit_stream(MAPPINGS, vocabulary=fixed())
     with pytest.raises(InputError, match="checkpoint"):
         made().fit_stream(MAPPINGS, vocabulary=fixed(), checkpoint="")
+
+
+def test_a_corpus_with_more_columns_than_the_stream_is_scored_on_those_it_has():
+    rng = np.random.default_rng(0)
+    wide = Corpus(sparse.csr_array(rng.poisson(0.01, (20, 5000)).astype(np.float32)), None)
+    scores = []
+    model = OnlineOPE(3, batch_size=20, random_state=0, callbacks=lambda r: scores.append(r))
+    model.fit_stream([rng.poisson(1.0, (20, 20)) for _ in range(3)], validation=wide)
+    assert model.n_batch_iter_ == len(scores) == 3

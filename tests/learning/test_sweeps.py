@@ -7,12 +7,12 @@ from scipy.special import gammaln
 
 from opelda import TopicModel, load, save
 from opelda.corpus import generate
-from opelda.engines import CPUEngine, get_engine
+from opelda.engines import CPUEngine
+from opelda.engines._documents import Documents
+from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.learning._document_prior import likelier_prior
 from opelda.learning._sweeps import Sweeps
-from opelda.learning._topic_store import TopicStore
-from opelda.learning._update import Documents
 from opelda.metrics import log_predictive_probability
 
 CORPUS = generate(1500, n_words=300, n_topics=10, random_state=0)
@@ -44,7 +44,7 @@ def test_the_same_bytes_for_any_number_of_threads(n_jobs):
 
 def test_topics_after_sweeps_are_counts_and_prior():
     learned = model(n_sweeps=5, topic_word_prior=0.2).fit(CORPUS.X)
-    store = learned._state.store
+    store = learned._state.weights
     assert store.prior_weight == store.scale == 1.0
     assert store.sums.sum() == pytest.approx(CORPUS.X.sum(), rel=0.05)  # the start fades away
     np.testing.assert_allclose(store.rows[:, :10].sum(axis=0), store.sums, rtol=1e-4)
@@ -98,11 +98,9 @@ def test_the_prior_that_sweeps_learn_makes_the_topics_likelier():
     lengths = rng.integers(0, 40, 3000)
     lengths[:4] = [0, 1, 39, 5]
     sizes = np.array([rng.multinomial(n, rng.dirichlet(truth)) for n in lengths])
-    engine = get_engine("cpu")
+    engine = CPUEngine()
     spread = sparse.csr_array(np.arange(40)[None, :] < lengths[:, None], dtype=np.float32)
-    tokens = engine.tokens(
-        spread.indptr.astype(np.int64), spread.indices.astype(np.int32), spread.data
-    )
+    tokens = engine.tokens(engine.documents(spread))
     tokens.topics[:] = np.concatenate([np.repeat(np.arange(4), row) for row in sizes])
     assert lengths.sum() == len(tokens.topics)
 
@@ -111,19 +109,20 @@ def test_the_prior_that_sweeps_learn_makes_the_topics_likelier():
         documents = gammaln(total) - gammaln(lengths + total)
         return (documents + (gammaln(sizes + alpha) - gammaln(alpha)).sum(axis=1)).sum()
 
+    seen = engine.histogram(tokens, 4, 1.0)
     alpha, before = np.full(4, 2.5), -np.inf
     for _ in range(60):
         now = likelihood(alpha)
         assert now >= before - 1e-6
-        alpha, before = likelier_prior(tokens, alpha), now
+        alpha, before = likelier_prior(seen, alpha), now
     np.testing.assert_allclose(alpha, truth, rtol=0.3)
 
 
 def test_a_store_moves_towards_another():
     rng = np.random.default_rng(0)
     rows, others = rng.random((2, 5, 16)).astype(np.float32)
-    store = TopicStore(rows.copy(), 16, 0.3, scale=0.5)
-    store.move_to(TopicStore(others, 16, 0.3, prior_weight=1.0), 0.25)
+    store = Weights("cpu", rows.copy(), 16, 0.3, scale=0.5)
+    store.blend(Weights("cpu", others, 16, 0.3, prior_weight=1.0), 0.25)
     expected = 0.75 * 0.5 * rows + 0.25 * others
     np.testing.assert_allclose(store.rows, expected, rtol=1e-6)
     np.testing.assert_allclose(store.sums, expected.sum(axis=0), rtol=1e-5)
@@ -131,17 +130,17 @@ def test_a_store_moves_towards_another():
 
 
 def test_a_store_that_is_interrupted_on_its_way_adds_up():
-    class Interrupted(TopicStore):
+    class Interrupted(Weights):
         @property
         def rows(self):
             raise KeyboardInterrupt
 
     rows = np.random.default_rng(0).random((5, 16)).astype(np.float32)
-    store = TopicStore(rows, 16, 0.3, scale=0.5)
+    store = Weights("cpu", rows, 16, 0.3, scale=0.5)
     other = object.__new__(Interrupted)
     other.scale = 1.0
     with pytest.raises(KeyboardInterrupt):
-        store.move_to(other, 0.25)
+        store.blend(other, 0.25)
     np.testing.assert_allclose(store.sums, store.rows.sum(axis=0), rtol=1e-6)
     np.testing.assert_allclose(store.totals, store.sums + 0.3 * 5, rtol=1e-6)
 
@@ -163,24 +162,32 @@ def test_what_sweeps_ask_of_the_engine():
     asked = []
 
     class Watched(CPUEngine):
-        def draw(self, tokens, rows, alpha, **options):
-            asked.append((rows.copy(), alpha, options))
-            super().draw(tokens, rows, alpha, **options)
+        def sweep(self, weights, tokens, alpha, **options):
+            lam = weights.rows[:, :10] * weights.scale + weights.prior_weight * weights.prior
+            asked.append((lam, alpha, options))
+            return super().sweep(weights, tokens, alpha, **options)
 
-    store = model(n_sweeps=0).fit(CORPUS.X)._state.store
+        def counted(self, counts, prior):
+            found = super().counted(counts, prior)
+            counted.append(found.rows[:, :10] + found.prior)
+            return found
+
+    counted = []
+    store = model(n_sweeps=0).fit(CORPUS.X)._state.weights
     start = store.rows[:, :10] * store.scale + store.prior_weight * store.prior
-    docs = Documents.of(CORPUS.X)
     sweeps = Sweeps(
-        store, docs, np.full(10, 0.1), learn_prior=True, engine=Watched(), n_threads=1, seed=7
+        store,
+        Documents(CORPUS.X),
+        np.full(10, 0.1),
+        learn_prior=True,
+        engine=Watched(1),
+        seed=7,
     )
-    counts = [sweeps._counts.rows[:, :10] + store.prior for _ in sweeps.run(12)]
-    assert [options["fresh"] for *_, options in asked] == [True] + [False] * 11
+    assert len(list(sweeps.run(12))) == 12
+    assert [options["first"] for *_, options in asked] == [True] + [False] * 11
     assert len({options["seed"] for *_, options in asked}) == 12
-    assert not asked[0][2]["own"].any()
-    for lam, (rows, _, options) in zip([start, *counts[:-1]], asked, strict=True):
-        np.testing.assert_allclose(rows[:, :10], lam / lam.sum(axis=0), rtol=1e-4, atol=1e-9)
-        if not options["fresh"]:  # a token is one of its topic's
-            np.testing.assert_allclose(options["own"], 1 / lam.sum(axis=0), rtol=1e-4)
+    for expected, (lam, _, _) in zip([start, *counted[:-1]], asked, strict=True):
+        np.testing.assert_allclose(lam, expected, rtol=1e-6)
     sums = [alpha.sum() for _, alpha, _ in asked]
     assert sums[:10] == pytest.approx([30.0] * 10)
     assert sums[10] < 30  # the documents have a few topics each
@@ -190,12 +197,12 @@ def test_a_prior_that_is_given_is_kept():
     learned = []
 
     class Watched(CPUEngine):
-        def draw(self, tokens, rows, alpha, **options):
+        def sweep(self, weights, tokens, alpha, **options):
             learned.append(alpha)
-            super().draw(tokens, rows, alpha, **options)
+            return super().sweep(weights, tokens, alpha, **options)
 
-    store, given = model(n_sweeps=0).fit(CORPUS.X)._state.store, np.linspace(0.1, 1.0, 10)
-    docs = Documents.of(CORPUS.X)
-    sweeps = Sweeps(store, docs, given, learn_prior=False, engine=Watched(), n_threads=1, seed=7)
+    store, given = model(n_sweeps=0).fit(CORPUS.X)._state.weights, np.linspace(0.1, 1.0, 10)
+    documents = Documents(CORPUS.X)
+    sweeps = Sweeps(store, documents, given, learn_prior=False, engine=Watched(1), seed=7)
     assert len(list(sweeps.run(12))) == 12
     assert all(alpha is given for alpha in learned)

@@ -28,7 +28,7 @@ def model():
 def test_texts_are_counted_with_the_models_own_settings(model, make):
     expected = model.transform(model.vocabulary_.count(TEXTS))
     assert (model.transform(make(TEXTS)) == expected).all()
-    assert model.certificate(make(TEXTS)).theta.shape == (120, 2)
+    assert model.infer(make(TEXTS)).theta.shape == (120, 2)
     assert model.score(make(TEXTS)) < 0
     # "stars" is a "star" for this model, whatever the case
     assert (model.transform(["STARS"]) == model.transform(["star"])).all()
@@ -260,3 +260,10 @@ def test_tables_of_numbers_stay_counts():
         assert model.feature_names_in_.tolist() == list("abcd")
         with pytest.raises(AttributeError, match="no vocabulary"):
             _ = model.vocabulary_
+
+
+def test_a_vocabulary_of_other_words_than_the_corpus_is_refused():
+    corpus = read(TEXTS)
+    other = Vocabulary([f"x{j}" for j in range(len(corpus.vocabulary))])
+    with pytest.raises(InputError, match="vocabulary has other words"):
+        OnlineOPE(2, random_state=0).fit(corpus, vocabulary=other)

@@ -35,7 +35,7 @@ def test_the_method_that_was_given(cls, given, tmp_path):
     method = model._inference() if given == "same" else given
     found = expected(model, method)
     assert np.array_equal(model.transform(X), found)
-    assert np.array_equal(model.certificate(X).theta, found)
+    assert np.array_equal(model.infer(X).theta, found)
     plain = cls(K, random_state=0).fit(X)
     assert np.array_equal(model.components_, plain.components_), "it concerns learning not at all"
     opelda.save(model, tmp_path / "m")

@@ -10,13 +10,12 @@ from scipy.special import psi
 
 from opelda import OnlineVB, TopicModel
 from opelda.corpus import generate
-from opelda.engines import get_engine
-from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB, Topics
-from opelda.inference._inputs import as_batch
+from opelda.engines import CPUEngine
+from opelda.engines._cpu_tables import lay_out
+from opelda.engines._engine import Task
+from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB
 from opelda.learning import _reference as reference
 from opelda.learning._rules import LEAST_SHARE
-from opelda.learning._topic_store import TopicStore
-from opelda.learning._update import Worker
 
 K, V, SIZE, SEED, ETA = 4, 25, 8, 7, 0.3
 X = generate(12 * SIZE, n_words=V, n_topics=K, n_tokens=20, doc_topic_prior=0.5).X.toarray()
@@ -44,14 +43,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 @pytest.fixture
 def solved(monkeypatch):
     """What inference was asked and found, update by update."""
-    seen, solve = [], Worker._solve
+    seen, solve = [], CPUEngine._explained
 
-    def record(self, batch, seed):
-        solution = solve(self, batch, seed)
-        seen.append((batch, seed, solution))
-        return solution
+    def record(self, table, rows, batch, task, **options):
+        solution, table = solve(self, table, rows, batch, task, **options)
+        seen.append((table, task.seed, solution))
+        return solution, table
 
-    monkeypatch.setattr(Worker, "_solve", record)
+    monkeypatch.setattr(CPUEngine, "_explained", record)
     return seen
 
 
@@ -70,12 +69,12 @@ def make(method, rule="online", **options):
 
 
 def start():
-    return TopicStore.random(V, K, ETA, SEED).rows[:, :K].T.astype(np.float64)
+    return CPUEngine(1).random_weights(V, K, ETA, SEED).rows[:, :K].T.astype(np.float64)
 
 
 def weights(model):
     """lambda, in double precision."""
-    store = model._state.store
+    store = model._state.weights
     rows = store.rows[:, :K].T.astype(np.float64)
     eta = np.asarray(store.prior, np.float64)
     return store.scale * rows + store.prior_weight * (eta[:, :K].T if eta.ndim == 2 else eta)
@@ -141,7 +140,7 @@ def test_updates_are_the_equations(solved, method, rule, decay, offset, n_update
         # each update rounds every weight some 20 times; 1e-15 is the least probability
         np.testing.assert_allclose(found, lam, rtol=1e-6, atol=2e-15)
         np.testing.assert_allclose(model.components_, as_topics(lam, False), rtol=2e-6, atol=2e-15)
-        scales.append(model._state.store.scale)
+        scales.append(model._state.weights.scale)
     assert model.n_batch_iter_ == n_updates
     folded = any(later > earlier for earlier, later in pairwise(scales))
     assert folded == (n_updates > 3 and "streaming" not in rule)
@@ -166,16 +165,19 @@ def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
 @pytest.mark.parametrize("rule", ["ml", "online"])
 def test_mixtures_are_those_of_inference(solved, method, rule):
     """Bit for bit: the same topics, alpha and documents, the seed and the update's number."""
-    model, engine = make(method, rule, doc_topic_prior=0.4), get_engine("cpu")
+    model, engine = make(method, rule, doc_topic_prior=0.4), CPUEngine(1)
     logs = rule != "ml" and method.expects_logs
     for t in (1, 2, 3):
         part = X[(t - 1) * SIZE : t * SIZE]
-        before = copy.deepcopy(model._state.store) if t > 1 else TopicStore.random(V, K, ETA, SEED)
-        topics = Topics.laid_out(*engine.lay_out(before.kept(), None, logs=logs), K)
+        before = engine.random_weights(V, K, ETA, SEED)
+        if t > 1:
+            before = copy.deepcopy(model._state.weights)
+        table = lay_out(before, None, logs=logs, n_threads=1)
         model.partial_fit(part)
         _, seed, found = solved[-1]
         assert seed == SEED + t * 2**32
-        alone = method.solve(as_batch(part, topics, np.full(K, 0.4)), seed, engine, 1)
+        documents = engine.documents(sparse.csr_array(part))
+        alone = engine.infer(table, documents, Task(method, np.full(K, 0.4), seed))
         full = part.sum(axis=1) > 0
         if found.picks is not None:
             assert np.array_equal(mixtures(found, full), mixtures(alone, full))
@@ -273,7 +275,7 @@ def test_a_topic_that_no_document_uses_stays(solved, offset):
 
 
 def test_the_start_tells_the_topics_apart_and_no_more():
-    rows = TopicStore.random(5000, 21, ETA, SEED).rows
+    rows = CPUEngine(1).random_weights(5000, 21, ETA, SEED).rows
     assert rows.shape == (5000, 32)
     assert not rows[:, 21:].any()
     ours = rows[:, :21]
@@ -281,15 +283,15 @@ def test_the_start_tells_the_topics_apart_and_no_more():
     assert abs(ours.mean() - 1) < 0.01
     assert abs(ours.std() - 0.1) < 0.01
     assert np.abs(np.corrcoef(ours.T) - np.eye(21)).max() < 0.1
-    assert not np.array_equal(rows, TopicStore.random(5000, 21, ETA, SEED + 1).rows)
+    assert not np.array_equal(rows, CPUEngine(1).random_weights(5000, 21, ETA, SEED + 1).rows)
 
 
 def test_the_first_update_of_vb_uses_expected_logs(solved):
     """exp(E[log beta]), not the mean of beta; also what CGS samples with."""
     for model in (OnlineVB(K), make(CGS(burn_in=1, n_samples=1))):
         model.set_params(batch_size=len(X), random_state=SEED).partial_fit(X)
-        batch = solved[-1][0]
-        given = batch.rows[:, :K].astype(np.float64)
-        logs = as_topics(start(), logs=True).T[batch.ids]
+        table = solved[-1][0]
+        given = table.rows[:, :K].astype(np.float64)
+        logs = as_topics(start(), logs=True).T[table.ids]
         share = [rows / rows.sum(axis=1, keepdims=True) for rows in (given, logs)]
         np.testing.assert_allclose(*share, rtol=1e-6)

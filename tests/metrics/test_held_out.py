@@ -86,8 +86,8 @@ def test_the_same_as_splitting_on_the_way():
     seed = int(rng.integers(2**32))
 
     class Seeded(OPE):
-        def solve(self, batch, _, *rest):
-            return OPE().solve(batch, seed, *rest)
+        def kernel(self, n_topics, _):
+            return OPE().kernel(n_topics, seed)
 
     assert predict_held_out(TOPICS, [split], method=Seeded()) == whole
 

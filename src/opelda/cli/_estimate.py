@@ -34,13 +34,15 @@ class Rates:
         if hasattr(model, "n_sweeps"):
             fixed["n_sweeps"] = self._sweeps
         clone(model).set_params(**fixed).fit(sample)
+        self.per_document = self.per_sweep = 0.0
+        if not self._reports:  # not a word in the sample
+            return
         n_updates = len(self._reports) - self._sweeps
         # the first one takes longer, for it warms up; it is all there is of a small collection
         updates = self._reports[min(1, n_updates - 1) : n_updates]
         before = self._reports[0].n_docs if len(updates) < n_updates else 0
         seconds = sum(report.e_seconds + report.m_seconds for report in updates)
         self.per_document = seconds / max(updates[-1].n_docs - before, 1) if updates else 0.0
-        self.per_sweep = 0.0
         if self._sweeps:
             last = self._reports[-1]
             larger = X.sum() / max(sample.sum(), 1)

@@ -66,6 +66,7 @@ class _Counter:
         self.table = _text.WordTable()
         n_removed = len(self.table.add(tokenizer._removed))
         codes = self.table.add(table.words)
+        self.n_columns = len(codes)  # a stream may have added words meanwhile
         self.columns = np.full(len(self.table), -1, np.int32)
         self.columns[codes] = np.arange(self.n_columns, dtype=np.int32)
         self.columns[:n_removed] = -1

@@ -1,4 +1,4 @@
-"""What a user's object is: counts, a table, a column, a document, several of them.
+"""Kinds of objects that users give: counts, a table, a column, a document, several of them.
 
 The one place that tells these apart. It imports neither polars, pandas nor Arrow: what is theirs is
 known by its package.

@@ -1,256 +1,290 @@
-"""What an engine is asked and what it answers: arrays and plain numbers only."""
+"""An engine: where documents and topics live, and the few coarse things asked of it.
 
-from collections.abc import Mapping
+docs/architecture.md has the same as one table, to write an engine from.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from opelda.engines._tokens import DrawsTopics
-
-LANES = 16  # floats of a cache line, which rows are padded to
-
-
-def row_width(n_topics: int) -> int:
-    """Return the floats of a row that holds so many topics.
-
-    >>> row_width(16), row_width(17)
-    (16, 32)
-    """
-    return -(-n_topics // LANES) * LANES
+from opelda.engines._documents import Chosen, Documents
+from opelda.engines._settings import KernelSettings
+from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens
+from opelda.engines._weights import HostWeights, Prior, Weights
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Documents and the topics to explain them with, in the form every kernel takes.
-
-    Attributes
-    ----------
-    rows : float32 array (V, stride), C-contiguous
-        Topics word-major: ``rows[j, k]`` is the probability of word j in topic k; columns from
-        ``n_topics`` on are zeros (stride is a multiple of 16).
-    mean : float32 array (V,)
-        Each word's mean over the topics: its probability under the uniform mixture.
-    n_topics : int
-    indptr, words, counts : int64, int32, float32 arrays
-        The documents as CSR: words sorted and distinct within a document, counts > 0, every word
-        with a positive probability in at least one topic.
-    alpha : float32 array (n_topics,)
-    coarse, coarse_scale : int32 array (V, ...), float32 array (V,), or None
-        The rows in one byte each, rounded up, for kernels that can use bounds.
-    ids : int32 array (V,) or None
-        Which words the rows are, where they are not words 0, 1, 2, ... of the vocabulary; what is
-        random about a document is keyed by them.
-    """
-
-    rows: NDArray[np.float32]
-    mean: NDArray[np.float32]
-    n_topics: int
-    indptr: NDArray[np.int64]
-    words: NDArray[np.int32]
-    counts: NDArray[np.float32]
-    alpha: NDArray[np.float32]
-    coarse: NDArray[np.int32] | None = None
-    coarse_scale: NDArray[np.float32] | None = None
-    ids: NDArray[np.int32] | None = None
+class Solver(Protocol):
+    """An inference method, as far as an engine knows it."""
 
     @property
-    def n_docs(self) -> int:
-        """Number of documents."""
-        return len(self.indptr) - 1
+    def expects_logs(self) -> bool:
+        """Take exp(E[log beta]) in the place of beta while learning."""
+        ...
+
+    @property
+    def needs_every_word(self) -> bool:
+        """Mixtures depend on the topics of words that a document does not hold."""
+        ...
+
+    def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
+        """Return the settings of the method's kernel; None where it has none."""
+        ...
+
+    def solve(self, batch: Batch, seed: int) -> Solution:
+        """Infer a batch in plain NumPy, in double precision: theta and n_iter."""
+        ...
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """Per document: the two gaps and the two terms of f (float64 arrays)."""
-
-    gap: NDArray[np.float64]
-    likelihood_gap: NDArray[np.float64]
-    log_likelihood: NDArray[np.float64]
-    log_prior: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Picks:
-    """Mixtures as OPE and EM make them: a few topics, and a rest spread like the start.
-
-    theta_dk = rest_d start_k + (share of topic k in document d, 0 where it was never picked).
+class Task:
+    """How mixtures are to be inferred.
 
     Attributes
     ----------
-    indptr, topics, shares : int64, int32, float32 arrays
-        CSR of the topics each document moved to, in picking order, or those that EM kept.
-    rest : float32 array (n_docs,)
-    start : float32 array (n_topics,)
+    method : Solver
+    alpha : float64 array (K,)
+    seed : int
+        Of 64 bits: the user's in the lower half, in learning the update's number above it.
     """
 
-    indptr: NDArray[np.int64]
-    topics: NDArray[np.int32]
-    shares: NDArray[np.float32]
-    rest: NDArray[np.float32]
-    start: NDArray[np.float32]
+    method: Solver
+    alpha: NDArray[np.float64]
+    seed: int
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the caller needs of a solution; a kernel may leave out the rest.
+class Step:
+    """An update, beside its documents.
 
     Attributes
     ----------
-    theta : bool
-        The mixtures as a dense array, even where they also come as `Picks`.
-    certificate : bool
-    factors : bool
-        What tokens' topics are weighed by, where that is not the mixture.
-    picks : bool
-        The mixtures of OPE and EM as a few topics and a rest.
+    number : int
+        t, from 1, going on over all passes and calls.
+    rho : float
+        The step's length.
+    population : float
+        D, the number of documents that the topics are to stand for.
+    seed : int
+        The one that the weights' random start was made with.
     """
 
-    theta: bool = True
-    certificate: bool = True
-    factors: bool = False
-    picks: bool = True
+    number: int
+    rho: float
+    population: float
+    seed: int
 
 
-EVERYTHING = Wanted()
+class Rule(Protocol):
+    """A way to update topics; see `opelda.learning`."""
+
+    @property
+    def divide(self) -> bool:
+        """Statistics are sum_d d_j phi_djk, instead of sum_d d_j theta_dk."""
+        ...
+
+    def prepare(
+        self, weights: Weights, step: Step, n_docs: int, mass: Callable[[], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Shrink what was learned before; return what each topic's statistics are to be times.
+
+        `mass` answers sum_d |d| theta_dk, the tokens that each topic explains, where it is asked.
+        """
+        ...
 
 
 @dataclass(frozen=True)
-class Solution:
-    """What a method found for a batch.
+class Statistics:
+    """Sums over some documents, to be applied to the weights they were inferred with.
 
-    Attributes
-    ----------
-    theta : float array (n_docs, n_topics) or None
-        None only where it was not wanted.
-    n_iter : int32 array (n_docs,)
-    certificate : Certificate or None
-        None when the kernel did not compute it; then `Engine.certify` does.
-    picks : (indptr, topics, times), (topics, shares) or Picks or None
-        A kernel answers how often OPE moved to which topics, or (n_docs x topics kept) which
-        topics EM kept; their `solve` makes `Picks` of it.
-    factors : float32 array (n_docs, n_topics) or None
-        VB's exp(E[log theta]), up to a factor a document: P(z = k) of a token of word j is
-        proportional to factors_dk beta_kj. None: the mixture itself.
-    """
-
-    theta: NDArray[Any] | None
-    n_iter: NDArray[np.int32]
-    certificate: Certificate | None = None
-    picks: Picks | tuple[NDArray[Any], ...] | None = None
-    factors: NDArray[np.float32] | None = None
-
-
-@dataclass(frozen=True)
-class ByWord:
-    """A batch of documents seen from its words.
+    Those of different documents are added with ``+``.
 
     Attributes
     ----------
     words : int32 array (n,)
-        The words it holds, ascending.
-    places : int32 array (entries,)
-        Each entry's word as a place in `words`, in the documents' order.
-    starts, entries : int64 array (n + 1,), uint64 array (entries,)
-        For each word its documents, in their order: the document as an int32 and the count there
-        as a float32, in one place.
-    tokens : float64 array (n_docs,)
-        The documents' lengths.
+        Ascending.
+    values : float64 array (n, K)
+        sum_d d_j phi_djk or, for a rule that does not divide, sum_d d_j theta_dk.
+    mass : float64 array (K,)
+        sum_d |d| theta_dk.
+    n_docs : int
     """
 
     words: NDArray[np.int32]
-    places: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    entries: NDArray[np.uint64]
-    tokens: NDArray[np.float64]
+    values: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    n_docs: int
+
+    def __add__(self, other: "Statistics") -> "Statistics":
+        words = np.union1d(self.words, other.words).astype(np.int32)
+        values = np.zeros((len(words), self.values.shape[1]))
+        for part in (self, other):
+            values[np.searchsorted(words, part.words)] += part.values
+        return Statistics(words, values, self.mass + other.mass, self.n_docs + other.n_docs)
 
 
 @dataclass(frozen=True)
-class Kept:
-    """The topics as a learner keeps them: lambda_kj = scale rows_jk + prior_weight eta_kj.
+class Updated:
+    """How an update or a sweep went."""
 
-    Attributes
-    ----------
-    rows : float32 array (V, stride)
-        Word-major and padded with zeros, like `Batch.rows`.
-    n_topics : int
-    scale, prior_weight : float
-    prior : float, float32 array (V,) or float32 array (V, stride)
-        eta: one number, one per word, or one per word and topic.
-    totals : float64 array (n_topics,)
-        sum_j lambda_kj.
+    rho: float
+    e_seconds: float
+    m_seconds: float
+    mean_gap: float
+
+
+class Engine(Protocol):
+    """Where kernels run. Handles are made by an engine and given back to one of its name.
+
+    A result depends on the documents, the topics, the parameters and the seed, never on the
+    number of threads, on the order of calls or on what else the engine holds.
     """
 
-    rows: NDArray[np.float32]
-    n_topics: int
-    scale: float
-    prior_weight: float
-    prior: float | NDArray[np.float32]
-    totals: NDArray[np.float64]
+    @property
+    def name(self) -> str:
+        """The place where its handles live: engines of one name can use each other's.
 
-
-class Engine(DrawsTopics, Protocol):
-    """A place where kernels run."""
-
-    name: str
-
-    def infer(
-        self,
-        kernel: str,
-        batch: Batch,
-        settings: Mapping[str, Any],
-        n_threads: int = 1,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer the mixtures of a batch with the kernel of that name.
-
-        `settings` are the kernel's own numbers and arrays, as listed in docs/architecture.md.
-        Raises `EngineError` when the engine does not have the kernel.
+        One of several devices has its number in it.
         """
         ...
 
-    def certify(self, batch: Batch, theta: NDArray[np.float32], n_threads: int = 1) -> Certificate:
+    def documents(self, X: sparse.csr_array) -> Documents:
+        """Take a collection of checked counts."""
+        ...
+
+    def weights(self, host: HostWeights) -> Weights:
+        """Take weights that were read from another engine, a process or a file.
+
+        The arrays are the engine's from then on.
+        """
+        ...
+
+    def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
+        """Make weights of 1 give or take a tenth: just enough to tell the topics apart.
+
+        Wider, and VB, for which small weights count exponentially less, would keep every word
+        where the start happened to put it. The weight of a word in a topic depends on these two
+        and the seed alone (`opelda.engines.ReferenceEngine` has it in NumPy).
+        """
+        ...
+
+    def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Any:
+        """Take topics (K, V) that stay as they are, of every word or of the words `ids`."""
+        ...
+
+    def update(
+        self,
+        weights: Weights,
+        documents: Documents,
+        task: Task,
+        rule: Rule,
+        step: Step,
+        *,
+        chosen: Chosen = None,
+        certify: bool = False,
+    ) -> Updated | None:
+        """Infer the mixtures of some documents and update the topics with them, in one call.
+
+        None where the documents hold no words: nothing has changed then.
+        """
+        ...
+
+    def statistics(
+        self,
+        weights: Weights,
+        documents: Documents,
+        task: Task,
+        *,
+        divide: bool,
+        chosen: Chosen = None,
+    ) -> Statistics:
+        """Infer the mixtures of some documents and sum up; the weights stay as they are."""
+        ...
+
+    def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
+        """Update the topics with statistics that were summed here or elsewhere."""
+        ...
+
+    def tokens(
+        self,
+        documents: Documents,
+        *,
+        copies: NDArray[np.integer] | None = None,
+        shift: int | None = None,
+    ) -> Tokens:
+        """Make tokens of a collection, which `sweep` gives topics.
+
+        For a part of a collection give what concerns the whole: the number of each document among
+        those of equal content, and the shift.
+        """
+        ...
+
+    def sweep(
+        self,
+        weights: Weights,
+        tokens: Tokens,
+        alpha: NDArray[np.float64],
+        *,
+        seed: int,
+        first: bool,
+        n_draws: int = 1,
+    ) -> TokenCounts:
+        """Draw every token's topic, given its document's others, and count them.
+
+        P(k) is proportional to (N_dk + alpha_k) beta_kj. With ``first`` the tokens have no topics
+        so far; else the weights hold the tokens' own, and each is left out of its own draw.
+        """
+        ...
+
+    def counted(self, counts: TokenCounts, prior: Prior) -> Weights:
+        """Make weights of counts; the counts are used up."""
+        ...
+
+    def histogram(self, tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
+        """Count documents by their tokens per topic, on about a share of them chosen by key."""
+        ...
+
+    def infer(
+        self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
+    ) -> Solution:
+        """Infer mixtures by weights or by fixed topics."""
+        ...
+
+    def certify(
+        self,
+        topics: Any,
+        documents: Documents,
+        theta: NDArray[Any],
+        alpha: NDArray[np.float64],
+    ) -> Certificate:
         """Compute the certificate of given mixtures."""
         ...
 
-    def by_word(
-        self,
-        indptr: NDArray[np.int64],
-        words: NDArray[np.int32],
-        counts: NDArray[np.float32],
-        n_words: int,
-        n_threads: int = 1,
-    ) -> ByWord:
-        """Turn a batch of documents around; words are below n_words."""
+    def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
+        """Return the topics (K, V) that weights stand for, or those of some words; read only."""
         ...
 
-    def lay_out(
-        self, kept: Kept, words: NDArray[np.int32] | None, *, logs: bool = False, n_threads: int = 1
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Lay out the topics of some words, or of all, as `Batch.rows` and `Batch.mean`.
 
-        beta_kj = lambda_kj / sum_j lambda_kj; with ``logs`` exp(E[log beta_kj]), each word's row
-        up to a factor. No row is all zeros.
-        """
-        ...
+@contextmanager
+def changing(engine: Engine, weights: Weights, step: Step) -> Iterator[None]:
+    """Leave usable weights behind when an update is interrupted: what was added is counted.
 
-    def add(
-        self,
-        kept: Kept,
-        by_word: ByWord,
-        laid_out: tuple[NDArray[np.float32], NDArray[np.float32]],
-        solution: Solution,
-        *,
-        divide: bool,
-        gain: NDArray[np.float64],
-        n_threads: int = 1,
-    ) -> NDArray[np.float64]:
-        """Add a batch's statistics to the rows kept: rows_jk += gain_k sum_d w_djk.
-
-        w_djk = d_j theta_dk, or with ``divide`` d_j phi_djk where phi_djk, proportional to
-        theta_dk beta_kj, is the probability that a token of word j is of topic k. Documents are
-        added in their order: the sums do not depend on the number of threads. Returns how much
-        sum_j rows_jk has grown for each topic.
-        """
-        ...
+    The first update begins by forgetting the start, which is made anew.
+    """
+    weights.begin_change()
+    try:
+        yield
+        weights.touch()
+    except BaseException:
+        if step.number == 1:
+            prior = weights.host().prior
+            start = engine.random_weights(weights.n_words, weights.n_topics, prior, step.seed)
+            weights.become(start)
+        else:
+            weights.recount()
+        raise

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from opelda._validation import counts as as_csr
 from opelda.errors import InputError
 from opelda.experiments._settings import Settings
-from opelda.inference._inputs import as_csr
 from opelda.metrics import split_tokens
 from opelda.metrics._split import tokens_per_document
 

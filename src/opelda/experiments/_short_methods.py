@@ -12,10 +12,10 @@ from opelda.experiments._learning import (
     predicted,
     word_frequencies,
 )
-from opelda.experiments._methods.measuring import best_seconds
+from opelda.experiments._methods.measuring import Problem, best_seconds
 from opelda.experiments._settings import Settings
 from opelda.inference import CGS, OPE, VB, Method, Topics, infer
-from opelda.inference._inputs import as_batch, as_prior
+from opelda.inference._infer import as_prior
 from opelda.learning import TopicModel
 from opelda.metrics import effective_topics, mixture_sparsity
 
@@ -94,8 +94,8 @@ def infer_with(
     topics = Topics(model.components_)
     alpha = as_prior(settings.doc_topic_prior, settings.n_topics)
     solvers = [new_method(name, p, settings.n_iter) for name, p in methods]
-    batch = as_batch(data.test, topics, alpha)
-    work = {number: (solver, batch) for number, solver in enumerate(solvers)}
+    problem = Problem(topics, data.test, settings.doc_topic_prior)
+    work = {number: (solver, problem) for number, solver in enumerate(solvers)}
     times = best_seconds(work, REPEATS, seed, lambda share: report(share / 2))
     rows = []
     for number, (name, p) in enumerate(methods):

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import whole
+from opelda._validation import threads, whole
 from opelda.corpus._synthetic import draw_counts, owned_topics
 from opelda.errors import InputError
-from opelda.inference._inputs import as_threads
 
 PREFIX = "generated:"
 DOCUMENTS_AT_ONCE = 8192
@@ -159,7 +158,7 @@ def _blocks(
     kind: Shape, cumulative: NDArray[np.float64], seed: int, numbers: range
 ) -> Iterator[sparse.csr_array]:
     """Yield the blocks in their order; all cores draw."""
-    pool = ThreadPoolExecutor(as_threads(-1))
+    pool = ThreadPoolExecutor(threads(-1))
     try:
         yield from pool.map(partial(_block, kind, cumulative, seed), numbers)
     finally:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
+from opelda.engines import CPUEngine
+from opelda.engines._solutions import Solution
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Experiment, Report, Rows, Run, Verdict, grade
 from opelda.experiments._paper import SECONDS
@@ -27,28 +28,13 @@ METHODS = tuple(SECONDS)
 AHEAD = 1.1
 
 
-class CountingVB(VB):
-    """VB that remembers how many iterations the documents of its last batch took.
-
-    >>> from opelda.inference import infer
-    >>> method = CountingVB(n_iter=7, tol=0.0)
-    >>> result = infer([[2, 1]], [[0.9, 0.1], [0.1, 0.9]], method=method)
-    >>> method.iterations
-    array([7], dtype=int32)
-    """
+class CountingEngine(CPUEngine):
+    """An engine that remembers how many iterations the documents of its last batch took."""
 
     iterations: NDArray[np.int32]
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        solution = super().solve(batch, seed, engine, n_threads, wanted)
+    def _solve(self, *given: Any, **options: Any) -> Solution:
+        solution = super()._solve(*given, **options)
         self.iterations = solution.n_iter
         return solution
 
@@ -76,9 +62,9 @@ def times(data: Data, settings: Settings, report: Report, *, seed: int, n_batche
     first = train[: min(size, 100)]
     for method in _methods(settings).values():
         _learner(method, settings, seed, train.shape[0]).partial_fit(first)
-    methods = _methods(settings)
     learners = {
-        name: _learner(method, settings, seed, train.shape[0]) for name, method in methods.items()
+        name: _learner(method, settings, seed, train.shape[0])
+        for name, method in _methods(settings).items()
     }
     rows: Rows = []
     for number, batch in enumerate(_batches(train, size, seed, n_batches)):
@@ -97,7 +83,7 @@ def times(data: Data, settings: Settings, report: Report, *, seed: int, n_batche
                     "seed": seed,
                     "batch": number + 1,
                     "seconds_per_document": learner.callbacks.reports[-1].e_seconds / size,
-                    "iterations": _iterations(methods[name], settings),
+                    "iterations": _iterations(learner),
                     **about,
                 }
             )
@@ -123,7 +109,7 @@ def _methods(settings: Settings) -> dict[str, Method]:
         "OPE": OPE(n_iter=n_iter),
         "CGS": CGS(**halves),
         "CVB0": CVB0(**halves),
-        "VB": CountingVB(n_iter=n_iter),
+        "VB": VB(n_iter=n_iter),
     }
 
 
@@ -139,16 +125,15 @@ def _learner(method: Method, settings: Settings, seed: int, n_docs: int) -> Topi
         learning_decay=settings.learning_decay,
         learning_offset=settings.learning_offset,
         population=n_docs,
-        n_jobs=1,
+        engine=CountingEngine(1),
         random_state=seed,
         callbacks=History(1, gap=False),  # the gap's time would count
     )
 
 
-def _iterations(method: Method, settings: Settings) -> float:
-    if isinstance(method, CountingVB):
-        return float(method.iterations.mean())
-    return float(settings.n_iter)
+def _iterations(learner: TopicModel) -> float:
+    engine: Any = learner.engine
+    return float(engine.iterations.mean())
 
 
 def medians(rows: Rows) -> dict[str, float]:

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda.engines import Batch, Certificate, Engine, Picks, Solution, get_engine
+from opelda._validation import counts, seed
+from opelda.engines import Engine, get_engine
+from opelda.engines._engine import Task
+from opelda.engines._solutions import Picks, Solution
 from opelda.errors import InputError
-from opelda.inference._inputs import as_batch, as_prior, as_seed, as_threads
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
 
@@ -35,8 +37,8 @@ class Inference:
     n_tokens : float64 array (D,)
         Length of each document, without the words that no topic has.
     picked : CSR array (D, K) or None
-        For OPE: how much of each mixture lies on the topics it moved to. The rest is the start's,
-        spread over all topics.
+        For OPE and EM: how much of each mixture lies on the topics it moved to or kept. The rest
+        is the start's, spread over all topics.
     method : Method
     """
 
@@ -89,7 +91,7 @@ def infer(
     X : array or sparse matrix (D, V)
         Word counts up to 1e13; fractions are allowed. An empty document gets the prior's mean and
         a gap of 0. Words that no topic gives any probability are left out of the document.
-    topics : array (K, V) or Topics
+    topics : array (K, V), Topics or fitted model
         Each row a distribution over the words. For many calls make a `Topics` once.
     doc_topic_prior : number, vector (K,) or None
         alpha of the Dirichlet prior; None is 1/K.
@@ -98,9 +100,11 @@ def infer(
     random_state : int, RandomState, Generator or None
         Same seed, same mixtures: they depend on nothing but the seed, the document and the topics.
     n_jobs : int or None
-        Threads; None is one, -1 all cores. Results do not depend on it.
+        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
+        depend on it.
     engine : str or Engine
-        ``"cpu"``, or ``"reference"`` for the slow double-precision NumPy form of the same method.
+        Where it runs: ``"cpu"``, ``"reference"`` (the slow double-precision NumPy form of the same
+        method), or an engine made with its resources.
 
     Returns
     -------
@@ -116,40 +120,55 @@ def infer(
            [0.5 , 0.5 ]], dtype=float32)
     """
     table = topics if isinstance(topics, Topics) else Topics(topics)
-    alpha = as_prior(doc_topic_prior, table.n_topics)
-    solver = as_method(method)
-    seed, n_threads = as_seed(random_state), as_threads(n_jobs)
-    batch = as_batch(X, table, alpha)
-    if engine == "reference":
-        place, solution = get_engine("cpu"), solver.solve_reference(batch, seed)
-    else:
-        place = get_engine(engine) if isinstance(engine, str) else engine
-        if not hasattr(place, "infer"):
-            raise InputError(f"engine must be a name or an engine, got {engine!r}.")
-        solution = solver.solve(batch, seed, place, n_threads)
-    return as_inference(batch, solution, solver, place, n_threads)
+    place = get_engine(engine, n_jobs)
+    matrix = counts(X)
+    if matrix.shape[1] != table.n_words:
+        raise InputError(
+            f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count the "
+            "documents with the topics' own vocabulary.",
+            "X",
+        )
+    task = Task(as_method(method), as_prior(doc_topic_prior, table.n_topics), seed(random_state))
+    return as_inference(place.infer(table.on(place), place.documents(matrix), task), task.method)
 
 
-def as_inference(
-    batch: Batch, solution: Solution, solver: Method, place: Engine, n_threads: int
-) -> Inference:
-    """Complete what a method found: empty documents, certificates, OPE's picks."""
-    alpha = batch.alpha.astype(np.float64)
+def as_inference(solution: Solution, method: Any) -> Inference:
+    """Return an engine's whole answer as users see it."""
+    certificate, n_tokens = solution.certificate, solution.n_tokens
+    assert certificate is not None
+    assert n_tokens is not None
     theta = np.ascontiguousarray(solution.theta, np.float32)
-    fill_empty(batch, theta)
-    certificate = solution.certificate or place.certify(batch, theta, n_threads)
-    _fill_empty_certificate(batch, certificate, theta, alpha)
     return Inference(
         theta=theta,
         gap=certificate.gap,
         likelihood_gap=certificate.likelihood_gap,
         log_likelihood=certificate.log_likelihood,
         log_prior=certificate.log_prior,
-        n_iter=np.where(np.diff(batch.indptr) > 0, solution.n_iter, 0).astype(np.int32),
-        n_tokens=_tokens(batch),
-        picked=_as_picked(solution, theta),
-        method=solver,
+        n_iter=solution.n_iter.astype(np.int32, copy=False),
+        n_tokens=n_tokens,
+        picked=_as_picked(solution.picks, theta.shape),
+        method=method,
     )
+
+
+def as_prior(doc_topic_prior: ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
+    """Return alpha as a vector over topics; None is 1/K each."""
+    if doc_topic_prior is None:
+        return np.full(n_topics, 1.0 / n_topics)
+    try:
+        alpha = np.asarray(doc_topic_prior, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"must be a number or a vector: {error}.", "doc_topic_prior") from None
+    if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) != n_topics):
+        raise InputError(
+            f"must be a number or one number per topic ({n_topics}), got shape {alpha.shape}.",
+            "doc_topic_prior",
+        )
+    if not ((alpha >= 1e-30) & (alpha <= 1e6)).all():
+        raise InputError(
+            f"must be positive, from 1e-30 to 1e6, got {doc_topic_prior!r}.", "doc_topic_prior"
+        )
+    return np.full(n_topics, alpha) if alpha.ndim == 0 else alpha.copy()
 
 
 def as_method(method: str | Method, parameter: str = "method") -> Method:
@@ -166,35 +185,9 @@ def as_method(method: str | Method, parameter: str = "method") -> Method:
     return method
 
 
-def _tokens(batch: Batch) -> NDArray[np.float64]:
-    tokens = np.zeros(batch.n_docs)
-    full = np.diff(batch.indptr) > 0
-    if full.any():
-        tokens[full] = np.add.reduceat(batch.counts.astype(np.float64), batch.indptr[:-1][full])
-    return tokens
-
-
-def fill_empty(batch: Batch, theta: NDArray[np.float32]) -> None:
-    """Give documents without words the prior's mean."""
-    alpha = batch.alpha.astype(np.float64)
-    theta[np.diff(batch.indptr) == 0] = alpha / alpha.sum()
-
-
-def _fill_empty_certificate(
-    batch: Batch, certificate: Certificate, theta: NDArray[np.float32], alpha: NDArray[np.float64]
-) -> None:
-    """Without words there is nothing to be wrong about: the prior's mean is the answer."""
-    empty = np.diff(batch.indptr) == 0
-    if empty.any():
-        certificate.gap[empty] = certificate.likelihood_gap[empty] = 0.0
-        certificate.log_likelihood[empty] = 0.0
-        certificate.log_prior[empty] = float((alpha - 1) @ np.log(alpha / alpha.sum()))
-
-
-def _as_picked(solution: Solution, theta: NDArray[np.float32]) -> sparse.csr_array | None:
-    picks = solution.picks
-    if not isinstance(picks, Picks):
+def _as_picked(picks: Picks | None, shape: Any) -> sparse.csr_array | None:
+    if picks is None:
         return None
-    picked = sparse.csr_array((picks.shares, picks.topics, picks.indptr), shape=theta.shape)
+    picked = sparse.csr_array((picks.shares, picks.topics, picks.indptr), shape=shape)
     picked.sort_indices()
     return picked

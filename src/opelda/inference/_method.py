@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
+from opelda._validation import number, whole
+from opelda.engines._keys import content_keys, seeded
+from opelda.engines._settings import KernelSettings
+from opelda.engines._solutions import Batch, Solution
 from opelda.errors import InputError
 
 
@@ -52,21 +55,14 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     # the mixture depends on the topics of words that the document does not hold
     needs_every_word: ClassVar[bool] = False
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures; methods with a kernel run it on the engine.
+    def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
+        """Return the settings of the engines' kernel for this method; None where there is none.
 
         `seed` has 64 bits: the user's in the lower half, in learning the update's number above it.
         """
-        return self.solve_reference(batch, seed)
+        return None
 
-    def solve_reference(self, batch: Batch, seed: int) -> Solution:
+    def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch's mixtures with the plain-NumPy reference, one document after another."""
         theta = np.zeros((batch.n_docs, batch.n_topics))
         n_iter = np.zeros(batch.n_docs, np.int32)
@@ -88,31 +84,20 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
 
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:
-            raise InputError(
-                f"must be {wanted}, got {getattr(self, parameter)!r} ({type(self).__name__}).",
-                parameter,
-            )
+            raise InputError(f"must be {wanted}, got {getattr(self, parameter)!r}.", parameter)
 
     def _require_count(self, parameter: str, least: int = 1) -> None:
-        value = getattr(self, parameter)
-        good = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        good = good and least <= value <= 10**7  # more could not be counted in single precision
-        self._require(good, parameter, f"a whole number, at least {least} and at most 10,000,000")
+        # more could not be counted in single precision
+        whole(parameter, getattr(self, parameter), least, 10**7)
 
     def _require_number(self, parameter: str, low: float, high: float, *, open_low: bool) -> None:
-        value = getattr(self, parameter)
-        good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        good = good and (low < value if open_low else low <= value) and value <= high
-        edge = "above" if open_low else "at least"
-        self._require(good, parameter, f"a number {edge} {low:g} and at most {high:g}")
+        number(parameter, getattr(self, parameter), low, high, above=open_low)
 
 
 def documents(batch: Batch, seed: int) -> Iterator[Document]:
     """Go through a batch in double precision."""
-    from opelda.inference._randomness import document_keys
-
     alpha = batch.alpha.astype(np.float64)
-    keys = document_keys(batch, seed)
+    keys = seeded(content_keys(batch.indptr, batch.words, batch.counts, batch.ids), seed)
     for i in range(batch.n_docs):
         part = slice(batch.indptr[i], batch.indptr[i + 1])
         beta = batch.rows[batch.words[part], : batch.n_topics].T.astype(np.float64)

@@ -60,7 +60,7 @@ class Schedule:
     n_iter: int
     variant: str
     schedule: str
-    picks: str
+    coins: str
     p: float
     nu: float
     init: str
@@ -73,12 +73,12 @@ def make_plan(ope: Schedule, n_topics: int, seed: int) -> Plan:
     """Draw the pick sequences from the seed."""
     rng = np.random.default_rng([seed, 1])
     practical = ope.schedule == "practical"
-    n_sequences = N_DOCUMENT_SEQUENCES if ope.picks == "document" else ope.n_restarts
+    n_sequences = N_DOCUMENT_SEQUENCES if ope.coins == "document" else ope.n_restarts
     shape = (n_sequences, ope.n_iter)
     p = ope.p if ope.variant in ("bope", "g-ope", "newope") else 0.5
 
     def weights(starts_with_g1: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        picks = _draw(rng, shape, p, ope.picks == "balanced")
+        picks = _draw(rng, shape, p, ope.coins == "balanced")
         if practical:
             picks[:, 0] = starts_with_g1
         a, b = np.cumsum(picks, axis=1), np.cumsum(~picks, axis=1)

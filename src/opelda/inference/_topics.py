@@ -1,4 +1,4 @@
-"""Topics as kernels want them: word-major, padded, single precision."""
+"""Topics to infer with, checked once and laid out once on each engine."""
 
 from typing import Any
 
@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda.engines import MANY_TOPICS, aligned_empty, coarse_rows, row_width
+from opelda.engines import Engine
 from opelda.errors import InputError
-
-# smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
-SMALLEST = 1e-15
 
 
 class Topics:
@@ -18,8 +15,14 @@ class Topics:
 
     Parameters
     ----------
-    components : array (K, V)
-        Each row a distribution over the words.
+    components : array (K, V), or a fitted model
+        Each row a distribution over the words (a model's are divided by their sums). Single
+        precision stays single precision.
+
+    Attributes
+    ----------
+    components : float32 or float64 array (K, V), read only
+    n_topics, n_words : int
 
     Examples
     --------
@@ -29,76 +32,70 @@ class Topics:
     """
 
     def __init__(self, components: ArrayLike | sparse.sparray | sparse.spmatrix) -> None:
-        array = _as_matrix(components)
-        self.n_topics, self.n_words = array.shape
-        self.rows = aligned_empty(self.n_words, row_width(self.n_topics))
-        self.rows[:, self.n_topics :] = 0.0
-        self.rows[:, : self.n_topics] = array.T
-        self.rows[self.rows < SMALLEST] = 0.0
-        self.rows.flags.writeable = False
-        self.coarse: NDArray[np.int32] | None = None
-        self.coarse_scale: NDArray[np.float32] | None = None
-        if self.n_topics >= MANY_TOPICS:
-            self.coarse, self.coarse_scale = coarse_rows(self.rows)
-        self.mean = (self.rows.sum(axis=1, dtype=np.float64) / self.n_topics).astype(np.float32)
-        self.explain_every_word = bool((self.mean > 0).all())
-        self.ids: NDArray[np.int32] | None = None
+        self._hold(_as_matrix(components), None)
 
     @classmethod
-    def laid_out(
-        cls,
-        rows: NDArray[np.float32],
-        mean: NDArray[np.float32],
-        n_topics: int,
-        ids: NDArray[np.int32] | None = None,
-    ) -> "Topics":
-        """Make topics of rows that an engine has laid out, for some words of a vocabulary or all.
+    def of_words(cls, components: NDArray[Any], words: NDArray[np.int32]) -> "Topics":
+        """Make topics of some words of a vocabulary, a part of distributions that are not checked.
 
-        >>> rows = np.zeros((2, 16), np.float32)
-        >>> rows[:, :2] = [[0.9, 0.2], [0.1, 0.8]]
-        >>> Topics.laid_out(rows, rows.sum(axis=1) / 2, 2)
-        Topics(n_topics=2, n_words=2)
+        >>> Topics.of_words(np.array([[0.3, 0.1]]), np.array([5, 7], np.int32))
+        Topics(n_topics=1, n_words=2)
         """
         topics = cls.__new__(cls)
-        topics.n_topics, topics.n_words = n_topics, len(rows)
-        topics.rows, topics.mean, topics.ids = rows, mean, ids
-        topics.explain_every_word = True
-        topics.coarse = topics.coarse_scale = None  # the engine makes them where they pay
+        topics._hold(components, words)
         return topics
 
-    @property
-    def components(self) -> NDArray[np.float32]:
-        """The topics as K x V (a view)."""
-        return self.rows[:, : self.n_topics].T
+    def _hold(self, components: NDArray[Any], ids: NDArray[np.int32] | None) -> None:
+        self.components = components.view()
+        self.components.flags.writeable = False
+        self.n_topics, self.n_words = components.shape
+        self._ids = ids
+        self._handles: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_handles": {}}  # an engine's are for its own process
+
+    def on(self, engine: Engine) -> Any:
+        """Return the engine's handle of these topics, made when it is first asked for."""
+        if engine.name not in self._handles:
+            self._handles[engine.name] = engine.topics(self.components, self._ids)
+        return self._handles[engine.name]
 
     def __repr__(self) -> str:
         return f"Topics(n_topics={self.n_topics}, n_words={self.n_words})"
 
 
 def _as_matrix(components: Any) -> NDArray[Any]:
+    if hasattr(components, "components_"):
+        components = np.asarray(components.components_)
+        sums = components.sum(axis=1, keepdims=True, dtype=np.float64)
+        if np.abs(sums - 1.0).max() > 1e-3:
+            components = components / sums
     if hasattr(components, "toarray"):  # sparse
         components = components.toarray()
     try:
-        array = np.asarray(components)
+        array = np.array(components)  # a copy: what is given may change later
         array = array if array.dtype == np.float32 else array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"topics must be a numeric array of shape (K, V): {error}.") from None
+        raise InputError(f"must be a numeric array of shape (K, V): {error}.", "topics") from None
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
-            f"topics must have shape (K, V), at least one topic and one word, got {array.shape}."
+            f"must have shape (K, V), at least one topic and one word, got {array.shape}.", "topics"
         )
     sums = array.sum(axis=1, dtype=np.float64)
     if not np.isfinite(sums).all() or (array < 0).any():
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | (array < 0).any(axis=1))[0]
         raise InputError(
-            f"topics hold a negative, NaN or infinite value in row {bad}; "
-            "give probabilities (each row a distribution over the words)."
+            f"hold a negative, NaN or infinite value in row {bad}; give probabilities (each row a "
+            "distribution over the words).",
+            "topics",
         )
     off = np.abs(sums - 1.0)
     if off.max() > 1e-3:  # single-precision sums over many words are off by 1e-4
         bad = int(off.argmax())
         raise InputError(
-            f"topics must sum to 1 in every row, but row {bad} sums to {sums[bad]:.6g}; "
-            "divide each row by its sum."
+            f"must sum to 1 in every row, but row {bad} sums to {sums[bad]:.6g}; divide each row "
+            "by its sum.",
+            "topics",
         )
     return array

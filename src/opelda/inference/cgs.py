@@ -6,12 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
-from opelda.errors import InputError
+from opelda.engines._keys import uniforms
+from opelda.engines._settings import CGSSettings
 from opelda.inference._method import Document, Method
-from opelda.inference._randomness import document_keys, uniforms
-
-MOST_TOKENS = 10**8
 
 
 @dataclass
@@ -58,22 +55,9 @@ class CGS(Method):
         self._require_count("burn_in", least=0)
         self._require_count("n_samples")
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        settings = {
-            "n_iter": int(self.burn_in),
-            "n_samples": int(self.n_samples),
-            "keys": document_keys(batch, seed),
-            "max_tokens": longest(batch),
-        }
-        return engine.infer("cgs", batch, settings, n_threads, wanted)
+    def kernel(self, n_topics: int, seed: int) -> CGSSettings:
+        """Return the settings of the engine's kernel."""
+        return CGSSettings(int(self.burn_in), int(self.n_samples), seed)
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the number of sweeps."""
@@ -108,17 +92,3 @@ def tokens(counts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.f
     weights = np.ones(len(words))
     weights[np.cumsum(each) - 1] = counts - (each - 1)
     return words, weights
-
-
-def longest(batch: Batch) -> int:
-    """Return the tokens of the longest document, or raise `InputError` when it is too long."""
-    each = np.minimum(np.ceil(batch.counts.astype(np.float64)), 2.0 * MOST_TOKENS)
-    lengths = np.diff(np.concatenate(([0.0], np.cumsum(each)))[batch.indptr])
-    most = int(lengths.max(initial=0.0))
-    if most > MOST_TOKENS:
-        raise InputError(
-            f"Document {int(lengths.argmax())} has more than {MOST_TOKENS:,} tokens, the most that "
-            "CGS, which keeps a topic for each, can take; scale its counts down or use another "
-            "method."
-        )
-    return most

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
+from opelda.engines._settings import CVBSettings
 from opelda.inference._method import Document, Method
 
 # an alpha below this counts as this, as in the kernel: its square is divided by
@@ -58,17 +58,9 @@ class CVB(Method):
         self._require_count("n_iter")
         self._require_number("tol", 0.0, 1.0, open_low=False)
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        settings = {"n_iter": int(self.n_iter), "tol": float(self.tol)}
-        return engine.infer("cvb", batch, settings, n_threads, wanted)
+    def kernel(self, n_topics: int, seed: int) -> CVBSettings:
+        """Return the settings of the engine's kernel."""
+        return CVBSettings(int(self.n_iter), float(self.tol))
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the number of passes."""

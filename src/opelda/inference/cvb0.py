@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
+from opelda.engines._settings import CVB0Settings
 from opelda.inference._method import Document, Method
 
 
@@ -68,23 +68,15 @@ class CVB0(Method):
         self._require_number("offset", 0.0, 1e9, open_low=False)
         self._require_number("decay", 0.0, 1.0, open_low=True)
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        settings = {
-            "n_iter": int(self.burn_in),
-            "n_samples": int(self.n_samples),
-            "scale": float(self.scale),
-            "offset": float(self.offset),
-            "decay": float(self.decay),
-        }
-        return engine.infer("cvb0", batch, settings, n_threads, wanted)
+    def kernel(self, n_topics: int, seed: int) -> CVB0Settings:
+        """Return the settings of the engine's kernel."""
+        return CVB0Settings(
+            burn_in=int(self.burn_in),
+            n_samples=int(self.n_samples),
+            scale=float(self.scale),
+            offset=float(self.offset),
+            decay=float(self.decay),
+        )
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the number of passes."""

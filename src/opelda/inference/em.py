@@ -1,12 +1,12 @@
 """EM: the mixture that maximises likelihood and prior in the softmax basis, on a few topics."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import EVERYTHING, Batch, Engine, Picks, Solution, Wanted
+from opelda.engines._settings import EMSettings
 from opelda.inference._method import Document, Method
 
 # probabilities below this count as this, so that a word that no topic kept has does no harm
@@ -58,24 +58,9 @@ class EM(Method):
         self._require_count("n_iter")
         self._require_count("n_kept")
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        alpha = batch.alpha
-        start = (alpha / alpha.sum(dtype=np.float64)).astype(np.float32)
-        even = (alpha == alpha[0]).all()
-        words = batch.mean if even else batch.rows[:, : batch.n_topics] @ start
-        settings = {"n_iter": int(self.n_iter), "n_kept": int(self.n_kept), "start_words": words}
-        found = engine.infer("em", batch, settings, n_threads, wanted)
-        if not isinstance(found.picks, tuple):
-            return found
-        return replace(found, picks=_as_picks(batch, start, *found.picks))
+    def kernel(self, n_topics: int, seed: int) -> EMSettings:
+        """Return the settings of the engine's kernel."""
+        return EMSettings(int(self.n_iter), int(self.n_kept))
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the number of iterations."""
@@ -92,19 +77,3 @@ class EM(Method):
         theta = alpha / (n_tokens + total)
         theta[kept] += n / (n_tokens + total)
         return theta, int(self.n_iter)
-
-
-def _as_picks(
-    batch: Batch,
-    start: NDArray[np.float32],
-    topics: NDArray[np.int32],
-    shares: NDArray[np.float32],
-) -> Picks:
-    """theta_k = alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
-    full = np.diff(batch.indptr) > 0
-    if not full.all():  # nothing was written for documents without words
-        topics, shares = topics[full], shares[full]
-    indptr = np.concatenate(([0], np.cumsum(full * topics.shape[1]))).astype(np.int64)
-    rest = np.ones(batch.n_docs, np.float32)
-    rest[full] = 1 - shares.sum(axis=1, dtype=np.float64)
-    return Picks(indptr, topics.ravel(), shares.ravel(), rest, start)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
+from opelda.engines._settings import FWSettings
 from opelda.inference._method import Document, Method
 
 # probabilities below this count as this, so that a vertex that lacks a word has a finite slope
@@ -56,17 +56,9 @@ class FW(Method):
         self._require_count("n_iter")
         self._require(self.step in ("than-ho", "textbook"), "step", "'than-ho' or 'textbook'")
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        settings = {"n_iter": int(self.n_iter), "steps": self._steps()}
-        return engine.infer("fw", batch, settings, n_threads, wanted)
+    def kernel(self, n_topics: int, seed: int) -> FWSettings:
+        """Return the settings of the engine's kernel."""
+        return FWSettings(self._steps())
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the number of steps."""

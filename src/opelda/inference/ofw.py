@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from opelda.engines._keys import uniforms
 from opelda.inference._em import SMALLEST, Vector, word_probabilities
 from opelda.inference._method import Document, Method
-from opelda.inference._randomness import uniforms
 
 
 @dataclass

@@ -1,13 +1,13 @@
 """OPE: online maximum a posteriori estimation (Than & Doan, Algorithm 1) and its variants."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines import EVERYTHING, Batch, Engine, Picks, Solution, Wanted
+from opelda.engines._settings import OPESettings
 from opelda.inference._method import Document, Method
 from opelda.inference._plan import N_DOCUMENT_SEQUENCES, Plan, Schedule, make_plan
 
@@ -32,11 +32,12 @@ class OPE(Method):
     schedule : {"practical", "literal"}
         "literal" is Algorithm 1 as printed: its first step lands on a vertex and, for alpha < 1,
         the walk stays there. It is here to be compared with.
-    picks : {"document", "shared", "balanced"}
-        Where the random picks come from: one of 1,024 sequences, chosen by the document's content;
-        one sequence for all documents; or one for all in which each pair of picks holds one of
-        each. None depends on a document's neighbours. One sequence for all makes the whole
-        result depend on how lucky it is: docs/inference.md has the figures.
+    coins : {"document", "shared", "balanced"}
+        Where the random picks between likelihood and prior come from: one of 1,024 sequences,
+        chosen by the document's content; one sequence for all documents; or one for all in which
+        each pair of picks holds one of each. None depends on a document's neighbours. One
+        sequence for all makes the whole result depend on how lucky it is: docs/inference.md has
+        the figures.
     p : float
         Probability of picking the likelihood, for "bope", "g-ope" and "newope".
     nu : float
@@ -72,7 +73,7 @@ class OPE(Method):
     n_iter: int = 50
     variant: Variant = "ope"
     schedule: Literal["practical", "literal"] = "practical"
-    picks: Literal["document", "shared", "balanced"] = "document"
+    coins: Literal["document", "shared", "balanced"] = "document"
     p: float = 0.5
     nu: float = 0.5
     init: Literal["uniform", "random"] = "uniform"
@@ -88,7 +89,7 @@ class OPE(Method):
         schedules = ("practical", "literal")
         self._require(self.schedule in schedules, "schedule", "'practical' or 'literal'")
         sources = ("document", "shared", "balanced")
-        self._require(self.picks in sources, "picks", "'document', 'shared' or 'balanced'")
+        self._require(self.coins in sources, "coins", "'document', 'shared' or 'balanced'")
         self._require_number("p", 0.001, 0.999, open_low=True)
         biased = self.variant in ("bope", "g-ope", "newope")
         self._require(biased or self.p == 0.5, "p", f"0.5 in the variant {self.variant!r}")
@@ -101,27 +102,23 @@ class OPE(Method):
         self._require_count("n_restarts")
         self._require(isinstance(self.screen, bool | np.bool_), "screen", "True or False")
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        plan = self._plan(batch.n_topics, seed)
-        settings = self._settings(plan, batch, seed, wanted)
-        found = engine.infer("ope", batch, settings, n_threads, wanted)
-        moves = found.n_iter
-        picks = None
-        if isinstance(found.picks, tuple):
-            indptr, topics, times = found.picks
-            mass = plan.base[moves] + moves
-            shares = (times / np.repeat(mass, np.diff(indptr))).astype(np.float32)
-            rest = (plan.base[moves] / mass).astype(np.float32)
-            picks = Picks(indptr, topics, shares, rest, plan.start)
-        return replace(found, n_iter=moves + (plan.first_t - 1), picks=picks)
+    def kernel(self, n_topics: int, seed: int) -> OPESettings:
+        """Return the settings of the engine's kernel."""
+        plan = self._plan(n_topics, seed)
+        return OPESettings(
+            a=plan.a,
+            b=plan.b,
+            a2=plan.a2,
+            b2=plan.b2,
+            coin=plan.coin,
+            base=plan.base,
+            start=plan.start,
+            first_t=plan.first_t,
+            seed=seed if self.coins == "document" else None,
+            n_restarts=int(self.n_restarts),
+            tol=float(self.tol),
+            screen=bool(self.screen),
+        )
 
     def check_for(self, n_topics: int) -> None:
         """Raise `InputError` for an epsilon that leaves no room inside the simplex."""
@@ -132,32 +129,13 @@ class OPE(Method):
         self.check_for(n_topics)
         parameters = {field.name: getattr(self, field.name) for field in fields(Schedule)}
         # an update's number changes which document follows which of many sequences, not those
-        seed = seed & 0xFFFFFFFF if self.picks == "document" else seed
+        seed = seed & 0xFFFFFFFF if self.coins == "document" else seed
         return make_plan(Schedule(**parameters), n_topics, seed)
-
-    def _settings(self, plan: Plan, batch: Batch, seed: int, wanted: Wanted) -> dict[str, object]:
-        uniform = self.init == "uniform"
-        words = batch.mean if uniform else batch.rows[:, : batch.n_topics] @ plan.start
-        return {
-            "a": plan.a,
-            "b": plan.b,
-            "a2": plan.a2,
-            "b2": plan.b2,
-            "coin": plan.coin,
-            "base": plan.base,
-            "start": plan.start,
-            "start_words": words,
-            "seed": seed if self.picks == "document" else None,
-            "n_restarts": self.n_restarts,
-            "tol": float(self.tol),
-            "screen": bool(self.screen),
-            "want_picks": wanted.picks,
-        }
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture, computed step by step as the paper writes it."""
         plan = self._plan(len(document.alpha), seed)
-        first = document.key % N_DOCUMENT_SEQUENCES if self.picks == "document" else 0
+        first = document.key % N_DOCUMENT_SEQUENCES if self.coins == "document" else 0
         walks = [
             self._walk(document, plan, (first + r) % len(plan.a)) for r in range(self.n_restarts)
         ]

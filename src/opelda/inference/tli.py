@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from opelda.engines import Batch, Solution
+from opelda.engines._solutions import Batch, Solution
 from opelda.inference._em import Vector, likelihood_slope
 from opelda.inference._method import Document, Method, documents
 
@@ -96,7 +96,7 @@ class TLI(Method):
         self._require_count("n_iter")
         self._require_number("tol", 0.0, 1.0, open_low=False)
 
-    def solve_reference(self, batch: Batch, seed: int) -> Solution:
+    def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch's mixtures with one inverse of the topics."""
         inverse = cached_inverse(batch.rows[:, : batch.n_topics], self.delta)
         theta = np.zeros((batch.n_docs, batch.n_topics))
@@ -114,7 +114,7 @@ class TLI(Method):
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the mixture of a document that holds every word of the vocabulary.
 
-        Only then is `document.beta` all there is to invert; `solve_reference` has no such limit.
+        Only then is `document.beta` all there is to invert; `solve` has no such limit.
         """
         inverse = linear_inverse(document.beta, self.delta)
         kept = self._support(document, inverse.matrix, inverse.bound)

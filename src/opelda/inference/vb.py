@@ -1,13 +1,14 @@
 """VB: mean-field variational Bayes for one document (Blei et al. 2003)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
-from opelda.engines import EVERYTHING, Batch, Engine, Solution, Wanted
+from opelda.engines._settings import VBSettings
+from opelda.engines._solutions import Batch, Solution
 from opelda.inference._method import Document, Method
 
 SMALLEST_PHINORM = 1e-300
@@ -57,21 +58,26 @@ class VB(Method):
         self._require_number("tol", 0.0, 1e30, open_low=False)
         self._require(self.init in ("fixed", "random"), "init", "'fixed' or 'random'")
 
-    def solve(
-        self,
-        batch: Batch,
-        seed: int,
-        engine: Engine,
-        n_threads: int,
-        wanted: Wanted = EVERYTHING,
-    ) -> Solution:
-        """Infer a batch's mixtures with the engine's kernel."""
-        settings = {
-            "n_iter": int(self.n_iter),
-            "tol": float(self.tol),
-            "start": self._draw(batch.n_topics, seed) if self.init == "random" else None,
-        }
-        return engine.infer("vb", batch, settings, n_threads, wanted)
+    def kernel(self, n_topics: int, seed: int) -> VBSettings:
+        """Return the settings of the engine's kernel."""
+        return VBSettings(
+            n_iter=int(self.n_iter),
+            tol=float(self.tol),
+            start=self._draw(n_topics, seed) if self.init == "random" else None,
+        )
+
+    def solve(self, batch: Batch, seed: int) -> Solution:
+        """Infer a batch's mixtures with the reference, and the factors of tokens' topics.
+
+        gamma = theta (N + sum alpha), for that is what gamma sums to.
+        """
+        found = super().solve(batch, seed)
+        totals = batch.alpha.sum() + np.add.reduceat(
+            np.append(batch.counts, 0.0).astype(np.float64), batch.indptr[:-1]
+        )
+        log_theta = psi(np.maximum(np.asarray(found.theta) * totals[:, None], SMALLEST_PHINORM))
+        factors = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
+        return replace(found, factors=factors)
 
     def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
         """Return one document's mixture and the iterations it took."""

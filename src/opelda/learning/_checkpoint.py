@@ -72,14 +72,14 @@ class Checkpoint:
         parameters(model)  # complains of what a file cannot hold before anything is learned
         if not self.path.exists():
             return None
-        arrays, header, _ = _store.read(self.path, kind=KIND, newest=FORMAT)
+        arrays, header, version = _store.read(self.path, kind=KIND, newest=FORMAT)
         stream = header.get("stream")
         if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
             raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
         self._check_same(model, header, arrays)
         position = stream["position"]
         self._check_place(position, stream["seeks"])
-        restore(model, arrays, header, self.path)
+        restore(model, arrays, header, version, self.path)
         return position
 
     def commit(self, model: Any, position: Any) -> None:

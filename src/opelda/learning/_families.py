@@ -3,9 +3,10 @@
 from typing import Any, ClassVar
 
 from opelda._validation import flag, whole
-from opelda.inference import CGS, CVB0, Method
+from opelda.inference import CGS, CVB0, OPE, Method
 from opelda.learning._learner import Learner
 from opelda.learning._rules import ML, Online, Rule, Streaming
+from opelda.learning._schedule import Schedule
 
 PARAMETERS = """
     Parameters
@@ -65,6 +66,12 @@ class PaperLearner(Learner):
         if self._method in (CVB0, CGS):  # half of the sweeps are burn-in
             return self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
         return self._method(n_iter=n_iter)
+
+    def _learns_by_ope(self) -> bool:
+        return self._method is OPE
+
+    def _schedule(self, n_docs: int | None = None) -> Schedule:
+        return Schedule.of(self.get_params(deep=False))
 
 
 class MLLearner(PaperLearner):

@@ -80,6 +80,10 @@ def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
     if given is None:
         return None
     words = _checked(given)
+    if isinstance(X, Corpus) and X.words is not None and tuple(X.words) != tuple(words.words):
+        raise InputError(
+            "has other words than the corpus was counted with; leave it out.", "vocabulary"
+        )
     if len(words) != n_words:
         raise InputError(
             f"The vocabulary has {len(words)} words but X has {n_words} columns; give the "

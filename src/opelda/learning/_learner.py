@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -10,62 +10,39 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from opelda._validation import number as check_number
-from opelda._validation import whole as check_whole
+from opelda._validation import counts, seed, whole
 from opelda.corpus import Vocabulary
-from opelda.engines import get_engine
+from opelda.engines._documents import Chosen, Documents
+from opelda.engines._weights import extended
 from opelda.errors import InputError
-from opelda.inference import Method
-from opelda.inference._inputs import as_csr, as_prior, as_seed, as_threads
 from opelda.learning._given import as_corpus, counts_of, vocabulary_for
 from opelda.learning._parameters import as_word_prior
 from opelda.learning._progress import Listeners
 from opelda.learning._reading import ReadsTopics
 from opelda.learning._reporting import Reporter
-from opelda.learning._rules import Rule
-from opelda.learning._schedule import Schedule
 from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State
 from opelda.learning._streaming import LearnsStreams
-from opelda.learning._sweeps import check_topics, close
-from opelda.learning._topic_store import TopicStore, extended
-from opelda.learning._update import Documents, Worker
+from opelda.learning._sweeps import check_topics, run_closing_sweeps
 from opelda.metrics._split import can_be_split
 
+# Some documents of a collection, and the number of the pass.
+Batch: TypeAlias = tuple[Documents, Chosen, int]
 
-class Learner(  # of scikit-learn's classes, which are untyped, and two parts of its own
+
+class Learner(  # of scikit-learn's classes, which are untyped, and parts of its own
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ReadsTopics,
     LearnsStreams,
     BaseEstimator,  # type: ignore[misc]
 ):
-    """What all learners share; a subclass names its inference method and its update rule."""
-
-    n_components: int
-    doc_topic_prior: Any
-    topic_word_prior: Any
-    batch_size: int | None
-    learning_decay: float | None
-    learning_offset: float | None
-    n_passes: int | None
-    transform_method: Any
-    engine: Any
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    callbacks: Any
+    """An inference method and an update rule, which a subclass names."""
 
     _state: State
 
     # scikit-learn makes `set_output` work for what the class itself defines
     transform = ReadsTopics.transform
-
-    def _inference(self) -> Method:
-        raise NotImplementedError
-
-    def _rule(self) -> Rule:
-        raise NotImplementedError
 
     def fit(
         self,
@@ -96,11 +73,11 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         -------
         self
         """
-        check_whole("validate_every", validate_every)
+        whole("validate_every", validate_every)
         with self._all_or_nothing():
-            n_topics = check_whole("n_components", self.n_components)
+            n_topics = whole("n_components", self.n_components)
             check_topics(n_topics, self._schedule().n_sweeps)
-            self._worker(n_topics=n_topics)
+            engine = self._updater(n_topics=n_topics).engine
             Listeners(self.callbacks, self.verbose)
             X = as_corpus(X, vocabulary, self.n_jobs)
             matrix = self._checked(X, reset=True)
@@ -114,18 +91,17 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             self._state.vocabulary = words
         n_docs, state = matrix.shape[0], self._state
         state.population = n_docs
-        n_threads = as_threads(self.n_jobs)
+        documents = engine.documents(matrix)
         schedule = self._schedule(n_docs)
         size, n_passes = schedule.batch_size, schedule.n_passes
         if schedule.init == "documents":
-            seed_topics(state.store, matrix, state.seed)
+            seed_topics(state.weights, matrix, state.seed)
 
-        def batches() -> Iterator[tuple[Documents, int]]:
+        def batches() -> Iterator[Batch]:
             for n_pass in range(n_passes):
                 order = np.random.default_rng([state.seed, 4, n_pass]).permutation(n_docs)
                 for first in range(0, n_docs, size):
-                    chosen = order[first : first + size]
-                    yield Documents.gathered(matrix, chosen, n_threads), n_pass + 1
+                    yield documents, order[first : first + size], n_pass + 1
 
         return self._learn(
             batches(),
@@ -133,7 +109,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
             n_passes=n_passes + schedule.n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
-            sweep=matrix,
+            sweep=documents,
         )
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
@@ -156,17 +132,19 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         size = self._schedule().batch_size
         first_call = not hasattr(self, "_state")
         with self._all_or_nothing():
-            self._worker()
+            engine = self._updater().engine
             Listeners(self.callbacks, self.verbose)
-            X = as_corpus(X) if first_call else X
+            X = as_corpus(X, None, self.n_jobs) if first_call else X
             matrix = self._checked(X, reset=first_call)
             if first_call:
                 self._start(matrix.shape[1])
                 self._state.vocabulary = vocabulary_for(X, None, matrix.shape[1])
 
-        def batches() -> Iterator[tuple[Documents, int]]:
+        documents = engine.documents(matrix)
+
+        def batches() -> Iterator[Batch]:
             for first in range(0, matrix.shape[0], size):
-                yield Documents.of(matrix, first, min(first + size, matrix.shape[0])), 1
+                yield documents, np.arange(first, min(first + size, matrix.shape[0])), 1
 
         return self._learn(batches(), n_docs_total=matrix.shape[0], all_new=True)
 
@@ -186,37 +164,16 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
 
         A `topic_word_prior` of one number per word is for the first `n_given` words of those.
         """
-        n_topics = check_whole("n_components", self.n_components)
+        n_topics = whole("n_components", self.n_components)
         prior = as_word_prior(self._word_prior(), n_topics, n_given or n_words)
         prior = extended(prior, n_words)
-        seed = as_seed(self.random_state)
-        self._state = State(TopicStore.random(n_words, n_topics, prior, seed), seed)
-
-    def _worker(self, certify: bool = False, n_topics: int | None = None) -> Worker:
-        """Gather the parameters, checked, for a model of so many topics or as many as it has."""
-        if n_topics is None and hasattr(self, "_state"):
-            n_topics = self._state.store.n_topics  # n_components may have been set since
-        n_topics = n_topics or check_whole("n_components", self.n_components)
-        method, schedule = self._inference(), self._schedule()
-        for used in (method, self._transform_method()):
-            used.check()
-            used.check_for(n_topics)
-        if getattr(self, "population", None) is not None:
-            check_number("population", self.population, 1.0, 1e15)
-        return Worker(
-            method=method,
-            rule=self._rule(),
-            alpha=as_prior(self.doc_topic_prior, n_topics),
-            decay=schedule.decay,
-            offset=schedule.offset,
-            engine=get_engine("cpu"),
-            n_threads=as_threads(self.n_jobs),
-            certify=certify,
-        )
+        drawn = seed(self.random_state)
+        weights = self._engine().random_weights(n_words, n_topics, prior, drawn)
+        self._state = State(weights, drawn)
 
     def _learn(
         self,
-        batches: Iterator[tuple[Documents, int]],
+        batches: Iterator[Batch],
         *,
         n_docs_total: int | None = None,
         n_passes: int | None = None,
@@ -224,7 +181,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         validation: Callable[[], sparse.csr_array] | None = None,
         validate_every: int = 10,
         after: Callable[[], None] | None = None,
-        sweep: sparse.csr_array | None = None,
+        sweep: Documents | None = None,
     ) -> Self:
         """Update the topics with each batch and tell the listeners.
 
@@ -232,61 +189,63 @@ class Learner(  # of scikit-learn's classes, which are untyped, and two parts of
         collection that closing sweeps go through.
         """
         listeners = Listeners(self.callbacks, self.verbose)
-        worker = self._worker(certify=listeners.needs_gap)
+        updater = self._updater(certify=listeners.needs_gap)
         reporter = Reporter(self, listeners, n_docs_total, n_passes, validation, validate_every)
         n_pass = 0
         with listeners(self):
-            for docs, n_pass in batches:
+            for documents, chosen, n_pass in batches:
                 state = self._state
-                more = docs.n_docs if all_new else 0
-                reporter.n_docs += docs.n_docs
-                done = None
-                if len(docs.words):  # else there is nothing to learn from
-                    done = worker.update(
-                        state.store,
-                        docs,
-                        number=state.n_updates + 1,
-                        population=self._population(state.population + more),
-                        seed=state.seed,
-                    )
-                    state.n_updates += 1
-                state.n_docs_seen += docs.n_docs
+                n_docs = documents.n_docs if chosen is None else len(chosen)
+                more = n_docs if all_new else 0
+                reporter.n_docs += n_docs
+                done = updater.update(
+                    state.weights,
+                    documents,
+                    chosen,
+                    number=state.n_updates + 1,
+                    population=self._population(state.population + more),
+                    seed=state.seed,
+                )
+                state.n_docs_seen += n_docs
                 state.population += more
-                if done is None:
+                if done is None:  # there was nothing to learn from
                     continue
+                state.n_updates += 1
                 if after is not None:
                     after()
                 if reporter.tell(done, n_pass):
                     return self
             if sweep is not None and self._state.n_updates:
-                n_sweeps = self._schedule(sweep.shape[0]).n_sweeps
+                n_sweeps = self._schedule(sweep.n_docs).n_sweeps
                 learn_prior = self.doc_topic_prior is None
-                close(self._state, sweep, worker, reporter, n_pass, n_sweeps, learn_prior)
+                run_closing_sweeps(
+                    self._state, sweep, updater, reporter, n_pass, n_sweeps, learn_prior
+                )
         return self
-
-    def _schedule(self, n_docs: int | None = None) -> Schedule:
-        """Return the settings, checked, for a collection of so many documents or a stream."""
-        return Schedule.of(self.get_params(deep=False))
-
-    def _word_prior(self) -> Any:
-        """Return eta as the user gave it, or what stands in for it."""
-        return self.topic_word_prior
-
-    def _population(self, n_docs: float) -> float:
-        """D of the Online rule: the documents there are, unless the user says otherwise."""
-        given = getattr(self, "population", None)
-        return n_docs if given is None else float(given)
 
     def _checked(self, X: Any, *, reset: bool) -> sparse.csr_array:
         """Check documents as scikit-learn does, then as kernels need it."""
         state: State | None = None if reset else getattr(self, "_state", None)
         X = counts_of(X, state.vocabulary if state is not None else None)
-        data = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        return as_csr(data)
+        if reset or not self._is_like_before(X):
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        return counts(X)
+
+    def _is_like_before(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than one document, would find nothing.
+
+        A sparse matrix has no names of columns, and `counts` looks at its values.
+        """
+        return (
+            isinstance(X, sparse.csr_array)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
 
     @property
     def _n_features_out(self) -> int:
-        return self._state.store.n_topics
+        return self._state.weights.n_topics
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from opelda.corpus import Vocabulary
 from opelda.corpus._packing import unpack_words
-from opelda.engines import row_width
+from opelda.engines import Engine
+from opelda.engines._weights import SMALLEST_SCALE, HostWeights, Weights
 from opelda.errors import ModelFileError
 from opelda.inference import METHODS, Method
 from opelda.learning._saving import (
@@ -22,14 +23,18 @@ from opelda.learning._saving import (
     has_totals,
 )
 from opelda.learning._state import State
-from opelda.learning._topic_store import SMALLEST_SCALE, TopicStore
 
 # Parameters that older files do not have, and what they mean by that.
 SINCE = {"preset": "paper", "init": None, "n_sweeps": None, "transform_method": None}
 METHOD_PARAMETERS = ("inference", "transform_method")
 
+# Parameters of methods that had other names.
+RENAMED = {"picks": "coins"}
 
-def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any], path: Path) -> Any:
+
+def from_parts(
+    classes: dict[str, type], arrays: Arrays, header: dict[str, Any], version: int, path: Path
+) -> Any:
     """Make the model that arrays and header describe."""
     cls = classes.get(str(header.get("class")))
     if cls is None:
@@ -41,7 +46,7 @@ def from_parts(classes: dict[str, type], arrays: Arrays, header: dict[str, Any],
     if not isinstance(values, dict) or set(values) != set(known) - set(NOT_SAVED):
         _refuse(path, f"its parameters are not those of {cls.__name__}")
     model = cls(**{name: _parameter(name, value, arrays, path) for name, value in values.items()})
-    restore(model, arrays, header, path)
+    restore(model, arrays, header, version, path)
     return model
 
 
@@ -77,48 +82,54 @@ def _method(value: dict[str, Any], path: Path) -> Method:
     cls, values = METHODS.get(str(value.get("method"))), value.get("parameters")
     if cls is None or not isinstance(values, dict):
         _refuse(path, "it names an unknown inference method")
+    values = {RENAMED.get(name, name): part for name, part in values.items()}
     if set(values) != set(cls().get_params(deep=False)):
         _refuse(path, f"its parameters of inference are not those of {cls.__name__}")
     return cls(**values)
 
 
-def restore(model: Any, arrays: Arrays, header: dict[str, Any], path: Path) -> None:
+def restore(model: Any, arrays: Arrays, header: dict[str, Any], version: int, path: Path) -> None:
     """Give a model the learned state that arrays and header describe, all of it checked."""
     if header.get("checksum") != checksum(arrays, header):
         _refuse(path, "it is not what was written once")
-    store = _store(arrays, header, path)
-    state = State(store, _count(header, "seed", path, 2**32 - 1))
+    with _refused(path, "parameters cannot be used"):
+        engine = model._engine()
+    weights = _weights(engine, arrays, header, version, path)
+    state = State(weights, _count(header, "seed", path, 2**32 - 1))
     state.n_updates = _count(header, "n_updates", path, 2**32 - 2)  # kernels' seeds hold 32 bits
     state.n_docs_seen = _count(header, "n_docs_seen", path)
     state.population = _number(header, "population", path, 1e15)
     state.n_unknown_tokens = _number(header, "n_unknown_tokens", path)
-    if _count(header, "n_features_in", path) != store.n_words:
+    if _count(header, "n_features_in", path) != weights.n_words:
         _refuse(path, "its number of words does not agree with its topics")
     with _refused(path, "parameters cannot be used"):
-        check_parameters(model, store.n_topics)
+        check_parameters(model, weights.n_topics)
     if "vocabulary" in header or _part(arrays, "vocabulary"):
         state.vocabulary = _vocabulary(arrays, header.get("vocabulary"), path)
-        if len(state.vocabulary) != store.n_words:
+        if len(state.vocabulary) != weights.n_words:
             _refuse(path, "its vocabulary does not agree with its topics")
     names = None
     if _part(arrays, "feature_names"):
         with _refused(path, "column names cannot be used"):
             names = unpack_words(_part(arrays, "feature_names"))
-        if len(names) != store.n_words:
+        if len(names) != weights.n_words:
             _refuse(path, "its column names do not agree with its topics")
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
-    model.n_features_in_ = store.n_words
+    model.n_features_in_ = weights.n_words
     model._state = state
 
 
-def _store(arrays: Arrays, header: dict[str, Any], path: Path) -> TopicStore:
+def _weights(
+    engine: Engine, arrays: Arrays, header: dict[str, Any], version: int, path: Path
+) -> Weights:
     n_topics = _count(header, "n_topics", path)
     rows = _array(arrays, "rows", np.float32, path, 2)
     sums = _array(arrays, "sums", np.float64, path, 1)
     scale, weight = _number(header, "scale", path, 1.0), _number(header, "prior_weight", path, 1.0)
-    if n_topics < 1 or rows.shape[1] != row_width(n_topics) or len(sums) != n_topics:
+    width = -(-n_topics // 16) * 16 if version == 1 else n_topics  # which padded its rows
+    if n_topics < 1 or rows.shape[1] != width or len(sums) != n_topics:
         _refuse(path, "its topics have the wrong shape")
     if scale < SMALLEST_SCALE:
         _refuse(path, "its scale is out of range")
@@ -126,13 +137,16 @@ def _store(arrays: Arrays, header: dict[str, Any], path: Path) -> TopicStore:
     if (rows.size and not (rows.min() >= 0 and rows.max() < np.inf)) or rows[:, n_topics:].any():
         _refuse(path, "its topics hold values that cannot be weights")
     prior = _prior(arrays, header, path, rows.shape, n_topics)
-    store = TopicStore(rows, n_topics, prior, scale=scale, prior_weight=weight, sums=sums)
-    if not np.isfinite(sums).all() or not has_totals(store):
+    if isinstance(prior, np.ndarray) and prior.ndim == 2:
+        prior = prior[:, :n_topics]
+    host = HostWeights(rows[:, :n_topics], prior, scale, weight, sums)
+    weights = engine.weights(host)
+    if not np.isfinite(sums).all() or not has_totals(weights):
         _refuse(path, "it has a topic without any words")
     off = rows[:, :n_topics].sum(axis=0, dtype=np.float64) - sums
-    if len(rows) and (np.abs(scale * off) > 1e-3 * store.totals).any():
+    if len(rows) and (np.abs(scale * off) > 1e-3 * weights.totals).any():
         _refuse(path, "its topics do not add up to their sums")
-    return store
+    return weights
 
 
 def _prior(

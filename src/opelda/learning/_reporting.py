@@ -7,9 +7,9 @@ from typing import Any
 
 from scipy import sparse
 
+from opelda.engines._engine import Updated
 from opelda.learning._progress import Listeners
 from opelda.learning._report import BatchReport
-from opelda.learning._update import Updated
 from opelda.metrics._split import can_be_split
 
 
@@ -64,7 +64,7 @@ class Reporter:
                 step_size=done.rho,
                 mean_gap=done.mean_gap,
                 held_out_score=score,
-                n_words=state.store.n_words,
+                n_words=state.weights.n_words,
                 n_words_added=words.n_added if words else 0,
                 n_words_dropped=words.n_dropped if words else 0,
                 n_unknown_tokens=state.n_unknown_tokens,

@@ -7,12 +7,16 @@ probability that a token of word j in document d is of topic k.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.learning._topic_store import TopicStore
+from opelda.engines import _engine as engine
+from opelda.engines._engine import Step
+from opelda.engines._weights import Weights
+
+Mass: TypeAlias = Callable[[], NDArray[np.float64]]
 
 # What is left of a topic's weights at rho = 1, where all goes: less than counts as a probability,
 # and all that a topic has which no document uses.
@@ -22,41 +26,12 @@ LEAST_KEPT = 1e-16
 LEAST_SHARE = 1e-15
 
 
-@dataclass(frozen=True)
-class Step:
-    """What an update knows beside the batch's statistics.
+class Rule(engine.Rule, Protocol):
+    """A way to update topics, as learners know it."""
 
-    Attributes
-    ----------
-    number : int
-        t, from 1, going on over all passes and calls.
-    rho : float
-    n_docs : int
-        S.
-    population : float
-        D.
-    mass : function of nothing to float64 array (K,)
-        sum_d |d| theta_dk, the tokens that each topic explains.
-    """
-
-    number: int
-    rho: float
-    n_docs: int
-    population: float
-    mass: Callable[[], NDArray[np.float64]]
-
-
-class Rule(Protocol):
-    """A way to update topics."""
-
-    divide: bool  # statistics are sum_d d_j phi_djk, instead of sum_d d_j theta_dk
     decays: bool  # steps are rho_t; without, every batch counts alike
 
-    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
-        """Shrink what was learned before; return what each topic's statistics are to be times."""
-        ...
-
-    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
         """Return the weights that a word seen for the first time begins with, per topic."""
         ...
 
@@ -70,19 +45,19 @@ class ML:
     divide = False
     decays = True
 
-    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+    def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
         """Keep the sum of every topic's weights: beta is weights over that sum."""
-        store.normalise()
-        totals = store.totals
-        store.shrink(max(1.0 - step.rho, LEAST_KEPT))
-        mass = step.mass()
-        used = mass > LEAST_SHARE * mass.sum()
-        gain: NDArray[np.float64] = step.rho * totals / (store.scale * np.where(used, mass, np.inf))
-        return gain
+        weights.normalise()
+        totals = weights.totals
+        weights.shrink(max(1.0 - step.rho, LEAST_KEPT))
+        tokens = mass()
+        used = tokens > LEAST_SHARE * tokens.sum()
+        gain: NDArray[np.float64] = step.rho * totals / weights.scale
+        return gain / np.where(used, tokens, np.inf)
 
-    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
         """A word begins with the mean probability of the words known so far."""
-        return store.totals / max(store.n_words, 1)
+        return weights.totals / max(weights.n_words, 1)
 
 
 @dataclass(frozen=True)
@@ -100,19 +75,19 @@ class Online:
     divide = True
     decays = True
 
-    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+    def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
         """Shrink rows and prior alike, and give the prior its share of lambda^."""
         if step.number == 1 and self.bound_start:
-            start = float((store.scale * store.sums).sum())
-            store.shrink(min(1.0, step.population / step.n_docs * float(step.mass().sum()) / start))
-        store.shrink(1.0 - step.rho)
-        store.prior_weight = (1.0 - step.rho) * store.prior_weight + step.rho
-        gain = step.rho * step.population / step.n_docs / store.scale
-        return np.full(store.n_topics, gain)
+            start = float((weights.scale * weights.sums).sum())
+            weights.shrink(min(1.0, step.population / n_docs * float(mass().sum()) / start))
+        weights.shrink(1.0 - step.rho)
+        weights.prior_weight = (1.0 - step.rho) * weights.prior_weight + step.rho
+        gain = step.rho * step.population / n_docs / weights.scale
+        return np.full(weights.n_topics, gain)
 
-    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
         """A word begins with what the prior gives it."""
-        return np.zeros(store.n_topics)
+        return np.zeros(weights.n_topics)
 
 
 @dataclass(frozen=True)
@@ -128,15 +103,15 @@ class Streaming:
     divide = True
     decays = False
 
-    def prepare(self, store: TopicStore, step: Step) -> NDArray[np.float64]:
+    def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
         """Replace the random start by the prior once it has served."""
         if step.number == 1 and not self.keep_start:
-            store.clear()
-            store.prior_weight = 1.0
-        return np.full(store.n_topics, 1.0 / store.scale)
+            weights.clear()
+            weights.prior_weight = 1.0
+        return np.full(weights.n_topics, 1.0 / weights.scale)
 
-    def newcomer(self, store: TopicStore) -> NDArray[np.float64]:
+    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
         """A word begins with eta, where lambda does not hold that already."""
         if not self.keep_start:
-            return np.zeros(store.n_topics)
-        return np.full(store.n_topics, float(np.mean(store.prior)))
+            return np.zeros(weights.n_topics)
+        return np.full(weights.n_topics, float(np.mean(weights.host().prior)))

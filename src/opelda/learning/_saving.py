@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from opelda._validation import number, seed, whole
 from opelda.corpus._packing import pack_words
+from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
 from opelda.learning._parameters import as_word_prior
 from opelda.learning._progress import progress
 from opelda.learning._state import State
-from opelda.learning._topic_store import TopicStore
 
 KIND = "opelda model"
-FORMAT = 1
+FORMAT = 2
 # Parameters that are the machine's and the call's, not the model's.
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
@@ -35,10 +35,10 @@ def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
     `stream` is what a checkpoint says of its source.
     """
     state: State = model._state
-    store = state.store
+    weights = state.weights
     values, arrays = parameters(model)
-    check_parameters(model, store.n_topics)
-    sizes = {store.n_words, int(model.n_features_in_)}
+    check_parameters(model, weights.n_topics)
+    sizes = {weights.n_words, int(model.n_features_in_)}
     if state.vocabulary is not None:
         sizes.add(len(state.vocabulary))
     if len(sizes) > 1:  # a stream that failed for want of memory
@@ -46,27 +46,28 @@ def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
             f"The model's words and topics do not agree ({sorted(sizes)} words): learning failed "
             "between the two, and it is not saved."
         )
-    if not has_totals(store):
+    if not has_totals(weights):
         raise InputError(
             "The topics hold weights that are no finite positive numbers: the model cannot be used "
             "any more, and is not saved."
         )
-    arrays["rows"] = store.rows
-    arrays["sums"] = store.sums
+    host = weights.host()
+    arrays["rows"] = np.ascontiguousarray(host.rows)
+    arrays["sums"] = weights.sums
     header: dict[str, Any] = {
         "class": type(model).__name__,
         "parameters": values,
-        "n_topics": store.n_topics,
-        "scale": float(store.scale),
-        "prior_weight": float(store.prior_weight),
+        "n_topics": weights.n_topics,
+        "scale": float(host.scale),
+        "prior_weight": float(host.prior_weight),
         "n_features_in": int(model.n_features_in_),
         **{name: int(getattr(state, name)) for name in COUNTERS},
         **{name: float(getattr(state, name)) for name in NUMBERS},
     }
-    if isinstance(store.prior, np.ndarray):
-        arrays["prior"] = store.prior
+    if isinstance(host.prior, np.ndarray):
+        arrays["prior"] = np.ascontiguousarray(host.prior)
     else:
-        header["prior"] = float(store.prior)
+        header["prior"] = float(host.prior)
     if state.vocabulary is not None:
         parts, header["vocabulary"] = state.vocabulary.to_arrays()
         arrays.update({f"vocabulary.{name}": part for name, part in parts.items()})
@@ -120,7 +121,7 @@ def check_parameters(model: Any, n_topics: int) -> None:
         raise InputError(
             f"is {model.n_components}, but there are {n_topics} topics.", "n_components"
         )
-    model._worker()
+    model._updater(n_topics=n_topics)
     progress(model.verbose)
     if np.ndim(model.topic_word_prior) == 0:
         as_word_prior(model._word_prior(), n_topics, 1)
@@ -151,8 +152,8 @@ def _packed(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         ) from None
 
 
-def has_totals(store: TopicStore) -> bool:
+def has_totals(weights: Weights) -> bool:
     """Whether every topic has weights to divide by."""
-    totals = store.totals
+    totals = weights.totals
     good = (totals >= SMALLEST_TOTAL) & (totals <= LARGEST_TOTAL)  # NaN is neither
-    return store.n_words == 0 or bool(good.all())
+    return weights.n_words == 0 or bool(good.all())

@@ -1,29 +1,32 @@
 """A start from documents far apart from each other: every topic begins with the words of one."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.learning._topic_store import TopicStore
+from opelda.engines._weights import Weights
 
 LOOKED_AT = 20  # documents per topic
 MOST_TOPICS = 1000  # with more, looking would take longer than learning
 
 
-def seed_topics(store: TopicStore, X: sparse.csr_array, seed: int) -> None:
+def seed_topics(weights: Weights, X: sparse.csr_array, seed: int) -> None:
     """Add to each topic of a random start the words of a document, weighing as much as the start.
 
     Leaves the start as it is where no such documents are found.
     """
-    chosen = far_apart(X, store.n_topics, np.random.default_rng([seed, 5]))
+    chosen = far_apart(X, weights.n_topics, np.random.default_rng([seed, 5]))
     if chosen is None:
         return
-    store.own()
-    for topic, document in enumerate(chosen):
-        part = slice(X.indptr[document], X.indptr[document + 1])
-        counts = X.data[part].astype(np.float64)
-        store.rows[X.indices[part], topic] += store.n_words * counts / counts.sum()
-    store.recount()
+    try:
+        for topic, document in enumerate(chosen):
+            part = slice(X.indptr[document], X.indptr[document + 1])
+            counts = X.data[part].astype(np.float64)
+            weights.add(topic, X.indices[part], weights.n_words * counts / counts.sum())
+    finally:  # also of a start that is interrupted
+        weights.recount()
 
 
 def far_apart(
@@ -45,21 +48,34 @@ def far_apart(
     if n_topics > min(MOST_TOPICS, len(looked_at)):
         return None
     weighed = _weighed(X[looked_at])
+    by_word = weighed.tocsc()
     chosen: list[int] = []
     nearest = np.zeros(len(looked_at))
-    distance = np.asarray(weighed.sum(axis=1) > 0, np.float64)  # empty documents say nothing
+    distance = np.asarray(np.diff(weighed.indptr) > 0, np.float64)  # empty documents say nothing
     for _ in range(n_topics):
-        chances = distance**2
-        total = chances.sum()
-        if not total > 0:
+        ends = np.cumsum(distance**2)
+        if not ends[-1] > 0:
             return None
-        chosen.append(int(rng.choice(len(looked_at), p=chances / total)))
-        alike = (weighed @ weighed[chosen[-1]].toarray().ravel()).ravel()
-        nearest = np.maximum(nearest, alike)
+        chosen.append(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")))
+        nearest = np.maximum(nearest, _cosines(by_word, weighed, chosen[-1]))
         distance = np.where(distance > 0, np.maximum(1.0 - nearest, 0.0), 0.0)
         distance[chosen] = 0.0
         distance[distance < 1e-9] = 0.0  # the same words as one that was chosen
     return looked_at[chosen]
+
+
+def _cosines(
+    by_word: sparse.csc_array, weighed: sparse.csr_array, document: int
+) -> NDArray[np.float64]:
+    """Return every document's product with one, from the columns of that one's words alone."""
+    here = slice(weighed.indptr[document], weighed.indptr[document + 1])
+    words, values = weighed.indices[here], weighed.data[here]
+    first, last = by_word.indptr[words].astype(np.int64), by_word.indptr[words + 1]
+    lengths = last - first
+    at = np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    products = by_word.data[at] * np.repeat(values, lengths)
+    found: Any = np.bincount(by_word.indices[at], products, by_word.shape[0])
+    return np.asarray(found, np.float64)
 
 
 def _weighed(X: sparse.csr_array) -> sparse.csr_array:

@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 
 from opelda.corpus import Vocabulary
-from opelda.learning._topic_store import TopicStore
+from opelda.engines._weights import Weights
 
 
 @dataclass
 class State:
-    """What changes while a model learns.
+    """All that changes while a model learns.
 
     Attributes
     ----------
-    store : TopicStore
+    weights : Weights
+        The topics, owned by the engine that learned them last.
     seed : int
         Drawn once; everything random follows from it.
     n_updates : int
@@ -26,7 +27,7 @@ class State:
         Tokens of streams whose words the model has no column for.
     """
 
-    store: TopicStore
+    weights: Weights
     seed: int
     n_updates: int = 0
     n_docs_seen: int = 0

@@ -9,35 +9,26 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from opelda._validation import whole as check_whole
+from opelda._validation import counts, whole
 from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
+from opelda.engines._documents import Documents
+from opelda.engines._weights import extended
 from opelda.errors import InputError
-from opelda.inference._inputs import as_csr
 from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._given import counts_of
-from opelda.learning._rules import Rule
-from opelda.learning._schedule import Schedule
+from opelda.learning._parameters import Parameters
 from opelda.learning._state import State
-from opelda.learning._topic_store import TopicStore, extended
-from opelda.learning._update import Documents
 
 
-class LearnsStreams:
+class LearnsStreams(Parameters):
     """The part of a learner that follows streams."""
 
-    _state: State
     n_features_in_: int
 
-    # what the learner provides, for the types
+    # the learner's
     def _start(self, n_words: int, n_given: int = 0) -> None:
-        raise NotImplementedError
-
-    def _rule(self) -> Rule:
-        raise NotImplementedError
-
-    def _schedule(self, n_docs: int | None = None) -> Schedule:
         raise NotImplementedError
 
     def _learn(self, *arguments: Any, **options: Any) -> Any:
@@ -83,8 +74,8 @@ class LearnsStreams:
         -------
         self
         """
-        check_whole("every", every)
-        check_whole("validate_every", validate_every)
+        whole("every", every)
+        whole("validate_every", validate_every)
         position: Any = None
         with ExitStack() as cleanup:
             saved = None
@@ -94,19 +85,20 @@ class LearnsStreams:
             if vocabulary is None and not hasattr(self, "_state"):
                 vocabulary = getattr(source, "vocabulary", None)  # of a Stream or a Corpus
             words = self._stream_vocabulary(vocabulary)
+            engine = self._engine()
 
-            def batches() -> Iterator[tuple[Documents, int]]:
+            def batches() -> Iterator[tuple[Documents, None, int]]:
                 nonlocal position
                 for batch in mini_batches(
                     source,
                     batch_size=self._schedule().batch_size,
                     vocabulary=words,
-                    n_words=self._state.store.n_words if hasattr(self, "_state") else None,
+                    n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
                     position=position,
                 ):
                     self._make_room(batch, batch.vocabulary, len(vocabulary) if vocabulary else 0)
                     position = batch.position
-                    yield Documents.of(batch.X), 1
+                    yield engine.documents(batch.X), None, 1
 
             def after() -> None:
                 if saved is not None and self._state.n_updates % every == 0:
@@ -121,7 +113,7 @@ class LearnsStreams:
             )
             if not hasattr(self, "_state"):
                 raise InputError("The stream held no documents: there is nothing to learn from.")
-            if self._state.store.n_words == 0:
+            if self._state.weights.n_words == 0:
                 del self._state
                 raise InputError("The stream held no words to make topics of; look at its items.")
             if saved is not None:
@@ -141,10 +133,10 @@ class LearnsStreams:
         if given is None:
             return state.vocabulary
         if state.vocabulary is None:
-            if len(given) != state.store.n_words:
+            if len(given) != state.weights.n_words:
                 raise InputError(
                     f"The vocabulary has {len(given)} words but the model was fitted on "
-                    f"{state.store.n_words} columns; give the vocabulary those were counted with."
+                    f"{state.weights.n_words} columns; give the vocabulary those were counted with."
                 )
             state.vocabulary = given.copy()
         _check_alike(state.vocabulary, given)
@@ -158,18 +150,20 @@ class LearnsStreams:
             self._state.vocabulary = words
         state, rule = self._state, self._rule()
         reused = batch.change.reused if batch.change is not None else np.zeros(0, np.int32)
-        if n_words > state.store.n_words or len(reused):
+        if n_words > state.weights.n_words or len(reused):
             # the names of the columns it was fitted on no longer are those of its columns
             self.__dict__.pop("feature_names_in_", None)
         if state.n_updates == 0:  # only the random start is there, in which all words are alike
-            if n_words > state.store.n_words:
-                prior = extended(state.store.prior, n_words)
-                state.store = TopicStore.random(n_words, state.store.n_topics, prior, state.seed)
+            if n_words > state.weights.n_words:
+                prior, n_topics = state.weights.host().prior, state.weights.n_topics
+                state.weights = self._engine().random_weights(
+                    n_words, n_topics, extended(prior, n_words), state.seed
+                )
         else:
-            if n_words > state.store.n_words:
-                state.store.grow(n_words, rule.newcomer(state.store))
+            if n_words > state.weights.n_words:
+                state.weights.grow(n_words, rule.newcomer(state.weights))
             if len(reused):
-                state.store.reset(reused, rule.newcomer(state.store))
+                state.weights.reset(reused, rule.newcomer(state.weights))
         self.n_features_in_ = n_words
         state.n_unknown_tokens += batch.n_unknown_tokens
 
@@ -179,14 +173,16 @@ class LearnsStreams:
         """Return what counts the documents to be scored, with the words there are by then."""
         if given is None:
             return None
+        if isinstance(given, Corpus) and (words is None or given.vocabulary is None):
+            given = given.X
         if isinstance(given, Corpus) or are_documents(given):
             documents = list(given) if isinstance(given, Iterator) else given
             if words is not None:
                 counts_of(documents, words)  # complains now rather than after the first updates
             return lambda: counts_of(documents, self._state.vocabulary)
-        matrix = as_csr(given)
+        matrix = counts(given)
         # as in the stream: columns that the model does not have are left out
-        return lambda: as_counts(matrix, self._state.store.n_words, "validation")[0]
+        return lambda: as_counts(matrix, self._state.weights.n_words, "validation")[0]
 
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from opelda._validation import choice, flag
-from opelda.inference import Method
+from opelda.inference import OPE, Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
 from opelda.learning._presets import PRESETS
@@ -148,6 +148,9 @@ class TopicModel(Learner):
 
     def _inference(self) -> Method:
         return as_method(self._settings()["inference"], "inference")
+
+    def _learns_by_ope(self) -> bool:  # as every preset does
+        return self.inference in (None, "ope") or isinstance(self.inference, OPE)
 
     def _rule(self) -> Rule:
         learning = choice("learning", self._settings()["learning"], ("ml", "online", "streaming"))

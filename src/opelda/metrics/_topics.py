@@ -1,7 +1,7 @@
 """Topics to measure, whatever they were given as: an array, a `Topics` or a fitted model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -11,11 +11,12 @@ from scipy import sparse
 
 from opelda import _validation
 from opelda.corpus import Vocabulary
-from opelda.engines import Engine
+from opelda.engines import Engine, get_engine
+from opelda.engines._engine import Task
+from opelda.engines._solutions import MIXTURES
 from opelda.errors import InputError
-from opelda.inference import Method, Topics, infer
-from opelda.inference._infer import as_method
-from opelda.inference._inputs import as_batch, as_prior
+from opelda.inference import Method, Topics
+from opelda.inference._infer import as_method, as_prior
 from opelda.metrics._order import check_order, is_model
 
 # single-precision sums over many words are off by 1e-4
@@ -84,7 +85,7 @@ class MeasuredTopics:
 
     @cached_property
     def table(self) -> Topics:
-        """The topics laid out for inference, in single precision; each row must be a distribution.
+        """The topics to infer with; each row must be a distribution.
 
         >>> MeasuredTopics.of([[0.9, 0.1]]).table
         Topics(n_topics=1, n_words=2)
@@ -169,28 +170,12 @@ class MeasuredTopics:
         n_jobs: int | None,
         engine: str | Engine,
     ) -> NDArray[Any]:
-        """Infer theta (D, K); by the reference from the topics and the prior in double precision.
-
-        `infer` has single precision there too, and rounds what it returns.
-        """
-        prior = self.prior(doc_topic_prior)
-        if engine != "reference":
-            return infer(
-                X,
-                self.table,
-                doc_topic_prior=prior,
-                method=method,
-                random_state=random_state,
-                n_jobs=_validation.threads(n_jobs),
-                engine=engine,
-            ).theta
-        alpha = as_prior(prior, self.table.n_topics)
-        batch: Any = as_batch(X, self.table, alpha)
-        batch = replace(batch, rows=self.weights.astype(np.float64).T, alpha=alpha)
-        seed = _validation.seed(random_state)
-        theta: NDArray[Any] = np.asarray(as_method(method).solve_reference(batch, seed).theta)
-        theta[np.diff(batch.indptr) == 0] = alpha / alpha.sum()
-        return theta
+        """Infer theta (D, K), in the precision of the engine."""
+        place = get_engine(engine, n_jobs)
+        alpha = as_prior(self.prior(doc_topic_prior), self.table.n_topics)
+        task = Task(as_method(method), alpha, _validation.seed(random_state))
+        found = place.infer(self.table.on(place), place.documents(X), task, MIXTURES)
+        return np.asarray(found.theta)
 
 
 def as_weights(values: Any, name: str) -> NDArray[Any]:

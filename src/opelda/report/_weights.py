@@ -42,10 +42,10 @@ def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     check_is_fitted(topics)
     if isinstance(topics._rule(), ML):
         return None
-    store = topics._state.store
-    mass = np.maximum(store.sums, 0.0)
+    weights = topics._state.weights
+    mass = np.maximum(weights.sums, 0.0)
     total = float(mass.sum())
     if not topics._state.n_updates or total <= 0.0:  # nothing was learned so far
-        return np.full(store.n_topics, 1.0 / store.n_topics)
+        return np.full(weights.n_topics, 1.0 / weights.n_topics)
     shares: NDArray[np.float64] = mass / total
     return shares

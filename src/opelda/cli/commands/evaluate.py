@@ -8,7 +8,7 @@ from opelda.cli._app import command
 from opelda.cli._fitted import skipped_documents
 from opelda.cli._models import Model, load_model
 from opelda.cli._numbers import plain
-from opelda.cli._options import AsJson, Jobs, Reading, Show
+from opelda.cli._options import AsJson, Engine, Jobs, Reading, Show
 from opelda.cli._output import print_facts, print_json
 
 
@@ -39,6 +39,7 @@ def evaluate(
         int, typer.Option("--words", "-n", help="Top words for coherence.", min=2, metavar="N")
     ] = 10,
     jobs: Jobs = None,
+    engine: Engine = None,
     as_json: AsJson = False,
     reading: Reading = Reading(),
     show: Show = Show(),
@@ -50,7 +51,7 @@ def evaluate(
     """
     from opelda.cli._blocks import Columns, read_over
 
-    learned = load_model(model, jobs)
+    learned = load_model(model, jobs, engine)
     documents = read_over(Columns.of(learned), corpus, reading, show, jobs)
     found = measured(learned, documents, splits, words)
     skipped_documents(documents.n_skipped, documents.problems, show)
@@ -72,7 +73,7 @@ def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str,
     predicted = log_predictive_probability(
         model, X, n_splits=splits, random_state=model._state.seed, n_jobs=model.n_jobs
     )
-    certificate = model.certificate(X)
+    certificate = model.infer(X)
     coherence = npmi(model, X, n_words=n_words)
     n_unknown = float(documents.n_unknown_tokens)
     return {

@@ -120,7 +120,7 @@ def about_model(thing: str) -> dict[str, Any]:
         "size": path.stat().st_size,
         "format_version": version,
         "learner": learner_name(model),
-        "topics": int(model._state.store.n_topics),
+        "topics": int(model._state.weights.n_topics),
         "words": int(model.n_features_in_),
         "vocabulary": None if words is None else _vocabulary(words),
         "documents_seen": model.n_docs_seen_,

@@ -80,7 +80,7 @@ def transform(
     try:
         with writer(output, kind, sparse=sparse, min_weight=min_weight) as write:
             for part in parts:
-                found = learned.certificate(part.X)
+                found = learned.infer(part.X)
                 write(
                     Rows(
                         part.first,

@@ -3,16 +3,33 @@
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import get_clock_info, perf_counter, process_time
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from opelda.engines import Batch, CPUEngine, Solution, Wanted
+from opelda.engines import CPUEngine
+from opelda.engines._engine import Task
+from opelda.engines._solutions import MIXTURES, Solution
 from opelda.experiments._experiment import Report, Row
 from opelda.experiments._settings import Settings
-from opelda.inference import CGS, CVB, CVB0, FW, METHODS, OPE, TLI, VB, Method, TLIWarning, Topics
+from opelda.inference import (
+    CGS,
+    CVB,
+    CVB0,
+    FW,
+    METHODS,
+    OPE,
+    TLI,
+    VB,
+    Inference,
+    Method,
+    TLIWarning,
+    Topics,
+)
+from opelda.inference._infer import as_inference, as_prior
 from opelda.inference.tli import _inverses, cached_inverse
 
 # those of the paper's table and of its authors; EM is ours
@@ -64,7 +81,7 @@ MOST_PROGRAMS = 2 * 10**9
 # a time so long is not taken again
 LONG = 5.0
 LEFT_OUT = "left out: its linear programs would take minutes"
-ONLY_THETA = Wanted(certificate=False)
+ENGINE = CPUEngine(1)
 # other programs do not count in the processor's time for this one, which some systems know roughly
 CLOCK = process_time if get_clock_info("process_time").resolution < 1e-6 else perf_counter
 
@@ -100,7 +117,9 @@ def is_compiled(name: str) -> bool:
     >>> is_compiled("OPE"), is_compiled("SMM")
     (True, False)
     """
-    return name in (UNSCREENED, FLAT) or NAMES.get(name) in CPUEngine.kernels
+    return name in (UNSCREENED, FLAT) or (
+        name in NAMES and new_method(name, Settings()).kernel(2, 0) is not None
+    )
 
 
 def new_row(part: str, name: str, seed: int, **values: Any) -> Row:
@@ -131,6 +150,40 @@ def too_many_programs(n_topics: int, vocabulary: int) -> bool:
     return n_topics**3 * vocabulary > MOST_PROGRAMS
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Documents, topics and a prior that methods are timed on, one thread each.
+
+    >>> from scipy.sparse import csr_array
+    >>> problem = Problem(Topics([[0.9, 0.1], [0.2, 0.8]]), csr_array([[3, 1], [0, 2]]), None)
+    >>> problem.first(1).solve(OPE(n_iter=20), 0).n_iter
+    array([20], dtype=int32)
+    """
+
+    topics: Topics
+    X: sparse.csr_array
+    doc_topic_prior: float | None
+
+    def first(self, n_docs: int) -> "Problem":
+        """Return the same with the first documents alone."""
+        return replace(self, X=self.X[:n_docs])
+
+    def solve(self, method: Method, seed: int) -> Solution:
+        """Infer the mixtures, without certificates."""
+        alpha = as_prior(self.doc_topic_prior, self.topics.n_topics)
+        documents = ENGINE.documents(self.X)
+        return ENGINE.infer(self.topics.on(ENGINE), documents, Task(method, alpha, seed), MIXTURES)
+
+    def certified(self, solution: Solution, method: Method) -> Inference:
+        """Return what was found with certificates."""
+        alpha = as_prior(self.doc_topic_prior, self.topics.n_topics)
+        documents = ENGINE.documents(self.X)
+        theta = np.asarray(solution.theta)
+        certificate = ENGINE.certify(self.topics.on(ENGINE), documents, theta, alpha)
+        tokens = documents.part().tokens()
+        return as_inference(replace(solution, certificate=certificate, n_tokens=tokens), method)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Give NumPy's linear algebra the one thread that kernels have, and let TLI fail in silence."""
@@ -142,7 +195,7 @@ def one_thread() -> Iterator[None]:
 
 
 def best_seconds(
-    work: Mapping[Key, tuple[Method, Batch]], repeats: int, seed: int, report: Report
+    work: Mapping[Key, tuple[Method, Problem]], repeats: int, seed: int, report: Report
 ) -> dict[Key, tuple[float, Solution]]:
     """Return the least seconds of each piece of work, and the mixtures it found.
 
@@ -151,18 +204,17 @@ def best_seconds(
     document goes before and does not count. All have one thread, none computes certificates, and
     it is the processor's time that counts, where that is known well enough.
     """
-    engine = CPUEngine()
     found: dict[Key, tuple[float, Solution]] = {}
     with one_thread():
-        for method, batch in work.values():
-            method.solve(first_documents(batch, 1), seed, engine, 1, ONLY_THETA)
+        for method, problem in work.values():
+            problem.first(1).solve(method, seed)
         for number in range(repeats):
-            for key, (method, batch) in work.items():
+            for key, (method, problem) in work.items():
                 before = found[key][0] if key in found else np.inf
                 if number and before > LONG:
                     continue
                 started = CLOCK()
-                solution = method.solve(batch, seed, engine, 1, ONLY_THETA)
+                solution = problem.solve(method, seed)
                 found[key] = min(before, CLOCK() - started), solution
             report((number + 1) / repeats)
     return found
@@ -175,13 +227,6 @@ def seconds_to_invert(topics: Topics) -> float | None:
     """
     remembered = list(_inverses.values())
     started = CLOCK()
-    inverse = cached_inverse(topics.components.T, TLI().delta)
+    inverse = cached_inverse(topics.on(ENGINE).rows[:, : topics.n_topics], TLI().delta)
     seconds = CLOCK() - started
     return None if any(inverse is known for known in remembered) else seconds
-
-
-def first_documents(batch: Batch, n_docs: int) -> Batch:
-    """Return the first documents of a batch."""
-    indptr = batch.indptr[: n_docs + 1]
-    end = int(indptr[-1])
-    return replace(batch, indptr=indptr, words=batch.words[:end], counts=batch.counts[:end])

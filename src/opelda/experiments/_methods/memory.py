@@ -9,17 +9,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from opelda.engines import Batch, CPUEngine, aligned_empty, row_width
+from opelda.engines._cpu_tables import Table, aligned_empty, row_width
+from opelda.engines._engine import Task
+from opelda.engines._solutions import MIXTURES
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Report, Rows
 from opelda.experiments._methods.measuring import (
+    ENGINE,
     NAMES,
-    ONLY_THETA,
     is_compiled,
     new_method,
     new_row,
@@ -111,28 +114,29 @@ def extra_peak(name: str, settings: Settings, n_topics: int, n_words: int, n_tok
     >>> extra_peak("FW", Settings(), 16, 1000, 2000) >= 0
     True
     """
-    batch = long_document(n_topics, n_words, n_tokens)
-    method, engine = new_method(name, settings), CPUEngine()
+    table, X = long_document(n_topics, n_words, n_tokens)
+    method, alpha = new_method(name, settings), np.full(n_topics, 1 / n_topics)
     if name in NAMES and not is_compiled(name):  # a few iterations take as much as many
         known = method.get_params()
         few = {"n_iter": 5, "burn_in": 2}
         method.set_params(**{key: value for key, value in few.items() if key in known})
 
-    def run(batch: Batch, document: Document) -> None:
+    def run(X: sparse.csr_array, document: Document) -> None:
         if is_compiled(name):
-            method.solve(batch, 0, engine, 1, ONLY_THETA)
+            ENGINE.infer(table, ENGINE.documents(X), Task(method, alpha, 0), MIXTURES)
         else:
             method.reference(document, 0)
 
-    document = _in_doubles(batch)
-    run(_beginning(batch), _in_doubles(_beginning(batch)))  # what only the first call takes
+    document = _in_doubles(table, X, alpha)
+    beginning = sparse.csr_array((X.data[:10], X.indices[:10], [0, 10]), X.shape)
+    run(beginning, _in_doubles(table, beginning, alpha))  # what only the first call takes
     before = largest_memory()
-    run(batch, document)
+    run(X, document)
     return largest_memory() - before
 
 
-def long_document(n_topics: int, n_words: int, n_tokens: int) -> Batch:
-    """Make a document that holds every word, without using more memory on the way."""
+def long_document(n_topics: int, n_words: int, n_tokens: int) -> tuple[Table, sparse.csr_array]:
+    """Make topics and a document that holds every word, without using more memory on the way."""
     rng = np.random.default_rng(0)
     rows = aligned_empty(n_words, row_width(n_topics))
     rng.random(out=rows, dtype=np.float32)
@@ -142,27 +146,15 @@ def long_document(n_topics: int, n_words: int, n_tokens: int) -> Batch:
     rows /= np.maximum(rows.sum(axis=0), 1e-4)
     mixed = rows[:, :3].sum(axis=1).astype(np.float64)
     counts = 1 + rng.multinomial(n_tokens - n_words, mixed / mixed.sum())
-    return Batch(
-        rows=rows,
-        mean=rows.sum(axis=1) / n_topics,
-        n_topics=n_topics,
-        indptr=np.array([0, n_words]),
-        words=np.arange(n_words, dtype=np.int32),
-        counts=counts.astype(np.float32),
-        alpha=np.full(n_topics, 1 / n_topics, np.float32),
-    )
+    mean = rows.sum(axis=1) / n_topics
+    parts = (counts.astype(np.float32), np.arange(n_words, dtype=np.int32), [0, n_words])
+    return Table(rows, mean, n_topics), sparse.csr_array(parts, (1, n_words))
 
 
-def _beginning(batch: Batch) -> Batch:
-    """Return the document's first ten words."""
-    words, counts = batch.words[:10], batch.counts[:10]
-    return replace(batch, indptr=np.array([0, 10]), words=words, counts=counts)
-
-
-def _in_doubles(batch: Batch) -> Document:
+def _in_doubles(table: Table, X: sparse.csr_array, alpha: NDArray[np.float64]) -> Document:
     """Return the document as references take it; it holds the first words of the vocabulary."""
-    beta = batch.rows[: len(batch.words), : batch.n_topics].T.astype(np.float64)
-    return Document(batch.counts.astype(np.float64), beta, batch.alpha.astype(np.float64))
+    beta = table.rows[: X.nnz, : table.n_topics].T.astype(np.float64)
+    return Document(X.data.astype(np.float64), beta, alpha)
 
 
 def largest_memory() -> int:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines import Batch, CPUEngine
 from opelda.experiments._data import Data, Split
 from opelda.experiments._experiment import Report, Row, Rows
 from opelda.experiments._learning import new_learner
@@ -16,6 +15,7 @@ from opelda.experiments._methods.measuring import (
     LEFT_OUT,
     MOST_PROGRAMS,
     NAMES,
+    Problem,
     best_seconds,
     is_compiled,
     new_method,
@@ -26,8 +26,6 @@ from opelda.experiments._methods.measuring import (
 )
 from opelda.experiments._settings import Settings
 from opelda.inference import Inference, Method, Topics
-from opelda.inference._infer import as_inference
-from opelda.inference._inputs import as_batch, as_prior
 from opelda.metrics import predict_held_out
 
 LEAST_WORDS = 200  # a model of fewer would say nothing
@@ -109,36 +107,36 @@ def _compare(
 ) -> Rows:
     X = sparse.csr_array(splits[0][0] + splits[0][1])
     table = Topics(topics)
-    batch = as_batch(X, table, as_prior(settings.doc_topic_prior, table.n_topics))
-    flat = replace(batch, alpha=np.ones_like(batch.alpha))
+    problem = Problem(table, X, settings.doc_topic_prior)
+    flat = replace(problem, doc_topic_prior=1.0)
     work = {
-        name: (new_method(name, settings), flat if name == FLAT else batch)
+        name: (new_method(name, settings), flat if name == FLAT else problem)
         for name in (*names, FLAT)
     }
     setup = seconds_to_invert(table) if "TLI" in names else None
     rows: Rows = []
     timed = best_seconds(work, repeats, seed, lambda share: report(share / 2))
     for name, (seconds, solution) in timed.items():
-        method = work[name][0]
+        method, asked = work[name]
         prior = 1.0 if name == FLAT else settings.doc_topic_prior
-        found = as_inference(batch, solution, method, CPUEngine(), 1)
+        found = asked.certified(solution, method)
         rows.append(
             new_row(
                 "quality",
                 name,
                 seed,
                 n_topics=table.n_topics,
-                n_words=len(batch.words) / batch.n_docs,
+                n_words=X.nnz / X.shape[0],
                 n_tokens=float(found.n_tokens.mean()),
                 vocabulary=table.n_words,
-                documents=batch.n_docs,
+                documents=X.shape[0],
                 iterations=float(found.n_iter.mean()),
-                seconds_per_document=seconds / batch.n_docs,
+                seconds_per_document=seconds / X.shape[0],
                 seconds_per_iteration=seconds / max(int(found.n_iter.sum()), 1),
                 setup_seconds=setup if name == "TLI" else None,
                 **_certified(found),
                 **_predicted(splits, topics, method, prior, settings, seed),
-                note=_complaint(method, batch, seed) if name == "TLI" else None,
+                note=_complaint(method, problem, seed) if name == "TLI" else None,
             )
         )
         report(0.5 + 0.5 * len(rows) / len(work))
@@ -181,9 +179,9 @@ def _predicted(
     }
 
 
-def _complaint(method: Method, batch: Batch, seed: int) -> str | None:
+def _complaint(method: Method, problem: Problem, seed: int) -> str | None:
     """Return what a method warns of on these documents."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        method.solve(batch, seed, CPUEngine(), 1)
+        problem.solve(method, seed)
     return str(caught[0].message) if caught else None

@@ -5,15 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from opelda.engines import Batch
 from opelda.experiments._data import Data
 from opelda.experiments._experiment import Report, Row, Rows
 from opelda.experiments._methods.measuring import (
     LEFT_OUT,
     NAMES,
     UNSCREENED,
+    Problem,
     best_seconds,
-    first_documents,
     is_compiled,
     new_method,
     new_row,
@@ -22,7 +21,6 @@ from opelda.experiments._methods.measuring import (
 )
 from opelda.experiments._settings import Settings
 from opelda.inference import Method, Topics
-from opelda.inference._inputs import as_batch, as_prior
 
 TOKENS_PER_WORD = 2
 
@@ -84,10 +82,10 @@ def iteration_times(
     first. What TLI does once per model is timed apart.
     """
     rows: dict[tuple[str, Size], Row] = {}
-    work: dict[tuple[str, Size], tuple[Method, Batch]] = {}
+    work: dict[tuple[str, Size], tuple[Method, Problem]] = {}
     for size in (Size(*numbers) for numbers in sizes):
         topics, X = draw_documents(documents[0], size, settings.seed)
-        batch = as_batch(X, topics, as_prior(settings.doc_topic_prior, size.n_topics))
+        problem = Problem(topics, X.astype(np.float32), settings.doc_topic_prior)
         for name in (*NAMES, UNSCREENED):
             n_docs = documents[0] if is_compiled(name) or name == "TLI" else documents[1]
             row = rows[name, size] = new_row(
@@ -105,7 +103,7 @@ def iteration_times(
                     row["note"] = LEFT_OUT
                     continue
                 row["setup_seconds"] = seconds_to_invert(topics)
-            work[name, size] = _steady(name, settings), first_documents(batch, n_docs)
+            work[name, size] = _steady(name, settings), problem.first(n_docs)
     timed = best_seconds(work, repeats, settings.seed, report)
     for key, (seconds, solution) in timed.items():
         n_iter = solution.n_iter

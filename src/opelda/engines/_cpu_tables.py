@@ -1,0 +1,158 @@
+"""Topics as the CPU's kernels read them: word-major rows, padded, single precision."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from opelda import _native
+from opelda.engines._weights import Prior, Weights
+
+LANES = 16  # floats of a cache line, which rows are padded to
+# from here on OPE's bounds are taken from one-byte rows
+MANY_TOPICS = 256
+# smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
+SMALLEST = 1e-15
+
+
+@dataclass
+class Table:
+    """The topics of some words, or of all, as probabilities.
+
+    Attributes
+    ----------
+    rows : float32 array (n, stride), C-contiguous
+        ``rows[j, k]`` is the probability of word j in topic k; columns from K on are zeros.
+    mean : float32 array (n,)
+        Each word's mean over the topics.
+    n_topics : int
+    ids : int32 array (n,) or None
+        The words' numbers in the vocabulary, where they are not 0, 1, 2, ...
+    known : bool array (n,) or None
+        Which words some topic has; None: all.
+    """
+
+    rows: NDArray[np.float32]
+    mean: NDArray[np.float32]
+    n_topics: int
+    ids: NDArray[np.int32] | None = None
+    known: NDArray[np.bool_] | None = None
+    _coarse: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
+
+    @classmethod
+    def of(cls, components: NDArray[Any], ids: NDArray[np.int32] | None) -> "Table":
+        """Lay out topics (K, n) that are given."""
+        n_topics = len(components)
+        rows = padded_rows(components.T, n_topics)
+        rows[rows < SMALLEST] = 0.0
+        mean = (rows.sum(axis=1, dtype=np.float64) / n_topics).astype(np.float32)
+        known = mean > 0
+        return cls(rows, mean, n_topics, ids, None if known.all() else known)
+
+    def coarse(self, n_threads: int) -> tuple[Any, Any]:
+        """Return the rows in one byte a weight, rounded up, and their scales, where they pay.
+
+        With many topics reading the rows is what OPE's time goes into; its bounds do not need them
+        to the last bit, only from above.
+        """
+        if self.n_topics < MANY_TOPICS:
+            return None, None
+        if self._coarse is None:
+            n_rows, stride = self.rows.shape
+            coarse = np.empty((n_rows, -(-stride // 64) * 16), np.int32)
+            scale = np.empty(n_rows, np.float32)
+            _native.coarsen(self.rows, coarse, scale, n_threads=n_threads)
+            self._coarse = coarse, scale
+        return self._coarse
+
+    def under(self, start: NDArray[np.float32], used: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the words' probabilities under a mixture; of those `used`, the rest is empty."""
+        if (start == start[0]).all():
+            return self.mean
+        if len(used) * 4 < len(self.rows):  # a few documents of a large vocabulary
+            words = np.empty(len(self.rows), np.float32)
+            distinct = np.unique(used)
+            words[distinct] = self.rows[distinct, : self.n_topics] @ start
+            return words
+        found: NDArray[np.float32] = self.rows[:, : self.n_topics] @ start
+        return found
+
+
+def lay_out(
+    weights: Weights, words: NDArray[np.int32] | None, *, logs: bool = False, n_threads: int
+) -> Table:
+    """Turn the weights of some words, or of all, into probabilities.
+
+    beta_kj = lambda_kj / sum_j lambda_kj; with ``logs`` exp(E[log beta_kj]), each word's row up to
+    a factor. No row is all zeros: a word no topic knows is alike in all of them.
+    """
+    n_words, stride = weights.rows.shape
+    rows = aligned_empty(n_words if words is None else len(words), stride)
+    mean = np.empty(len(rows), np.float32)
+    totals = weights.totals
+    inverse, digamma = np.zeros(stride, np.float32), np.zeros(stride)
+    inverse[: weights.n_topics] = 1.0 / totals
+    if logs:
+        digamma[: weights.n_topics] = psi(totals)
+    prior = np.asarray(weights.prior, np.float32)
+    _native.lay_out(
+        weights.rows,
+        n_topics=weights.n_topics,
+        scale=weights.scale,
+        prior_weight=weights.prior_weight,
+        prior=float(prior) if prior.ndim == 0 else 0.0,
+        prior_words=prior if prior.ndim == 1 else None,
+        prior_rows=prior if prior.ndim == 2 else None,
+        inverse=inverse,
+        digamma=digamma,
+        logs=logs,
+        words=words,
+        rows=rows,
+        mean=mean,
+        n_threads=n_threads,
+    )
+    return Table(rows, mean, weights.n_topics, words)
+
+
+def row_width(n_topics: int) -> int:
+    """Return the floats of a row that holds so many topics.
+
+    >>> row_width(16), row_width(17)
+    (16, 32)
+    """
+    return -(-n_topics // LANES) * LANES
+
+
+def aligned_empty(n_rows: int, stride: int) -> NDArray[np.float32]:
+    """Return an array on a 64-byte boundary, so that no vector load crosses a cache line.
+
+    >>> aligned_empty(3, 16).ctypes.data % 64
+    0
+    """
+    raw = np.empty(n_rows * stride + 16, np.float32)
+    offset = (-raw.ctypes.data // raw.itemsize) % 16
+    return raw[offset : offset + n_rows * stride].reshape(n_rows, stride)
+
+
+def padded_rows(rows: NDArray[Any], n_topics: int) -> NDArray[np.float32]:
+    """Return a copy of rows (n, K) with the width that kernels read."""
+    wide = aligned_empty(len(rows), row_width(n_topics))
+    wide[:, :n_topics] = rows
+    wide[:, n_topics:] = 0.0
+    return wide
+
+
+def padded_prior(prior: Prior, n_topics: int) -> Prior:
+    """Return eta with rows, where it has some, as wide as kernels read them."""
+    if isinstance(prior, np.ndarray) and prior.ndim == 2:
+        return padded_rows(prior, n_topics)
+    return prior
+
+
+def padded(values: NDArray[Any], stride: int) -> NDArray[np.float32]:
+    """Return a row as wide as kernels read it, filled up with zeros."""
+    row = np.zeros(stride, np.float32)
+    row[: len(values)] = values
+    return row

@@ -1,0 +1,104 @@
+"""Documents as engines hold them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import SMALLEST_COUNT
+
+# Numbers of documents, or None for all of them.
+Chosen: TypeAlias = NDArray[np.int64] | None
+
+
+class Documents:
+    """A collection that an engine owns: checked counts, CSR with sorted, distinct words.
+
+    >>> Documents(sparse.csr_array([[0, 2], [1, 0], [0, 0]])).n_docs
+    3
+    """
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        self.matrix = X
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_entries(self) -> int:
+        """Distinct words of each document, added up."""
+        return int(self.matrix.nnz)
+
+    @property
+    def n_words(self) -> int:
+        """One more than the largest word that may occur."""
+        return int(self.matrix.shape[1])
+
+    def part(self, first: int = 0, last: int | None = None) -> "Rows":
+        """Return consecutive documents, without a copy where the types agree."""
+        X = self.matrix
+        ends = X.indptr[first : (X.shape[0] if last is None else last) + 1]
+        here = slice(int(ends[0]), int(ends[-1]))
+        return Rows.positive(
+            ends.astype(np.int64) - here.start if here.start else ends.astype(np.int64, copy=False),
+            np.ascontiguousarray(X.indices[here], np.int32),
+            np.ascontiguousarray(X.data[here], np.float32),
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some documents in the types that kernels take: int64, int32 and float32 arrays."""
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float32]
+
+    @classmethod
+    def positive(
+        cls, indptr: NDArray[np.int64], words: NDArray[np.int32], counts: NDArray[np.float32]
+    ) -> "Rows":
+        """Make rows without zeros that are stored, which are no words of the document."""
+        if len(counts) and counts.min() <= SMALLEST_COUNT:
+            return cls(indptr, words, counts).where(counts > SMALLEST_COUNT)
+        return cls(indptr, words, counts)
+
+    def where(self, keep: NDArray[np.bool_]) -> "Rows":
+        """Return the same documents without the entries that are not to be kept."""
+        before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
+        return Rows(before[self.indptr], self.words[keep], self.counts[keep])
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return len(self.indptr) - 1
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """Which documents hold no words."""
+        empty: NDArray[np.bool_] = self.indptr[1:] == self.indptr[:-1]
+        return empty
+
+    def tokens(self) -> NDArray[np.float64]:
+        """Return the documents' lengths."""
+        tokens = np.zeros(self.n_docs)
+        full = ~self.empty
+        if full.any():
+            counts = self.counts.astype(np.float64)
+            tokens[full] = np.add.reduceat(counts, self.indptr[:-1][full])
+        return tokens
+
+
+def chunks(n_docs: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the limits of consecutive parts; one, if there are no documents.
+
+    >>> list(chunks(5, 2)), list(chunks(0, 2))
+    ([(0, 2), (2, 4), (4, 5)], [(0, 0)])
+    """
+    for first in range(0, max(n_docs, 1), size):
+        yield first, min(first + size, n_docs)

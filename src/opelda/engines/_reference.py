@@ -1,0 +1,206 @@
+"""The reference engine: every call in plain NumPy and double precision, as the equations stand.
+
+Slow, and the oracle of the suite: an engine is right where it agrees with this one.
+"""
+
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.engines._documents import Chosen, Documents, Rows
+from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
+from opelda.engines._keys import GOLDEN, mix
+from opelda.engines._reference_sweeps import ReferenceSweeps
+from opelda.engines._reference_topics import (
+    SMALLEST,
+    SMALLEST_PROBABILITY,
+    Fixed,
+    certificate_of,
+    double,
+    known,
+    probabilities,
+)
+from opelda.engines._solutions import (
+    EVERYTHING,
+    Batch,
+    Certificate,
+    Solution,
+    Wanted,
+    completed,
+)
+from opelda.engines._weights import HostWeights, Prior, Weights
+
+Array = NDArray[np.float64]
+
+
+class ReferenceEngine(ReferenceSweeps):
+    """Runs everything in plain NumPy.
+
+    >>> ReferenceEngine()
+    ReferenceEngine()
+    """
+
+    def __repr__(self) -> str:
+        return "ReferenceEngine()"
+
+    def documents(self, X: sparse.csr_array) -> Documents:
+        """Take a collection."""
+        return Documents(X)
+
+    def weights(self, host: HostWeights) -> Weights:
+        """Take weights in double precision."""
+        n_topics = host.rows.shape[1]
+        return Weights(
+            self.name,
+            host.rows.astype(np.float64),
+            n_topics,
+            double(host.prior),
+            scale=host.scale,
+            prior_weight=host.prior_weight,
+            sums=host.sums,
+        )
+
+    def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
+        """Draw weights of mean 1 and standard deviation 0.1 for each word and topic.
+
+        The four quarters of a 64-bit number are uniform; their sum is nearly normal.
+        """
+        key = mix(np.array([seed], np.uint64) + GOLDEN)
+        word_keys = mix(key + np.arange(1, n_words + 1, dtype=np.uint64) * GOLDEN)
+        steps = np.arange(1, n_topics + 1, dtype=np.uint64) * GOLDEN
+        bits = mix(word_keys[:, None] + steps)
+        quarters = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)]
+        total = np.add.reduce(quarters).astype(np.float64)
+        rows = 1.0 + (total - 131070.0) * (0.1 / np.sqrt(4 * (2.0**32 - 1) / 12))
+        return Weights(self.name, rows, n_topics, double(prior))
+
+    def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Fixed:
+        """Take fixed topics; the least probabilities count as none."""
+        rows = np.array(components.T, np.float64, order="C")
+        rows[rows < SMALLEST_PROBABILITY] = 0.0
+        return Fixed(rows, ids)
+
+    def update(
+        self,
+        weights: Weights,
+        documents: Documents,
+        task: Task,
+        rule: Rule,
+        step: Step,
+        *,
+        chosen: Chosen = None,
+        certify: bool = False,
+    ) -> Updated | None:
+        """Infer, sum up and apply."""
+        started = perf_counter()
+        rows = _taken(documents, chosen)
+        if not len(rows.words):
+            return None
+        found = self._explained(weights, rows, task, rule.divide, certify)
+        solved = perf_counter()
+        self.apply(weights, self._summed(weights, rows, task, rule.divide, found), rule, step)
+        gap = np.nan
+        if found.certificate is not None:
+            gap = float(found.certificate.gap[~rows.empty].mean())
+        return Updated(step.rho, solved - started, perf_counter() - solved, gap)
+
+    def statistics(
+        self,
+        weights: Weights,
+        documents: Documents,
+        task: Task,
+        *,
+        divide: bool,
+        chosen: Chosen = None,
+    ) -> Statistics:
+        """Infer and sum up."""
+        rows = _taken(documents, chosen)
+        found = self._explained(weights, rows, task, divide)
+        return self._summed(weights, rows, task, divide, found)
+
+    def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
+        """rows_jk += gain_k values_jk."""
+        with changing(self, weights, step):
+            gain = rule.prepare(weights, step, statistics.n_docs, lambda: statistics.mass)
+            weights.rows[statistics.words] += gain * statistics.values
+            weights.recount()
+
+    def infer(
+        self,
+        topics: Fixed | Weights,
+        documents: Documents,
+        task: Task,
+        wanted: Wanted = EVERYTHING,
+    ) -> Solution:
+        """Infer mixtures by the method's own reference."""
+        return self._solve(self._fixed(topics), documents.part(), task, wanted.certificate)
+
+    def certify(
+        self, topics: Fixed | Weights, documents: Documents, theta: NDArray[Any], alpha: Array
+    ) -> Certificate:
+        """Compute the gaps and the terms of f as the equations stand."""
+        fixed = self._fixed(topics)
+        return certificate_of(fixed.rows, known(documents.part(), fixed), theta, alpha)
+
+    def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> Array:
+        """Return the topics (K, V), or those of some words."""
+        beta = probabilities(weights)
+        topics: Array = (beta if words is None else beta[words]).T
+        topics.flags.writeable = False
+        return topics
+
+    def _fixed(self, topics: Fixed | Weights) -> Fixed:
+        return Fixed(probabilities(topics)) if isinstance(topics, Weights) else topics
+
+    def _solve(self, fixed: Fixed, rows: Rows, task: Task, certify: bool) -> Solution:
+        rows = known(rows, fixed)
+        batch = Batch(
+            rows=fixed.rows,
+            mean=fixed.rows.mean(axis=1),
+            n_topics=fixed.rows.shape[1],
+            indptr=rows.indptr,
+            words=rows.words,
+            counts=rows.counts,
+            alpha=task.alpha,
+            ids=fixed.ids,
+        )
+        found = task.method.solve(batch, task.seed)
+        if certify:
+            certificate = certificate_of(fixed.rows, rows, np.asarray(found.theta), task.alpha)
+            found = replace(found, certificate=certificate)
+        return completed(found, rows, task.alpha)
+
+    def _explained(
+        self, weights: Weights, rows: Rows, task: Task, divide: bool, certify: bool = False
+    ) -> Solution:
+        beta = probabilities(weights, logs=divide and task.method.expects_logs)
+        return self._solve(Fixed(beta), rows, task, certify)
+
+    def _summed(
+        self, weights: Weights, rows: Rows, task: Task, divide: bool, found: Solution
+    ) -> Statistics:
+        """sum_d d_j phi_djk, phi_djk proportional to theta_dk beta_kj, or sum_d d_j theta_dk."""
+        beta = probabilities(weights, logs=divide and task.method.expects_logs)
+        theta = np.asarray(found.theta, np.float64)
+        factors = theta if found.factors is None else found.factors.astype(np.float64)
+        values, mass = np.zeros_like(beta), np.zeros(weights.n_topics)
+        for d in np.flatnonzero(~rows.empty):
+            here = slice(rows.indptr[d], rows.indptr[d + 1])
+            words, counts = rows.words[here], rows.counts[here].astype(np.float64)
+            mass += counts.sum() * theta[d]
+            if divide:
+                phi = factors[d] * beta[words]
+                total = phi.sum(axis=1, keepdims=True)
+                values[words] += counts[:, None] * (phi / np.maximum(total, SMALLEST))
+            else:
+                values[words] += counts[:, None] * theta[d]
+        held = np.unique(rows.words)
+        return Statistics(held, values[held], mass, rows.n_docs)
+
+
+def _taken(documents: Documents, chosen: Chosen) -> Rows:
+    return (documents if chosen is None else Documents(documents.matrix[chosen])).part()

@@ -1,0 +1,236 @@
+"""The topics while they are being learned: one row of weights per word, scaled lazily.
+
+    lambda_kj = scale * rows_jk + prior_weight * eta_kj
+
+An update that shrinks every weight changes `scale` and `prior_weight` alone; only the rows of words
+that a mini-batch holds are ever touched.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALLEST_SCALE = 1e-6  # below this the rows themselves are scaled: they must stay in single range
+
+Prior: TypeAlias = float | NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class HostWeights:
+    """Weights as they travel between engines, processes and files: no padding, host memory.
+
+    Attributes
+    ----------
+    rows : float32 array (V, K)
+    prior : float, float32 array (V,) or float32 array (V, K)
+        eta: one number, one per word, or one per word and topic.
+    scale, prior_weight : float
+    sums : float64 array (K,) or None
+        sum_j rows_jk, where it is known.
+    """
+
+    rows: NDArray[np.float32]
+    prior: Prior
+    scale: float = 1.0
+    prior_weight: float = 0.0
+    sums: NDArray[np.float64] | None = None
+
+
+class Weights:
+    """Weights that an engine owns: rows per word, their sums per topic, and the prior's share.
+
+    Rules and streams change them by the methods here; engines add statistics to `rows` after
+    `begin_change`. Nobody else touches the arrays.
+
+    Attributes
+    ----------
+    owner : str
+        The name of the engine.
+    rows : float array (V, width)
+        Word-major; columns from K on, where an engine has some, are zeros.
+    sums : float64 array (K,)
+        sum_j rows_jk, kept along.
+    scale, prior_weight : float
+    prior : float, float array (V,) or float array (V, width)
+        eta.
+    version : int
+        Grows when a change begins and when it ends.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        rows: NDArray[Any],
+        n_topics: int,
+        prior: Prior,
+        *,
+        scale: float = 1.0,
+        prior_weight: float = 0.0,
+        sums: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.owner = owner
+        self._room = rows  # may hold more rows than there are words, to grow into
+        self.n_words = len(rows)
+        self.n_topics = n_topics
+        self.prior = prior
+        self.scale = scale
+        self.prior_weight = prior_weight
+        self.sums = self._add_up() if sums is None else sums
+        self.version = 0
+        self._derived: tuple[int, Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_derived": None}  # whoever gets a copy makes tables of its own
+
+    @property
+    def derived(self) -> Any:
+        """The table that an engine made of the weights as they are now, or None."""
+        kept = self._derived
+        return kept[1] if kept is not None and kept[0] == self.version else None
+
+    def keep(self, table: Any, version: int) -> None:
+        """Keep a table that was made of the weights of a version, until they change.
+
+        Other threads may be changing them meanwhile: a table of an older version is never used.
+        """
+        self._derived = version, table
+
+    def touch(self) -> None:
+        """Say that a change begins or has ended."""
+        self.version += 1
+        self._derived = None
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The rows in use."""
+        return self._room[: self.n_words]
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """sum_j lambda_kj."""
+        totals: NDArray[np.float64] = self.scale * self.sums
+        return totals + self.prior_weight * self._prior_sums()
+
+    def host(self) -> HostWeights:
+        """Return the weights without padding; views of these arrays where there is none."""
+        prior: Any = self.prior
+        if isinstance(prior, np.ndarray):
+            prior = (prior if prior.ndim == 1 else prior[:, : self.n_topics]).astype(
+                np.float32, copy=False
+            )
+        rows = self.rows[:, : self.n_topics].astype(np.float32, copy=False)
+        return HostWeights(rows, prior, self.scale, self.prior_weight, self.sums)
+
+    def begin_change(self) -> None:
+        """Make the rows writable (arrays of another process come read-only), drop derived tables.
+
+        To be called before anything is changed, and `touch` after it.
+        """
+        self.touch()
+        if not self._room.flags.writeable:
+            self._room = np.array(self._room)
+
+    def shrink(self, factor: float) -> None:
+        """Multiply the rows (not the prior's share) by a factor."""
+        self.touch()
+        self.scale *= factor
+        if self.scale < SMALLEST_SCALE:
+            self._rescale(np.full(self.n_topics, self.scale))
+
+    def normalise(self) -> None:
+        """Make every topic's rows sum to 1, where they have drifted far from it."""
+        if self.scale < SMALLEST_SCALE or (self.scale * self.sums).min() < SMALLEST_SCALE:
+            self._rescale(1.0 / self.sums)
+
+    def clear(self) -> None:
+        """Forget every row."""
+        self.touch()
+        self.rows[:] = 0.0
+        self.sums = np.zeros(self.n_topics)
+        self.scale = 1.0
+
+    def blend(self, other: "Weights", share: float) -> None:
+        """Become (1 - share) of these weights and `share` of the other, as counts and prior."""
+        self.begin_change()
+        rows, scale = self.rows, self.scale
+        self.scale, self.prior_weight = 1.0, 1.0
+        kind = rows.dtype.type
+        try:
+            rows *= kind((1.0 - share) * scale)
+            rows += kind(share * other.scale) * other.rows
+            self.sums = (1.0 - share) * scale * self.sums + share * other.scale * other.sums
+            self.touch()
+        except BaseException:  # interrupted: the rows are part of the way there, and are counted
+            self.recount()
+            raise
+
+    def become(self, other: "Weights") -> None:
+        """Take over another's rows and numbers."""
+        self._room, self.n_words, self.prior = other._room, other.n_words, other.prior
+        self.sums, self.scale, self.prior_weight = other.sums, other.scale, other.prior_weight
+        self.touch()
+
+    def add(self, topic: int, words: NDArray[np.integer], more: NDArray[np.float64]) -> None:
+        """Give a topic more weight on some distinct words; `recount` has to follow."""
+        self.begin_change()
+        self.rows[words, topic] += more
+
+    def grow(self, n_words: int, new: NDArray[np.float64]) -> None:
+        """Make room for words up to `n_words`, each with the weights `new` (K,) in its topics."""
+        before = self.n_words
+        if n_words > len(self._room):  # by a quarter at least, so that copying stays rare
+            shape = (max(n_words, len(self._room) * 5 // 4), self.rows.shape[1])
+            room = np.zeros(shape, self._room.dtype)
+            room[:before] = self.rows
+            self._room = room
+        # the prior first: whoever reads meanwhile must not find words that it does not have
+        self.prior = extended(self.prior, n_words)
+        self.n_words = n_words
+        self.reset(np.arange(before, n_words), new)
+
+    def reset(self, words: NDArray[np.integer], new: NDArray[np.float64]) -> None:
+        """Give words the weights `new` (K,), whatever they had."""
+        self.begin_change()
+        rows, k = self.rows, self.n_topics
+        others = self.sums - rows[words, :k].sum(axis=0, dtype=np.float64)
+        cancelled = (others < 1e-6 * self.sums).any()  # little is left, and not to many digits
+        rows[words, :k] = new / self.scale
+        if cancelled:
+            self.recount()
+        else:
+            self.sums = others + rows[words, :k].sum(axis=0, dtype=np.float64)
+        self.touch()
+
+    def recount(self) -> None:
+        """Take the sums from the rows, which an interruption may have left ahead of them."""
+        self.sums = self._add_up()
+        self.touch()
+
+    def _rescale(self, factors: NDArray[np.float64]) -> None:
+        self.begin_change()
+        self.rows[:, : self.n_topics] *= factors.astype(self._room.dtype)
+        self.sums = self._add_up()
+        self.scale = 1.0
+        self.touch()
+
+    def _add_up(self) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = self.rows[:, : self.n_topics].sum(axis=0, dtype=np.float64)
+        return sums
+
+    def _prior_sums(self) -> NDArray[np.float64] | float:
+        if not isinstance(self.prior, np.ndarray):
+            return self.prior * self.n_words
+        if self.prior.ndim == 1:
+            return float(self.prior.sum(dtype=np.float64))
+        sums: NDArray[np.float64] = self.prior[:, : self.n_topics].sum(axis=0, dtype=np.float64)
+        return sums
+
+
+def extended(prior: Prior, n_words: int) -> Prior:
+    """Return the prior with as many words: those it does not know get the mean of those it does."""
+    if not isinstance(prior, np.ndarray) or len(prior) >= n_words:
+        return prior
+    more = np.repeat(prior.mean(axis=0, keepdims=True), n_words - len(prior), axis=0)
+    return np.concatenate((prior, more)).astype(prior.dtype)

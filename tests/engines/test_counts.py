@@ -1,0 +1,150 @@
+"""Counts of tokens' topics: exact in any order, weights in the end; documents by their sizes."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda.engines import CPUEngine, ReferenceEngine
+from opelda.engines._tokens import TokenCounts
+
+from .made import PRIORS, SEEDS, as_topics, make_documents, make_prior, make_topics
+from .tokens_made import by_document, cells_of, copy_numbers, draw, tokens_of
+
+
+def test_a_count_is_so_many_tokens_of_equal_weight(engine):
+    counts = np.float32([[1, 0, 2.5, 16], [0, 17, 1e6, 0.25]])
+    tokens = tokens_of(engine, counts)
+    assert np.diff(tokens.first).tolist() == [1 + 3 + 16, 16 + 16 + 1]
+    drawn = draw(engine, tokens, make_topics(np.random.default_rng(0), 3, 4), [1, 1, 1], first=True)
+    each = np.array([1, 2.5 / 3, 1, 17 / 16, 1e6 / 16, 0.25])
+    expected = np.zeros((4, 3))
+    words = np.repeat([0, 2, 3, 1, 2, 3], [1, 3, 16, 16, 16, 1])
+    np.add.at(expected, (words, tokens.topics), np.repeat(each, [1, 3, 16, 16, 16, 1]))
+    np.testing.assert_allclose(cells_of(drawn) * 2.0**-drawn.shift, expected, atol=1e-4)
+
+
+@given(SEEDS, st.integers(1, 5), st.booleans())
+def test_whole_counts_are_exact_and_fractions_close(engine, seed, n_topics, fractions):
+    rng = np.random.default_rng(seed)
+    X = make_documents(rng, 6, 8, fractions)
+    X.data *= rng.choice(np.float32([1, 1, 30, 1e7]), X.nnz)
+    drawn = draw(
+        engine,
+        tokens_of(engine, X.toarray()),
+        make_topics(rng, n_topics, 8),
+        np.ones(n_topics),
+        first=True,
+    )
+    assert cells_of(drawn).dtype.kind == "i"
+    per_word = cells_of(drawn).sum(axis=1, dtype=np.int64) * 2.0**-drawn.shift
+    true = X.toarray().sum(axis=0, dtype=np.float64)
+    if fractions:
+        np.testing.assert_allclose(per_word, true, rtol=0, atol=16 * 6 * 2.0 ** -(drawn.shift + 1))
+    else:
+        assert np.array_equal(per_word, true)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.5])
+@pytest.mark.parametrize("size", [2e8, 1e13])
+def test_counts_beyond_32_bits(engine, size, fraction):
+    X = np.full((12, 40), size, np.float32)
+    X[1, 1] = fraction
+    topics = make_topics(np.random.default_rng(0), 2, 40)
+    drawn = draw(engine, tokens_of(engine, X), topics, [1, 1], first=True)
+    per_word, true = cells_of(drawn).sum(axis=1, dtype=object), X.sum(axis=0, dtype=float)
+    np.testing.assert_allclose(per_word.astype(float) * 2.0**-drawn.shift, true, rtol=1e-12)
+    weights = engine.counted(drawn, 0.1)
+    np.testing.assert_allclose(weights.host().rows.sum(axis=1, dtype=float), true, rtol=1e-6)
+    np.testing.assert_allclose(weights.sums.sum(), true.sum(), rtol=1e-6)
+
+
+def test_documents_without_words_have_no_tokens(engine):
+    tokens = tokens_of(engine, np.zeros((3, 4)))
+    drawn = draw(engine, tokens, np.full((2, 4), 0.25), [1, 1], first=True)
+    assert len(tokens.topics) == 0
+    assert not cells_of(drawn).any()
+    weights = engine.counted(drawn, 0.5)  # the prior alone
+    np.testing.assert_allclose(engine.read(weights), as_topics(np.full((2, 4), 0.5)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("n_topics", [3, 16])
+@pytest.mark.parametrize("fractions", [False, True])
+def test_counts_become_weights(tested, engine, prior, n_topics, fractions):
+    """Also counts of another engine, and counts that were added up."""
+    rng = np.random.default_rng(0)
+    X, eta = make_documents(rng, 30, 9, fractions).toarray(), make_prior(rng, prior, 9, n_topics)
+    topics = make_topics(rng, n_topics, 9)
+    for e in (engine, CPUEngine(1), ReferenceEngine()):
+        for twice in (False, True):
+            drawn = draw(e, tokens_of(e, X), topics, np.ones(n_topics), first=True)
+            drawn = drawn + drawn if twice else drawn
+            expected = cells_of(drawn).astype(np.float64) * 2.0**-drawn.shift
+            weights = engine.counted(drawn, eta)
+            assert (weights.owner, weights.scale, weights.prior_weight) == (engine.name, 1.0, 1.0)
+            np.testing.assert_allclose(weights.host().rows, expected, rtol=1e-7)
+            np.testing.assert_allclose(weights.sums, expected.sum(axis=0), rtol=1e-12)
+            lam = expected + (eta[:, None] if prior == "words" else eta)
+            found = engine.read(weights)
+            np.testing.assert_allclose(found, as_topics(lam.T), rtol=2e-6, atol=1e-21)
+
+
+def test_counts_add_up_whatever_their_width():
+    one = TokenCounts(np.full((2, 16), 2**31 - 1, np.int32), 3, 4)
+    total = one + one
+    assert (total.cells == 2**32 - 2).all()
+    assert (total.n_topics, total.shift) == (3, 4)
+
+
+def as_counters(histogram):
+    """Return {(topic, size): documents}, {length: documents}."""
+    sizes = zip(histogram.topics.tolist(), histogram.sizes.tolist(), strict=True)
+    return (
+        Counter(dict(zip(sizes, histogram.times.tolist(), strict=True))),
+        Counter(dict(zip(histogram.lengths.tolist(), histogram.n_alike.tolist(), strict=True))),
+    )
+
+
+def drawn_tokens(engine, X, topics, **options):
+    tokens = tokens_of(engine, X, **options)
+    draw(engine, tokens, topics, np.ones(len(topics)), first=True)
+    return tokens
+
+
+@given(SEEDS, st.integers(1, 20), st.integers(0, 20))
+def test_documents_are_counted_by_their_tokens_per_topic(engine, seed, n_topics, n_docs):
+    rng = np.random.default_rng(seed)
+    X = make_documents(rng, n_docs, 9).toarray()
+    tokens = drawn_tokens(engine, X, make_topics(rng, n_topics, 9))
+    sizes, lengths = Counter(), Counter()
+    for z in by_document(tokens)[:n_docs]:
+        lengths[len(z)] += 1
+        for topic, size in Counter(z.tolist()).items():
+            sizes[topic, size] += 1
+    assert as_counters(engine.histogram(tokens, n_topics, 1.0)) == (sizes, lengths)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
+def test_a_share_of_the_documents_is_the_same_in_any_order_and_split(engine, share):
+    rng = np.random.default_rng(1)
+    X = make_documents(rng, 200, 9)[rng.integers(0, 200, 300)]
+    topics, order, numbers = make_topics(rng, 4, 9), rng.permutation(300), copy_numbers(X)
+    X = X.toarray()
+    whole = drawn_tokens(engine, X, topics)
+    expected = as_counters(engine.histogram(whole, 4, share))
+    n_seen = expected[1].total()
+    assert abs(n_seen - 300 * share) <= 6 * np.sqrt(300 * share * (1 - share))
+    shuffled = drawn_tokens(engine, X[order], topics)
+    assert as_counters(engine.histogram(shuffled, 4, share)) == expected
+    sizes, lengths = Counter(), Counter()
+    for part in np.array_split(order, 7):
+        tokens = drawn_tokens(engine, X[part], topics, copies=numbers[part], shift=whole.shift)
+        more = as_counters(engine.histogram(tokens, 4, share))
+        sizes, lengths = sizes + more[0], lengths + more[1]
+    assert (sizes, lengths) == expected
+    everything = as_counters(engine.histogram(whole, 4, 1.0))
+    assert expected[0] <= everything[0]
+    assert expected[1] <= everything[1]
