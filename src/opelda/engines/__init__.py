@@ -1,4 +1,4 @@
-"""Where kernels run: engines own documents and topics and are asked in coarse steps.
+"""Engines, where kernels run: they own documents and topics and are asked in coarse steps.
 
 The only package that knows native code; docs/architecture.md has the seam in one table.
 

@@ -139,7 +139,7 @@ class Updated:
 
 
 class Engine(Protocol):
-    """Where kernels run. Handles are made by an engine and given back to one of its name.
+    """A place where kernels run. Handles are made by an engine and given back to one of its name.
 
     A result depends on the documents, the topics, the parameters and the seed, never on the
     number of threads, on the order of calls or on what else the engine holds.

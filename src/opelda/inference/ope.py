@@ -104,16 +104,8 @@ class OPE(Method):
 
     def kernel(self, n_topics: int, seed: int) -> OPESettings:
         """Return the settings of the engine's kernel."""
-        plan = self._plan(n_topics, seed)
         return OPESettings(
-            a=plan.a,
-            b=plan.b,
-            a2=plan.a2,
-            b2=plan.b2,
-            coin=plan.coin,
-            base=plan.base,
-            start=plan.start,
-            first_t=plan.first_t,
+            **vars(self._plan(n_topics, seed)),
             seed=seed if self.coins == "document" else None,
             n_restarts=int(self.n_restarts),
             tol=float(self.tol),
