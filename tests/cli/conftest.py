@@ -3,6 +3,7 @@
 import io
 import os
 import random
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -91,6 +92,9 @@ def process(tmp_path):
             return subprocess.run(
                 command(*args), cwd=tmp_path, env=env, capture_output=True, text=True, **options
             )
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+            # a shell's background jobs ignore Ctrl-C, and so would what they start
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return subprocess.Popen(
             command(*args),
             cwd=tmp_path,
