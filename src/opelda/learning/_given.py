@@ -17,7 +17,7 @@ def as_corpus(X: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None =
 
     With a vocabulary its words are counted, and no others.
     """
-    vocabulary = None if vocabulary is None else _checked(vocabulary)
+    vocabulary = None if vocabulary is None else as_vocabulary(vocabulary)
     documents = _documents(X)
     if documents is None:
         return X
@@ -79,7 +79,7 @@ def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
         given = X.vocabulary
     if given is None:
         return None
-    words = _checked(given)
+    words = as_vocabulary(given)
     if isinstance(X, Corpus) and X.words is not None and tuple(X.words) != tuple(words.words):
         raise InputError(
             "has other words than the corpus was counted with; leave it out.", "vocabulary"
@@ -92,7 +92,8 @@ def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
     return words.copy()
 
 
-def _checked(vocabulary: Any) -> Vocabulary:
+def as_vocabulary(vocabulary: Any) -> Vocabulary:
+    """Return a vocabulary, or raise `InputError` for anything else."""
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
     raise InputError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import number, seed, whole
+from opelda._validation import seed, whole
 from opelda.corpus._packing import pack_words
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
@@ -125,8 +125,6 @@ def check_parameters(model: Any, n_topics: int) -> None:
     progress(model.verbose)
     if np.ndim(model.topic_word_prior) == 0:
         as_word_prior(model._word_prior(), n_topics, 1)
-    if getattr(model, "population", None) is not None:
-        number("population", model.population, 1.0, 1e15)
     if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):
         seed(model.random_state)
 

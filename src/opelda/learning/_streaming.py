@@ -17,7 +17,7 @@ from opelda.engines._documents import Documents
 from opelda.engines._weights import extended
 from opelda.errors import InputError
 from opelda.learning._checkpoint import Checkpoint
-from opelda.learning._given import counts_of
+from opelda.learning._given import as_vocabulary, counts_of
 from opelda.learning._parameters import Parameters
 from opelda.learning._state import State
 
@@ -122,11 +122,7 @@ class LearnsStreams(Parameters):
 
     def _stream_vocabulary(self, given: Vocabulary | None) -> Vocabulary | None:
         """Return the vocabulary to count with: the model's own once it has one."""
-        if given is not None and not isinstance(given, Vocabulary):
-            raise InputError(
-                f"vocabulary must be a Vocabulary, got {type(given).__name__}; make one of words "
-                "with opelda.corpus.Vocabulary(words)."
-            )
+        given = None if given is None else as_vocabulary(given)
         state: State | None = getattr(self, "_state", None)
         if state is None:
             return given.copy() if given is not None else None
