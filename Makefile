@@ -1,26 +1,55 @@
-# make demo | test | test-heavy | lint | bench | bench-peers | figures; each does its own set-up in $(VENV).
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | lint | bench | bench-peers | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/text/*)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy lint bench bench-peers figures clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan lint bench bench-peers figures reproduce clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	$(BIN)/opelda demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m "not heavy"
+	$(BIN)/python -m pytest -n auto -m "not heavy"
 
 test-heavy: $(VENV)/.installed-dev
-	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto
+
+test-reproduction: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto -m "not heavy" reproduction
+
+# Native code under sanitizers: whatever they find ends the run. SHORT=1 takes a selection.
+NATIVE_TESTS := $(if $(SHORT),tests/engines/test_cpu.py tests/engines/test_interrupts.py tests/corpus/test_merging_native.py,\
+  tests/engines tests/corpus/text tests/corpus/formats tests/corpus/test_merging_native.py)
+SANITIZED = LD_PRELOAD="$(foreach library,$(1),$(shell $${CXX:-c++} -print-file-name=$(library).so))" PYTHONMALLOC=malloc
+# no leaks: the interpreter frees little of its own when it ends
+test-asan: .envs/asan/.installed
+	$(call SANITIZED,libasan libubsan libstdc++) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  .envs/asan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(NATIVE_TESTS)
+
+test-tsan: .envs/tsan/.installed
+	$(call SANITIZED,libtsan libstdc++) TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/native/tsan.supp" \
+	  setarch -R .envs/tsan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(NATIVE_TESTS)
+
+.envs/asan/.installed: SANITIZE := address,undefined
+.envs/tsan/.installed: SANITIZE := thread
+# the packages are those of $(VENV), seen through a path; its own opelda is installed here
+.envs/%san/.installed: $(SOURCES) | $(VENV)/.installed-dev
+	$(PYTHON) -m venv $(@D)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
+	$(@D)/bin/pip install --quiet --disable-pip-version-check scikit-build-core nanobind cmake ninja
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . \
+	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
+	@touch $@
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES))
 
 # DATA=folder with arXiv's abstracts and counts; where it is left out documents are generated, and
 # what needs raw text is not run
@@ -41,6 +70,11 @@ figures: $(VENV)/.installed-dev
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/learning_figures.py
 
+# DATA=files or a folder, FIGURE=names ("figure-1 stability"; all of them where it is left out),
+# OUT=folder, OPTIONS=further ones, as "--quick -k 50"; see python -m reproduction --help
+reproduce: $(VENV)/.installed-reproduction
+	@$(BIN)/python -m reproduction $(or $(FIGURE),all) $(addprefix --data ,$(DATA)) --out $(or $(OUT),reproduced) $(OPTIONS)
+
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "opelda needs Python 3.11 or newer; name one with: make PYTHON=python3.12" >&2; exit 1; }
@@ -57,7 +91,11 @@ $(VENV)/.installed: $(VENV)/bin/pip $(SOURCES) | compiler
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/bin/pip $(SOURCES) | compiler
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,plot]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,reproduction]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-reproduction
+
+$(VENV)/.installed-reproduction: $(VENV)/bin/pip $(SOURCES) | compiler
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[reproduction]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev

@@ -1,6 +1,6 @@
 """Whether our measures of a model agree with a script that shares no code with this library.
 
-    python benchmarks/agreement.py CORPUS [CORPUS ...] [--text-column COLUMN] [--topics 100]
+    python -m benchmarks.agreement CORPUS [CORPUS ...] [--text-column COLUMN] [--topics 100]
 
 For each collection: topics by Online-OPE, 1,000 documents set aside and split five times, then LPP
 (VB in double precision, and the compiled kernel) and NPMI (top ten words, training documents) here
@@ -21,8 +21,8 @@ from scipy import sparse
 
 from opelda import OnlineOPE
 from opelda.corpus import read
-from opelda.experiments import Data, Settings, prepare
 from opelda.metrics import npmi, predict_held_out
+from reproduction import Data, Settings, prepare
 
 SCRIPT = Path(__file__).parents[1] / "tests" / "metrics" / "independent.py"
 

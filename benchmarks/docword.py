@@ -26,8 +26,8 @@ from scipy import sparse
 
 from opelda.corpus import Corpus
 from opelda.corpus.formats import uci
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Options
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._registry import Options
 
 N_WORDS = 102_660
 MOST_FOR_NUMPY = 1_000_000
@@ -49,7 +49,7 @@ def generate(n_entries: int, seed: int = 0) -> sparse.csr_array:
 
 
 def with_opelda(path: Path, _: int) -> sparse.csr_array:
-    (block,) = uci.FORMAT.blocks(Input.of(path), Options(block_size=2**31), None)
+    (block,) = uci.blocks(Input.of(path), Options(block_size=2**31), None)
     return block.documents
 
 
@@ -128,7 +128,7 @@ def main() -> None:
             measure(plain.name, plain, options.rounds)
             measure(packed.name, packed, options.rounds)
         plain = Path(folder, "docword.generated.txt")
-        uci.FORMAT.write(Corpus(generate(options.entries)), str(plain))
+        uci.write(Corpus(generate(options.entries)), str(plain))
         measure("generated, plain", plain, options.rounds)
         packed = Path(f"{plain}.gz")
         with open(plain, "rb") as source, gzip.open(packed, "wb", 6) as target:

@@ -20,7 +20,9 @@ from corpora import load_counts, trained_topics
 from scipy import sparse
 from transform import peers
 
+from opelda import _native
 from opelda.engines import CPUEngine
+from opelda.engines._cpu_kernels import native_batch
 from opelda.inference import METHODS, OPE, Topics, infer
 
 SLOW = ("ofw", "cccp", "smm", "pmd", "hamcmc")  # plain NumPy, a document at a time
@@ -61,8 +63,9 @@ def measure(X: sparse.csr_array, topics: np.ndarray, label: str, rounds: int) ->
 
         def reader(ahead, n_jobs=n_jobs):
             reading = CPUEngine(n_jobs)
-            handles = table.on(reading), reading.documents(sparse.csr_array(X, dtype=np.float32))
-            return lambda: reading.read_rows(*handles, ahead)
+            rows = reading.documents(sparse.csr_array(X, dtype=np.float32)).part()
+            batch = native_batch(table.on(reading), rows, np.ones(n_topics, np.float32))
+            return lambda: _native.read_rows(batch, ahead=ahead, n_threads=reading.n_threads)
 
         contenders: list[Contender] = [
             ("rows read once, fetched", reader(12), X.shape[0]),

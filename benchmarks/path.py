@@ -20,7 +20,7 @@ import opelda
 from opelda.corpus import read, stream
 from opelda.engines import CPUEngine, _cpu_updates
 from opelda.learning import _learner
-from opelda.learning._update import Updater
+from opelda.learning._plan import Plan
 from opelda.metrics import npmi
 
 SETTINGS = {
@@ -59,12 +59,12 @@ def watched(clock: Clock, fit):
     parts = {
         (_cpu_updates, "gathered"): "gathering",
         (_cpu_updates, "transposed"): "transposing",
-        (CPUEngine, "_laid_out"): "laying out",
+        (CPUEngine, "_batch_topics"): "laying out",
         (CPUEngine, "_explained"): "inference",
         (_cpu_updates, "add"): "statistics",
-        (Updater, "update"): "updates",
-        (_learner.Learner, "_checked"): "checking X",
-        (_learner.Learner, "_start"): "random start",
+        (Plan, "update"): "updates",
+        (_learner.Learner, "_validated"): "checking X",
+        (Plan, "start"): "random start",
     }
     before = {key: getattr(*key) for key in parts}
     try:

@@ -1,6 +1,6 @@
 """Online-OPE on a stream of PubMed's shape: 8.2 million documents, 141,043 words, 100 topics.
 
-    python benchmarks/pubmed.py [--docs 8200000] [--jobs 2] [--out FILE]
+    python -m benchmarks.pubmed [--docs 8200000] [--jobs 2] [--out FILE]
 
 The documents are drawn from topics of Zipf's kind, part by part, and are gone when the part has
 been learned from. Drawing stops while learning goes on; the two have clocks of their own. A line of
@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from opelda import OnlineOPE
-from opelda.experiments._sources import SHAPES, drawn
 from opelda.learning import History
+from reproduction.generated import SHAPES, drawn
 
 AT_ONCE = 50_000  # documents drawn, then learned from
 N_MARKS = 10

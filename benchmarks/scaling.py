@@ -1,7 +1,7 @@
 """How cost grows: time per document against topics, words of a document, vocabulary and threads.
 
-    python benchmarks/scaling.py --out FILE [--figures DIR] [--parts cost stages]
-    python benchmarks/scaling.py --draw FILE --figures DIR
+    python -m benchmarks.scaling --out FILE [--figures DIR] [--parts cost stages]
+    python -m benchmarks.scaling --draw FILE --figures DIR
 
 Online-OPE with the paper's settings on documents drawn from twenty topics. `cost`: E-step and
 M-step of an update of 5,000 documents, and `transform`, in microseconds a document, the best of
@@ -125,7 +125,7 @@ def measure_stages(topics: int, distinct: int, words: int) -> None:
 
 def draw(lines: list[dict], folder: Path) -> None:
     """Draw the cost of learning and inference against each of three sizes."""
-    from opelda.experiments._plots import legend, panels, style, tidy
+    from reproduction.plots import legend, panels, style, tidy
 
     kinds = {
         "learning": ("#0072B2", "o", lambda line: line["e_us"] + line["m_us"]),

@@ -1,6 +1,10 @@
-"""How the figures of these pages look: like those of the experiments."""
+"""How the figures of these pages look: like those of `reproduction`."""
 
-from opelda.experiments._plots import LOOKS, STYLE, tidy
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # scripts find what lies beside them only
+from reproduction.plots import LOOKS, STYLE, tidy
 
 __all__ = ["BLUE", "GREEN", "LOOKS", "ORANGE", "RED", "SKY", "STYLE", "tidy"]
 

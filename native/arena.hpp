@@ -1,9 +1,10 @@
-// One block of scratch memory per thread, cut into aligned arrays.
+// One block of scratch memory per thread, divided into aligned arrays.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 
+#include "kernels.hpp"
 #include "simd.hpp"
 
 namespace OPELDA_ISA {
@@ -11,28 +12,28 @@ namespace OPELDA_ISA {
 OPELDA_INLINE int64_t padded(int64_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 class Arena {
-  public:
-    // Two passes over the same `cut` calls: the first, without memory, measures.
-    template <class T> T* cut(int64_t n) {
-        const int64_t bytes = (n * int64_t(sizeof(T)) + 63) / 64 * 64;
-        T* part = block_ ? reinterpret_cast<T*>(block_ + used_) : nullptr;
-        used_ += bytes;
-        return part;
-    }
-    bool allocate() {
-        const size_t bytes = size_t(used_) + 64;
-        block_ = static_cast<char*>(std::aligned_alloc(64, bytes / 64 * 64));
+public:
+    // `allocate` asks for every array it needs. It is called twice: to measure, and with memory.
+    template <class Allocate> explicit Arena(const Allocate& allocate) {
+        allocate(*this);
+        block_ = static_cast<char*>(std::aligned_alloc(64, size_t(used_) + 64));
+        if (!block_) opelda::out_of_memory();
         used_ = 0;
-        return block_ != nullptr;
+        allocate(*this);
     }
-    Arena() = default;
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     ~Arena() { std::free(block_); }
 
-  private:
+    template <class T> T* array(int64_t n) {
+        T* part = block_ ? reinterpret_cast<T*>(block_ + used_) : nullptr;
+        used_ += (n * int64_t(sizeof(T)) + 63) / 64 * 64;
+        return part;
+    }
+
+private:
     char* block_ = nullptr;
-    int64_t used_ = 0;
+    int64_t used_ = 0;  // a multiple of 64
 };
 
 }  // namespace OPELDA_ISA

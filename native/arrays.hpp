@@ -8,27 +8,46 @@
 #include <cstdint>
 #include <optional>
 
+#include "threads.hpp"
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
-template <class T, int D> using In = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
+template <class T, int D> using In =
+    nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
 template <class T, int D> using Out = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
 template <class T, int D> using MaybeIn = std::optional<In<T, D>>;
 template <class T, int D> using MaybeOut = std::optional<Out<T, D>>;
 
-template <class A> auto* pointer(const std::optional<A>& array) { return array ? array->data() : nullptr; }
+template <class A> auto* pointer(const std::optional<A>& array) {
+    return array ? array->data() : nullptr;
+}
 
-// Lets other Python threads run meanwhile, where the work is long enough: one document takes less time than waking up a thread
-// that waits for the interpreter, and many requests served by many threads would wait for each other twice as often.
-class MaybeRelease {
-  public:
-    explicit MaybeRelease(int64_t work) {
-        if (work >= kWorthReleasing) release_.emplace();
+// Lets other Python threads run meanwhile, where the work is long enough: one document takes less
+// time than waking up a thread that waits for the interpreter, and many requests served by many
+// threads would wait for each other twice as often.
+//
+// A signal that arrives meanwhile is handled within some 50 ms, and what its handler raises ends
+// the call (threads.hpp). Whoever holds a lock that others wait for with the interpreter in hand,
+// or must not stop half way, takes nb::gil_scoped_release.
+class Released {
+public:
+    explicit Released(int64_t work = kWorthReleasing) {
+        if (work < kWorthReleasing) return;
+        release_.emplace();
+        watch_.emplace(check_signals);
     }
 
-  private:
-    static constexpr int64_t kWorthReleasing = 1 << 19;  // about 0.1 ms; measured: benchmarks/README.md, compare.py
+private:
+    static void check_signals() {
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+
+    static constexpr int64_t kWorthReleasing =
+        1 << 19;  // about 0.1 ms; measured: benchmarks/README.md, compare.py
     std::optional<nb::gil_scoped_release> release_;
+    std::optional<opelda::Watch> watch_;
 };
 
 // A new array of n numbers for Python to keep; `data` is where to fill it.

@@ -1,4 +1,5 @@
-// The certificate of a mixture (gap and likelihood gap) and the two terms of f, in double precision.
+// The certificate of a mixture (gap and likelihood gap) and the two terms of f, in double
+// precision.
 #pragma once
 
 #include <cmath>
@@ -10,7 +11,8 @@ namespace OPELDA_ISA {
 
 using opelda::Outputs;
 
-// Probabilities below this count as this: a mixture that gives a word no chance at all still has a finite certificate.
+// Probabilities below this count as this: a mixture that gives a word no chance at all still has a
+// finite certificate.
 constexpr double kTiny = 1e-30;
 
 // sum_j d_j log x_j; leaves d_j / x_j in `ratio`.
@@ -38,24 +40,29 @@ inline double likelihood_slope(const Document& doc, const double* ratio, int64_t
 
 OPELDA_INLINE double positive(double gap) { return gap > 0 ? gap : 0; }
 
-// Certifies any mixture: every method's results pass through here, except OPE's, whose own kernel does it on the way.
+// Certifies any mixture: every method's results pass through here, except OPE's, whose own kernel
+// does it on the way.
 struct Certifier {
+    const Problem& p;
     Document doc;
     double *x, *ratio, *slope;
 
-    void cut(Arena& arena, const Problem& p) {
-        doc.cut(arena, p.max_words);
-        x = arena.cut<double>(padded(p.max_words));
-        ratio = arena.cut<double>(padded(p.max_words));
-        slope = arena.cut<double>(p.stride);
+    explicit Certifier(const Problem& problem) : p(problem) {}
+
+    void allocate(Arena& arena) {
+        doc.allocate(arena, p.max_words);
+        x = arena.array<double>(padded(p.max_words));
+        ratio = arena.array<double>(padded(p.max_words));
+        slope = arena.array<double>(p.stride);
     }
 
-    void run(const Problem& p, int64_t index, const float* theta, const Outputs& out) {
+    void run(int64_t index, const float* theta, const Outputs& out) {
         doc.open(p, index);
         for (int64_t j = 0; j < doc.n; ++j) {
             vd acc = {};
             int64_t k = 0;
-            for (; k + kDoubles <= p.n_topics; k += kDoubles) acc += widen(theta + k) * widen(doc.row[j] + k);
+            for (; k + kDoubles <= p.n_topics; k += kDoubles)
+                acc += widen(theta + k) * widen(doc.row[j] + k);
             double total = sum(acc);
             for (; k < p.n_topics; ++k) total += double(theta[k]) * doc.row[j][k];
             x[j] = total;

@@ -1,27 +1,31 @@
-// Collapsed Gibbs sampling of one document with fixed topics (Griffiths & Steyvers 2004; Mimno et al. 2012).
+// Collapsed Gibbs sampling of one document with fixed topics (Griffiths & Steyvers 2004; Mimno et
+// al. 2012).
 //
-// P(z = k) ~ N_k beta_kj + alpha_k beta_kj: the first part lives on the topics in use, few and listed; the second never
-// changes in a document, so only its sum over topics is kept, and its topics are gone through in the rare draw that lands
-// there.
+// P(z = k) ~ N_k beta_kj + alpha_k beta_kj: the first part lives on the topics in use, few and
+// listed; the second never changes in a document, so only its sum over topics is kept, and its
+// topics are gone through in the rare draw that lands there.
 #pragma once
 
+#include "randomness.hpp"
 #include "solver.hpp"
 
 namespace OPELDA_ISA {
 
-class Cgs {
-  public:
-    Cgs(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+using opelda::CgsSettings;
 
-    void cut(Arena& arena) {
-        alpha = arena.cut<double>(p.stride);
-        sizes = arena.cut<double>(p.stride);
-        total = arena.cut<double>(p.stride);
-        prior = arena.cut<double>(p.max_words);
-        part = arena.cut<double>(p.n_topics + 1);
-        tokens_of = arena.cut<int32_t>(p.n_topics);
-        in_use = arena.cut<int32_t>(p.n_topics + 1);
-        z = arena.cut<int32_t>(settings.max_tokens);
+class Cgs {
+public:
+    Cgs(const Problem& p, const CgsSettings& settings) : p(p), settings(settings) {}
+
+    void allocate(Arena& arena) {
+        alpha = arena.array<double>(p.stride);
+        sizes = arena.array<double>(p.stride);
+        total = arena.array<double>(p.stride);
+        prior = arena.array<double>(p.max_words);
+        part = arena.array<double>(p.n_topics + 1);
+        tokens_of = arena.array<int32_t>(p.n_topics);
+        in_use = arena.array<int32_t>(p.n_topics + 1);
+        z = arena.array<int32_t>(settings.max_tokens);
     }
 
     void prepare() {
@@ -36,32 +40,37 @@ class Cgs {
         for (int64_t k = 0; k < p.n_topics; ++k) sizes[k] = total[k] = 0, tokens_of[k] = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
             vd mass = {};
-            for (int64_t k = 0; k < p.stride; k += kDoubles) mass += load(alpha + k) * widen(doc.row[j] + k);
+            for (int64_t k = 0; k < p.stride; k += kDoubles)
+                mass += load(alpha + k) * widen(doc.row[j] + k);
             prior[j] = sum(mass);
         }
-        const int64_t n_sweeps = settings.n_iter + settings.n_samples;
+        const int64_t n_sweeps = settings.burn_in + settings.n_samples;
         for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) {
-            go_through(doc, sweep == 0);
-            if (sweep < settings.n_iter) continue;
+            if (!go_through(doc, sweep == 0)) break;
+            if (sweep < settings.burn_in) continue;
             for (int64_t i = 0; i < n_in_use; ++i) total[in_use[i]] += sizes[in_use[i]];
         }
-        for (int64_t k = 0; k < p.n_topics; ++k) total[k] = total[k] / double(settings.n_samples) + alpha[k];
+        for (int64_t k = 0; k < p.n_topics; ++k)
+            total[k] = total[k] / double(settings.n_samples) + alpha[k];
         normalise(total, p.n_topics, theta);
         return int32_t(n_sweeps);
     }
 
-  private:
-    // Every token in turn; in the first sweep each joins those placed before it. A count of 2.5 is tokens of 1, 1 and 0.5.
-    void go_through(const Document& doc, bool first) {
+private:
+    // Every token in turn; in the first sweep each joins those placed before it. A count of 2.5 is
+    // tokens of 1, 1 and 0.5. Returns false where the call is to end.
+    bool go_through(const Document& doc, bool first) {
         int64_t i = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
             for (double left = doc.count[j]; left > 0; left -= 1, ++i) {
+                if ((drawn + 1) % kBetweenLooks == 0 && opelda::stopped()) return false;
                 const double w = left < 1 ? left : 1;
                 if (!first) leave(z[i], w);
                 z[i] = draw(doc.row[j], prior[j]);
                 enter(z[i], w);
             }
         }
+        return true;
     }
 
     OPELDA_INLINE int32_t draw(const float* row, double prior_mass) {
@@ -116,18 +125,15 @@ class Cgs {
         in_use[at] = k;
     }
 
-    // The stream of inference/_randomness.py.
+    // The stream of engines/_keys.py (uniforms).
     OPELDA_INLINE double uniform() {
-        uint64_t bits = key + ++drawn * 0x9E3779B97F4A7C15u;
-        bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
-        bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
-        bits ^= bits >> 31;
-        return (double(bits >> 40) + 0.5) / 16777216.0;
+        return (double(mix(key + ++drawn * kGolden) >> 40) + 0.5) / 16777216.0;
     }
 
     const Problem& p;
-    const Settings& settings;
-    double *alpha, *sizes, *total, *prior, *part;  // sizes: N_k; prior: sum_k alpha_k beta_kj per word
+    const CgsSettings& settings;
+    double *alpha, *sizes, *total, *prior,
+        *part;  // sizes: N_k; prior: sum_k alpha_k beta_kj per word
     int32_t *tokens_of, *in_use, *z;
     int64_t n_in_use = 0;
     uint64_t key = 0, drawn = 0;

@@ -1,5 +1,6 @@
-// Rows of topic weights as one-byte floats rounded up: a quarter of the memory to read, for bounds (document.hpp reads them).
-// Five bits of exponent below the row's largest weight and three of mantissa.
+// Rows of topic weights as one-byte floats rounded up: a quarter of the memory to read, for bounds
+// (document.hpp reads them). Five bits of exponent below the row's largest weight and three of
+// mantissa.
 #pragma once
 
 #include <cmath>

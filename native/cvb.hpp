@@ -1,23 +1,26 @@
 // Collapsed variational Bayes for one document with fixed topics (Teh et al. 2007), second order:
 //     q_jk ~ beta_kj a_k exp(-V_k / (2 a_k^2)),    a_k = alpha_k + E_k,
-// E and V the mean and variance of the other tokens' topic counts. All tokens of a word share one q.
+// E and V the mean and variance of the other tokens' topic counts. All tokens of a word share one
+// q.
 #pragma once
 
 #include "solver.hpp"
 
 namespace OPELDA_ISA {
 
-class Cvb {
-  public:
-    Cvb(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+using opelda::CvbSettings;
 
-    void cut(Arena& arena) {
-        alpha = arena.cut<double>(p.stride);
-        mean = arena.cut<double>(p.stride);
-        variance = arena.cut<double>(p.stride);
-        size = arena.cut<double>(p.stride);
-        power = arena.cut<double>(p.stride);
-        q = arena.cut<float>(p.max_words * p.stride);
+class Cvb {
+public:
+    Cvb(const Problem& p, const CvbSettings& settings) : p(p), settings(settings) {}
+
+    void allocate(Arena& arena) {
+        alpha = arena.array<double>(p.stride);
+        mean = arena.array<double>(p.stride);
+        variance = arena.array<double>(p.stride);
+        size = arena.array<double>(p.stride);
+        power = arena.array<double>(p.stride);
+        q = arena.array<float>(p.max_words * p.stride);
     }
 
     void prepare() {
@@ -29,27 +32,35 @@ class Cvb {
         const Document& doc = gathered.doc;
         begin(doc);
         int64_t t = 1;
+        int64_t visits = 0;
         for (; t <= settings.n_iter; ++t) {
             vd change = {};
-            for (int64_t j = 0; j < doc.n; ++j) change = max(change, visit(doc.row[j], doc.count[j], q + j * p.stride));
+            for (int64_t j = 0; j < doc.n; ++j) {
+                if (++visits % 256 == 0 && opelda::stopped()) return 0;
+                change = max(change, visit(doc.row[j], doc.count[j], q + j * p.stride));
+            }
             if (largest(change) < settings.tol) break;
         }
         // what was added and taken away again may have left less than nothing
-        for (int64_t k = 0; k < p.stride; k += kDoubles) store(mean + k, load(alpha + k) + max(load(mean + k), vd{}));
+        for (int64_t k = 0; k < p.stride; k += kDoubles)
+            store(mean + k, load(alpha + k) + max(load(mean + k), vd{}));
         normalise(mean, p.n_topics, theta);
         return int32_t(t < settings.n_iter ? t : settings.n_iter);
     }
 
-  private:
+private:
     // q_jk ~ beta_kj alpha_k
     void begin(const Document& doc) {
         for (int64_t k = 0; k < p.stride; ++k) mean[k] = variance[k] = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
+            if (j % 256 == 255 && opelda::stopped()) return;
             vd acc = {};
-            for (int64_t k = 0; k < p.stride; k += kDoubles) acc += widen(doc.row[j] + k) * load(alpha + k);
+            for (int64_t k = 0; k < p.stride; k += kDoubles)
+                acc += widen(doc.row[j] + k) * load(alpha + k);
             const double mass = sum(acc);
             for (int64_t k = 0; k < p.stride; k += kDoubles)
-                put(q + j * p.stride + k, k, double(doc.count[j]), widen(doc.row[j] + k) * load(alpha + k) / mass);
+                put(q + j * p.stride + k, k, double(doc.count[j]),
+                    widen(doc.row[j] + k) * load(alpha + k) / mass);
         }
     }
 
@@ -59,7 +70,8 @@ class Cvb {
         store(at, single);
         const vd after = widen(single);
         store(mean + k, load(mean + k) + d * (after - before));
-        store(variance + k, load(variance + k) + d * (after * (1.0 - after) - before * (1.0 - before)));
+        store(variance + k,
+              load(variance + k) + d * (after * (1.0 - after) - before * (1.0 - before)));
         return after - before;
     }
 
@@ -77,7 +89,8 @@ class Cvb {
             store(power + k, h);
             highest = max(highest, b > 0.0 ? h : broadcast(-1e300));
         }
-        const double top = largest(highest);  // only ratios count, and no word loses all its topics to underflow
+        const double top =
+            largest(highest);  // only ratios count, and no word loses all its topics to underflow
         vd acc = {};
         for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd h = load(power + k) - top;
@@ -95,7 +108,7 @@ class Cvb {
     }
 
     const Problem& p;
-    const Settings& settings;
+    const CvbSettings& settings;
     double *alpha, *mean, *variance, *size, *power;
     float* q;
 };

@@ -1,26 +1,30 @@
-// Stochastic CVB0 for one document with fixed topics (Asuncion et al. 2009, Foulds et al. 2013), clumped per distinct word:
+// Stochastic CVB0 for one document with fixed topics (Asuncion et al. 2009, Foulds et al. 2013),
+// clumped per distinct word:
 //     gamma_jk ~ beta_kj (N_k + alpha_k),    N <- r N + (1 - r) |d| gamma_j,
 //     r = (1 - rho_t)^d_j,    rho_t = s / (tau + t)^kappa.
 //
-// With S = N + alpha a visit is  S <- S (r + c beta_j) + (1 - r) alpha,  c = (1 - r) |d| / (beta_j . S). Each needs the one
-// before, so the wait for c sets the speed. Two words share one wait: the second's beta . S after the first visit is put
-// together from products with S before it. In such a chain doubles cost no more than floats.
+// With S = N + alpha a visit is  S <- S (r + c beta_j) + (1 - r) alpha,  c = (1 - r) |d| / (beta_j
+// . S). Each needs the one before, so the wait for c sets the speed. Two words share one wait: the
+// second's beta . S after the first visit is put together from products with S before it. In such a
+// chain doubles cost no more than floats.
 #pragma once
 
 #include "solver.hpp"
 
 namespace OPELDA_ISA {
 
-class Cvb0 {
-  public:
-    Cvb0(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+using opelda::Cvb0Settings;
 
-    void cut(Arena& arena) {
-        alpha = arena.cut<double>(p.stride);
-        sizes = arena.cut<double>(p.stride);
-        total = arena.cut<double>(p.stride);
-        keep = arena.cut<double>(padded(p.max_words));
-        prior = arena.cut<double>(padded(p.max_words));
+class Cvb0 {
+public:
+    Cvb0(const Problem& p, const Cvb0Settings& settings) : p(p), settings(settings) {}
+
+    void allocate(Arena& arena) {
+        alpha = arena.array<double>(p.stride);
+        sizes = arena.array<double>(p.stride);
+        total = arena.array<double>(p.stride);
+        keep = arena.array<double>(padded(p.max_words));
+        prior = arena.array<double>(padded(p.max_words));
     }
 
     void prepare() {
@@ -35,32 +39,36 @@ class Cvb0 {
         const Document& doc = gathered.doc;
         for (int64_t j = 0; j < doc.n_padded; ++j) {
             vd acc = {};
-            for (int64_t k = 0; k < p.stride; k += kDoubles) acc += widen(doc.row[j] + k) * load(alpha + k);
+            for (int64_t k = 0; k < p.stride; k += kDoubles)
+                acc += widen(doc.row[j] + k) * load(alpha + k);
             prior[j] = sum(acc);
         }
         for (int64_t k = 0; k < p.stride; ++k) {
             sizes[k] = doc.tokens * alpha[k] / alpha_sum + alpha[k];
             total[k] = 0;
         }
-        const int64_t n_passes = settings.n_iter + settings.n_samples;
-        for (int64_t pass = 0; pass < n_passes; ++pass) {
+        const int64_t n_passes = settings.burn_in + settings.n_samples;
+        for (int64_t pass = 0; pass < n_passes && !doc.stopped(pass); ++pass) {
             set_rates(doc, pass * doc.n);
-            for (int64_t j = 0; j < doc.n; j += 2) visit_two(doc, j);  // what pads an odd end has r = 1
-            if (pass < settings.n_iter) continue;
-            for (int64_t k = 0; k < p.stride; k += kDoubles) store(total + k, load(total + k) + load(sizes + k));
+            for (int64_t j = 0; j < doc.n; j += 2)
+                visit_two(doc, j);  // what pads an odd end has r = 1
+            if (pass < settings.burn_in) continue;
+            for (int64_t k = 0; k < p.stride; k += kDoubles)
+                store(total + k, load(total + k) + load(sizes + k));
         }
         normalise(total, p.n_topics, theta);
         return int32_t(n_passes);
     }
 
-  private:
+private:
     // r of every word of a pass whose first visit is number `visits` + 1.
     void set_rates(const Document& doc, int64_t visits) {
         vd t = load(kNumbers64) + 1.0 + (double(visits) + settings.offset);
         for (int64_t j = 0; j < doc.n_padded; j += kDoubles, t += double(kDoubles)) {
             const vd left = 1.0 - settings.scale * exp(-settings.decay * log(t));
             const vd power = exp(widen(doc.count + j) * log(max(left, broadcast(kTiny))));
-            store(keep + j, left > kTiny ? power : (widen(doc.count + j) > 0.0 ? vd{} : broadcast(1.0)));
+            store(keep + j,
+                  left > kTiny ? power : (widen(doc.count + j) > 0.0 ? vd{} : broadcast(1.0)));
         }
     }
 
@@ -88,7 +96,7 @@ class Cvb0 {
     static OPELDA_INLINE double positive_mass(double mass) { return mass > 1e-300 ? mass : 1e-300; }
 
     const Problem& p;
-    const Settings& settings;
+    const Cvb0Settings& settings;
     double *alpha, *sizes, *total;  // sizes: S
     double *keep, *prior;           // per word: r and sum_k alpha_k beta_kj
     double alpha_sum = 0;

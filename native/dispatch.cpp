@@ -5,10 +5,16 @@
 #include "kernels.hpp"
 
 #ifdef OPELDA_X86
-namespace opelda_avx512 { extern const opelda::Kernels table; }
-namespace opelda_avx2 { extern const opelda::Kernels table; }
+namespace opelda_avx512 {
+extern const opelda::Kernels table;
+}
+namespace opelda_avx2 {
+extern const opelda::Kernels table;
+}
 #endif
-namespace opelda_base { extern const opelda::Kernels table; }
+namespace opelda_base {
+extern const opelda::Kernels table;
+}
 
 namespace opelda {
 namespace {
@@ -22,8 +28,9 @@ std::atomic<const Kernels*> chosen{nullptr};  // looked up by many threads at on
 
 bool has_avx512() {
 #ifdef OPELDA_X86
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif
@@ -31,7 +38,8 @@ bool has_avx512() {
 
 bool has_avx2() {
 #ifdef OPELDA_X86
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif

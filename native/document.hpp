@@ -1,5 +1,5 @@
-// A document as kernels see it: counts and the addresses of its words' rows of topic weights, padded to whole vectors with
-// words that do not count (count 0, probability 1).
+// A document as kernels see it: counts and the addresses of its words' rows of topic weights,
+// padded to whole vectors with words that do not count (count 0, probability 1).
 #pragma once
 
 #include "arena.hpp"
@@ -16,11 +16,15 @@ constexpr int kTile = 16;
 constexpr int kTile = 8;
 #endif
 
-// A coarse byte is five bits of exponent and three of mantissa; in this place they make a float, 2^-96 of the scaled weight.
-// Half of that factor is put back by the words' scales, half here, so that nothing overflows on the way.
+// A coarse byte is five bits of exponent and three of mantissa; in this place they make a float,
+// 2^-96 of the scaled weight. Half of that factor is put back by the words' scales, half here, so
+// that nothing overflows on the way.
 constexpr int32_t kCoarseMask = 0x0ff00000;
 constexpr int kCoarseBlock = 16;  // integers of a block of 64 topics
 constexpr float kCoarseUnit = 0x1p48f;
+
+// Weights of a document from which on one iteration takes about a millisecond.
+constexpr int64_t kLongDocument = int64_t(1) << 20;
 
 OPELDA_INLINE float coarse_value(int32_t byte) {
     const int32_t bits = byte << 20 & kCoarseMask;
@@ -33,22 +37,24 @@ struct Document {
     int64_t n = 0;
     int64_t n_padded = 0;
     double tokens = 0;
+    bool is_long = false;
     float* count;
     const float** row;
     const int32_t** coarse;
     float* coarse_scale;
 
-    void cut(Arena& arena, int64_t max_words) {
-        count = arena.cut<float>(padded(max_words));
-        row = arena.cut<const float*>(padded(max_words));
-        coarse = arena.cut<const int32_t*>(padded(max_words));
-        coarse_scale = arena.cut<float>(padded(max_words));
+    void allocate(Arena& arena, int64_t max_words) {
+        count = arena.array<float>(padded(max_words));
+        row = arena.array<const float*>(padded(max_words));
+        coarse = arena.array<const int32_t*>(padded(max_words));
+        coarse_scale = arena.array<float>(padded(max_words));
     }
 
     void open(const Problem& p, int64_t index) {
         const int64_t begin = p.indptr[index];
         n = p.indptr[index + 1] - begin;
         n_padded = padded(n);
+        is_long = n * p.stride >= kLongDocument;
         for (int64_t j = n; j < n_padded; ++j) count[j] = 0;
         for (int64_t j = 0; j < n; ++j) {
             count[j] = p.counts[begin + j];
@@ -63,6 +69,12 @@ struct Document {
         tokens = sum(total);
     }
 
+    // Whether the call is to end, asked in iteration t: between any two of a long document, and now
+    // and then of others.
+    OPELDA_INLINE bool stopped(int64_t t) const {
+        return (is_long || t % 256 == 255) && opelda::stopped();
+    }
+
     // The weights of this document's words in one topic.
     void column(int64_t topic, float* out) const {
         for (int64_t j = 0; j < n; ++j) out[j] = row[j][topic];
@@ -71,8 +83,8 @@ struct Document {
 };
 
 template <int Tiles>
-OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const float* weight, int64_t at, float scale,
-                                 float* out) {
+OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const float* weight,
+                                 int64_t at, float scale, float* out) {
     vf acc[Tiles] = {};
     for (int64_t j = 0; j < n; ++j) {
         const float* row = rows[j] + at;
@@ -84,23 +96,26 @@ OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const floa
 
 // The last tile, of as many vectors as are left.
 template <int Tiles>
-OPELDA_INLINE void add_rows_rest(int64_t n, const float* const* rows, const float* weight, int64_t at, int64_t rest,
-                                 float scale, float* out) {
+OPELDA_INLINE void add_rows_rest(int64_t n, const float* const* rows, const float* weight,
+                                 int64_t at, int64_t rest, float scale, float* out) {
     if (rest == Tiles) return add_rows_tile<Tiles>(n, rows, weight, at, scale, out);
     if constexpr (Tiles > 1) add_rows_rest<Tiles - 1>(n, rows, weight, at, rest, scale, out);
 }
 
 // out_k = scale * sum_j weight_j row_jk for every topic: each row is read once per tile of topics.
-inline void add_rows(int64_t n, const float* const* rows, const float* weight, int64_t stride, float scale, float* out) {
+inline void add_rows(int64_t n, const float* const* rows, const float* weight, int64_t stride,
+                     float scale, float* out) {
     int64_t at = 0;
-    for (; at + kTile * kLanes <= stride; at += kTile * kLanes) add_rows_tile<kTile>(n, rows, weight, at, scale, out);
+    for (; at + kTile * kLanes <= stride; at += kTile * kLanes)
+        add_rows_tile<kTile>(n, rows, weight, at, scale, out);
     add_rows_rest<kTile - 1>(n, rows, weight, at, (stride - at) / kLanes, scale, out);
 }
 
-// Four vectors of topics to one of integers: byte g of integer i of a block is topic 16 g + i of its 64.
+// Four vectors of topics to one of integers: byte g of integer i of a block is topic 16 g + i of
+// its 64.
 template <int Parts>
-OPELDA_INLINE void add_coarse_tile(int64_t n, const int32_t* const* rows, const float* weight, int64_t at, float scale,
-                                   float* out) {
+OPELDA_INLINE void add_coarse_tile(int64_t n, const int32_t* const* rows, const float* weight,
+                                   int64_t at, float scale, float* out) {
     vf acc[4 * Parts] = {};
     for (int64_t j = 0; j < n; ++j) {
         const vf w = broadcast(weight[j]);
@@ -119,19 +134,23 @@ OPELDA_INLINE void add_coarse_tile(int64_t n, const int32_t* const* rows, const 
 }
 
 // The same from the coarse rows; `stride` is theirs.
-inline void add_coarse(int64_t n, const int32_t* const* rows, const float* weight, int64_t stride, float scale, float* out) {
+inline void add_coarse(int64_t n, const int32_t* const* rows, const float* weight, int64_t stride,
+                       float scale, float* out) {
     scale *= kCoarseUnit;
     constexpr int parts = kTile / 4;
     int64_t at = 0;
-    for (; at + parts * kLanes <= stride; at += parts * kLanes) add_coarse_tile<parts>(n, rows, weight, at, scale, out);
+    for (; at + parts * kLanes <= stride; at += parts * kLanes)
+        add_coarse_tile<parts>(n, rows, weight, at, scale, out);
     for (; at < stride; at += kLanes) add_coarse_tile<1>(n, rows, weight, at, scale, out);
 }
 
 // Fetches the rows of a later document, a few at a time while an earlier one is being worked on.
 class Prefetcher {
-  public:
+public:
     explicit Prefetcher(const Problem& p)
-        : p(p), table_(p.coarse ? reinterpret_cast<const char*>(p.coarse) : reinterpret_cast<const char*>(p.rows)),
+        : p(p),
+          table_(p.coarse ? reinterpret_cast<const char*>(p.coarse)
+                          : reinterpret_cast<const char*>(p.rows)),
           bytes_(4 * (p.coarse ? p.coarse_stride : p.stride)) {}
     // Aims at a document that is to be fetched in so many turns.
     void aim(int64_t index, int64_t last, int64_t turns) {
@@ -146,7 +165,7 @@ class Prefetcher {
         }
     }
 
-  private:
+private:
     const Problem& p;
     const char* table_;
     int64_t bytes_;

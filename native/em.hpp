@@ -1,9 +1,13 @@
-// EM for the mixture's posterior mean on the topics that explain most of a document (inference/em.py).
+// EM for the mixture's posterior mean on the topics that explain most of a document
+// (inference/em.py).
 //
-// One step from the prior's mean over all topics says which they are; their weights are then gathered side by side, a column
-// per topic, and the other steps run on those alone. The words' probabilities are, times tokens + sum_k alpha_k,
-//     x_j = sum_k alpha_k beta_kj + sum_(kept) n_k beta_kj,  n_k <- (n_k + alpha_k) sum_j d_j beta_kj / x_j,
-// the n_k made to sum to the tokens again. All in parts of the tokens: counts of any size stay within the range of floats.
+// One step from the prior's mean over all topics says which they are; their weights are then
+// gathered side by side, a column per topic, and the other steps run on those alone. The words'
+// probabilities are, times tokens + sum_k alpha_k,
+//     x_j = sum_k alpha_k beta_kj + sum_(kept) n_k beta_kj,  n_k <- (n_k + alpha_k) sum_j d_j
+//     beta_kj / x_j,
+// the n_k made to sum to the tokens again. All in parts of the tokens: counts of any size stay
+// within the range of floats.
 #pragma once
 
 #include "certificate.hpp"
@@ -11,31 +15,36 @@
 
 namespace OPELDA_ISA {
 
+using opelda::EmSettings;
 using opelda::Queue;
-using opelda::Settings;
 
 class Em {
-  public:
-    Em(const Problem& p, const Settings& settings)
-        : p(p), settings(settings), capacity(padded(p.max_words)),
-          n_kept(settings.n_kept < p.n_topics ? settings.n_kept : p.n_topics), width(padded(n_kept)), ahead(p) {}
+public:
+    Em(const Problem& p, const EmSettings& settings)
+        : p(p),
+          settings(settings),
+          capacity(padded(p.max_words)),
+          n_kept(settings.n_kept < p.n_topics ? settings.n_kept : p.n_topics),
+          width(padded(n_kept)),
+          ahead(p) {}
 
-    void cut(Arena& arena) {
-        doc.cut(arena, p.max_words);
-        start = arena.cut<float>(p.stride);
-        score = arena.cut<float>(p.stride);
-        part = arena.cut<float>(capacity);
-        rest = arena.cut<float>(capacity);
-        ratio = arena.cut<float>(capacity);
-        columns = arena.cut<float>(capacity * width);
-        topic = arena.cut<int32_t>((p.stride > width ? p.stride : width) + 1);
-        share = arena.cut<float>(width);
-        prior = arena.cut<float>(width);
+    void allocate(Arena& arena) {
+        doc.allocate(arena, p.max_words);
+        start = arena.array<float>(p.stride);
+        score = arena.array<float>(p.stride);
+        part = arena.array<float>(capacity);
+        rest = arena.array<float>(capacity);
+        ratio = arena.array<float>(capacity);
+        columns = arena.array<float>(capacity * width);
+        topic = arena.array<int32_t>((p.stride > width ? p.stride : width) + 1);
+        share = arena.array<float>(width);
+        prior = arena.array<float>(width);
     }
 
     void prepare() {
         for (int64_t k = 0; k < p.n_topics; ++k) total_alpha += p.alpha[k];
-        for (int64_t k = 0; k < p.stride; ++k) start[k] = k < p.n_topics ? float(p.alpha[k] / total_alpha) : 0;
+        for (int64_t k = 0; k < p.stride; ++k)
+            start[k] = k < p.n_topics ? float(p.alpha[k] / total_alpha) : 0;
         for (int64_t i = 0; i < width; ++i) share[i] = prior[i] = 0;
     }
 
@@ -47,7 +56,7 @@ class Em {
         open(index);
         ahead.turn();
         gather();
-        for (int64_t t = 0; t < settings.n_iter; ++t) {
+        for (int64_t t = 0; t < settings.n_iter && !doc.stopped(t); ++t) {
             ahead.turn();
             step();
         }
@@ -67,23 +76,28 @@ class Em {
 
     int64_t n_topics_kept() const { return n_kept; }
 
-  private:
-    float scale_of_shares() const { return float(doc.tokens / (doc.tokens + total_alpha) / all_shares()); }
+private:
+    float scale_of_shares() const {
+        return float(doc.tokens / (doc.tokens + total_alpha) / all_shares());
+    }
 
-    // The words' parts of the document and of its first x, and how much each topic explains from the prior's mean.
+    // The words' parts of the document and of its first x, and how much each topic explains from
+    // the prior's mean.
     void open(int64_t index) {
         const int32_t* words = p.words + p.indptr[index];
         const float scale = float(1 / doc.tokens), of_prior = float(total_alpha / doc.tokens);
         for (int64_t j = 0; j < doc.n; ++j) rest[j] = settings.start_words[words[j]];
         for (int64_t j = doc.n; j < doc.n_padded; ++j) rest[j] = 1;
         for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
-            const vf d = load(doc.count + j) * scale, x = max(load(rest + j), broadcast(float(kTiny)));
+            const vf d = load(doc.count + j) * scale,
+                     x = max(load(rest + j), broadcast(float(kTiny)));
             store(part + j, d);
             store(ratio + j, d / x);
             store(rest + j, x * of_prior);
         }
         add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
-        for (int64_t k = 0; k < p.stride; k += kLanes) store(score + k, load(score + k) * load(start + k));
+        for (int64_t k = 0; k < p.stride; k += kLanes)
+            store(score + k, load(score + k) * load(start + k));
     }
 
     void gather() {
@@ -105,14 +119,16 @@ class Em {
         }
     }
 
-    // Shares stay as they come, `whole` in all, and x is taken as many times as large: dividing would be one more wait.
+    // Shares stay as they come, `whole` in all, and x is scaled by `whole` instead: that saves a
+    // division on the critical path.
     void step() {
         const int64_t length = doc.n_padded;
         const float whole = all_shares();
         for (int64_t j = 0; j < length; j += kLanes) {
             vf x[4] = {load(rest + j) * whole};
             for (int64_t i = 0; i < width; i += 4)
-                for (int l = 0; l < 4; ++l) x[l] += share[i + l] * load(columns + (i + l) * length + j);
+                for (int l = 0; l < 4; ++l)
+                    x[l] += share[i + l] * load(columns + (i + l) * length + j);
             const vf total = (x[0] + x[1]) + (x[2] + x[3]);
             store(ratio + j, load(part + j) / max(total, broadcast(float(kTiny))));
         }
@@ -133,30 +149,29 @@ class Em {
     }
 
     const Problem& p;
-    const Settings& settings;
+    const EmSettings& settings;
     const int64_t capacity;       // words, padded
     const int64_t n_kept, width;  // topics, and padded
     Prefetcher ahead;
     Document doc;
     double total_alpha = 0;
-    float *start, *score;         // per topic: the prior's mean, what the topic explains from there
-    float *part, *rest, *ratio;   // per word: d_j / tokens, the prior's part of x_j, d_j / x_j
-    float *columns;               // a column of words per topic kept
-    int32_t* topic;               // per topic kept: which it is
-    float *share, *prior;         // n_k / tokens up to a factor, alpha_k / tokens
+    float *start, *score;        // per topic: the prior's mean, what the topic explains from there
+    float *part, *rest, *ratio;  // per word: d_j / tokens, the prior's part of x_j, d_j / x_j
+    float* columns;              // a column of words per topic kept
+    int32_t* topic;              // per topic kept: which it is
+    float *share, *prior;        // n_k / tokens up to a factor, alpha_k / tokens
 };
 
-inline bool run_em(const Problem& given, const Settings& settings, const Outputs& out, Queue& queue) {
+inline void run_em(const Problem& given, const EmSettings& settings, const Outputs& out,
+                   Queue& queue) {
     Problem p = given;
     p.coarse = nullptr;  // the rows themselves are read, and fetched ahead
-    Arena arena;
-    Certifier certifier;
+    Certifier certifier(p);
     Em em(p, settings);
-    for (int pass = 0; pass < 2; ++pass) {
-        if (pass == 1 && !arena.allocate()) return false;
-        em.cut(arena);
-        certifier.cut(arena, p);
-    }
+    const Arena arena([&](Arena& a) {
+        em.allocate(a);
+        certifier.allocate(a);
+    });
     em.prepare();
     const int64_t width = em.n_topics_kept();
     int64_t begin, end;
@@ -165,13 +180,14 @@ inline bool run_em(const Problem& given, const Settings& settings, const Outputs
             const bool solved = em.solve(i, end);
             out.n_iter[i] = solved ? int32_t(settings.n_iter) : 0;
             if (!solved) continue;
-            if (out.kept_topics) em.write_kept(out.kept_topics + i * width, out.kept_shares + i * width);
+            if (opelda::stopped()) return;
+            if (out.kept_topics)
+                em.write_kept(out.kept_topics + i * width, out.kept_shares + i * width);
             if (!out.theta) continue;
             em.write_theta(out.theta + i * p.n_topics);
-            if (out.gap) certifier.run(p, i, out.theta + i * p.n_topics, out);
+            if (out.gap) certifier.run(i, out.theta + i * p.n_topics, out);
         }
     }
-    return true;
 }
 
 }  // namespace OPELDA_ISA

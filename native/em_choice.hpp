@@ -17,13 +17,16 @@ OPELDA_INLINE int32_t bits_of(float value) {
     return bits;
 }
 
-OPELDA_INLINE int32_t total(vi v) { return fold(v, [](auto a, auto b) { return a + b; }); }
+OPELDA_INLINE int32_t total(vi v) {
+    return fold(v, [](auto a, auto b) { return a + b; });
+}
 
-// Writes the places of the `wanted` largest of n values, ascending; among equals the lowest places. Floats that are not
-// negative are ordered like their bits, so halving an interval of bits finds the limit. `chosen` has room for n + 1 places;
-// values from n to `stride`, a multiple of kPad, are overwritten.
-__attribute__((noinline)) inline void choose_largest(float* value, int64_t n, int64_t stride, int64_t wanted,
-                                                     int32_t* chosen) {
+// Writes the places of the `wanted` largest of n values, ascending; among equals the lowest places.
+// Floats that are not negative are ordered like their bits, so halving an interval of bits finds
+// the limit. `chosen` has room for n + 1 places; values from n to `stride`, a multiple of kPad, are
+// overwritten.
+__attribute__((noinline)) inline void choose_largest(float* value, int64_t n, int64_t stride,
+                                                     int64_t wanted, int32_t* chosen) {
     for (int64_t k = n; k < stride; ++k) value[k] = -1;  // bits below those of any other
     vf top = {};
     for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));

@@ -1,22 +1,26 @@
-// Frank-Wolfe on the likelihood alone (Than & Ho 2012): from the likeliest single topic, steps towards the steepest one.
+// Frank-Wolfe on the likelihood alone (Than & Ho 2012): from the likeliest single topic, steps
+// towards the steepest one.
 //
-// Floats find the topics that may be the steepest, doubles decide among them: the walk is that of double precision.
+// Floats find the topics that may be the steepest, doubles decide among them: the walk is that of
+// double precision.
 #pragma once
 
 #include "solver.hpp"
 
 namespace OPELDA_ISA {
 
-class Fw {
-  public:
-    Fw(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+using opelda::FwSettings;
 
-    void cut(Arena& arena) {
-        theta = arena.cut<double>(p.stride);
-        score = arena.cut<float>(p.stride);
-        ratio = arena.cut<float>(padded(p.max_words));
-        x = arena.cut<double>(padded(p.max_words));
-        ratio64 = arena.cut<double>(padded(p.max_words));
+class Fw {
+public:
+    Fw(const Problem& p, const FwSettings& settings) : p(p), settings(settings) {}
+
+    void allocate(Arena& arena) {
+        theta = arena.array<double>(p.stride);
+        score = arena.array<float>(p.stride);
+        ratio = arena.array<float>(padded(p.max_words));
+        x = arena.array<double>(padded(p.max_words));
+        ratio64 = arena.array<double>(padded(p.max_words));
     }
 
     void prepare() {}
@@ -28,10 +32,11 @@ class Fw {
         theta[k] = 1;
         for (int64_t j = 0; j < doc.n; ++j) x[j] = doc.row[j][k];
         for (int64_t j = doc.n; j < doc.n_padded; ++j) x[j] = 1;
-        for (int64_t t = 0; t < settings.n_iter; ++t) {
+        for (int64_t t = 0; t < settings.n_iter && !doc.stopped(t); ++t) {
             k = steepest(doc);
             const double step = settings.steps[t];
-            for (int64_t i = 0; i < p.stride; i += kDoubles) store(theta + i, load(theta + i) * (1 - step));
+            for (int64_t i = 0; i < p.stride; i += kDoubles)
+                store(theta + i, load(theta + i) * (1 - step));
             theta[k] += step;
             for (int64_t j = 0; j < doc.n; ++j) x[j] = (1 - step) * x[j] + step * doc.row[j][k];
         }
@@ -39,11 +44,11 @@ class Fw {
         return int32_t(settings.n_iter);
     }
 
-  private:
+private:
     // argmax_k sum_j d_j log beta_kj, lowest index first
     int64_t likeliest(const Gathered& gathered) {
         const Document& doc = gathered.doc;
-        for (int64_t k = 0; k < p.stride; k += kLanes) {
+        for (int64_t k = 0; k < p.stride && !doc.stopped(k / kLanes); k += kLanes) {
             vf acc = {};
             for (int64_t j = 0; j < doc.n; ++j)
                 acc += gathered.share[j] * log(max(load(doc.row[j] + k), broadcast(float(kTiny))));
@@ -70,8 +75,9 @@ class Fw {
         return decide(doc, [&](int64_t k) { return likelihood_slope(doc, ratio64, k); });
     }
 
-    // The largest `exact(k)` among the topics whose score is within rounding of the largest: single-precision sums of n
-    // terms of one sign are off by at most about n units of 2^-24, twice that between two of them.
+    // The largest `exact(k)` among the topics whose score is within rounding of the largest:
+    // single-precision sums of n terms of one sign are off by at most about n units of 2^-24, twice
+    // that between two of them.
     template <class Exact> OPELDA_INLINE int64_t decide(const Document& doc, Exact exact) {
         vf top = broadcast(-3e38f);
         for (int64_t k = p.n_topics; k < p.stride; ++k) score[k] = -3e38f;
@@ -99,7 +105,7 @@ class Fw {
     }
 
     const Problem& p;
-    const Settings& settings;
+    const FwSettings& settings;
     double *theta, *x, *ratio64;
     float *score, *ratio;
 };

@@ -1,12 +1,13 @@
-// What a kernel is given: arrays that belong to the caller, and plain numbers. Each instruction set provides one table of
-// these functions; dispatch.cpp picks the table at run time.
+// What a kernel is given: arrays that belong to the caller, and plain numbers. Each instruction set
+// provides one table of these functions; dispatch.cpp picks the table at run time.
 #pragma once
 
 #include <cstdint>
 
 namespace opelda {
 
-// Documents (CSR, words sorted, counts > 0) and topics (word-major, rows padded with zeros to a multiple of 16 floats).
+// Documents (CSR, words sorted, counts > 0) and topics (word-major, rows padded with zeros to a
+// multiple of 16 floats).
 struct Problem {
     const float* rows;
     int64_t stride;
@@ -17,9 +18,11 @@ struct Problem {
     int64_t n_docs;
     int64_t max_words;  // distinct words of the longest document
     const float* alpha;
-    const int32_t* ids;  // the rows' words where they are not 0, 1, 2, ...: what a document's key is made of; or null
-    // The rows as one-byte floats rounded up (coarse.hpp), or null. Each block of 64 topics is 16 integers of
-    // four bytes: byte g of integer i belongs to topic 16 g + i of the block, so that shifts alone unpack it.
+    const int32_t* ids;  // the rows' words where they are not 0, 1, 2, ...: what a document's key
+                         // is made of; or null
+    // The rows as one-byte floats rounded up (coarse.hpp), or null. Each block of 64 topics is 16
+    // integers of four bytes: byte g of integer i belongs to topic 16 g + i of the block, so that
+    // shifts alone unpack it.
     const int32_t* coarse;
     int64_t coarse_stride;  // integers per row
     const float* coarse_scale;
@@ -36,49 +39,69 @@ struct Outputs {
     double* likelihood_gap;
     double* log_likelihood;
     double* log_prior;
-    float* factors;  // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
+    float* factors;        // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
     int32_t* kept_topics;  // n_docs x (topics kept): EM's
     float* kept_shares;
 };
 
-// A schedule of OPE (see inference/_plan.py). After s moves the unnormalised mixture is base[s] * start + (times picked).
+// A schedule of OPE (see inference/_plan.py). After s moves the unnormalised mixture is base[s] *
+// start + (times picked).
 struct OpePlan {
     int64_t n_moves;
     int64_t n_sequences;
-    const float* a;   // n_sequences x n_moves: weight of the likelihood's gradient at each move, > 0
-    const float* b;   // n_sequences x n_moves: weight of the prior's
+    const float* a;  // n_sequences x n_moves: weight of the likelihood's gradient at each move, > 0
+    const float* b;  // n_sequences x n_moves: weight of the prior's
     const float* a2;  // second sequence of the two-sequence variants, or null
     const float* b2;
     const float* coin;         // n_moves: uniform numbers of OPE2, or null for OPE3's larger f
     const float* base;         // n_moves + 1
     const float* start;        // n_topics
     const float* start_words;  // V: sum_k start_k beta_kj
-    bool by_content;           // a document's key chooses its sequence; otherwise all follow the first
+    bool by_content;  // a document's key chooses its sequence; otherwise all follow the first
     uint64_t seed;
-    int64_t n_restarts;        // sequences tried per document, the best f is kept
-    double tol;                // stop when gap <= tol * tokens; 0: never
+    int64_t n_restarts;  // sequences tried per document, the best f is kept
+    double tol;          // stop when gap <= tol * tokens; 0: never
     bool screen;
 };
 
-// Numbers of the iterative methods; each reads those that its class in inference/ has.
-struct Settings {
-    int64_t n_iter;        // iterations at most; where passes are averaged, those thrown away before
-    int64_t n_samples;     // passes averaged
-    double tol;            // when to stop early; 0: never
-    double scale;          // CVB0's rate is scale / (offset + t)^decay
-    double offset;
-    double decay;
-    const double* start;   // n_topics: VB's first gamma, or null
-    const double* steps;   // n_iter: FW's steps
-    const uint64_t* keys;  // n_docs: CGS's streams of random numbers
-    int64_t max_tokens;    // of the longest document, for CGS
-    int64_t n_kept;        // topics that EM keeps
-    const float* start_words;  // V: EM's sum_k start_k beta_kj
+// The numbers of the iterative methods, as engines/_settings.py has them. Where `tol` is 0 none
+// stops early.
+struct VbSettings {
+    int64_t n_iter;  // at most
+    double tol;
+    const double* start;  // n_topics: the first gamma, or null
 };
 
-// The rows a learner keeps, and where to lay out the topics of a batch's words:
+struct Cvb0Settings {
+    int64_t burn_in, n_samples;   // passes thrown away, and averaged
+    double scale, offset, decay;  // the rate of visit t is scale / (offset + t)^decay
+};
+
+struct CvbSettings {
+    int64_t n_iter;  // at most
+    double tol;
+};
+
+struct CgsSettings {
+    int64_t burn_in, n_samples;  // sweeps thrown away, and averaged
+    const uint64_t* keys;        // n_docs: of the streams of random numbers
+    int64_t max_tokens;          // of the longest document
+};
+
+struct FwSettings {
+    int64_t n_iter;
+    const double* steps;  // n_iter
+};
+
+struct EmSettings {
+    int64_t n_iter;
+    int64_t n_kept;            // topics
+    const float* start_words;  // V: sum_k start_k beta_kj
+};
+
+// The rows a learner keeps, and where to write the topics of a batch's words:
 // lambda_jk = scale * kept_jk + prior_weight * eta_jk.
-struct LayOut {
+struct TopicRows {
     const float* kept;
     int64_t stride;
     int64_t n_topics;
@@ -95,8 +118,8 @@ struct LayOut {
     float* mean;  // n_words
 };
 
-// Topics that OPE picked and their shares, in fours (filled up with shares of 0), so that loops over them hardly ever end
-// where the processor does not expect it.
+// Topics that OPE picked and their shares, in fours (filled up with shares of 0), so that loops
+// over them hardly ever end where the processor does not expect it.
 struct FourPicks {
     int32_t topic[4];
     float share[4];
@@ -104,7 +127,7 @@ struct FourPicks {
 
 // The mixtures of a batch: dense, or what OPE picked and a rest spread like its start.
 struct Mixtures {
-    const float* theta;      // documents x n_topics, or null
+    const float* theta;  // documents x n_topics, or null
     const FourPicks* fours;
     const int32_t* first;      // documents + 1: where a document's begin
     const float* rest;         // documents
@@ -154,24 +177,27 @@ struct Resampling {
     int64_t n_docs;
     const int64_t* first_token;  // n_docs + 1
     uint16_t* z;
-    bool fresh;            // the tokens have no topics so far
+    bool fresh;  // the tokens have no topics so far
     int64_t n_sweeps;
-    const float* alpha;    // stride, padded with zeros
-    const float* inverse;  // stride: what a token of weight 1 adds to a probability, 1 / sum_j lambda_kj
+    const float* alpha;  // stride, padded with zeros
+    const float*
+        inverse;  // stride: what a token of weight 1 adds to a probability, 1 / sum_j lambda_kj
     const uint64_t* keys;  // n_docs: of the documents' streams of random numbers
     uint64_t seed;         // of this sweep, mixed
-    float* prior;  // words: sum_k alpha_k beta_kj
+    float* prior;          // words: sum_k alpha_k beta_kj
 };
 
-struct Queue;  // ranges of documents handed to threads, see threads.cpp
+// threads.hpp. None of these is inline, nor is anything of the standard library called by kernels:
+// what is built for one processor must not be what the linker keeps for all.
+struct Queue;
 bool take(Queue& queue, int64_t& begin, int64_t& end);
+bool stopped();
+[[noreturn]] void out_of_memory();  // throws std::bad_alloc
 
 // Receives what OPE picked for one document, in picking order.
 struct PickSink;
-void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics, const int32_t* counts);
-
-// Each worker returns false when it could not get memory.
-using Iterative = bool(const Problem&, const Settings&, const Outputs&, Queue&);
+void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics,
+            const int32_t* counts);
 
 // Rows to be written as one-byte floats.
 struct Coarsening {
@@ -182,17 +208,26 @@ struct Coarsening {
     float* coarse_scale;
 };
 
+// Each runs on one of the threads of a call, and takes ranges of documents or words off the queue.
+template <class Settings> using Solve = void(const Problem&, const Settings&, const Outputs&,
+                                             Queue&);
+
 struct Kernels {
     const char* name;
-    bool (*ope)(const Problem&, const OpePlan&, const Outputs&, Queue&, PickSink*);
-    Iterative *vb, *cvb0, *cvb, *cgs, *fw, *em;
-    bool (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
-    bool (*lay_out)(const LayOut&, Queue&);
-    bool (*add)(const Addition&, Queue&);
-    bool (*prior_masses)(const Resampling&, Queue&);
-    bool (*resample)(const Resampling&, Queue&);
-    bool (*coarsen)(const Coarsening&, Queue&);
-    bool (*read_rows)(const Problem&, Queue&, int64_t ahead, float* sum);
+    void (*ope)(const Problem&, const OpePlan&, const Outputs&, Queue&, PickSink*);
+    Solve<VbSettings>* vb;
+    Solve<Cvb0Settings>* cvb0;
+    Solve<CvbSettings>* cvb;
+    Solve<CgsSettings>* cgs;
+    Solve<FwSettings>* fw;
+    Solve<EmSettings>* em;
+    void (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
+    void (*topic_rows)(const TopicRows&, Queue&);
+    void (*add)(const Addition&, Queue&);
+    void (*prior_masses)(const Resampling&, Queue&);
+    void (*resample)(const Resampling&, Queue&);
+    void (*coarsen)(const Coarsening&, Queue&);
+    void (*read_rows)(const Problem&, Queue&, int64_t ahead, float* sum);
 };
 
 const Kernels& best_kernels();

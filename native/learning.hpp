@@ -1,6 +1,7 @@
-// What learning asks of the topics: rows of probabilities for the words of a batch, and the batch's statistics added to the
-// rows the learner keeps. A word's documents are added in their order by one thread and the totals per block of words, so the
-// results do not depend on the number of threads.
+// What learning asks of the topics: rows of probabilities for the words of a batch, and the batch's
+// statistics added to the rows the learner keeps. A word's documents are added in their order by
+// one thread and the totals per block of words, so the results do not depend on the number of
+// threads.
 #pragma once
 
 #include "document.hpp"
@@ -9,13 +10,13 @@
 namespace OPELDA_ISA {
 
 using opelda::Addition;
-using opelda::LayOut;
 using opelda::Mixtures;
+using opelda::TopicRows;
 
 // Smaller probabilities count as zero (see inference/_topics.py).
 constexpr float kSmallestProbability = 1e-15f;
-// A row of exp(E[log beta]) is lifted to this: between the topics of one word only ratios matter, and those of a word that no
-// topic has seen much of would be lost below the range of floats.
+// A row of exp(E[log beta]) is lifted to this: between the topics of one word only ratios matter,
+// and those of a word that no topic has seen much of would be lost below the range of floats.
 constexpr double kLowestPeak = 1e-6;
 
 OPELDA_INLINE float dot(const float* a, const float* b, int64_t n) {
@@ -38,9 +39,11 @@ struct Weights {
     const float *kept, *prior;
     float scale, prior_weight, offset;
 
-    Weights(const LayOut& t, int64_t word)
-        : kept(t.kept + word * t.stride), prior(t.prior_rows ? t.prior_rows + word * t.stride : nullptr),
-          scale(t.scale), prior_weight(t.prior_weight),
+    Weights(const TopicRows& t, int64_t word)
+        : kept(t.kept + word * t.stride),
+          prior(t.prior_rows ? t.prior_rows + word * t.stride : nullptr),
+          scale(t.scale),
+          prior_weight(t.prior_weight),
           offset(t.prior_weight * (t.prior_words ? t.prior_words[word] : t.prior)) {}
     OPELDA_INLINE vf at(int64_t k) const {
         const vf lambda = load(kept + k) * scale;
@@ -49,7 +52,7 @@ struct Weights {
 };
 
 // beta_jk = lambda_jk / sum_j lambda_jk; `inverse` is 0 in the columns that pad the row.
-inline void lay_out_mean(const LayOut& t, const Weights& lambda, float* row) {
+inline void write_mean(const TopicRows& t, const Weights& lambda, float* row) {
     for (int64_t k = 0; k < t.stride; k += kLanes) {
         const vf p = lambda.at(k) * load(t.inverse + k);
         store(row + k, p < kSmallestProbability ? vf{} : p);
@@ -57,7 +60,7 @@ inline void lay_out_mean(const LayOut& t, const Weights& lambda, float* row) {
 }
 
 // exp(E[log beta_jk]) = exp(psi(lambda_jk) - psi(sum_j lambda_jk)); `logs` is scratch of a row.
-inline void lay_out_logs(const LayOut& t, const Weights& lambda, double* logs, float* row) {
+inline void write_logs(const TopicRows& t, const Weights& lambda, double* logs, float* row) {
     for (int64_t k = 0; k < t.stride; k += kLanes) store(row + k, lambda.at(k));
     vd highest = broadcast(-1e300);
     for (int64_t k = 0; k < t.stride; k += kDoubles) {
@@ -77,32 +80,32 @@ inline void lay_out_logs(const LayOut& t, const Weights& lambda, double* logs, f
     }
 }
 
-inline bool lay_out(const LayOut& t, opelda::Queue& queue) {
-    Arena arena;
-    arena.cut<double>(t.stride);
-    if (t.logs && !arena.allocate()) return false;
-    double* logs = arena.cut<double>(t.stride);
+inline void topic_rows(const TopicRows& t, opelda::Queue& queue) {
+    double* logs = nullptr;
+    const Arena arena([&](Arena& a) { logs = a.array<double>(t.stride); });
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) {
         for (int64_t i = begin; i < end; ++i) {
-            if (t.words && i + kAhead < t.n_words) fetch_row(t.kept + int64_t(t.words[i + kAhead]) * t.stride, t.stride);
+            if (t.words && i + kAhead < t.n_words)
+                fetch_row(t.kept + int64_t(t.words[i + kAhead]) * t.stride, t.stride);
             const Weights lambda(t, t.words ? t.words[i] : i);
             float* row = t.rows + i * t.stride;
-            t.logs ? lay_out_logs(t, lambda, logs, row) : lay_out_mean(t, lambda, row);
+            t.logs ? write_logs(t, lambda, logs, row) : write_mean(t, lambda, row);
             for (int64_t k = t.n_topics; k < t.stride; ++k) row[k] = 0;
             vd total = {};
             for (int64_t k = 0; k < t.stride; k += kDoubles) total += widen(row + k);
-            if (sum(total) == 0) {  // a word no topic knows: alike in all of them, it says nothing about a mixture
+            if (sum(total) == 0) {  // a word no topic knows: alike in all of them, it says nothing
+                                    // about a mixture
                 for (int64_t k = 0; k < t.n_topics; ++k) row[k] = kSmallestProbability;
                 total[0] = double(kSmallestProbability) * double(t.n_topics);
             }
             t.mean[i] = float(sum(total) / double(t.n_topics));
         }
     }
-    return true;
 }
 
-// How much an entry counts: d_j, or d_j / x_dj. A word that no topic of the mixture has tells nothing about the topics.
+// How much an entry counts: d_j, or d_j / x_dj. A word that no topic of the mixture has tells
+// nothing about the topics.
 OPELDA_INLINE float entry_weight(float count, float x) {
     const float w = x > 1e-30f ? count / x : 0;
     return w < 1e30f ? w : 1e30f;
@@ -114,19 +117,22 @@ inline void sum_dense(const Addition& a, int64_t i, const float* beta, float* ac
     for (int64_t at = a.starts[i]; at < a.starts[i + 1]; ++at) {
         const opelda::Entry entry = a.entries[at];
         const float* theta = a.mixtures.theta + int64_t(entry.doc) * n_topics;
-        const float w = a.divide ? entry_weight(entry.count, dot(theta, beta, n_topics)) : entry.count;
+        const float w =
+            a.divide ? entry_weight(entry.count, dot(theta, beta, n_topics)) : entry.count;
         for (int64_t k = 0; k < n_topics; ++k) acc[k] += w * theta[k];
     }
 }
 
-// The same where a mixture is a few topics and a rest spread like the start: the rests make one number per word.
+// The same where a mixture is a few topics and a rest spread like the start: the rests make one
+// number per word.
 inline void sum_sparse(const Addition& a, int64_t i, const float* beta, float* acc) {
     const Mixtures& m = a.mixtures;
     const float start_word = m.start_words[i];
     float rest = 0;
     for (int64_t at = a.starts[i]; at < a.starts[i + 1]; ++at) {
         const opelda::Entry entry = a.entries[at];
-        const opelda::FourPicks *four = m.fours + m.first[entry.doc], *last = m.fours + m.first[entry.doc + 1];
+        const opelda::FourPicks *four = m.fours + m.first[entry.doc],
+                                *last = m.fours + m.first[entry.doc + 1];
         float w = entry.count;
         if (a.divide) {
             float x = m.rest[entry.doc] * start_word;
@@ -140,11 +146,14 @@ inline void sum_sparse(const Addition& a, int64_t i, const float* beta, float* a
         for (; four < last; ++four)
             for (int i = 0; i < 4; ++i) acc[four->topic[i]] += w * four->share[i];
     }
-    for (int64_t k = 0; k < a.stride; k += kLanes) store(acc + k, load(acc + k) + load(m.start + k) * rest);
+    for (int64_t k = 0; k < a.stride; k += kLanes)
+        store(acc + k, load(acc + k) + load(m.start + k) * rest);
 }
 
-// Adds gain_k * acc_k (times beta_jk where entries were divided) to the row kept, and what that changed to the totals.
-inline void add_row(const Addition& a, const float* beta, const float* acc, float* kept, double* totals) {
+// Adds gain_k * acc_k (times beta_jk where entries were divided) to the row kept, and what that
+// changed to the totals.
+inline void add_row(const Addition& a, const float* beta, const float* acc, float* kept,
+                    double* totals) {
     for (int64_t k = 0; k < a.stride; k += kLanes) {
         vf more = load(acc + k) * load(a.gain + k);
         if (a.divide) more = more * load(beta + k);
@@ -159,24 +168,22 @@ inline void add_row(const Addition& a, const float* beta, const float* acc, floa
     }
 }
 
-inline bool add(const Addition& a, opelda::Queue& queue) {
-    Arena arena;
-    arena.cut<float>(a.stride);
-    if (!arena.allocate()) return false;
-    float* acc = arena.cut<float>(a.stride);
+inline void add(const Addition& a, opelda::Queue& queue) {
+    float* acc = nullptr;
+    const Arena arena([&](Arena& scratch) { acc = scratch.array<float>(a.stride); });
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) {
         double* totals = a.totals + begin / a.block * a.stride;
         std::memset(totals, 0, sizeof(double) * a.stride);
         for (int64_t i = begin; i < end; ++i) {
             std::memset(acc, 0, sizeof(float) * a.stride);
-            if (i + kAhead < a.n_words) fetch_row(a.kept + int64_t(a.words[i + kAhead]) * a.stride, a.stride);
+            if (i + kAhead < a.n_words)
+                fetch_row(a.kept + int64_t(a.words[i + kAhead]) * a.stride, a.stride);
             const float* beta = a.rows + i * a.stride;
             a.mixtures.theta ? sum_dense(a, i, beta, acc) : sum_sparse(a, i, beta, acc);
             add_row(a, beta, acc, a.kept + int64_t(a.words[i]) * a.stride, totals);
         }
     }
-    return true;
 }
 
 }  // namespace OPELDA_ISA

@@ -1,13 +1,31 @@
-// The Python module opelda._native: arrays in, arrays filled. The caller (engines/_cpu*.py) has checked shapes and types.
-#include "arrays.hpp"
-
+// The Python module opelda._native: arrays in, arrays filled. The caller (engines/_cpu*.py) has
+// checked shapes and types.
 #include <algorithm>
+#include <vector>
 
-#include "threads.hpp"
+#include "arrays.hpp"
+#include "kernels.hpp"
+
+namespace opelda {
+
+struct PickSink {
+    explicit PickSink(int64_t n_docs) : parts((n_docs + kStep - 1) / kStep), lengths(n_docs) {}
+    struct Part {
+        std::vector<int32_t> topics, counts;
+    };
+    std::vector<Part> parts;  // one per range of the queue, so threads never share one
+    std::vector<int32_t> lengths;
+};
+
+void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics,
+            const int32_t* counts) {
+    auto& part = sink.parts[document / kStep];
+    part.topics.insert(part.topics.end(), topics, topics + n);
+    part.counts.insert(part.counts.end(), counts, counts + n);
+    sink.lengths[document] = int32_t(n);
+}
 
 namespace {
-
-using opelda::best_kernels;
 
 // Documents and topics, kept together so that every kernel takes them in one argument.
 struct Batch {
@@ -21,24 +39,24 @@ struct Batch {
     MaybeIn<float, 1> coarse_scale;
     MaybeIn<int32_t, 1> ids;
 
-    opelda::Problem problem() const {
-        opelda::Problem p;
-        p.rows = rows.data();
-        p.stride = int64_t(rows.shape(1));
-        p.n_topics = n_topics;
-        p.indptr = indptr.data();
-        p.words = words.data();
-        p.counts = counts.data();
-        p.n_docs = int64_t(indptr.shape(0)) - 1;
-        p.max_words = 0;
-        for (int64_t i = 0; i < p.n_docs; ++i)
-            if (p.indptr[i + 1] - p.indptr[i] > p.max_words) p.max_words = p.indptr[i + 1] - p.indptr[i];
-        p.alpha = alpha.data();
-        p.ids = pointer(ids);
-        p.coarse = pointer(coarse);
-        p.coarse_stride = coarse ? int64_t(coarse->shape(1)) : 0;
-        p.coarse_scale = pointer(coarse_scale);
-        return p;
+    Problem problem() const {
+        const int64_t n_docs = int64_t(indptr.shape(0)) - 1;
+        int64_t max_words = 0;
+        for (int64_t i = 0; i < n_docs; ++i)
+            max_words = std::max(max_words, indptr.data()[i + 1] - indptr.data()[i]);
+        return {.rows = rows.data(),
+                .stride = int64_t(rows.shape(1)),
+                .n_topics = n_topics,
+                .indptr = indptr.data(),
+                .words = words.data(),
+                .counts = counts.data(),
+                .n_docs = n_docs,
+                .max_words = max_words,
+                .alpha = alpha.data(),
+                .ids = pointer(ids),
+                .coarse = pointer(coarse),
+                .coarse_stride = coarse ? int64_t(coarse->shape(1)) : 0,
+                .coarse_scale = pointer(coarse_scale)};
     }
 };
 
@@ -50,40 +68,46 @@ struct Results {
     MaybeOut<int32_t, 2> kept_topics;
     MaybeOut<float, 2> kept_shares;
 
-    opelda::Outputs outputs() const {
-        return {pointer(theta),          pointer(n_iter),    pointer(gap),     pointer(likelihood_gap),
-                pointer(log_likelihood), pointer(log_prior), pointer(factors), pointer(kept_topics),
-                pointer(kept_shares)};
+    Outputs outputs() const {
+        return {.theta = pointer(theta),
+                .n_iter = pointer(n_iter),
+                .gap = pointer(gap),
+                .likelihood_gap = pointer(likelihood_gap),
+                .log_likelihood = pointer(log_likelihood),
+                .log_prior = pointer(log_prior),
+                .factors = pointer(factors),
+                .kept_topics = pointer(kept_topics),
+                .kept_shares = pointer(kept_shares)};
     }
 };
 
-nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<float, 2> b, MaybeIn<float, 2> a2,
-               MaybeIn<float, 2> b2, MaybeIn<float, 1> coin, In<float, 1> base, In<float, 1> start,
-               In<float, 1> start_words, std::optional<uint64_t> seed, int64_t n_restarts, double tol, bool screen,
+nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<float, 2> b,
+               MaybeIn<float, 2> a2, MaybeIn<float, 2> b2, MaybeIn<float, 1> coin,
+               In<float, 1> base, In<float, 1> start, In<float, 1> start_words,
+               std::optional<uint64_t> seed, int64_t n_restarts, double tol, bool screen,
                bool want_picks, int n_threads) {
     const auto problem = batch.problem();
-    opelda::OpePlan plan;
-    plan.n_moves = int64_t(a.shape(1));
-    plan.n_sequences = int64_t(a.shape(0));
-    plan.a = a.data();
-    plan.b = b.data();
-    plan.a2 = pointer(a2);
-    plan.b2 = pointer(b2);
-    plan.coin = pointer(coin);
-    plan.base = base.data();
-    plan.start = start.data();
-    plan.start_words = start_words.data();
-    plan.by_content = seed.has_value();
-    plan.seed = seed.value_or(0);
-    plan.n_restarts = n_restarts;
-    plan.tol = tol;
-    plan.screen = screen;
+    const OpePlan plan = {.n_moves = int64_t(a.shape(1)),
+                          .n_sequences = int64_t(a.shape(0)),
+                          .a = a.data(),
+                          .b = b.data(),
+                          .a2 = pointer(a2),
+                          .b2 = pointer(b2),
+                          .coin = pointer(coin),
+                          .base = base.data(),
+                          .start = start.data(),
+                          .start_words = start_words.data(),
+                          .by_content = seed.has_value(),
+                          .seed = seed.value_or(0),
+                          .n_restarts = n_restarts,
+                          .tol = tol,
+                          .screen = screen};
     const auto outputs = results.outputs();
-    opelda::PickSink sink(want_picks ? problem.n_docs : 0, opelda::kStep);
+    PickSink sink(want_picks ? problem.n_docs : 0);
     {
-        const MaybeRelease release(problem.work(plan.n_moves * n_restarts));
-        opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
-            return best_kernels().ope(problem, plan, outputs, queue, want_picks ? &sink : nullptr);
+        const Released released(problem.work(plan.n_moves * n_restarts));
+        run_ranges(problem.n_docs, n_threads, [&](Queue& queue) {
+            best_kernels().ope(problem, plan, outputs, queue, want_picks ? &sink : nullptr);
         });
     }
     if (!want_picks) return nb::none();
@@ -103,94 +127,150 @@ nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<fl
     return nb::make_tuple(indptr_array, topics_array, counts_array);
 }
 
-// The iterative methods differ in their kernel alone: one signature, of which each reads what it needs.
-void add_iterative(nb::module_& m, const char* name, opelda::Iterative* opelda::Kernels::*kernel) {
-    m.def(
-        name,
-        [kernel](const Batch& batch, const Results& results, int64_t n_iter, int64_t n_samples, double tol, double scale,
-                 double offset, double decay, MaybeIn<double, 1> start, MaybeIn<double, 1> steps,
-                 MaybeIn<uint64_t, 1> keys, int64_t max_tokens, int64_t n_kept, MaybeIn<float, 1> start_words,
-                 int n_threads) {
-            const auto problem = batch.problem();
-            const auto outputs = results.outputs();
-            const opelda::Settings settings = {n_iter,     n_samples, tol,
-                                               scale,      offset,    decay,
-                                               pointer(start), pointer(steps), pointer(keys),
-                                               max_tokens, n_kept,    pointer(start_words)};
-            const MaybeRelease release(problem.work(n_iter + n_samples));
-            opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
-                return (best_kernels().*kernel)(problem, settings, outputs, queue);
-            });
-        },
-        "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "n_samples"_a = 0, "tol"_a = 0.0, "scale"_a = 0.0,
-        "offset"_a = 0.0, "decay"_a = 0.0, "start"_a = nb::none(), "steps"_a = nb::none(), "keys"_a = nb::none(),
-        "max_tokens"_a = 0, "n_kept"_a = 0, "start_words"_a = nb::none(), "n_threads"_a);
+// Runs one of the iterative methods, which takes so many iterations.
+template <class Settings>
+void solve(Solve<Settings>* Kernels::* kernel, const Settings& settings, const Batch& batch,
+           const Results& results, int64_t n_iter, int n_threads) {
+    const auto problem = batch.problem();
+    const auto outputs = results.outputs();
+    const Released released(problem.work(n_iter));
+    run_ranges(problem.n_docs, n_threads,
+               [&](Queue& queue) { (best_kernels().*kernel)(problem, settings, outputs, queue); });
+}
+
+void vb(const Batch& batch, const Results& results, int64_t n_iter, double tol,
+        MaybeIn<double, 1> start, int n_threads) {
+    solve(&Kernels::vb, {.n_iter = n_iter, .tol = tol, .start = pointer(start)}, batch, results,
+          n_iter, n_threads);
+}
+
+void cvb0(const Batch& batch, const Results& results, int64_t burn_in, int64_t n_samples,
+          double scale, double offset, double decay, int n_threads) {
+    const Cvb0Settings settings = {.burn_in = burn_in,
+                                   .n_samples = n_samples,
+                                   .scale = scale,
+                                   .offset = offset,
+                                   .decay = decay};
+    solve(&Kernels::cvb0, settings, batch, results, burn_in + n_samples, n_threads);
+}
+
+void cvb(const Batch& batch, const Results& results, int64_t n_iter, double tol, int n_threads) {
+    solve(&Kernels::cvb, {.n_iter = n_iter, .tol = tol}, batch, results, n_iter, n_threads);
+}
+
+void cgs(const Batch& batch, const Results& results, int64_t burn_in, int64_t n_samples,
+         In<uint64_t, 1> keys, int64_t max_tokens, int n_threads) {
+    const CgsSettings settings = {
+        .burn_in = burn_in, .n_samples = n_samples, .keys = keys.data(), .max_tokens = max_tokens};
+    solve(&Kernels::cgs, settings, batch, results, burn_in + n_samples, n_threads);
+}
+
+void fw(const Batch& batch, const Results& results, In<double, 1> steps, int n_threads) {
+    const auto n_iter = int64_t(steps.shape(0));
+    solve(&Kernels::fw, {.n_iter = n_iter, .steps = steps.data()}, batch, results, n_iter,
+          n_threads);
+}
+
+void em(const Batch& batch, const Results& results, int64_t n_iter, int64_t n_kept,
+        In<float, 1> start_words, int n_threads) {
+    const EmSettings settings = {
+        .n_iter = n_iter, .n_kept = n_kept, .start_words = start_words.data()};
+    solve(&Kernels::em, settings, batch, results, n_iter, n_threads);
 }
 
 void certify(const Batch& batch, In<float, 2> theta, const Results& results, int n_threads) {
     const auto problem = batch.problem();
     const auto outputs = results.outputs();
-    const MaybeRelease release(problem.work(1));
-    opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
-        return best_kernels().certify(problem, theta.data(), outputs, queue);
+    const Released released(problem.work(1));
+    run_ranges(problem.n_docs, n_threads, [&](Queue& queue) {
+        best_kernels().certify(problem, theta.data(), outputs, queue);
     });
 }
 
 void coarsen(In<float, 2> rows, Out<int32_t, 2> coarse, Out<float, 1> scale, int n_threads) {
-    const opelda::Coarsening c = {rows.data(), int64_t(rows.shape(1)), coarse.data(), int64_t(coarse.shape(1)),
-                                  scale.data()};
-    nb::gil_scoped_release release;
-    opelda::share_out(int64_t(rows.shape(0)), n_threads,
-                      [&](opelda::Queue& queue) { return best_kernels().coarsen(c, queue); });
+    const Coarsening c = {.rows = rows.data(),
+                          .stride = int64_t(rows.shape(1)),
+                          .coarse = coarse.data(),
+                          .coarse_stride = int64_t(coarse.shape(1)),
+                          .coarse_scale = scale.data()};
+    const Released released;
+    run_ranges(int64_t(rows.shape(0)), n_threads,
+               [&](Queue& queue) { best_kernels().coarsen(c, queue); });
 }
 
 void read_rows(const Batch& batch, int64_t ahead, int n_threads) {
     const auto problem = batch.problem();
-    nb::gil_scoped_release release;
-    opelda::share_out(problem.n_docs, n_threads, [&](opelda::Queue& queue) {
+    const Released released;
+    run_ranges(problem.n_docs, n_threads, [&](Queue& queue) {
         float sum;
-        return best_kernels().read_rows(problem, queue, ahead, &sum);
+        best_kernels().read_rows(problem, queue, ahead, &sum);
     });
 }
 
 }  // namespace
+}  // namespace opelda
 
 NB_MODULE(_native, m) {
+    using namespace opelda;
     nb::class_<Batch>(m, "Batch")
-        .def("__init__",
-             [](Batch* self, In<float, 2> rows, int64_t n_topics, In<int64_t, 1> indptr, In<int32_t, 1> words,
-                In<float, 1> counts, In<float, 1> alpha, MaybeIn<int32_t, 2> coarse, MaybeIn<float, 1> coarse_scale,
-                MaybeIn<int32_t, 1> ids) {
-                 new (self) Batch{rows, n_topics, indptr, words, counts, alpha, coarse, coarse_scale, ids};
-             },
-             "rows"_a, "n_topics"_a, "indptr"_a, "words"_a, "counts"_a, "alpha"_a, "coarse"_a.none(),
-             "coarse_scale"_a.none(), "ids"_a.none());
+        .def(
+            "__init__",
+            [](Batch* self, In<float, 2> rows, int64_t n_topics, In<int64_t, 1> indptr,
+               In<int32_t, 1> words, In<float, 1> counts, In<float, 1> alpha,
+               MaybeIn<int32_t, 2> coarse, MaybeIn<float, 1> coarse_scale,
+               MaybeIn<int32_t, 1> ids) {
+                new (self) Batch{.rows = rows,
+                                 .n_topics = n_topics,
+                                 .indptr = indptr,
+                                 .words = words,
+                                 .counts = counts,
+                                 .alpha = alpha,
+                                 .coarse = coarse,
+                                 .coarse_scale = coarse_scale,
+                                 .ids = ids};
+            },
+            "rows"_a, "n_topics"_a, "indptr"_a, "words"_a, "counts"_a, "alpha"_a, "coarse"_a.none(),
+            "coarse_scale"_a.none(), "ids"_a.none());
     nb::class_<Results>(m, "Results")
-        .def("__init__",
-             [](Results* self, MaybeOut<float, 2> theta, MaybeOut<int32_t, 1> n_iter, MaybeOut<double, 1> gap,
-                MaybeOut<double, 1> likelihood_gap, MaybeOut<double, 1> log_likelihood, MaybeOut<double, 1> log_prior,
-                MaybeOut<float, 2> factors, MaybeOut<int32_t, 2> kept_topics, MaybeOut<float, 2> kept_shares) {
-                 new (self) Results{theta,     n_iter,  gap,         likelihood_gap, log_likelihood,
-                                    log_prior, factors, kept_topics, kept_shares};
-             },
-             "theta"_a.none(), "n_iter"_a.none(), "gap"_a.none(), "likelihood_gap"_a.none(), "log_likelihood"_a.none(),
-             "log_prior"_a.none(), "factors"_a.none(), "kept_topics"_a.none() = nb::none(),
-             "kept_shares"_a.none() = nb::none());
-    m.def("ope", &ope, "batch"_a, "results"_a, nb::kw_only(), "a"_a, "b"_a, "a2"_a.none(), "b2"_a.none(),
-          "coin"_a.none(), "base"_a, "start"_a, "start_words"_a, "seed"_a.none(), "n_restarts"_a, "tol"_a,
-          "screen"_a, "want_picks"_a, "n_threads"_a);
-    add_iterative(m, "vb", &opelda::Kernels::vb);
-    add_iterative(m, "cvb0", &opelda::Kernels::cvb0);
-    add_iterative(m, "cvb", &opelda::Kernels::cvb);
-    add_iterative(m, "cgs", &opelda::Kernels::cgs);
-    add_iterative(m, "fw", &opelda::Kernels::fw);
-    add_iterative(m, "em", &opelda::Kernels::em);
+        .def(
+            "__init__",
+            [](Results* self, MaybeOut<float, 2> theta, MaybeOut<int32_t, 1> n_iter,
+               MaybeOut<double, 1> gap, MaybeOut<double, 1> likelihood_gap,
+               MaybeOut<double, 1> log_likelihood, MaybeOut<double, 1> log_prior,
+               MaybeOut<float, 2> factors, MaybeOut<int32_t, 2> kept_topics,
+               MaybeOut<float, 2> kept_shares) {
+                new (self) Results{.theta = theta,
+                                   .n_iter = n_iter,
+                                   .gap = gap,
+                                   .likelihood_gap = likelihood_gap,
+                                   .log_likelihood = log_likelihood,
+                                   .log_prior = log_prior,
+                                   .factors = factors,
+                                   .kept_topics = kept_topics,
+                                   .kept_shares = kept_shares};
+            },
+            "theta"_a.none(), "n_iter"_a.none(), "gap"_a.none(), "likelihood_gap"_a.none(),
+            "log_likelihood"_a.none(), "log_prior"_a.none(), "factors"_a.none(),
+            "kept_topics"_a.none() = nb::none(), "kept_shares"_a.none() = nb::none());
+    m.def("ope", &ope, "batch"_a, "results"_a, nb::kw_only(), "a"_a, "b"_a, "a2"_a.none(),
+          "b2"_a.none(), "coin"_a.none(), "base"_a, "start"_a, "start_words"_a, "seed"_a.none(),
+          "n_restarts"_a, "tol"_a, "screen"_a, "want_picks"_a, "n_threads"_a);
+    m.def("vb", &vb, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "tol"_a, "start"_a.none(),
+          "n_threads"_a);
+    m.def("cvb0", &cvb0, "batch"_a, "results"_a, nb::kw_only(), "burn_in"_a, "n_samples"_a,
+          "scale"_a, "offset"_a, "decay"_a, "n_threads"_a);
+    m.def("cvb", &cvb, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "tol"_a, "n_threads"_a);
+    m.def("cgs", &cgs, "batch"_a, "results"_a, nb::kw_only(), "burn_in"_a, "n_samples"_a, "keys"_a,
+          "max_tokens"_a, "n_threads"_a);
+    m.def("fw", &fw, "batch"_a, "results"_a, nb::kw_only(), "steps"_a, "n_threads"_a);
+    m.def("em", &em, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "n_kept"_a, "start_words"_a,
+          "n_threads"_a);
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
     m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);
-    opelda::add_batches(m);
-    opelda::add_learning(m);
-    opelda::add_sampling(m);
+    add_batches(m);
+    add_learning(m);
+    add_sampling(m);
     m.def("instruction_set", [] { return best_kernels().name; });
-    m.def("use_instruction_set", &opelda::use_kernels, "name"_a);
+    m.def("use_instruction_set", &use_kernels, "name"_a);
 }

@@ -4,35 +4,36 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "threads.hpp"
+#include "kernels.hpp"
 
 namespace opelda {
 namespace {
 
-void lay_out(In<float, 2> kept, int64_t n_topics, double scale, double prior_weight, double prior,
-             MaybeIn<float, 1> prior_words, MaybeIn<float, 2> prior_rows, In<float, 1> inverse, In<double, 1> digamma,
-             bool logs, MaybeIn<int32_t, 1> words, Out<float, 2> rows, Out<float, 1> mean, int n_threads) {
-    LayOut t;
-    t.kept = kept.data();
-    t.stride = int64_t(kept.shape(1));
-    t.n_topics = n_topics;
-    t.scale = float(scale);
-    t.prior_weight = float(prior_weight);
-    t.prior = float(prior);
-    t.prior_words = pointer(prior_words);
-    t.prior_rows = pointer(prior_rows);
-    t.inverse = inverse.data();
-    t.digamma = digamma.data();
-    t.logs = logs;
-    t.words = pointer(words);
-    t.n_words = int64_t(rows.shape(0));
-    t.rows = rows.data();
-    t.mean = mean.data();
-    nb::gil_scoped_release release;
-    share_out(t.n_words, n_threads, [&](Queue& queue) { return best_kernels().lay_out(t, queue); });
+void topic_rows(In<float, 2> kept, int64_t n_topics, double scale, double prior_weight,
+                double prior, MaybeIn<float, 1> prior_words, MaybeIn<float, 2> prior_rows,
+                In<float, 1> inverse, In<double, 1> digamma, bool logs, MaybeIn<int32_t, 1> words,
+                Out<float, 2> rows, Out<float, 1> mean, int n_threads) {
+    const TopicRows t = {.kept = kept.data(),
+                         .stride = int64_t(kept.shape(1)),
+                         .n_topics = n_topics,
+                         .scale = float(scale),
+                         .prior_weight = float(prior_weight),
+                         .prior = float(prior),
+                         .prior_words = pointer(prior_words),
+                         .prior_rows = pointer(prior_rows),
+                         .inverse = inverse.data(),
+                         .digamma = digamma.data(),
+                         .logs = logs,
+                         .words = pointer(words),
+                         .n_words = int64_t(rows.shape(0)),
+                         .rows = rows.data(),
+                         .mean = mean.data()};
+    const Released released;
+    run_ranges(t.n_words, n_threads, [&](Queue& queue) { best_kernels().topic_rows(t, queue); });
 }
 
-// OPE's picks in fours. What fills a four up are topics 0, 1, 2, ...: different ones, so that no sum waits for the other.
+// OPE's picks in fours. What fills a four up are topics 0, 1, 2, ...: different ones, so that no
+// sum waits for the other.
 void in_fours(int64_t n_docs, const int64_t* indptr, const int32_t* topics, const float* shares,
               std::vector<FourPicks>& fours, std::vector<int32_t>& first) {
     first.resize(size_t(n_docs) + 1);
@@ -51,35 +52,40 @@ void in_fours(int64_t n_docs, const int64_t* indptr, const int32_t* topics, cons
     first[n_docs] = int32_t(fours.size());
 }
 
-void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t, 1> starts, In<uint64_t, 1> entries,
-         In<float, 2> rows, MaybeIn<float, 2> theta, MaybeIn<int64_t, 1> indptr,
-         MaybeIn<int32_t, 1> topics, MaybeIn<float, 1> shares, MaybeIn<float, 1> rest, MaybeIn<float, 1> start,
-         MaybeIn<float, 1> start_words, bool divide, In<float, 1> gain, Out<double, 1> grown, int n_threads) {
-    Addition a;
-    a.kept = kept.data();
-    a.stride = int64_t(kept.shape(1));
-    a.n_topics = n_topics;
-    a.n_words = int64_t(words.shape(0));
-    a.words = words.data();
-    a.starts = starts.data();
-    a.entries = reinterpret_cast<const Entry*>(entries.data());
-    a.rows = rows.data();
-    a.mixtures = {pointer(theta), nullptr, nullptr, pointer(rest), pointer(start), pointer(start_words)};
+void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t, 1> starts,
+         In<uint64_t, 1> entries, In<float, 2> rows, MaybeIn<float, 2> theta,
+         MaybeIn<int64_t, 1> indptr, MaybeIn<int32_t, 1> topics, MaybeIn<float, 1> shares,
+         MaybeIn<float, 1> rest, MaybeIn<float, 1> start, MaybeIn<float, 1> start_words,
+         bool divide, In<float, 1> gain, Out<double, 1> grown, int n_threads) {
     std::vector<FourPicks> fours;
     std::vector<int32_t> first;
+    const int64_t n_words = int64_t(words.shape(0)), stride = int64_t(kept.shape(1));
+    const int64_t n_blocks = (n_words + kStep - 1) / kStep;
+    // without a watch for signals: rows must not be left with a part of a batch
     nb::gil_scoped_release release;
-    if (!theta) {
-        in_fours(int64_t(indptr->shape(0)) - 1, indptr->data(), topics->data(), shares->data(), fours, first);
-        a.mixtures.fours = fours.data();
-        a.mixtures.first = first.data();
-    }
-    a.divide = divide;
-    a.gain = gain.data();
-    a.block = kStep;
-    const int64_t n_blocks = (a.n_words + kStep - 1) / kStep;
-    const auto totals = std::make_unique_for_overwrite<double[]>(size_t(n_blocks * a.stride));
-    a.totals = totals.get();
-    share_out(a.n_words, n_threads, [&](Queue& queue) { return best_kernels().add(a, queue); });
+    if (!theta)
+        in_fours(int64_t(indptr->shape(0)) - 1, indptr->data(), topics->data(), shares->data(),
+                 fours, first);
+    const auto totals = std::make_unique_for_overwrite<double[]>(size_t(n_blocks * stride));
+    const Addition a = {.kept = kept.data(),
+                        .stride = stride,
+                        .n_topics = n_topics,
+                        .n_words = n_words,
+                        .words = words.data(),
+                        .starts = starts.data(),
+                        .entries = reinterpret_cast<const Entry*>(entries.data()),
+                        .rows = rows.data(),
+                        .mixtures = {.theta = pointer(theta),
+                                     .fours = fours.data(),
+                                     .first = first.data(),
+                                     .rest = pointer(rest),
+                                     .start = pointer(start),
+                                     .start_words = pointer(start_words)},
+                        .divide = divide,
+                        .gain = gain.data(),
+                        .block = kStep,
+                        .totals = totals.get()};
+    run_ranges(n_words, n_threads, [&](Queue& queue) { best_kernels().add(a, queue); });
     std::fill_n(grown.data(), a.stride, 0.0);
     for (int64_t block = 0; block < n_blocks; ++block)
         for (int64_t k = 0; k < a.stride; ++k) grown.data()[k] += a.totals[block * a.stride + k];
@@ -88,12 +94,13 @@ void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t,
 }  // namespace
 
 void add_learning(nb::module_& m) {
-    m.def("lay_out", &lay_out, "kept"_a, nb::kw_only(), "n_topics"_a, "scale"_a, "prior_weight"_a, "prior"_a,
-          "prior_words"_a.none(), "prior_rows"_a.none(), "inverse"_a, "digamma"_a, "logs"_a, "words"_a.none(), "rows"_a,
-          "mean"_a, "n_threads"_a);
-    m.def("add", &add, "kept"_a, nb::kw_only(), "n_topics"_a, "words"_a, "starts"_a, "entries"_a, "rows"_a,
-          "theta"_a.none(), "indptr"_a.none(), "topics"_a.none(), "shares"_a.none(), "rest"_a.none(), "start"_a.none(),
-          "start_words"_a.none(), "divide"_a, "gain"_a, "grown"_a, "n_threads"_a);
+    m.def("topic_rows", &topic_rows, "kept"_a, nb::kw_only(), "n_topics"_a, "scale"_a,
+          "prior_weight"_a, "prior"_a, "prior_words"_a.none(), "prior_rows"_a.none(), "inverse"_a,
+          "digamma"_a, "logs"_a, "words"_a.none(), "rows"_a, "mean"_a, "n_threads"_a);
+    m.def("add", &add, "kept"_a, nb::kw_only(), "n_topics"_a, "words"_a, "starts"_a, "entries"_a,
+          "rows"_a, "theta"_a = nb::none(), "indptr"_a = nb::none(), "topics"_a = nb::none(),
+          "shares"_a = nb::none(), "rest"_a = nb::none(), "start"_a = nb::none(),
+          "start_words"_a = nb::none(), "divide"_a, "gain"_a, "grown"_a, "n_threads"_a);
 }
 
 }  // namespace opelda

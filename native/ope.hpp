@@ -1,13 +1,16 @@
 // OPE (Than & Doan, Algorithm 1), exact, at a cost that hardly depends on the number of topics.
 //
-// After s moves the mixture is u / (base + s) with u = base * start + c, where c_k counts how often topic k was picked, and
-// likewise the words' probabilities are y / (base + s) with y_j = base * start_j + sum_k c_k beta_kj. The common factor
-// drops out of the argmax: the next vertex maximises  a G_k + b (alpha_k - 1) / u_k,  G_k = sum_j d_j beta_kj / y_j.
+// After s moves the mixture is u / (base + s) with u = base * start + c, where c_k counts how often
+// topic k was picked, and likewise the words' probabilities are y / (base + s) with y_j = base *
+// start_j + sum_k c_k beta_kj. The common factor drops out of the argmax: the next vertex maximises
+// a G_k + b (alpha_k - 1) / u_k,  G_k = sum_j d_j beta_kj / y_j.
 //
-// y only grows, so every G_k only falls: a value computed earlier is an upper bound now. A topic never picked competes with
-// its bound; its G_k is computed afresh only when the bound reaches the best score found. Rounding cannot break this: y, d /
-// y and the sums below are monotone in floating point too, as long as a G_k is always summed in the same order ("exact"
-// below), and bounds taken from a full gradient, which sums in another order, are widened by the worst rounding error.
+// y only grows, so every G_k only falls: a value computed earlier is an upper bound now. A topic
+// never picked competes with its bound; its G_k is computed afresh only when the bound reaches the
+// best score found. Rounding cannot break this: y, d / y and the sums below are monotone in
+// floating point too, as long as a G_k is always summed in the same order ("exact" below), and
+// bounds taken from a full gradient, which sums in another order, are widened by the worst rounding
+// error.
 #pragma once
 
 #include <cmath>
@@ -20,33 +23,44 @@ namespace OPELDA_ISA {
 
 constexpr int64_t kGapEvery = 5;  // moves between two looks at the gap
 
-class Ope : OpeBounds {
-  public:
-    Ope(const Problem& problem, const OpePlan& plan) : OpeBounds(problem, plan), ahead(problem) {}
+class Ope {
+public:
+    Ope(const Problem& problem, const OpePlan& schedule)
+        : p(problem), plan(schedule), walk(problem, schedule), bounds(walk), ahead(problem) {}
 
-    bool allocate() {
-        cut();
-        if (!arena.allocate()) return false;
-        cut();
-        prepare();
-        return true;
+    void allocate(Arena& arena) {
+        walk.allocate(arena);
+        bounds.allocate(arena);
+        kept_topic = arena.array<int32_t>(walk.max_picked);
+        kept_count = arena.array<int32_t>(walk.max_picked);
+        x64 = arena.array<double>(walk.capacity);
+        ratio64 = arena.array<double>(walk.capacity);
+    }
+
+    void prepare() {
+        bounds.prepare();
+        for (int64_t k = 0; k < p.n_topics; ++k) {
+            alpha_excess += double(p.alpha[k]) - 1;
+            log_prior_start += (double(p.alpha[k]) - 1) * std::log(double(plan.start[k]));
+        }
     }
 
     void run(int64_t index, int64_t last, const Outputs& out);
 
-    // What the last run picked, in picking order.
+    // The picks of the last run, in picking order.
     int64_t n_picked() const { return kept; }
     const int32_t* topics() const { return kept_topic; }
     const int32_t* counts() const { return kept_count; }
 
-  private:
-    void cut();
-    void prepare();
+private:
     void search(int64_t restart);
     bool second_is_better(const Vertex& first, const Vertex& second, int64_t move);
     double certify(int64_t index, const Outputs& out);
 
-    Arena arena;
+    const Problem& p;
+    const OpePlan& plan;
+    OpeWalk walk;
+    OpeBounds bounds;
     Prefetcher ahead;
     int64_t first_sequence = 0;
 
@@ -59,33 +73,18 @@ class Ope : OpeBounds {
     double *x64, *ratio64;
 };
 
-inline void Ope::cut() {
-    OpeBounds::cut(arena);
-    kept_topic = arena.cut<int32_t>(max_picked);
-    kept_count = arena.cut<int32_t>(max_picked);
-    x64 = arena.cut<double>(capacity);
-    ratio64 = arena.cut<double>(capacity);
-}
-
-inline void Ope::prepare() {
-    OpeBounds::prepare();
-    for (int64_t k = 0; k < p.n_topics; ++k) {
-        alpha_excess += double(p.alpha[k]) - 1;
-        log_prior_start += (double(p.alpha[k]) - 1) * std::log(double(plan.start[k]));
-    }
-}
-
-// f(theta after first) < f(theta after second), or the coin of OPE2 in its place. Only the two topics' terms differ.
+// f(theta after first) < f(theta after second), or the coin of OPE2 in its place. Only the two
+// topics' terms differ.
 inline bool Ope::second_is_better(const Vertex& first, const Vertex& second, int64_t move) {
     const double after = plan.base[move + 1];
     double f[2];
     for (int side = 0; side < 2; ++side) {
         const Vertex& v = side == 0 ? first : second;
-        doc.column(v.topic, spare);
+        walk.doc.column(v.topic, walk.spare);
         vd total = {};
-        for (int64_t j = 0; j < doc.n_padded; j += kDoubles)
-            total += widen(doc.count + j) * log(y64(j, after) + widen(spare + j));
-        const double u = after * plan.start[v.topic] + (v.slot >= 0 ? count[v.slot] : 0);
+        for (int64_t j = 0; j < walk.doc.n_padded; j += kDoubles)
+            total += widen(walk.doc.count + j) * log(walk.y64(j, after) + widen(walk.spare + j));
+        const double u = after * plan.start[v.topic] + (v.slot >= 0 ? walk.count[v.slot] : 0);
         f[side] = sum(total) + (double(p.alpha[v.topic]) - 1) * std::log1p(1 / u);
     }
     if (!plan.coin) return f[1] > f[0];
@@ -93,49 +92,57 @@ inline bool Ope::second_is_better(const Vertex& first, const Vertex& second, int
 }
 
 inline void Ope::search(int64_t restart) {
-    begin(restart == 0);
+    bounds.begin(restart == 0);
     const int64_t sequence = (first_sequence + restart) % plan.n_sequences;
     const float *a = plan.a + sequence * plan.n_moves, *b = plan.b + sequence * plan.n_moves;
     const bool skips = plan.screen && !plan.a2 && plan.tol == 0;
-    for (int64_t move = 0; move < plan.n_moves; ++move) {
-        rebase(plan.base[move]);
+    for (int64_t move = 0; move < plan.n_moves && !walk.doc.stopped(move); ++move) {
+        bounds.rebase(plan.base[move]);
         ahead.turn();
-        // with one topic picked and the others' bounds below even its prior term, there is no need to look at the words
-        if (skips && picked == 1 && optimum_of_unpicked(a[move], b[move]) < b[move] * penalty[0]) {
-            pick(topic[0], 0);
+        // with one topic picked and the others' bounds below even its prior term, there is no need
+        // to look at the words
+        if (skips && walk.picked == 1 &&
+            bounds.optimum_of_unpicked(a[move], b[move]) < b[move] * walk.penalty[0]) {
+            walk.pick(walk.topic[0], 0);
             continue;
         }
-        evaluate_picked();
-        Vertex v = vertex(a[move], b[move]);
+        walk.evaluate_picked();
+        Vertex v = bounds.vertex(a[move], b[move]);
         if (plan.a2) {
             const int64_t at = sequence * plan.n_moves + move;
-            const Vertex second = vertex(plan.a2[at], plan.b2[at]);
+            const Vertex second = bounds.vertex(plan.a2[at], plan.b2[at]);
             if (second.topic != v.topic && second_is_better(v, second, move)) v = second;
         }
-        move_to(v);
-        if (plan.tol > 0 && moves % kGapEvery == 0 && moves < plan.n_moves) {
-            rebase(plan.base[moves]);
-            evaluate_picked();
-            if (mass() * vertex(1, 1).score - doc.tokens - alpha_excess <= plan.tol * doc.tokens) break;
+        bounds.move_to(v);
+        if (plan.tol > 0 && walk.moves % kGapEvery == 0 && walk.moves < plan.n_moves) {
+            bounds.rebase(plan.base[walk.moves]);
+            walk.evaluate_picked();
+            if (walk.mass() * bounds.vertex(1, 1).score - walk.doc.tokens - alpha_excess <=
+                plan.tol * walk.doc.tokens)
+                break;
         }
     }
-    rebase(plan.base[moves]);
+    bounds.rebase(plan.base[walk.moves]);
 }
 
-// Writes the certificate and returns f. The topics that decide the two gaps are found in single precision, the values in
-// double.
+// Writes the certificate and returns f. The topics that decide the two gaps are found in single
+// precision, the values in double.
 inline double Ope::certify(int64_t index, const Outputs& out) {
-    for (int64_t j = 0; j < doc.n_padded; j += kDoubles) store(x64 + j, y64(j, base) / mass());
-    const double likelihood = log_likelihood(doc, x64, ratio64);
-    double prior_term = log_prior_start + alpha_excess * std::log(double(base) / mass());
-    for (int64_t i = 0; i < picked; ++i)
-        prior_term += double(weight[i]) * std::log1p(double(count[i]) / (double(base) * share[i]));
+    for (int64_t j = 0; j < walk.doc.n_padded; j += kDoubles)
+        store(x64 + j, walk.y64(j, walk.base) / walk.mass());
+    const double likelihood = log_likelihood(walk.doc, x64, ratio64);
+    double prior_term = log_prior_start + alpha_excess * std::log(double(walk.base) / walk.mass());
+    for (int64_t i = 0; i < walk.picked; ++i)
+        prior_term += double(walk.weight[i]) *
+                      std::log1p(double(walk.count[i]) / (double(walk.base) * walk.share[i]));
     if (out.gap) {
-        evaluate_picked();
-        const Vertex steepest = vertex(1, 1), likeliest = vertex(1, 0);
-        out.gap[index] = positive(likelihood_slope(doc, ratio64, steepest.topic) - doc.tokens +
-                                  mass() * prior_slope(steepest.topic, steepest.slot) - alpha_excess);
-        out.likelihood_gap[index] = positive(likelihood_slope(doc, ratio64, likeliest.topic) - doc.tokens);
+        walk.evaluate_picked();
+        const Vertex steepest = bounds.vertex(1, 1), likeliest = bounds.vertex(1, 0);
+        out.gap[index] =
+            positive(likelihood_slope(walk.doc, ratio64, steepest.topic) - walk.doc.tokens +
+                     walk.mass() * walk.prior_slope(steepest.topic, steepest.slot) - alpha_excess);
+        out.likelihood_gap[index] =
+            positive(likelihood_slope(walk.doc, ratio64, likeliest.topic) - walk.doc.tokens);
         out.log_likelihood[index] = likelihood;
         out.log_prior[index] = prior_term;
     }
@@ -143,12 +150,15 @@ inline double Ope::certify(int64_t index, const Outputs& out) {
 }
 
 inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
-    open(index);
+    walk.open(index);
+    bounds.open();
     kept = kept_moves = 0;
     if (out.n_iter) out.n_iter[index] = 0;
-    if (doc.n == 0) return;  // the caller fills in the prior's mean
+    if (walk.doc.n == 0) return;  // the caller fills in the prior's mean
     ahead.aim(index + 1, last, plan.n_moves * plan.n_restarts);
-    first_sequence = plan.by_content ? int64_t(document_key(p, index, plan.seed) % uint64_t(plan.n_sequences)) : 0;
+    first_sequence = plan.by_content
+                         ? int64_t(document_key(p, index, plan.seed) % uint64_t(plan.n_sequences))
+                         : 0;
     double best = -HUGE_VAL;
     for (int64_t r = 0; r < plan.n_restarts; ++r) {
         search(r);
@@ -158,9 +168,9 @@ inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
             best = f;
         }
         if (out.gap) certify(index, out);
-        kept = picked, kept_moves = moves;
-        std::memcpy(kept_topic, topic, sizeof(int32_t) * picked);
-        std::memcpy(kept_count, count, sizeof(int32_t) * picked);
+        kept = walk.picked, kept_moves = walk.moves;
+        std::memcpy(kept_topic, walk.topic, sizeof(int32_t) * walk.picked);
+        std::memcpy(kept_count, walk.count, sizeof(int32_t) * walk.picked);
     }
     if (out.n_iter) out.n_iter[index] = int32_t(kept_moves);
     if (!out.theta) return;

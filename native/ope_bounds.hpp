@@ -1,4 +1,5 @@
-// OPE's argmax over all topics, at the cost of a few (see ope.hpp): topics never picked compete with bounds.
+// OPE's argmax over all topics, at the cost of a few (see ope.hpp): topics never picked compete
+// with bounds.
 #pragma once
 
 #include <cmath>
@@ -19,25 +20,28 @@ struct Vertex {
     }
 };
 
-struct OpeBounds : OpeWalk {
-    float *bound, *first_bound;  // per topic: upper bound of G_k, kOut once picked; the same at the start
-    float highest = 0;           // no bound is above this
-    int64_t moves_then = 0;      // when the bounds were last taken from a full gradient
+struct OpeBounds {
+    OpeWalk& walk;
+    const Problem& p;
+    const OpePlan& plan;
+    float *bound,
+        *first_bound;   // per topic: upper bound of G_k, kOut once picked; the same at the start
+    float highest = 0;  // no bound is above this
+    int64_t moves_then = 0;  // when the bounds were last taken from a full gradient
     int64_t* tried;
     float* tried_slope;
     float noise = 0;  // relative rounding error of a sum over the words
     float* prior;     // (alpha_k - 1) / start_k
     float prior_max = -3e38f, prior_abs = 0;
 
-    using OpeWalk::OpeWalk;
+    explicit OpeBounds(OpeWalk& state) : walk(state), p(state.p), plan(state.plan) {}
 
-    void cut(Arena& arena) {
-        OpeWalk::cut(arena);
-        bound = arena.cut<float>(p.stride + 64);
-        first_bound = arena.cut<float>(p.stride);
-        prior = arena.cut<float>(p.stride);
-        tried = arena.cut<int64_t>(p.n_topics);
-        tried_slope = arena.cut<float>(p.n_topics);
+    void allocate(Arena& arena) {
+        bound = arena.array<float>(p.stride + 64);
+        first_bound = arena.array<float>(p.stride);
+        prior = arena.array<float>(p.stride);
+        tried = arena.array<int64_t>(p.n_topics);
+        tried_slope = arena.array<float>(p.n_topics);
     }
 
     void prepare() {
@@ -48,14 +52,11 @@ struct OpeBounds : OpeWalk {
         }
     }
 
-    void open(int64_t index) {
-        OpeWalk::open(index);
-        noise = 2.5e-7f * float(doc.n_padded / kLanes + 8);
-    }
+    void open() { noise = 2.5e-7f * float(walk.doc.n_padded / kLanes + 8); }
 
     // Begins a walk; all walks of a document begin with the same bounds.
     void begin(bool first) {
-        OpeWalk::begin();
+        walk.begin();
         highest = kUnknown;
         if (first) {
             full_gradient();
@@ -67,39 +68,43 @@ struct OpeBounds : OpeWalk {
     }
 
     void move_to(const Vertex& v) {
-        pick(v.topic, v.slot);
+        walk.pick(v.topic, v.slot);
         bound[v.topic] = kOut;
     }
 
-    // Scores are compared with bounds with room for the rounding of both: of the sums over words, and of the prior's share.
-    float rounding(float likelihood, float b) const { return noise * likelihood + 1e-6f * b * prior_abs; }
+    // Scores are compared with bounds with room for the rounding of both: of the sums over words,
+    // and of the prior's share.
+    float rounding(float likelihood, float b) const {
+        return noise * likelihood + 1e-6f * b * prior_abs;
+    }
     float optimum_of_unpicked(float a, float b) const {
-        const float b_new = b * inverse_base;
+        const float b_new = b * walk.inverse_base;
         return a * highest + b_new * prior_max + rounding(a * highest, b_new);
     }
 
     void rebase(float value);
     void full_gradient();
     Vertex vertex(float a, float b);
-    Vertex challenged(Vertex best, float a, float b);
+    Vertex vertex_of_all(Vertex best, float a, float b);
     Vertex most_promising(float a, float b, float& top) const;
     Vertex vertex_of_last_resort() const {  // no score is a number: still a topic that exists
         Vertex v;
-        v.topic = picked > 0 ? topic[0] : 0;
-        v.slot = picked > 0 ? 0 : -1;
+        v.topic = walk.picked > 0 ? walk.topic[0] : 0;
+        v.slot = walk.picked > 0 ? 0 : -1;
         return v;
     }
 };
 
 inline void OpeBounds::full_gradient() {
-    set_ratio();
-    bound_all(bound);
-    moves_then = moves;
+    walk.set_ratio();
+    walk.bound_all(bound);
+    moves_then = walk.moves;
     for (int64_t k = p.n_topics; k < p.stride; ++k) bound[k] = kOut;
-    for (int64_t i = 0; i < picked; ++i) bound[topic[i]] = kOut;
+    for (int64_t i = 0; i < walk.picked; ++i) bound[walk.topic[i]] = kOut;
 }
 
-// The never picked topic with the largest bound on its score, lowest index first; `top` gets the largest bound on G.
+// The never picked topic with the largest bound on its score, lowest index first; `top` gets the
+// largest bound on G.
 inline Vertex OpeBounds::most_promising(float a, float b, float& top) const {
     vf best = broadcast(-3e38f), most = broadcast(-3e38f);
     vi where = {}, block = {};
@@ -117,25 +122,27 @@ inline Vertex OpeBounds::most_promising(float a, float b, float& top) const {
     return v;
 }
 
-// argmax_k  a G_k + b (alpha_k - 1) / u_k, lowest index first; `slope` holds the picked topics' G.
+// argmax_k  a G_k + b (alpha_k - 1) / u_k, lowest index first; `walk.slope` holds the picked
+// topics' G.
 OPELDA_INLINE Vertex OpeBounds::vertex(float a, float b) {
     Vertex best;
-    for (int64_t i = 0; i < picked; ++i) best.offer(double(a) * slope[i] + b * penalty[i], topic[i], i);
-    if (plan.screen && picked > 0 && optimum_of_unpicked(a, b) < best.score) return best;
-    return challenged(best, a, b);
+    for (int64_t i = 0; i < walk.picked; ++i)
+        best.offer(double(a) * walk.slope[i] + b * walk.penalty[i], walk.topic[i], i);
+    if (plan.screen && walk.picked > 0 && optimum_of_unpicked(a, b) < best.score) return best;
+    return vertex_of_all(best, a, b);
 }
 
 // The same where a topic never picked may be better than the best of the picked.
-__attribute__((noinline)) Vertex OpeBounds::challenged(Vertex best, float a, float b) {
-    const float b_new = b * inverse_base;
-    set_ratio();
+__attribute__((noinline)) Vertex OpeBounds::vertex_of_all(Vertex best, float a, float b) {
+    const float b_new = b * walk.inverse_base;
+    walk.set_ratio();
     // trying a topic costs a strided walk over the words, a full gradient one vector per 16 topics
     const int64_t patience = 1 + p.stride / 256;
     bool fresh = false;
     int64_t n_tried = 0, looks = 0;
-    if (!plan.screen || moves > 8 * moves_then + 8) full_gradient(), fresh = true;
+    if (!plan.screen || walk.moves > 8 * moves_then + 8) full_gradient(), fresh = true;
     float top = 0;
-    while (true) {
+    while (!(walk.doc.is_long && opelda::stopped())) {
         const Vertex candidate = most_promising(a, b_new, top);
         const float reach = bound[candidate.topic];
         if (reach == kOut || candidate.score + rounding(a * reach, b_new) < best.score) break;
@@ -145,13 +152,14 @@ __attribute__((noinline)) Vertex OpeBounds::challenged(Vertex best, float a, flo
             fresh = true;
             continue;
         }
-        if (p.coarse && !fresh) {  // a look at the bytes, which are in the cache, may save one at the rows, which are not
-            bound[candidate.topic] = coarse_bound(candidate.topic);
+        if (p.coarse && !fresh) {  // a look at the bytes, which are in the cache, may save one at
+                                   // the rows, which are not
+            bound[candidate.topic] = walk.coarse_bound(candidate.topic);
             const float closer = a * bound[candidate.topic] + b_new * prior[candidate.topic];
             if (closer + rounding(a * reach, b_new) < best.score) continue;
         }
-        const float g = exact(candidate.topic);
-        best.offer(double(a) * g + b * prior_slope(candidate.topic, -1), candidate.topic, -1);
+        const float g = walk.exact(candidate.topic);
+        best.offer(double(a) * g + b * walk.prior_slope(candidate.topic, -1), candidate.topic, -1);
         tried[n_tried] = candidate.topic;
         tried_slope[n_tried++] = g;
         bound[candidate.topic] = kOut;
@@ -165,11 +173,12 @@ __attribute__((noinline)) Vertex OpeBounds::challenged(Vertex best, float a, flo
     return best;
 }
 
-// Gives the start another weight. The literal schedule's first move forgets the start: y falls, and no bound holds any more.
+// Gives the start another weight. The literal schedule's first move forgets the start: y falls, and
+// no bound holds any more.
 inline void OpeBounds::rebase(float value) {
-    if (value == base) return;
-    const bool forgets = value < base;
-    set_base(value);
+    if (value == walk.base) return;
+    const bool forgets = value < walk.base;
+    walk.set_base(value);
     if (forgets) full_gradient(), highest = kUnknown;
 }
 

@@ -1,4 +1,5 @@
-// The state of one walk of OPE (ope.hpp): which topics were picked how often, and what follows for the words.
+// The state of one walk of OPE (ope.hpp): which topics were picked how often, and what follows for
+// the words.
 #pragma once
 
 #include "document.hpp"
@@ -15,29 +16,32 @@ struct OpeWalk {
     Document doc;
 
     int64_t picked = 0, moves = 0;
-    float base = 1, inverse_base = 1;        // the start's weight
-    float *start, *ratio, *columns, *spare;  // per word: start_j, d_j / y_j; one column per picked topic; scratch
+    float base = 1, inverse_base = 1;  // the start's weight
+    float *start, *ratio, *columns,
+        *spare;  // per word: start_j, d_j / y_j; one column per picked topic; scratch
     bool ratio_ready = false;
     int32_t *topic, *count;         // per picked topic
     float *slope, *weight, *share;  // per picked topic: G_k, alpha_k - 1, start_k
     double* penalty;                // per picked topic: (alpha_k - 1) / u_k
 
     OpeWalk(const Problem& problem, const OpePlan& plan)
-        : p(problem), plan(plan), capacity(padded(problem.max_words)),
+        : p(problem),
+          plan(plan),
+          capacity(padded(problem.max_words)),
           max_picked(p.n_topics < plan.n_moves ? p.n_topics : plan.n_moves) {}
 
-    void cut(Arena& arena) {
-        doc.cut(arena, p.max_words);
-        start = arena.cut<float>(capacity);
-        ratio = arena.cut<float>(capacity);
-        columns = arena.cut<float>(capacity * max_picked);
-        spare = arena.cut<float>(capacity);
-        topic = arena.cut<int32_t>(max_picked);
-        count = arena.cut<int32_t>(max_picked);
-        slope = arena.cut<float>(max_picked);
-        weight = arena.cut<float>(max_picked);
-        share = arena.cut<float>(max_picked);
-        penalty = arena.cut<double>(max_picked);
+    void allocate(Arena& arena) {
+        doc.allocate(arena, p.max_words);
+        start = arena.array<float>(capacity);
+        ratio = arena.array<float>(capacity);
+        columns = arena.array<float>(capacity * max_picked);
+        spare = arena.array<float>(capacity);
+        topic = arena.array<int32_t>(max_picked);
+        count = arena.array<int32_t>(max_picked);
+        slope = arena.array<float>(max_picked);
+        weight = arena.array<float>(max_picked);
+        share = arena.array<float>(max_picked);
+        penalty = arena.array<double>(max_picked);
     }
 
     void open(int64_t index) {
@@ -75,11 +79,14 @@ struct OpeWalk {
         ratio_ready = false;
     }
 
-    void weigh(int64_t slot) { penalty[slot] = weight[slot] / (double(base) * share[slot] + count[slot]); }
+    void weigh(int64_t slot) {
+        penalty[slot] = weight[slot] / (double(base) * share[slot] + count[slot]);
+    }
 
     // The prior's slope of a topic in u, which is penalty where it was picked.
     double prior_slope(int64_t k, int64_t slot) const {
-        return slot >= 0 ? penalty[slot] : (double(p.alpha[k]) - 1) / (double(base) * plan.start[k]);
+        return slot >= 0 ? penalty[slot]
+                         : (double(p.alpha[k]) - 1) / (double(base) * plan.start[k]);
     }
 
     double mass() const { return double(base) + double(moves); }
@@ -87,7 +94,8 @@ struct OpeWalk {
     // y of kDoubles words from j on, in double precision, with the start at that weight.
     vd y64(int64_t j, double weight_of_start) const {
         vd y = widen(start + j) * weight_of_start;
-        for (int64_t i = 0; i < picked; ++i) y += double(count[i]) * widen(columns + i * capacity + j);
+        for (int64_t i = 0; i < picked; ++i)
+            y += double(count[i]) * widen(columns + i * capacity + j);
         return y;
     }
 
@@ -103,7 +111,8 @@ struct OpeWalk {
     void bound_all(float* bound);
 };
 
-// One pass over the words for up to four picked topics: y, d / y and the sums never leave the registers.
+// One pass over the words for up to four picked topics: y, d / y and the sums never leave the
+// registers.
 template <int P> void OpeWalk::evaluate_few() {
     vf acc[P] = {};
     vf times[P];
@@ -125,7 +134,8 @@ inline void OpeWalk::evaluate_many() {
     set_ratio();
     for (int64_t i = 0; i < picked; ++i) {
         vf acc = {};
-        for (int64_t j = 0; j < doc.n_padded; j += kLanes) acc += load(ratio + j) * load(columns + i * capacity + j);
+        for (int64_t j = 0; j < doc.n_padded; j += kLanes)
+            acc += load(ratio + j) * load(columns + i * capacity + j);
         slope[i] = sum(acc);
     }
 }
@@ -133,12 +143,18 @@ inline void OpeWalk::evaluate_many() {
 // Computes the picked topics' G.
 inline void OpeWalk::evaluate_picked() {
     switch (picked) {
-        case 0: return;
-        case 1: return evaluate_few<1>();
-        case 2: return evaluate_few<2>();
-        case 3: return evaluate_few<3>();
-        case 4: return evaluate_few<4>();
-        default: return evaluate_many();
+        case 0:
+            return;
+        case 1:
+            return evaluate_few<1>();
+        case 2:
+            return evaluate_few<2>();
+        case 3:
+            return evaluate_few<3>();
+        case 4:
+            return evaluate_few<4>();
+        default:
+            return evaluate_many();
     }
 }
 
@@ -147,7 +163,8 @@ inline void OpeWalk::set_ratio() {
     if (ratio_ready) return;
     for (int64_t j = 0; j < doc.n_padded; j += kLanes) {
         vf y = load(start + j) * base;
-        for (int64_t i = 0; i < picked; ++i) y += float(count[i]) * load(columns + i * capacity + j);
+        for (int64_t i = 0; i < picked; ++i)
+            y += float(count[i]) * load(columns + i * capacity + j);
         store(ratio + j, load(doc.count + j) / y);
     }
     ratio_ready = true;

@@ -1,4 +1,5 @@
-// Random numbers that depend on the seed and the document's content alone: the same arithmetic as engines/_keys.py.
+// Random numbers that depend on the seed and the document's content alone: the same arithmetic as
+// engines/_keys.py.
 #pragma once
 
 #include "document.hpp"
@@ -8,6 +9,8 @@ namespace OPELDA_ISA {
 
 using opelda::kGolden;
 using opelda::mix;
+
+constexpr uint64_t kBetweenLooks = 1 << 12;  // draws between two looks for a signal
 
 inline uint64_t document_key(const Problem& p, int64_t index, uint64_t seed) {
     uint64_t total = 0;

@@ -1,11 +1,12 @@
-// One sweep of collapsed Gibbs sampling over a collection whose tokens keep their topics from sweep to sweep; the topics'
-// counts stand still meanwhile, so that documents do not depend on each other.
+// One sweep of collapsed Gibbs sampling over a collection whose tokens keep their topics from sweep
+// to sweep; the topics' counts stand still meanwhile, so that documents do not depend on each
+// other.
 //
 //     P(z = k) ~ (N_dk + alpha_k) (lambda_kj - own) / sum_j lambda_kj
 //
-// where the token itself is taken out of N_dk and of lambda (not of the sum, of which it is nothing). As in cgs.hpp the part
-// with N_dk lives on the few topics in use, and the part with alpha_k is one number per word but for the rare draw that lands
-// there.
+// where the token itself is taken out of N_dk and of lambda (not of the sum, of which it is
+// nothing). As in cgs.hpp the part with N_dk lives on the few topics in use, and the part with
+// alpha_k is one number per word but for the rare draw that lands there.
 #pragma once
 
 #include "document.hpp"
@@ -16,14 +17,14 @@ namespace OPELDA_ISA {
 using opelda::Resampling;
 
 class Resampler {
-  public:
+public:
     explicit Resampler(const Resampling& r) : r(r) {}
 
-    void cut(Arena& arena) {
-        sizes = arena.cut<float>(r.stride);
-        up_to = arena.cut<float>(r.n_topics + 1);
-        tokens_of = arena.cut<int32_t>(r.n_topics);
-        in_use = arena.cut<int32_t>(r.n_topics + 1);
+    void allocate(Arena& arena) {
+        sizes = arena.array<float>(r.stride);
+        up_to = arena.array<float>(r.n_topics + 1);
+        tokens_of = arena.array<int32_t>(r.n_topics);
+        in_use = arena.array<int32_t>(r.n_topics + 1);
     }
 
     void prepare() {
@@ -36,14 +37,15 @@ class Resampler {
         key = mix(r.keys[doc] + r.seed);
         drawn = 0;
         n_in_use = 0;
-        if (!r.fresh) place(begin, end, z);
+        if (!r.fresh) count_in(begin, end, z);
         fetch(next);
-        for (int64_t sweep = 0; sweep < r.n_sweeps; ++sweep) go_through(begin, end, z, r.fresh && sweep == 0);
+        for (int64_t sweep = 0; sweep < r.n_sweeps; ++sweep)
+            if (!go_through(begin, end, z, r.fresh && sweep == 0)) break;
         for (int64_t i = 0; i < n_in_use; ++i) sizes[in_use[i]] = 0, tokens_of[in_use[i]] = 0;
     }
 
-  private:
-    void place(int64_t begin, int64_t end, const uint16_t* z) {
+private:
+    void count_in(int64_t begin, int64_t end, const uint16_t* z) {
         int64_t i = 0;
         for (int64_t at = begin; at < end; ++at) {
             const int64_t n = opelda::tokens_of(r.counts[at]);
@@ -52,7 +54,8 @@ class Resampler {
         }
     }
 
-    void go_through(int64_t begin, int64_t end, uint16_t* z, bool first) {
+    // Draws every token in turn; returns false where the call is to end.
+    bool go_through(int64_t begin, int64_t end, uint16_t* z, bool first) {
         int64_t i = 0;
         for (int64_t at = begin; at < end; ++at) {
             const int64_t n = opelda::tokens_of(r.counts[at]);
@@ -60,6 +63,7 @@ class Resampler {
             const float* row = r.rows + int64_t(r.words[at]) * r.stride;
             const float prior = r.prior[r.words[at]];
             for (const int64_t last = i + n; i < last; ++i) {
+                if ((drawn + 1) % kBetweenLooks == 0 && opelda::stopped()) return false;
                 if (first) {
                     z[i] = uint16_t(draw(row, prior, 0, 0));
                 } else {
@@ -72,9 +76,10 @@ class Resampler {
                 enter(z[i], weight);
             }
         }
+        return true;
     }
 
-    // `own` of row[now] is the token's.
+    // `own` of row[now] is the token itself.
     OPELDA_INLINE int32_t draw(const float* row, float prior, int32_t now, float own) {
         float used = 0;
         for (int64_t i = 0; i < n_in_use; ++i) {
@@ -85,7 +90,8 @@ class Resampler {
         const float rest = prior - r.alpha[now] * own;
         const float target = uniform() * (used + (rest > 0 ? rest : 0));
         if (target < used) {
-            int64_t at = 0;  // counted rather than searched: there is no telling where a search would end
+            int64_t at =
+                0;  // counted rather than searched: there is no telling where a search would end
             for (int64_t i = 0; i < n_in_use; ++i) at += up_to[i] <= target;
             return in_use[at];
         }
@@ -96,7 +102,8 @@ class Resampler {
         int32_t found = now;
         for (int64_t k = 0; k < r.n_topics; k += kPad) {
             vf mass = {};
-            for (int64_t i = k; i < k + kPad; i += kLanes) mass += load(r.alpha + i) * load(row + i);
+            for (int64_t i = k; i < k + kPad; i += kLanes)
+                mass += load(r.alpha + i) * load(row + i);
             const float block = sum(mass) - (now / kPad == k / kPad ? r.alpha[now] * own : 0);
             if (block <= target && k + kPad < r.n_topics) {
                 target -= block;
@@ -135,7 +142,9 @@ class Resampler {
         }
     }
 
-    OPELDA_INLINE float uniform() { return (float(mix(key + ++drawn * kGolden) >> 40) + 0.5f) * 0x1p-24f; }
+    OPELDA_INLINE float uniform() {
+        return (float(mix(key + ++drawn * kGolden) >> 40) + 0.5f) * 0x1p-24f;
+    }
 
     const Resampling& r;
     float *sizes, *up_to;  // N_dk; sums of probabilities over the topics in use
@@ -145,28 +154,24 @@ class Resampler {
 };
 
 // sum_k alpha_k beta_kj for every word.
-inline bool prior_masses(const Resampling& r, opelda::Queue& queue) {
+inline void prior_masses(const Resampling& r, opelda::Queue& queue) {
     int64_t begin, end;
     while (opelda::take(queue, begin, end))
         for (int64_t j = begin; j < end; ++j) {
             vf mass = {};
-            for (int64_t k = 0; k < r.stride; k += kLanes) mass += load(r.alpha + k) * load(r.rows + j * r.stride + k);
+            for (int64_t k = 0; k < r.stride; k += kLanes)
+                mass += load(r.alpha + k) * load(r.rows + j * r.stride + k);
             r.prior[j] = sum(mass);
         }
-    return true;
 }
 
-inline bool resample(const Resampling& r, opelda::Queue& queue) {
-    Arena arena;
+inline void resample(const Resampling& r, opelda::Queue& queue) {
     Resampler worker(r);
-    worker.cut(arena);
-    if (!arena.allocate()) return false;
-    worker.cut(arena);
+    const Arena arena([&](Arena& a) { worker.allocate(a); });
     worker.prepare();
     int64_t begin, end;
     while (opelda::take(queue, begin, end))
         for (int64_t i = begin; i < end; ++i) worker.run(i, i + 1 < end ? i + 1 : r.n_docs);
-    return true;
 }
 
 }  // namespace OPELDA_ISA

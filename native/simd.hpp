@@ -1,7 +1,8 @@
-// Vectors of one register: 64 bytes with AVX-512, 32 with AVX2, 16 with SSE2 and NEON, so that one source serves them all.
-// (Wider ones would compile too, but GCC takes what does not fit a register apart, lane by lane.) Everything here is private
-// to the instruction set being compiled (OPELDA_ISA is a different namespace each time): no symbol built for one can be
-// picked by the linker for another.
+// Vectors of one register: 64 bytes with AVX-512, 32 with AVX2, 16 with SSE2 and NEON, so that one
+// source serves them all. (Wider ones would compile too, but GCC takes what does not fit a register
+// apart, lane by lane.) Everything here is private to the instruction set being compiled
+// (OPELDA_ISA is a different namespace each time): no symbol built for one can be picked by the
+// linker for another.
 #pragma once
 
 #if defined(__SSE2__)
@@ -70,10 +71,12 @@ OPELDA_INLINE void keep_larger(vf& best, vi& where, vf value, vi place) {
 }
 
 // The places of the lanes that equal `value`, and a large number elsewhere.
-OPELDA_INLINE vi places_of(float value, vf lanes, vi places) { return lanes == value ? places : vi{} + INT32_MAX; }
+OPELDA_INLINE vi places_of(float value, vf lanes, vi places) {
+    return lanes == value ? places : vi{} + INT32_MAX;
+}
 
-// Floats widened to doubles, kDoubles of them, and back. From memory that is one instruction, where GCC makes several of the
-// general form.
+// Floats widened to doubles, kDoubles of them, and back. From memory that is one instruction, where
+// GCC makes several of the general form.
 OPELDA_INLINE vd widen(vh v) { return __builtin_convertvector(v, vd); }
 OPELDA_INLINE vd widen(const float* p) {
 #if defined(__AVX512F__)
@@ -94,8 +97,8 @@ OPELDA_INLINE vd half(vf v, int64_t at) {
 }
 OPELDA_INLINE vh narrow(vd v) { return __builtin_convertvector(v, vh); }
 
-// The upper half of the lanes is put on the lower with `op`, and again, down to one value. The tree is fixed, so that
-// with one instruction set a value does not depend on where it is computed.
+// The upper half of the lanes is put on the lower with `op`, and again, down to one value. The tree
+// is fixed, so that with one instruction set a value does not depend on where it is computed.
 template <class V, int... I> OPELDA_INLINE auto lower(V v, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(v, v, I...);
 }
@@ -115,22 +118,38 @@ template <class V, class Op> OPELDA_INLINE auto fold(V v, Op op) {
     }
 }
 
-OPELDA_INLINE float sum(vf v) { return fold(v, [](auto a, auto b) { return a + b; }); }
-OPELDA_INLINE double sum(vd v) { return fold(v, [](auto a, auto b) { return a + b; }); }
-OPELDA_INLINE float largest(vf v) { return fold(v, [](auto a, auto b) { return a > b ? a : b; }); }
-OPELDA_INLINE double largest(vd v) { return fold(v, [](auto a, auto b) { return a > b ? a : b; }); }
-OPELDA_INLINE int32_t smallest(vi v) { return fold(v, [](auto a, auto b) { return a < b ? a : b; }); }
+OPELDA_INLINE float sum(vf v) {
+    return fold(v, [](auto a, auto b) { return a + b; });
+}
+OPELDA_INLINE double sum(vd v) {
+    return fold(v, [](auto a, auto b) { return a + b; });
+}
+OPELDA_INLINE float largest(vf v) {
+    return fold(v, [](auto a, auto b) { return a > b ? a : b; });
+}
+OPELDA_INLINE double largest(vd v) {
+    return fold(v, [](auto a, auto b) { return a > b ? a : b; });
+}
+OPELDA_INLINE int32_t smallest(vi v) {
+    return fold(v, [](auto a, auto b) { return a < b ? a : b; });
+}
 // Of the masks that comparisons make.
-OPELDA_INLINE bool any(vi v) { return fold(v, [](auto a, auto b) { return a | b; }) != 0; }
-OPELDA_INLINE bool all(vl v) { return fold(v, [](auto a, auto b) { return a & b; }) != 0; }
+OPELDA_INLINE bool any(vi v) {
+    return fold(v, [](auto a, auto b) { return a | b; }) != 0;
+}
+OPELDA_INLINE bool all(vl v) {
+    return fold(v, [](auto a, auto b) { return a & b; }) != 0;
+}
 
-// kLanes vectors to the vector of their sums, by the same tree: each step folds pairs of vectors into one for both.
+// kLanes vectors to the vector of their sums, by the same tree: each step folds pairs of vectors
+// into one for both.
 template <int Half, int... L> OPELDA_INLINE vf join(vf a, vf b, std::integer_sequence<int, L...>) {
     return __builtin_shufflevector(a, b, (L & Half ? kLanes + L - Half : L)...) +
            __builtin_shufflevector(a, b, (L & Half ? kLanes + L : L + Half)...);
 }
 template <int Half = kLanes / 2> OPELDA_INLINE vf sums(vf* v) {
-    for (int i = 0; i < Half; ++i) v[i] = join<Half>(v[i], v[i + Half], std::make_integer_sequence<int, kLanes>{});
+    for (int i = 0; i < Half; ++i)
+        v[i] = join<Half>(v[i], v[i + Half], std::make_integer_sequence<int, kLanes>{});
     if constexpr (Half > 1) return sums<Half / 2>(v);
     return v[0];
 }

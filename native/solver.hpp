@@ -1,5 +1,5 @@
-// What the iterative methods share: the document's rows copied side by side (they are read in every iteration), products
-// with all of them, and the loop over documents.
+// What the iterative methods share: the document's rows copied side by side (they are read in every
+// iteration), products with all of them, and the loop over documents.
 #pragma once
 
 #include "certificate.hpp"
@@ -8,25 +8,27 @@
 namespace OPELDA_ISA {
 
 using opelda::Queue;
-using opelda::Settings;
 
 // Beyond this many weights the rows stay where they are: no cache would hold the copy either.
 constexpr int64_t kLargestCopy = int64_t(1) << 20;
 
 struct Gathered {
+    const Problem& p;
     Document doc;
     float* copy;
     float* share;  // d_j / N: counts of any size stay within the range of floats
     bool copied = false;
 
-    void cut(Arena& arena, const Problem& p) {
-        doc.cut(arena, p.max_words);
-        share = arena.cut<float>(padded(p.max_words));
+    explicit Gathered(const Problem& problem) : p(problem) {}
+
+    void allocate(Arena& arena) {
+        doc.allocate(arena, p.max_words);
+        share = arena.array<float>(padded(p.max_words));
         const int64_t wanted = p.max_words * p.stride;
-        copy = arena.cut<float>(wanted < kLargestCopy ? wanted : kLargestCopy);
+        copy = arena.array<float>(wanted < kLargestCopy ? wanted : kLargestCopy);
     }
 
-    void open(const Problem& p, int64_t index) {
+    void open(int64_t index) {
         doc.open(p, index);
         if (doc.n == 0) return;
         copied = doc.n * p.stride <= kLargestCopy;
@@ -37,14 +39,16 @@ struct Gathered {
             }
         }
         for (int64_t j = doc.n; j < doc.n_padded; ++j) doc.row[j] = doc.row[0];  // counts 0 times
-        for (int64_t j = 0; j < doc.n_padded; ++j) share[j] = float(double(doc.count[j]) / doc.tokens);
+        for (int64_t j = 0; j < doc.n_padded; ++j)
+            share[j] = float(double(doc.count[j]) / doc.tokens);
     }
 };
 
 // Asks for the rows of a document that comes next.
 inline void fetch_rows(const Problem& p, int64_t index) {
     for (int64_t i = p.indptr[index]; i < p.indptr[index + 1]; ++i)
-        for (int64_t k = 0; k < p.stride; k += kPad) __builtin_prefetch(p.rows + p.words[i] * p.stride + k, 0, 2);
+        for (int64_t k = 0; k < p.stride; k += kPad)
+            __builtin_prefetch(p.rows + p.words[i] * p.stride + k, 0, 2);
 }
 
 // x_j = sum_k weight_k beta_kj for every word, over the first `width` topics.
@@ -67,37 +71,38 @@ inline void normalise(const double* weight, int64_t n_topics, float* theta) {
     for (int64_t k = 0; k < n_topics; ++k) theta[k] = float(weight[k] / total);
 }
 
-// A Solver cuts its arrays from the arena, prepares what no document changes, and solves one document at a time, returning
-// how many iterations that took. The certificate follows while the document's rows are still in the cache.
-template <class Solver> bool run_solver(const Problem& p, const Settings& settings, const Outputs& out, Queue& queue) {
-    Arena arena;
-    Gathered gathered;
-    Certifier certifier;
+// A Solver allocates its arrays, prepares what no document changes, and solves one document at a
+// time, returning how many iterations that took. The certificate follows while the document's rows
+// are still in the cache.
+template <class Solver, class Settings>
+void run_solver(const Problem& p, const Settings& settings, const Outputs& out, Queue& queue) {
+    Gathered gathered(p);
+    Certifier certifier(p);
     Solver solver(p, settings);
-    for (int pass = 0; pass < 2; ++pass) {
-        if (pass == 1 && !arena.allocate()) return false;
-        gathered.cut(arena, p);
-        certifier.cut(arena, p);
-        solver.cut(arena);
-    }
+    const Arena arena([&](Arena& a) {
+        gathered.allocate(a);
+        certifier.allocate(a);
+        solver.allocate(a);
+    });
     solver.prepare();
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) {
         for (int64_t i = begin; i < end; ++i) {
-            gathered.open(p, i);
+            gathered.open(i);
             if (i + 1 < end) fetch_rows(p, i + 1);
             out.n_iter[i] = 0;
             if (gathered.doc.n == 0) continue;  // the caller fills in the prior's mean
             float* theta = out.theta + i * p.n_topics;
             if constexpr (requires { solver.solve(gathered, i, theta, theta); }) {
-                out.n_iter[i] = solver.solve(gathered, i, theta, out.factors ? out.factors + i * p.n_topics : nullptr);
+                out.n_iter[i] = solver.solve(gathered, i, theta,
+                                             out.factors ? out.factors + i * p.n_topics : nullptr);
             } else {
                 out.n_iter[i] = solver.solve(gathered, i, theta);
             }
-            if (out.gap) certifier.run(p, i, theta, out);
+            if (opelda::stopped()) return;
+            if (out.gap) certifier.run(i, theta, out);
         }
     }
-    return true;
 }
 
 }  // namespace OPELDA_ISA

@@ -5,9 +5,10 @@
 
 namespace OPELDA_ISA {
 
-// Natural logarithm of positive normal doubles to about 1e-14: exponent plus 2 atanh(s), s = (m - 1)/(m + 1), with the
-// mantissa m in [sqrt(1/2), sqrt 2). Only AVX-512 shifts signed 64-bit integers to the right or makes doubles of them: the
-// exponent is raised by 1024 to be shifted as unsigned, and becomes a double in the last bits of 1.5 * 2^52.
+// Natural logarithm of positive normal doubles to about 1e-14: exponent plus 2 atanh(s), s = (m -
+// 1)/(m + 1), with the mantissa m in [sqrt(1/2), sqrt 2). Only AVX-512 shifts signed 64-bit
+// integers to the right or makes doubles of them: the exponent is raised by 1024 to be shifted as
+// unsigned, and becomes a double in the last bits of 1.5 * 2^52.
 OPELDA_INLINE vd log(vd x) {
     vu bits;
     std::memcpy(&bits, &x, sizeof bits);
@@ -33,7 +34,8 @@ OPELDA_INLINE vd log(vd x) {
     return e * 0.693147180559945309417 + 2.0 * s * r;
 }
 
-// e^x to about 1e-15 relative for x <= 700; 0 below -700. x = n log 2 + r, |r| <= log(2)/2, and the Taylor series of e^r.
+// e^x to about 1e-15 relative for x <= 700; 0 below -700. x = n log 2 + r, |r| <= log(2)/2, and the
+// Taylor series of e^r.
 OPELDA_INLINE vd exp(vd x) {
     constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
     const vd bounded = max(x, broadcast(-700.0));
@@ -65,8 +67,9 @@ struct GammaPair {
     vd digamma, lgamma;
 };
 
-// psi(x) and log Gamma(x) for x > 0, to about 1e-12. Below 6 both are shifted up by six steps: with P = x (x+1) ... (x+5),
-// psi(x) = psi(x+6) - P'/P and log Gamma(x) = log Gamma(x+6) - log P; there the asymptotic series has converged.
+// psi(x) and log Gamma(x) for x > 0, to about 1e-12. Below 6 both are shifted up by six steps: with
+// P = x (x+1) ... (x+5), psi(x) = psi(x+6) - P'/P and log Gamma(x) = log Gamma(x+6) - log P; there
+// the asymptotic series has converged.
 inline GammaPair gamma_pair(vd x) {
     const auto low = x < 6.0;
     const vd small = low ? x : broadcast(1.0);

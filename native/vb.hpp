@@ -1,18 +1,22 @@
-// Variational Bayes for one document (Blei et al. 2003), with the bound of the document alone as its stopping rule.
+// Variational Bayes for one document (Blei et al. 2003), with the bound of the document alone as
+// its stopping rule.
 //
 // With E_k = exp(psi(gamma_k)) up to a common factor:
 //     phi_j = sum_k E_k beta_kj,    gamma_k = alpha_k + E_k sum_j d_j beta_kj / phi_j.
-// E is scaled by its largest value, so that the products can be taken in floats, without the E below 1e-20 and kept clear
-// of denormal numbers by powers of two. A word that this leaves with a small phi ("hard") is worked out in doubles.
+// E is scaled by its largest value, so that the products can be taken in floats, without the E
+// below 1e-20 and kept clear of denormal numbers by powers of two. A word that this leaves with a
+// small phi ("hard") is worked out in doubles.
 //
-// With alpha < 1 most topics soon fall to gamma_k = alpha_k, where E_k is e^-100 or so of the largest. They are set aside:
-// the rest are packed together and the work shrinks with their number. Should a word then be hard, the document is done
-// again without packing.
+// With alpha < 1 most topics soon fall to gamma_k = alpha_k, where E_k is e^-100 or so of the
+// largest. They are set aside: the rest are packed together and the work shrinks with their number.
+// Should a word then be hard, the document is done again without packing.
 #pragma once
 
 #include "solver.hpp"
 
 namespace OPELDA_ISA {
+
+using opelda::VbSettings;
 
 constexpr double kAside = 1e-20;
 constexpr float kHard = 1e-13f;
@@ -20,27 +24,27 @@ constexpr double kFloor = 1e-300;
 constexpr float kWeightUnit = 0x1p60f, kRatioUnit = 0x1p30f;
 
 class Vb {
-  public:
-    Vb(const Problem& p, const Settings& settings) : p(p), settings(settings) {}
+public:
+    Vb(const Problem& p, const VbSettings& settings) : p(p), settings(settings) {}
 
-    void cut(Arena& arena) {
-        prior = arena.cut<double>(p.stride);
-        prior_lgamma = arena.cut<double>(p.stride);
-        result = arena.cut<double>(p.stride);
-        alpha = arena.cut<double>(p.stride);
-        alpha_lgamma = arena.cut<double>(p.stride);
-        gamma = arena.cut<double>(p.stride);
-        seen = arena.cut<double>(p.stride);
-        digamma = arena.cut<double>(p.stride);
-        lgamma = arena.cut<double>(p.stride);
-        weight = arena.cut<double>(p.stride);
-        extra = arena.cut<double>(p.stride);
-        topic = arena.cut<int32_t>(p.stride);
-        place = arena.cut<int32_t>(p.stride);
-        weight32 = arena.cut<float>(p.stride);
-        slope = arena.cut<float>(p.stride);
-        phi = arena.cut<float>(padded(p.max_words));
-        ratio = arena.cut<float>(padded(p.max_words));
+    void allocate(Arena& arena) {
+        prior = arena.array<double>(p.stride);
+        prior_lgamma = arena.array<double>(p.stride);
+        result = arena.array<double>(p.stride);
+        alpha = arena.array<double>(p.stride);
+        alpha_lgamma = arena.array<double>(p.stride);
+        gamma = arena.array<double>(p.stride);
+        seen = arena.array<double>(p.stride);
+        digamma = arena.array<double>(p.stride);
+        lgamma = arena.array<double>(p.stride);
+        weight = arena.array<double>(p.stride);
+        extra = arena.array<double>(p.stride);
+        topic = arena.array<int32_t>(p.stride);
+        place = arena.array<int32_t>(p.stride);
+        weight32 = arena.array<float>(p.stride);
+        slope = arena.array<float>(p.stride);
+        phi = arena.array<float>(padded(p.max_words));
+        ratio = arena.array<float>(padded(p.max_words));
     }
 
     void prepare() {
@@ -50,7 +54,8 @@ class Vb {
             prior[k] = k < p.n_topics && p.alpha[k] > kTiny ? double(p.alpha[k]) : kTiny;
             if (k < p.n_topics) alpha_sum += prior[k];
         }
-        for (int64_t k = 0; k < p.stride; k += kDoubles) store(prior_lgamma + k, gamma_pair(load(prior + k)).lgamma);
+        for (int64_t k = 0; k < p.stride; k += kDoubles)
+            store(prior_lgamma + k, gamma_pair(load(prior + k)).lgamma);
         constant = gamma_pair(broadcast(alpha_sum)).lgamma[0];
         tiny_lgamma = gamma_pair(broadcast(kTiny)).lgamma[0];
     }
@@ -58,7 +63,7 @@ class Vb {
     int32_t solve(Gathered& gathered, int64_t index, float* theta, float* factors) {
         int64_t n_iter = ascend(gathered, gathered.copied);
         if (n_iter < 0) {
-            gathered.open(p, index);
+            gathered.open(index);
             n_iter = ascend(gathered, false);
         }
         for (int64_t i = 0; i < n_alive; ++i) result[topic[i]] = gamma[i];
@@ -67,7 +72,7 @@ class Vb {
         return int32_t(n_iter);
     }
 
-  private:
+private:
     void begin(const Document& doc);
     int64_t ascend(Gathered& gathered, bool may_pack);
     void pack(const Document& doc);
@@ -77,7 +82,7 @@ class Vb {
     void solve_hard(const Gathered& gathered, int64_t j, double& log_phi);
 
     const Problem& p;
-    const Settings& settings;
+    const VbSettings& settings;
     double *prior, *prior_lgamma, *result;  // per topic; result: gamma, at the end
     // per topic still at work, which are n_alive padded to width
     int32_t *topic, *place;
@@ -100,7 +105,9 @@ inline void Vb::begin(const Document& doc) {
         topic[k] = int32_t(k);
         alpha[k] = gamma[k] = prior[k];
         alpha_lgamma[k] = prior_lgamma[k];
-        if (k < p.n_topics) gamma[k] = settings.start ? settings.start[k] : prior[k] + doc.tokens / double(p.n_topics);
+        if (k < p.n_topics)
+            gamma[k] =
+                settings.start ? settings.start[k] : prior[k] + doc.tokens / double(p.n_topics);
         seen[k] = 0;  // gamma is never 0, so the first evaluation looks at every topic
     }
 }
@@ -111,7 +118,7 @@ inline int64_t Vb::ascend(Gathered& gathered, bool may_pack) {
     double bound = evaluate(gathered);
     for (int64_t t = 1;; ++t) {
         update(gathered);
-        if (t == settings.n_iter) return t;
+        if (t == settings.n_iter || gathered.doc.stopped(t)) return t;
         const double after = evaluate(gathered);
         if (width < p.stride && any_hard) return -1;
         if (settings.tol > 0 && after - bound < settings.tol * std::fabs(after)) return t;
@@ -120,7 +127,8 @@ inline int64_t Vb::ascend(Gathered& gathered, bool may_pack) {
     }
 }
 
-// Moves the topics that still count to the front, in the arrays and in the copied rows, when that halves the width.
+// Moves the topics that still count to the front, in the arrays and in the copied rows, when that
+// halves the width.
 inline void Vb::pack(const Document& doc) {
     int64_t n = 0;
     for (int64_t i = 0; i < n_alive; ++i) n += weight[i] >= kAside;
@@ -177,7 +185,8 @@ inline double Vb::evaluate(const Gathered& gathered) {
         terms += (load(alpha + k) - load(gamma + k)) * (load(digamma + k) - whole.digamma);
         terms += load(lgamma + k) - load(alpha_lgamma + k);
     }
-    for (int64_t k = 0; k < width; ++k) weight32[k] = weight[k] < kAside ? 0.0f : float(weight[k]) * kWeightUnit;
+    for (int64_t k = 0; k < width; ++k)
+        weight32[k] = weight[k] < kAside ? 0.0f : float(weight[k]) * kWeightUnit;
     dot_rows(doc, weight32, width, phi);
 
     vf least = broadcast(3e38f);
@@ -213,11 +222,14 @@ inline void Vb::weigh(float* factors) {
         highest = max(highest, value);
     }
     const double top = largest(highest);
-    for (int64_t k = 0; k < p.stride; k += kDoubles) store(weight + k, exp(load(digamma + k) - top));
-    for (int64_t k = 0; k < p.n_topics; ++k) factors[k] = weight[k] > kTiny ? float(weight[k]) : 0.0f;
+    for (int64_t k = 0; k < p.stride; k += kDoubles)
+        store(weight + k, exp(load(digamma + k) - top));
+    for (int64_t k = 0; k < p.n_topics; ++k)
+        factors[k] = weight[k] > kTiny ? float(weight[k]) : 0.0f;
 }
 
-// A hard word's share of gamma, and d log phi, in doubles; it is taken out of the single-precision sums.
+// A hard word's share of gamma, and d log phi, in doubles; it is taken out of the single-precision
+// sums.
 inline void Vb::solve_hard(const Gathered& gathered, int64_t j, double& log_phi) {
     const float* row = gathered.doc.row[j];
     const double d = gathered.doc.count[j];
@@ -234,7 +246,8 @@ inline void Vb::solve_hard(const Gathered& gathered, int64_t j, double& log_phi)
 inline void Vb::update(const Gathered& gathered) {
     add_rows(gathered.doc.n, gathered.doc.row, ratio, width, 1 / kRatioUnit, slope);
     for (int64_t k = 0; k < width; k += kDoubles)
-        store(gamma + k, load(alpha + k) + gathered.doc.tokens * load(weight + k) * widen(slope + k));
+        store(gamma + k,
+              load(alpha + k) + gathered.doc.tokens * load(weight + k) * widen(slope + k));
     if (any_hard)
         for (int64_t k = 0; k < n_alive; ++k) gamma[k] += extra[k];
 }

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import opelda
 from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel, _store
-from opelda.corpus import Vocabulary, generate, generate_stream
+from opelda.corpus import Tokenizer, Vocabulary, generate, generate_stream
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, VB, Method
 from opelda.learning import LEARNERS
@@ -242,3 +242,25 @@ def test_a_file_is_the_same_for_every_engine(tmp_path, engine):
         np.testing.assert_allclose(loaded.transform(X), learned.transform(X), rtol=1e-4)
         loaded.partial_fit(X[:10])  # goes on where it now is
         assert loaded._state.weights.owner == other
+
+
+@pytest.mark.parametrize("kind", ["fit", "checkpoint"])
+def test_stop_words_that_no_header_could_hold(tmp_path, kind):
+    left_out = [f"{number:07}" + "stopped" * 16 for number in range(100_000)]
+    words = Vocabulary(["tea", "cup"], tokenizer=Tokenizer(stop_words=left_out))
+    texts = [f"tea {left_out[3]} cup", "tea tea"] * 10
+    model = made()
+    if kind == "fit":
+        model.fit(texts, vocabulary=words)
+        opelda.save(model, tmp_path / "checkpoint.opelda")
+    else:
+        model.fit_stream(texts, vocabulary=words, checkpoint=tmp_path)
+    loaded = opelda.load(tmp_path / "checkpoint.opelda")
+    assert loaded.vocabulary_.tokenizer == words.tokenizer
+    assert np.array_equal(loaded.transform(texts), model.transform(texts))
+
+
+def test_a_short_list_of_stop_words_is_where_earlier_versions_look(tmp_path):
+    words = Vocabulary(["tea", "cup"], tokenizer=Tokenizer(stop_words=["the", "a"]))
+    _, header = as_parts(made().fit(["the tea", "a cup"] * 5, vocabulary=words))
+    assert header["vocabulary"]["tokenizer"]["stop_words"] == ["a", "the"]

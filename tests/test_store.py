@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file, save_file
 
 from opelda import _store
+from opelda._replacing import remove_leftovers
 from opelda.errors import InputError, ModelFileError
 
 KIND = "opelda test"
@@ -85,6 +86,7 @@ def test_same_content_same_bytes(tmp_path):
     code = f"""
 import sys, numpy as np
 from opelda import _store
+from opelda._replacing import remove_leftovers
 pairs = [(n, np.full(3, i, ['f4', 'f8', 'u1', '?'][i % 4])) for i, n in enumerate('abcdefghijkl')]
 pairs.sort(key=lambda pair: hash(pair[0]))  # another order in each process
 _store.write(sys.argv[1], dict(pairs), {{'x': 1}}, kind={KIND!r}, version=1)
@@ -150,9 +152,22 @@ def test_places_that_cannot_be_written_or_read(tmp_path):
         load(tmp_path / "file")
 
 
+@pytest.mark.parametrize("letter", ["x", "é", "😀"])
+def test_the_longest_name_there_may_be(tmp_path, monkeypatch, letter):
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    name = letter * (longest // len(letter.encode()))
+    save(tmp_path / name, header={"a": 1})
+    assert load(tmp_path / name)[1] == {"a": 1}
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("it was written first"))
+    with pytest.raises(ModelFileError, match="name too long"):
+        save(tmp_path / (name + letter))
+    assert os.listdir(tmp_path) == [name]
+
+
 CHILD = f"""
 import os, signal, sys, numpy as np
 from opelda import _store
+from opelda._replacing import remove_leftovers
 path, step = sys.argv[1:]
 replace = os.replace
 def kill(*_):
@@ -187,7 +202,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path, step):
     left = len(os.listdir(tmp_path)) - 1
     if step != "random":
         assert (header["number"], left) == ((1, 0) if step == "after" else (0, 1))
-    assert _store.sweep(tmp_path, "m") == left
+    assert remove_leftovers(tmp_path, "m") == left
     assert os.listdir(tmp_path) == ["m"]
 
 
@@ -197,13 +212,13 @@ def test_sweep_takes_nothing_else(tmp_path, monkeypatch):
     for name in [*kept, stale]:
         (tmp_path / name).touch()
     (tmp_path / folder).mkdir()
-    assert _store.sweep(tmp_path, "m") == 1
+    assert remove_leftovers(tmp_path, "m") == 1
     assert sorted(os.listdir(tmp_path)) == sorted([*kept, folder])
-    assert _store.sweep(tmp_path / "none", "m") == 0
+    assert remove_leftovers(tmp_path / "none", "m") == 0
     swept = []
 
     def fsync(_):
-        swept.append(_store.sweep(tmp_path, "m"))
+        swept.append(remove_leftovers(tmp_path, "m"))
         if len(swept) > 1:
             raise OSError(22, "folders cannot be synced here")
 

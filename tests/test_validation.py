@@ -100,3 +100,34 @@ def test_braces_of_the_users_own_are_left_alone():
     assert str(InputError("{x} is no column of {a: 1}; give {limit}.", limit=5)) == (
         "{x} is no column of {a: 1}; give limit=5."
     )
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+def test_repeated_entries_of_any_type_are_added_exactly(dtype, form):
+    value = min(np.iinfo(dtype).max, 2**30)
+    rows, columns = np.zeros(300, np.int32), np.tile([1, 1, 2], 100)
+    X = sparse.coo_array((np.full(300, value, dtype), (rows, columns)), shape=(2, 4))
+    if form == "csr":
+        X = sparse.csr_array((X.data, columns, [0, 300, 300]), shape=(2, 4))
+    elif form == "csc":
+        X = sparse.csc_array((X.data, rows, [0, 0, 200, 300, 300]), shape=(2, 4))
+    elif form == "bsr":
+        blocks = X.data.reshape(300, 1, 1)
+        X = sparse.bsr_array((blocks, columns, [0, 300, 300]), shape=(2, 4))
+    assert counts(X).toarray()[0].tolist() == [0, 200 * value, 100 * value, 0]
+
+
+def test_sums_of_repeated_entries_beyond_the_largest_count_are_refused():
+    data = np.full(20_000, 2**30, np.int32)
+    X = sparse.csr_array((data, np.zeros(20_000, np.int32), [0, 20_000]), shape=(1, 1))
+    with pytest.raises(InputError, match="counts must be from 0"):
+        counts(X)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_masked_entries_are_refused(listed):
+    X = np.ma.masked_equal([[1, 2], [3, 1]], 2)
+    assert counts(np.ma.array([[1, 2]])).toarray().tolist() == [[1, 2]]
+    with pytest.raises(InputError, match="entries are masked"):
+        counts(list(X) if listed else X)

@@ -1,4 +1,5 @@
-// Texts as they lie in a column of another library, read in place through Arrow's C stream interface.
+// Texts as they lie in a column of another library, read in place through Arrow's C stream
+// interface.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +42,15 @@ struct ArrowArrayStream {
 class Column {
 public:
     explicit Column(ArrowArrayStream* stream) {
-        if (!stream || !stream->release) throw std::invalid_argument("The column has been read already; ask for it again.");
+        if (!stream || !stream->release)
+            throw std::invalid_argument("The column has been read already; ask for it again.");
         ArrowSchema schema = {};
         if (stream->get_schema(stream, &schema)) throw std::runtime_error(last_error(stream));
         const std::string format = schema.format ? schema.format : "";
         if (schema.release) schema.release(&schema);
         if (format != "vu" && format != "u" && format != "U")
-            throw std::invalid_argument("The column must hold strings, not what Arrow calls '" + format + "'.");
+            throw std::invalid_argument("The column must hold strings, not what Arrow calls '" +
+                                        format + "'.");
         kind_ = format == "vu" ? Kind::view : format == "u" ? Kind::narrow : Kind::wide;
         for (;;) {
             chunks_.push_back({});
@@ -69,7 +72,8 @@ public:
     template <class Use> void each(Use&& use) const {
         for (const ArrowArray& chunk : chunks_) {
             if (!chunk.length) continue;
-            const auto* valid = chunk.null_count ? static_cast<const uint8_t*>(chunk.buffers[0]) : nullptr;
+            const auto* valid =
+                chunk.null_count ? static_cast<const uint8_t*>(chunk.buffers[0]) : nullptr;
             for (int64_t i = chunk.offset; i < chunk.offset + chunk.length; ++i)
                 use(valid && !(valid[i / 8] >> i % 8 & 1) ? std::string_view() : text(chunk, i));
         }
@@ -86,23 +90,29 @@ private:
     std::string_view text(const ArrowArray& chunk, int64_t i) const {
         if (kind_ == Kind::narrow) return between<int32_t>(chunk, i);
         if (kind_ == Kind::wide) return between<int64_t>(chunk, i);
-        // Sixteen bytes: the length, then the text itself up to twelve bytes, or four of them, a buffer's number and a place in it.
+        // Sixteen bytes: the length, then the text itself up to twelve bytes, or four of them, a
+        // buffer's number and a place in it.
         const char* view = static_cast<const char*>(chunk.buffers[1]) + 16 * i;
         uint32_t part[4];
         std::memcpy(part, view, 16);
         if (part[0] <= 12) return {view + 4, part[0]};
-        if (part[2] >= chunk.n_buffers - 3) throw std::out_of_range("The column is damaged: a text is in no buffer.");
+        if (part[2] >= chunk.n_buffers - 3)
+            throw std::out_of_range("The column is damaged: a text is in no buffer.");
         int64_t size;
-        std::memcpy(&size, static_cast<const char*>(chunk.buffers[chunk.n_buffers - 1]) + 8 * part[2], 8);
-        if (int64_t(part[3]) + part[0] > size) throw std::out_of_range("The column is damaged: a text ends beyond its buffer.");
+        std::memcpy(&size,
+                    static_cast<const char*>(chunk.buffers[chunk.n_buffers - 1]) + 8 * part[2], 8);
+        if (int64_t(part[3]) + part[0] > size)
+            throw std::out_of_range("The column is damaged: a text ends beyond its buffer.");
         return {static_cast<const char*>(chunk.buffers[2 + part[2]]) + part[3], part[0]};
     }
 
     template <class Offset> static std::string_view between(const ArrowArray& chunk, int64_t i) {
         const auto* offsets = static_cast<const Offset*>(chunk.buffers[1]);
         if (offsets[i] == offsets[i + 1]) return {};
-        if (offsets[i] < 0 || offsets[i] > offsets[i + 1]) throw std::out_of_range("The column is damaged: its offsets fall.");
-        return {static_cast<const char*>(chunk.buffers[2]) + offsets[i], size_t(offsets[i + 1] - offsets[i])};
+        if (offsets[i] < 0 || offsets[i] > offsets[i + 1])
+            throw std::out_of_range("The column is damaged: its offsets fall.");
+        return {static_cast<const char*>(chunk.buffers[2]) + offsets[i],
+                size_t(offsets[i + 1] - offsets[i])};
     }
 
     void release() {

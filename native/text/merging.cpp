@@ -9,12 +9,16 @@
 namespace opelda::text {
 namespace {
 
-// Count documents and tokens of every column; return each entry's column. Each row names a word once.
-nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> merge(In<int32_t, 1> words, In<float, 1> counts, In<int32_t, 1> columns,
-                                                   Out<int64_t, 1> documents, Out<double, 1> tokens) {
+// Count documents and tokens of every column; return each entry's column. Each row names a word
+// once.
+nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> merge(In<int32_t, 1> words, In<float, 1> counts,
+                                                   In<int32_t, 1> columns,
+                                                   Out<int64_t, 1> documents,
+                                                   Out<double, 1> tokens) {
     const int64_t n = int64_t(words.shape(0)), n_words = int64_t(columns.shape(0));
     const int64_t n_columns = int64_t(std::min(documents.shape(0), tokens.shape(0)));
-    if (int64_t(counts.shape(0)) != n) throw nb::value_error("There must be a count for every word.");
+    if (int64_t(counts.shape(0)) != n)
+        throw nb::value_error("There must be a count for every word.");
     int32_t* moved;
     auto answer = numpy_array<int32_t>(size_t(n), &moved);
     bool inside = true;
@@ -34,10 +38,12 @@ nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> merge(In<int32_t, 1> words, In<floa
     return answer;
 }
 
-// Rows with every word moved to its column, in the order of the columns; those with -1 are left out and their mass is the last
-// answer. Different words have different columns.
-nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts, In<int32_t, 1> columns) {
-    const int64_t n_rows = int64_t(ends.shape(0)) - 1, n = int64_t(words.shape(0)), n_words = int64_t(columns.shape(0));
+// Rows with every word moved to its column, in the order of the columns; those with -1 are left out
+// and their mass is the last answer. Different words have different columns.
+nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts,
+                In<int32_t, 1> columns) {
+    const int64_t n_rows = int64_t(ends.shape(0)) - 1, n = int64_t(words.shape(0)),
+                  n_words = int64_t(columns.shape(0));
     const int64_t* end = ends.data();
     const int32_t* word = words.data();
     const float* count = counts.data();
@@ -64,12 +70,15 @@ nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts, 
     {
         nb::gil_scoped_release release;
         int32_t n_columns = 0;
-        for (int64_t i = 0; i < n_words; ++i) n_columns = std::max(n_columns, columns.data()[i] + 1);
+        for (int64_t i = 0; i < n_words; ++i)
+            n_columns = std::max(n_columns, columns.data()[i] + 1);
         const auto each_kept = [&](int64_t row, auto&& use) {
             for (int64_t i = end[row]; i < end[row + 1]; ++i) {
                 const int32_t column = columns.data()[word[i]];
-                if (column >= 0) use(column, count[i]);
-                else left_out += count[i];
+                if (column >= 0)
+                    use(column, count[i]);
+                else
+                    left_out += count[i];
             }
         };
         if (kept >= n_columns) {  // enough entries to pay for a place per column
@@ -90,7 +99,8 @@ nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts, 
             for (int64_t row = 0, at = 0; row < n_rows; ++row) {
                 entries.clear();
                 each_kept(row, [&](int32_t column, float value) {
-                    entries.push_back(uint64_t(uint32_t(column)) << 32 | std::bit_cast<uint32_t>(value));
+                    entries.push_back(uint64_t(uint32_t(column)) << 32 |
+                                      std::bit_cast<uint32_t>(value));
                 });
                 std::sort(entries.begin(), entries.end());
                 for (const uint64_t entry : entries) {

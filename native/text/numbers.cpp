@@ -1,10 +1,10 @@
 // Files of whole numbers to arrays, and back.
 #include "text.hpp"
 
-#include "numbers_entries.hpp"
-#include "numbers_pairs.hpp"
-#include "numbers_triples.hpp"
+#include "ldac.hpp"
+#include "matrix_market.hpp"
 #include "numbers_writing.hpp"
+#include "uci.hpp"
 
 namespace opelda::text {
 
@@ -13,7 +13,8 @@ namespace {
 using Bytes = In<uint8_t, 1>;
 
 Lines lines_of(const Bytes& data, int64_t begin, int64_t end, int64_t offset, int64_t line) {
-    if (begin < 0 || end < begin || end > int64_t(data.shape(0))) throw nb::index_error("begin and end must lie in the data");
+    if (begin < 0 || end < begin || end > int64_t(data.shape(0)))
+        throw nb::index_error("begin and end must lie in the data");
     return {data.data() + begin, data.data() + end, offset, line};
 }
 
@@ -30,9 +31,11 @@ using Words = Out<int32_t, 1>;
 using Counts = Out<float, 1>;
 
 // Parses into `words` and `counts` from `at` on, where there must be room for `room` entries.
-template <class Parse> nb::tuple parsed(Words& words, Counts& counts, int64_t at, int64_t room, const Parse& parse) {
+template <class Parse> nb::tuple parsed(Words& words, Counts& counts, int64_t at, int64_t room,
+                                        const Parse& parse) {
     const int64_t size = int64_t(std::min(words.shape(0), counts.shape(0)));
-    if (at < 0 || at > size || room > size - at) throw nb::index_error("there is no room for so many entries");
+    if (at < 0 || at > size || room > size - at)
+        throw nb::index_error("there is no room for so many entries");
     Found all;
     all.words = words.data() + at;
     all.counts = counts.data() + at;
@@ -40,31 +43,34 @@ template <class Parse> nb::tuple parsed(Words& words, Counts& counts, int64_t at
         nb::gil_scoped_release release;
         parse(all);
     }
-    return nb::make_tuple(table(all.rows), all.n_entries, table(all.bad), all.n_lines, all.sorted, all.last_word);
+    return nb::make_tuple(table(all.rows), all.n_entries, table(all.bad), all.n_lines, all.sorted,
+                          all.last_word);
 }
 
-nb::tuple triples(Bytes data, int64_t begin, int64_t end, Words words, Counts counts, int64_t at, int64_t offset, int64_t line, int64_t n_documents, int64_t n_words,
-                  int64_t slack, int64_t document, int64_t word, int n_threads) {
+nb::tuple triples(Bytes data, int64_t begin, int64_t end, Words words, Counts counts, int64_t at,
+                  int64_t offset, int64_t line, int64_t n_documents, int64_t n_words, int64_t slack,
+                  int64_t document, int64_t word, int n_threads) {
     const Lines lines = lines_of(data, begin, end, offset, line);
     return parsed(words, counts, at, (end - begin) / kLeastTriple + 1, [&](Found& all) {
         parse_triples(lines, {n_documents, n_words, slack}, document, word, n_threads, all);
     });
 }
 
-nb::tuple pairs(Bytes data, int64_t begin, int64_t end, Words words, Counts counts, int64_t at, int64_t offset, int64_t line, int64_t first_id, int64_t n_words,
-                int n_threads) {
+nb::tuple pairs(Bytes data, int64_t begin, int64_t end, Words words, Counts counts, int64_t at,
+                int64_t offset, int64_t line, int64_t first_id, int64_t n_words, int n_threads) {
     const Lines lines = lines_of(data, begin, end, offset, line);
-    return parsed(words, counts, at, (end - begin) / kLeastPair + 1, [&](Found& all) {
-        parse_pairs(lines, {first_id, n_words}, n_threads, all);
-    });
+    return parsed(words, counts, at, (end - begin) / kLeastPair + 1,
+                  [&](Found& all) { parse_pairs(lines, {first_id, n_words}, n_threads, all); });
 }
 
-nb::tuple entries(Bytes data, int64_t end, Out<int64_t, 1> rows, Out<int32_t, 1> columns, Out<double, 1> values, int64_t offset,
-                  int64_t line, int layout, int64_t n_rows, int64_t n_columns, int64_t first) {
+nb::tuple entries(Bytes data, int64_t end, Out<int64_t, 1> rows, Out<int32_t, 1> columns,
+                  Out<double, 1> values, int64_t offset, int64_t line, int layout, int64_t n_rows,
+                  int64_t n_columns, int64_t first) {
     if (layout < kCoordinate || layout > kArray) throw nb::index_error("there is no such layout");
     const EntryLimits limits = {Layout(layout), n_rows, n_columns};
     const Lines lines = lines_of(data, 0, end, offset, line);
-    if (end / least_bytes(limits.layout) + 1 > int64_t(std::min({rows.shape(0), columns.shape(0), values.shape(0)})))
+    if (end / least_bytes(limits.layout) + 1 >
+        int64_t(std::min({rows.shape(0), columns.shape(0), values.shape(0)})))
         throw nb::index_error("there is no room for so many entries");
     EntriesFound found = {rows.data(), columns.data(), values.data()};
     {
@@ -74,11 +80,13 @@ nb::tuple entries(Bytes data, int64_t end, Out<int64_t, 1> rows, Out<int32_t, 1>
     return nb::make_tuple(found.n_entries, table(found.bad), found.n_lines, found.n_values);
 }
 
-template <class Write> nb::bytes written(In<int64_t, 1>& indptr, In<int32_t, 1>& words, In<float, 1>& counts, const Write& write) {
+template <class Write> nb::bytes written(In<int64_t, 1>& indptr, In<int32_t, 1>& words,
+                                         In<float, 1>& counts, const Write& write) {
     const int64_t n_rows = int64_t(indptr.shape(0)) - 1;
     const int64_t* ends = indptr.data();
     const int64_t n = int64_t(words.shape(0));
-    if (n_rows < 0 || ends[0] < 0 || ends[n_rows] > n || int64_t(counts.shape(0)) != n || !std::is_sorted(ends, ends + n_rows + 1))
+    if (n_rows < 0 || ends[0] < 0 || ends[n_rows] > n || int64_t(counts.shape(0)) != n ||
+        !std::is_sorted(ends, ends + n_rows + 1))
         throw nb::index_error("indptr must rise within the entries");
     std::string text;
     {
@@ -88,7 +96,8 @@ template <class Write> nb::bytes written(In<int64_t, 1>& indptr, In<int32_t, 1>&
     return nb::bytes(text.data(), text.size());
 }
 
-nb::bytes triples_text(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts, int64_t first) {
+nb::bytes triples_text(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts,
+                       int64_t first) {
     return written(indptr, words, counts, [&](const int64_t* ends, int64_t n_rows) {
         return write_triples(ends, n_rows, words.data(), counts.data(), first);
     });
@@ -103,12 +112,13 @@ nb::bytes pairs_text(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> c
 }  // namespace
 
 void add_numbers(nb::module_& m) {
-    m.def("parse_triples", &triples, "data"_a, "begin"_a, "end"_a, "words"_a, "counts"_a, "at"_a, nb::kw_only(), "offset"_a, "line"_a, "n_documents"_a,
-          "n_words"_a, "slack"_a, "document"_a, "word"_a, "n_threads"_a);
-    m.def("parse_pairs", &pairs, "data"_a, "begin"_a, "end"_a, "words"_a, "counts"_a, "at"_a, nb::kw_only(), "offset"_a, "line"_a, "first_id"_a, "n_words"_a,
-          "n_threads"_a);
-    m.def("parse_entries", &entries, "data"_a, "end"_a, "rows"_a, "columns"_a, "values"_a, nb::kw_only(), "offset"_a, "line"_a,
-          "layout"_a, "n_rows"_a, "n_columns"_a, "first"_a);
+    m.def("parse_triples", &triples, "data"_a, "begin"_a, "end"_a, "words"_a, "counts"_a, "at"_a,
+          nb::kw_only(), "offset"_a, "line"_a, "n_documents"_a, "n_words"_a, "slack"_a,
+          "document"_a, "word"_a, "n_threads"_a);
+    m.def("parse_pairs", &pairs, "data"_a, "begin"_a, "end"_a, "words"_a, "counts"_a, "at"_a,
+          nb::kw_only(), "offset"_a, "line"_a, "first_id"_a, "n_words"_a, "n_threads"_a);
+    m.def("parse_entries", &entries, "data"_a, "end"_a, "rows"_a, "columns"_a, "values"_a,
+          nb::kw_only(), "offset"_a, "line"_a, "layout"_a, "n_rows"_a, "n_columns"_a, "first"_a);
     m.attr("LEAST_TRIPLE") = kLeastTriple;
     m.attr("LEAST_PAIR") = kLeastPair;
     m.def("write_triples", &triples_text, "indptr"_a, "words"_a, "counts"_a, "first"_a);

@@ -5,11 +5,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <new>
-#include <thread>
 #include <vector>
+
+#include "../threads.hpp"
 
 namespace opelda::text {
 
@@ -67,7 +66,8 @@ inline const Byte* line_end(const Byte* p, const Byte* end) {
 inline bool read_number(const Byte*& p, const Byte* end, int64_t& value) {
     const Byte* begin = p;
     int64_t v = 0;
-    for (; p < end && is_digit(*p); ++p) v = v > (kLargest - 9) / 10 ? kLargest : v * 10 + (*p - '0');
+    for (; p < end && is_digit(*p); ++p)
+        v = v > (kLargest - 9) / 10 ? kLargest : v * 10 + (*p - '0');
     value = v;
     return p > begin;
 }
@@ -75,8 +75,9 @@ inline bool read_number(const Byte*& p, const Byte* end, int64_t& value) {
 // How many bytes the readers of short numbers may look ahead.
 constexpr int64_t kAhead = 40;
 
-// Reads one to seven digits at p, of which eight bytes can be read; returns how many, 0 where there are none or more. All
-// eight bytes at once: lengths of numbers vary too much for a processor to guess where a loop over digits ends.
+// Reads one to seven digits at p, of which eight bytes can be read; returns how many, 0 where there
+// are none or more. All eight bytes at once: lengths of numbers vary too much for a processor to
+// guess where a loop over digits ends.
 inline int read_short(const Byte* p, uint32_t& value) {
     if constexpr (std::endian::native != std::endian::little) {
         const Byte* q = p;
@@ -93,7 +94,9 @@ inline int read_short(const Byte* p, uint32_t& value) {
     if (n == 0 || n == 8) return 0;
     v <<= 64 - 8 * n;  // zeros in front
     v = v * 10 + (v >> 8);
-    v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u + ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
+    v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u +
+         ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+        32;
     value = uint32_t(v);
     return n;
 }
@@ -105,35 +108,13 @@ inline std::vector<Lines> share(const Lines& all, int n_threads) {
     std::vector<Lines> parts;
     const Byte* begin = all.begin;
     for (int64_t i = 1; i <= n && begin < all.end; ++i) {
-        const Byte* end = i == n ? all.end : line_end(std::max(begin, all.begin + size / n * i), all.end);
+        const Byte* end =
+            i == n ? all.end : line_end(std::max(begin, all.begin + size / n * i), all.end);
         if (end < all.end) ++end;
         parts.push_back({begin, end, all.offset + (begin - all.begin), 0});
         begin = end;
     }
     return parts;
-}
-
-// Calls `part` for 0, 1, ..., n - 1, each on a thread of its own.
-inline void each(size_t n, const std::function<void(size_t)>& part) {
-    std::vector<char> failed(n, 0);
-    const auto one = [&](size_t i) {
-        try {
-            part(i);
-        } catch (const std::bad_alloc&) {
-            failed[i] = 1;
-        }
-    };
-    std::vector<std::thread> others;
-    others.reserve(n);
-    size_t started = 1;
-    try {
-        for (; started < n; ++started) others.emplace_back(one, started);
-    } catch (const std::exception&) {  // no more threads: this one does the rest
-    }
-    if (n) one(0);
-    for (; started < n; ++started) one(started);
-    for (auto& other : others) other.join();
-    if (std::find(failed.begin(), failed.end(), 1) != failed.end()) throw std::bad_alloc();
 }
 
 // Appends what the next run of lines holds; its entries may lie anywhere behind.

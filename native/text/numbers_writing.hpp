@@ -16,8 +16,8 @@ inline void write_number(std::string& text, int64_t value, char after) {
 }
 
 // Documents `first`, `first + 1`, ... as lines "document word count", words from 1.
-inline std::string write_triples(const int64_t* indptr, int64_t n_rows, const int32_t* words, const float* counts,
-                                 int64_t first) {
+inline std::string write_triples(const int64_t* indptr, int64_t n_rows, const int32_t* words,
+                                 const float* counts, int64_t first) {
     std::string text;
     text.reserve(size_t(indptr[n_rows] - indptr[0]) * 14);
     for (int64_t i = 0; i < n_rows; ++i) {
@@ -31,7 +31,8 @@ inline std::string write_triples(const int64_t* indptr, int64_t n_rows, const in
 }
 
 // Documents as lines "M word:count ...", words from 0.
-inline std::string write_pairs(const int64_t* indptr, int64_t n_rows, const int32_t* words, const float* counts) {
+inline std::string write_pairs(const int64_t* indptr, int64_t n_rows, const int32_t* words,
+                               const float* counts) {
     std::string text;
     text.reserve(size_t(indptr[n_rows] - indptr[0]) * 9 + size_t(n_rows) * 4);
     for (int64_t i = 0; i < n_rows; ++i) {

@@ -14,8 +14,9 @@ struct Rows {
     std::vector<float> counts;
 };
 
-// A set of numbers that is emptied in ascending order: a bit for each, and a bit for every sixty-four bits that are not all
-// zero, and so on. Sorts a text's few words among many in time linear in their number.
+// A set of numbers that is emptied in ascending order: a bit for each, and a bit for every
+// sixty-four bits that are not all zero, and so on. Sorts a text's few words among many in time
+// linear in their number.
 class SortedSet {
 public:
     explicit SortedSet(int64_t n) {
@@ -33,14 +34,16 @@ public:
     }
 
     template <class Use> void empty(Use&& use) {
-        for (size_t i = 0; i < levels_[2].size(); ++i) each(levels_[2], i, [&](size_t j) {
-            each(levels_[1], j, [&](size_t k) { each(levels_[0], k, use); });
-        });
+        for (size_t i = 0; i < levels_[2].size(); ++i)
+            each(levels_[2], i, [&](size_t j) {
+                each(levels_[1], j, [&](size_t k) { each(levels_[0], k, use); });
+            });
     }
 
 private:
     template <class Use> static void each(std::vector<uint64_t>& level, size_t i, Use&& use) {
-        for (uint64_t bits = level[i]; bits; bits &= bits - 1) use(i * 64 + size_t(std::countr_zero(bits)));
+        for (uint64_t bits = level[i]; bits; bits &= bits - 1)
+            use(i * 64 + size_t(std::countr_zero(bits)));
         level[i] = 0;
     }
 
@@ -48,7 +51,8 @@ private:
 };
 
 // `renamed`: the word that each code becomes, below `n_words`; -1 leaves it out.
-inline Rows count_rows(const int32_t* codes, const int64_t* ends, int64_t n_texts, const int32_t* renamed, int64_t n_words) {
+inline Rows count_rows(const int32_t* codes, const int64_t* ends, int64_t n_texts,
+                       const int32_t* renamed, int64_t n_words) {
     Rows rows;
     rows.ends.reserve(size_t(n_texts) + 1);
     rows.words.reserve(size_t(ends[n_texts]));
@@ -72,8 +76,10 @@ inline Rows count_rows(const int32_t* codes, const int64_t* ends, int64_t n_text
     return rows;
 }
 
-// The same for few texts over many words: nothing here is as long as the vocabulary. A code of -1 is no word.
-inline Rows count_few(const std::vector<int32_t>& codes, const std::vector<int64_t>& ends, const int32_t* columns) {
+// The same for few texts over many words: nothing here is as long as the vocabulary. A code of -1
+// is no word.
+inline Rows count_few(const std::vector<int32_t>& codes, const std::vector<int64_t>& ends,
+                      const int32_t* columns) {
     Rows rows;
     std::vector<int32_t> held;
     for (size_t text = 0; text + 1 < ends.size(); ++text) {

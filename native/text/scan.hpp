@@ -37,7 +37,8 @@ inline Character decode(const unsigned char* at, size_t left) {
         if (point >= 0x800 && (point < 0xD800 || point >= 0xE000)) return {point, 3};
     }
     if (lead >= 0xF0 && lead < 0xF5 && follows(1) && follows(2) && follows(3)) {
-        const uint32_t point = (lead & 0x07) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 | (at[3] & 0x3Fu);
+        const uint32_t point =
+            (lead & 0x07) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 | (at[3] & 0x3Fu);
         if (point >= 0x10000 && point < kCodePoints) return {point, 4};
     }
     return {0, 0};
@@ -45,11 +46,14 @@ inline Character decode(const unsigned char* at, size_t left) {
 
 template <class Table> class Scanner {
 public:
-    Scanner(Table& table, Rule rule, Tokens& tokens) : rule_(rule), tokens_(tokens), lookup_(table, tokens.codes) {
+    Scanner(Table& table, Rule rule, Tokens& tokens)
+        : rule_(rule), tokens_(tokens), lookup_(table, tokens.codes) {
         for (int byte = 0; byte < 128; ++byte) {
             if (!(rule.classes[byte] & kWord)) continue;
-            if (byte && rule.classes[byte - 1] & kWord) ++ranges_.back().span;
-            else ranges_.push_back({static_cast<unsigned char>(byte), 0});
+            if (byte && rule.classes[byte - 1] & kWord)
+                ++ranges_.back().span;
+            else
+                ranges_.push_back({static_cast<unsigned char>(byte), 0});
         }
     }
 
@@ -60,13 +64,16 @@ public:
         bool inside = false;
         uint64_t before = 0;
         for (size_t i = 0; i < bits_.size(); ++i) {
-            // a bit where a run begins or ends; the bit after the last byte is never set, so that every run ends
+            // a bit where a run begins or ends; the bit after the last byte is never set, so that
+            // every run ends
             uint64_t edges = bits_[i] ^ (bits_[i] << 1 | before);
             before = bits_[i] >> 63;
             for (; edges; edges &= edges - 1) {
                 const size_t at = i * 64 + size_t(std::countr_zero(edges));
-                if (!inside) begin = at;
-                else if (wanted(text.substr(begin, at - begin), ascii)) lookup_.add(text.data() + begin, at - begin, text.size() - begin);
+                if (!inside)
+                    begin = at;
+                else if (wanted(text.substr(begin, at - begin), ascii))
+                    lookup_.add(text.data() + begin, at - begin, text.size() - begin);
                 inside = !inside;
             }
         }
@@ -100,7 +107,8 @@ private:
             while (at < end) {
                 const Character c = decode(bytes + at, text.size() - at);
                 if (c.length && rule_.classes[c.point] & kWord)
-                    for (size_t i = at; i < at + c.length; ++i) bits_[i / 64] |= uint64_t(1) << i % 64;
+                    for (size_t i = at; i < at + c.length; ++i)
+                        bits_[i / 64] |= uint64_t(1) << i % 64;
                 at += std::max<size_t>(c.length, 1);
             }
         }
@@ -113,11 +121,15 @@ private:
         for (int i = 0; i < 64; ++i) any |= bytes[i];
         if (any >= 0x80) return false;
         for (const Range& range : ranges_)
-            for (int i = 0; i < 64; ++i) inside[i] |= static_cast<unsigned char>(bytes[i] - range.first) <= range.span;
+            for (int i = 0; i < 64; ++i)
+                inside[i] |= static_cast<unsigned char>(bytes[i] - range.first) <= range.span;
         for (int i = 0; i < 64; i += 8) {
             if constexpr (std::endian::native == std::endian::little) {
-                // eight bytes that are 0 or 1 to eight bits: the product brings byte k to bit 56 + k
-                bits |= (load8(reinterpret_cast<const char*>(inside + i)) * 0x0102040810204080u >> 56) << i;
+                // eight bytes that are 0 or 1 to eight bits: the product brings byte k to bit 56 +
+                // k
+                bits |=
+                    (load8(reinterpret_cast<const char*>(inside + i)) * 0x0102040810204080u >> 56)
+                    << i;
             } else {
                 for (int k = i; k < i + 8; ++k) bits |= uint64_t(inside[k]) << k;
             }
@@ -149,10 +161,11 @@ private:
     Lookup<Table> lookup_;
 };
 
-// The pairs of neighbours, joined by a space, and before a text's pairs its words themselves where `singles` are wanted.
-// `renamed`: what becomes of each code before; -1 leaves it out.
-inline void pair_up(const WordTable& words, const int32_t* codes, const int64_t* ends, int64_t n_texts, const int32_t* renamed,
-                    bool singles, WordTable& table, Tokens& tokens) {
+// The pairs of neighbours, joined by a space, and before a text's pairs its words themselves where
+// `singles` are wanted. `renamed`: what becomes of each code before; -1 leaves it out.
+inline void pair_up(const WordTable& words, const int32_t* codes, const int64_t* ends,
+                    int64_t n_texts, const int32_t* renamed, bool singles, WordTable& table,
+                    Tokens& tokens) {
     Lookup lookup(table, tokens.codes);
     std::vector<std::string_view> kept;
     std::vector<char> joined;
@@ -165,7 +178,8 @@ inline void pair_up(const WordTable& words, const int32_t* codes, const int64_t*
             n_letters += kept.back().size() + 1;
         }
         if (singles)
-            for (const std::string_view word : kept) lookup.add(word.data(), word.size(), word.size());
+            for (const std::string_view word : kept)
+                lookup.add(word.data(), word.size(), word.size());
         joined.resize(2 * n_letters);
         char* at = joined.data();
         for (size_t i = 1; i < kept.size(); ++i) {

@@ -24,7 +24,8 @@ inline uint64_t mixed(uint64_t a, uint64_t b) {
     return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
-// Drawn anew in every process, so that nobody can write texts whose words all fall into one place. Codes do not depend on them.
+// Drawn anew in every process, so that nobody can write texts whose words all fall into one place.
+// Codes do not depend on them.
 struct Seeds {
     uint64_t first, second;
     Seeds() {
@@ -35,21 +36,26 @@ struct Seeds {
 };
 inline const Seeds kSeeds;
 
-// What a word is looked up by: its first sixteen bytes, filled up with zeros, and its length decide unless it is longer.
+// What a word is looked up by: its first sixteen bytes, filled up with zeros, and its length decide
+// unless it is longer.
 struct Key {
     uint64_t first, second, hash;
     uint32_t length;
 };
 
 // The lowest 0 to 8 bytes.
-constexpr uint64_t kLowest[9] = {0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF, ~uint64_t(0)};
+constexpr uint64_t kLowest[9] = {0,           0xFF,         0xFFFF,         0xFFFFFF,
+                                 0xFFFFFFFF,  0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
+                                 ~uint64_t(0)};
 
-// `readable` bytes may be read from `word` on; reading sixteen at once where they are there is most of the speed.
+// `readable` bytes may be read from `word` on; reading sixteen at once where they are there is most
+// of the speed.
 inline Key key_of(const char* word, size_t length, size_t readable) {
     Key key = {0, 0, 0, uint32_t(length)};
     if (readable >= 16 && std::endian::native == std::endian::little) {
         key.first = load8(word) & kLowest[std::min<size_t>(length, 8)];
-        key.second = load8(word + 8) & kLowest[std::min<size_t>(std::max<size_t>(length, 8) - 8, 8)];
+        key.second =
+            load8(word + 8) & kLowest[std::min<size_t>(std::max<size_t>(length, 8) - 8, 8)];
     } else if (length) {
         char padded[16] = {};
         std::memcpy(padded, word, std::min<size_t>(length, 16));
@@ -58,8 +64,11 @@ inline Key key_of(const char* word, size_t length, size_t readable) {
     }
     key.hash = mixed(key.first ^ kSeeds.first, key.second ^ kSeeds.second ^ length);
     if (length > 16) [[unlikely]] {
-        if (length > UINT32_MAX) throw std::length_error("A word is longer than 4 GiB; check how the texts are cut into words.");
-        for (size_t i = 16; i + 8 < length; i += 8) key.hash = mixed(key.hash ^ load8(word + i), kSeeds.first);
+        if (length > UINT32_MAX)
+            throw std::length_error(
+                "A word is longer than 4 GiB; check how the texts are cut into words.");
+        for (size_t i = 16; i + 8 < length; i += 8)
+            key.hash = mixed(key.hash ^ load8(word + i), kSeeds.first);
         key.hash = mixed(key.hash ^ load8(word + length - 8), kSeeds.second);
     }
     return key;
@@ -75,7 +84,9 @@ public:
         return {letters_.data() + ends_[code], size_t(ends_[code + 1] - ends_[code])};
     }
 
-    void prefetch(const Key& key) const { __builtin_prefetch(&slots_[key.hash & (slots_.size() - 1)]); }
+    void prefetch(const Key& key) const {
+        __builtin_prefetch(&slots_[key.hash & (slots_.size() - 1)]);
+    }
 
     // The word's code; a new word gets the next one.
     int32_t code(const Key& key, const char* word) {
@@ -86,7 +97,9 @@ public:
     // The word's code; -1 where it has none.
     int32_t find(const Key& key, const char* word) const { return place(key, word)->code; }
 
-    int32_t code(std::string_view word) { return code(key_of(word.data(), word.size(), word.size()), word.data()); }
+    int32_t code(std::string_view word) {
+        return code(key_of(word.data(), word.size(), word.size()), word.data());
+    }
 
 private:
     struct Slot {
@@ -102,8 +115,10 @@ private:
         for (size_t i = key.hash & mask;; i = (i + 1) & mask) {
             const Slot& slot = slots_[i];
             if (slot.code < 0) return &slot;
-            if (slot.hash == key.hash && slot.first == key.first && slot.second == key.second && slot.length == key.length &&
-                (key.length <= 16 || std::memcmp(letters_.data() + ends_[slot.code] + 16, word + 16, key.length - 16) == 0))
+            if (slot.hash == key.hash && slot.first == key.first && slot.second == key.second &&
+                slot.length == key.length &&
+                (key.length <= 16 || std::memcmp(letters_.data() + ends_[slot.code] + 16, word + 16,
+                                                 key.length - 16) == 0))
                 return &slot;
         }
     }
@@ -111,7 +126,9 @@ private:
     // Whatever may fail for want of memory comes before the first lasting change.
     int32_t add(Slot* slot, const Key& key, const char* word) {
         const int64_t code = size();
-        if (code == INT32_MAX) throw std::length_error("There are more than 2**31 - 1 different words; take fewer texts at a time.");
+        if (code == INT32_MAX)
+            throw std::length_error(
+                "There are more than 2**31 - 1 different words; take fewer texts at a time.");
         if (size_t(code + 1) * 2 > slots_.size()) {
             grow();
             slot = const_cast<Slot*>(place(key, word));
@@ -140,7 +157,8 @@ private:
     std::vector<int64_t> ends_;  // where each word ends among the letters, after a zero
 };
 
-// Looks words up; those that a constant table lacks are -1. Each waits for memory; several at a time wait together.
+// Looks words up; those that a constant table lacks are -1. Each waits for memory; several at a
+// time wait together.
 template <class Table> class Lookup {
 public:
     Lookup(Table& table, std::vector<int32_t>& codes) : table_(table), codes_(codes) {}
@@ -155,8 +173,10 @@ public:
 
     void flush() {
         for (size_t i = 0; i < n_found_; ++i) {
-            if constexpr (std::is_const_v<Table>) codes_.push_back(table_.find(found_[i].key, found_[i].word));
-            else codes_.push_back(table_.code(found_[i].key, found_[i].word));
+            if constexpr (std::is_const_v<Table>)
+                codes_.push_back(table_.find(found_[i].key, found_[i].word));
+            else
+                codes_.push_back(table_.code(found_[i].key, found_[i].word));
         }
         n_found_ = 0;
     }

@@ -24,8 +24,8 @@ template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(std::vecto
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
 }
 
-// What Python holds: one call at a time may add words, whoever else has released the interpreter. Whoever holds the
-// lock neither waits for the interpreter nor does what may run other Python code.
+// What Python holds: one call at a time may add words, whoever else has released the interpreter.
+// Whoever holds the lock neither waits for the interpreter nor does what may run other Python code.
 struct Words {
     WordTable table;
     mutable std::shared_mutex busy;
@@ -52,7 +52,8 @@ Codes add(Words& words, nb::list given) {
 struct Both {
     std::shared_lock<std::shared_mutex> read;
     std::unique_lock<std::shared_mutex> written;
-    Both(const Words& from, Words& to) : read(from.busy, std::defer_lock), written(to.busy, std::defer_lock) {
+    Both(const Words& from, Words& to)
+        : read(from.busy, std::defer_lock), written(to.busy, std::defer_lock) {
         std::lock(read, written);
     }
 };
@@ -87,13 +88,16 @@ nb::list listed(const Words& words, int64_t first) {
 }
 
 Column column(nb::handle capsule) {
-    auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    auto* stream =
+        static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (!stream) throw nb::python_error();
     return Column(stream);
 }
 
-nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t least, bool need_letter) {
-    if (int64_t(classes.shape(0)) != kCodePoints) throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
+nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t least,
+               bool need_letter) {
+    if (int64_t(classes.shape(0)) != kCodePoints)
+        throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
     if (least < 1) throw nb::value_error("least must be 1 or more.");
     const Column texts = column(stream);
     Tokens tokens;
@@ -103,12 +107,15 @@ nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t 
         Scanner scanner(words.table, {classes.data(), size_t(least), need_letter}, tokens);
         texts.each([&](std::string_view text) { scanner.scan(text); });
     }
-    return nb::make_tuple(handed_over(std::move(tokens.codes)), handed_over(std::move(tokens.ends)));
+    return nb::make_tuple(handed_over(std::move(tokens.codes)),
+                          handed_over(std::move(tokens.ends)));
 }
 
 // Counts of a few texts' words that the table has, by the column of each code; -1 leaves it out.
-nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns, In<uint8_t, 1> classes, int64_t least, bool need_letter) {
-    if (int64_t(classes.shape(0)) != kCodePoints) throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
+nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns,
+                      In<uint8_t, 1> classes, int64_t least, bool need_letter) {
+    if (int64_t(classes.shape(0)) != kCodePoints)
+        throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
     if (least < 1) throw nb::value_error("least must be 1 or more.");
     std::vector<std::string_view> given;  // the list keeps what they point into
     given.reserve(texts.size());
@@ -127,7 +134,8 @@ nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns
         }
     }
     if (!good) throw nb::value_error("Every code must have a column.");
-    return nb::make_tuple(handed_over(std::move(rows.ends)), handed_over(std::move(rows.words)), handed_over(std::move(rows.counts)));
+    return nb::make_tuple(handed_over(std::move(rows.ends)), handed_over(std::move(rows.words)),
+                          handed_over(std::move(rows.counts)));
 }
 
 // Every string of the column is a word.
@@ -138,46 +146,59 @@ Codes code(Words& words, nb::handle stream) {
         nb::gil_scoped_release release;
         std::lock_guard lock(words.busy);
         Lookup lookup(words.table, codes);
-        texts.each([&](std::string_view word) { lookup.add(word.data(), word.size(), word.size()); });
+        texts.each(
+            [&](std::string_view word) { lookup.add(word.data(), word.size(), word.size()); });
         lookup.flush();
     }
     return handed_over(std::move(codes));
 }
 
-// Throws unless the ends rise from 0 to the number of codes, each code has a new name, and names are -1 or below n_words.
-void check(const In<int32_t, 1>& codes, const In<int64_t, 1>& ends, const In<int32_t, 1>& renamed, int64_t n_words) {
-    const auto n_ends = int64_t(ends.shape(0)), n_codes = int64_t(codes.shape(0)), n_names = int64_t(renamed.shape(0));
+// Throws unless the ends rise from 0 to the number of codes, each code has a new name, and names
+// are -1 or below n_words.
+void check(const In<int32_t, 1>& codes, const In<int64_t, 1>& ends, const In<int32_t, 1>& renamed,
+           int64_t n_words) {
+    const auto n_ends = int64_t(ends.shape(0)), n_codes = int64_t(codes.shape(0)),
+               n_names = int64_t(renamed.shape(0));
     bool good = n_ends > 0 && ends.data()[0] == 0 && ends.data()[n_ends - 1] == n_codes;
     for (int64_t i = 1; good && i < n_ends; ++i) good = ends.data()[i - 1] <= ends.data()[i];
     if (!good) throw nb::value_error("ends must rise from 0 to the number of codes.");
     uint32_t highest = 0;
     for (int64_t i = 0; i < n_codes; ++i) highest = std::max(highest, uint32_t(codes.data()[i]));
-    if (n_codes && int64_t(highest) >= n_names) throw nb::value_error("Every code must have a new name.");
+    if (n_codes && int64_t(highest) >= n_names)
+        throw nb::value_error("Every code must have a new name.");
     for (int64_t i = 0; i < n_names; ++i)
-        if (renamed.data()[i] < -1 || renamed.data()[i] >= n_words) throw nb::value_error("New names must be -1 or numbers of words.");
+        if (renamed.data()[i] < -1 || renamed.data()[i] >= n_words)
+            throw nb::value_error("New names must be -1 or numbers of words.");
 }
 
-nb::tuple pairs(const Words& words, In<int32_t, 1> codes, In<int64_t, 1> ends, In<int32_t, 1> renamed, bool singles, Words& into) {
+nb::tuple pairs(const Words& words, In<int32_t, 1> codes, In<int64_t, 1> ends,
+                In<int32_t, 1> renamed, bool singles, Words& into) {
     if (&words == &into) throw nb::value_error("The pairs need a table of their own.");
     Tokens tokens;
     {
         nb::gil_scoped_release release;
         Both lock(words, into);
         check(codes, ends, renamed, words.table.size());
-        pair_up(words.table, codes.data(), ends.data(), int64_t(ends.shape(0)) - 1, renamed.data(), singles, into.table, tokens);
+        pair_up(words.table, codes.data(), ends.data(), int64_t(ends.shape(0)) - 1, renamed.data(),
+                singles, into.table, tokens);
     }
-    return nb::make_tuple(handed_over(std::move(tokens.codes)), handed_over(std::move(tokens.ends)));
+    return nb::make_tuple(handed_over(std::move(tokens.codes)),
+                          handed_over(std::move(tokens.ends)));
 }
 
-nb::tuple count(In<int32_t, 1> codes, In<int64_t, 1> ends, In<int32_t, 1> renamed, int64_t n_words) {
-    if (n_words < 0 || n_words > INT32_MAX) throw nb::value_error("n_words must be from 0 to 2**31 - 1.");
+nb::tuple count(In<int32_t, 1> codes, In<int64_t, 1> ends, In<int32_t, 1> renamed,
+                int64_t n_words) {
+    if (n_words < 0 || n_words > INT32_MAX)
+        throw nb::value_error("n_words must be from 0 to 2**31 - 1.");
     Rows rows;
     {
         nb::gil_scoped_release release;
         check(codes, ends, renamed, n_words);
-        rows = count_rows(codes.data(), ends.data(), int64_t(ends.shape(0)) - 1, renamed.data(), n_words);
+        rows = count_rows(codes.data(), ends.data(), int64_t(ends.shape(0)) - 1, renamed.data(),
+                          n_words);
     }
-    return nb::make_tuple(handed_over(std::move(rows.ends)), handed_over(std::move(rows.words)), handed_over(std::move(rows.counts)));
+    return nb::make_tuple(handed_over(std::move(rows.ends)), handed_over(std::move(rows.words)),
+                          handed_over(std::move(rows.counts)));
 }
 
 }  // namespace
@@ -185,17 +206,20 @@ nb::tuple count(In<int32_t, 1> codes, In<int64_t, 1> ends, In<int32_t, 1> rename
 void add_words(nb::module_& m) {
     nb::class_<Words>(m, "WordTable")
         .def(nb::init<>())
-        .def("__len__", [](const Words& words) {
-            std::shared_lock lock(words.busy);
-            return words.table.size();
-        })
+        .def("__len__",
+             [](const Words& words) {
+                 std::shared_lock lock(words.busy);
+                 return words.table.size();
+             })
         .def("add", &add, "words"_a)
         .def("absorb", &absorb, "others"_a)
         .def("words", &listed, "first"_a = 0)
         .def("scan", &scan, "stream"_a, "classes"_a, nb::kw_only(), "least"_a, "need_letter"_a)
         .def("code", &code, "stream"_a)
-        .def("count_known", &count_known, "texts"_a, "columns"_a, "classes"_a, nb::kw_only(), "least"_a, "need_letter"_a)
-        .def("pairs", &pairs, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "singles"_a, "into"_a);
+        .def("count_known", &count_known, "texts"_a, "columns"_a, "classes"_a, nb::kw_only(),
+             "least"_a, "need_letter"_a)
+        .def("pairs", &pairs, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "singles"_a,
+             "into"_a);
     m.def("count_rows", &count, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "n_words"_a);
     m.attr("WORD") = kWord;
     m.attr("LETTER") = kLetter;

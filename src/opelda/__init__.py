@@ -8,33 +8,29 @@
 (500, 3)
 """
 
+import logging
 from importlib import import_module
 from typing import Any
 
+from opelda._names import LEARNERS
+
 __version__ = "0.2.0.dev0"
+
+# a library writes to its log and leaves it to the program what becomes of that
+logging.getLogger("opelda").addHandler(logging.NullHandler())
 
 # imported on first use: `import opelda` alone stays quick
 _SUBPACKAGES = (
     "corpus",
     "engines",
     "errors",
-    "experiments",
     "inference",
     "learning",
     "metrics",
     "optimize",
     "report",
 )
-_LEARNERS = (
-    "MLOPE",
-    "OnlineCGS",
-    "OnlineCVB0",
-    "OnlineOPE",
-    "OnlineVB",
-    "StreamingOPE",
-    "StreamingVB",
-    "TopicModel",
-)
+_LEARNERS = (*LEARNERS, "TopicModel")
 _MODEL_FILE = ("load", "save")
 
 __all__ = ["__version__", *_SUBPACKAGES, *_LEARNERS, *_MODEL_FILE]

@@ -1,105 +1,192 @@
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+_Ints: TypeAlias = NDArray[np.int32]
+_Longs: TypeAlias = NDArray[np.int64]
+_Keys: TypeAlias = NDArray[np.uint64]
+_Floats: TypeAlias = NDArray[np.float32]
+_Doubles: TypeAlias = NDArray[np.float64]
+_Cells: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
 class Batch:
     def __init__(
         self,
-        rows: NDArray[np.float32],
+        rows: _Floats,
         n_topics: int,
-        indptr: NDArray[np.int64],
-        words: NDArray[np.int32],
-        counts: NDArray[np.float32],
-        alpha: NDArray[np.float32],
-        coarse: NDArray[np.int32] | None,
-        coarse_scale: NDArray[np.float32] | None,
-        ids: NDArray[np.int32] | None,
+        indptr: _Longs,
+        words: _Ints,
+        counts: _Floats,
+        alpha: _Floats,
+        coarse: _Ints | None,
+        coarse_scale: _Floats | None,
+        ids: _Ints | None,
     ) -> None: ...
 
 class Results:
     def __init__(
         self,
-        theta: NDArray[np.float32] | None,
-        n_iter: NDArray[np.int32] | None,
-        gap: NDArray[np.float64] | None,
-        likelihood_gap: NDArray[np.float64] | None,
-        log_likelihood: NDArray[np.float64] | None,
-        log_prior: NDArray[np.float64] | None,
-        factors: NDArray[np.float32] | None,
-        kept_topics: NDArray[np.int32] | None,
-        kept_shares: NDArray[np.float32] | None,
+        theta: _Floats | None,
+        n_iter: _Ints | None,
+        gap: _Doubles | None,
+        likelihood_gap: _Doubles | None,
+        log_likelihood: _Doubles | None,
+        log_prior: _Doubles | None,
+        factors: _Floats | None,
+        kept_topics: _Ints | None = None,
+        kept_shares: _Floats | None = None,
     ) -> None: ...
 
-def ope(batch: Batch, results: Results, **settings: Any) -> Any: ...
-def vb(batch: Batch, results: Results, **settings: Any) -> None: ...
-def cvb0(batch: Batch, results: Results, **settings: Any) -> None: ...
-def cvb(batch: Batch, results: Results, **settings: Any) -> None: ...
-def cgs(batch: Batch, results: Results, **settings: Any) -> None: ...
-def fw(batch: Batch, results: Results, **settings: Any) -> None: ...
-def em(batch: Batch, results: Results, **settings: Any) -> None: ...
-def certify(
-    batch: Batch, theta: NDArray[np.float32], results: Results, *, n_threads: int
-) -> None: ...
-def gather(
-    indptr: NDArray[Any],
-    words: NDArray[Any],
-    counts: NDArray[Any],
-    documents: NDArray[np.int64],
-    n_threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
-def by_word(
-    indptr: NDArray[np.int64],
-    words: NDArray[np.int32],
-    counts: NDArray[np.float32],
-    n_words: int,
-    n_threads: int,
-) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.uint64],
-    NDArray[np.float64],
-]: ...
-def lay_out(kept: NDArray[np.float32], **arguments: Any) -> None: ...
-def add(kept: NDArray[np.float32], **arguments: Any) -> None: ...
-def first_tokens(indptr: NDArray[np.int64], counts: NDArray[np.float32]) -> NDArray[np.int64]: ...
-def content_keys(
-    indptr: NDArray[np.int64],
-    words: NDArray[np.int32],
-    counts: NDArray[np.float32],
-    ids: NDArray[np.int32] | None,
+# module.cpp
+def ope(
+    batch: Batch,
+    results: Results,
     *,
+    a: _Floats,
+    b: _Floats,
+    a2: _Floats | None,
+    b2: _Floats | None,
+    coin: _Floats | None,
+    base: _Floats,
+    start: _Floats,
+    start_words: _Floats,
+    seed: int | None,
+    n_restarts: int,
+    tol: float,
+    screen: bool,
+    want_picks: bool,
     n_threads: int,
-) -> NDArray[np.uint64]: ...
-def resample(rows: NDArray[np.float32], **arguments: Any) -> None: ...
-def random_start(
-    rows: NDArray[np.float32], *, n_topics: int, seed: int, n_threads: int
+) -> tuple[_Longs, _Ints, _Ints] | None: ...
+def vb(
+    batch: Batch,
+    results: Results,
+    *,
+    n_iter: int,
+    tol: float,
+    start: _Doubles | None,
+    n_threads: int,
 ) -> None: ...
-def count_topics(
-    words: NDArray[np.int32],
-    counts: NDArray[np.float32],
+def cvb0(
+    batch: Batch,
+    results: Results,
+    *,
+    burn_in: int,
+    n_samples: int,
+    scale: float,
+    offset: float,
+    decay: float,
+    n_threads: int,
+) -> None: ...
+def cvb(batch: Batch, results: Results, *, n_iter: int, tol: float, n_threads: int) -> None: ...
+def cgs(
+    batch: Batch,
+    results: Results,
+    *,
+    burn_in: int,
+    n_samples: int,
+    keys: _Keys,
+    max_tokens: int,
+    n_threads: int,
+) -> None: ...
+def fw(batch: Batch, results: Results, *, steps: _Doubles, n_threads: int) -> None: ...
+def em(
+    batch: Batch,
+    results: Results,
+    *,
+    n_iter: int,
+    n_kept: int,
+    start_words: _Floats,
+    n_threads: int,
+) -> None: ...
+def certify(batch: Batch, theta: _Floats, results: Results, *, n_threads: int) -> None: ...
+def coarsen(rows: _Floats, coarse: _Ints, scale: _Floats, *, n_threads: int) -> None: ...
+def read_rows(batch: Batch, *, ahead: int, n_threads: int) -> None: ...
+def instruction_set() -> str: ...
+def use_instruction_set(name: str) -> bool: ...
+
+# module_batches.cpp
+def gather(
+    indptr: _Ints | _Longs,
+    words: _Ints | _Longs,
+    counts: NDArray[np.number] | NDArray[np.bool_],
+    documents: _Longs,
+    n_threads: int,
+) -> tuple[_Longs, _Ints, _Floats]: ...
+def transpose(
+    indptr: _Longs, words: _Ints, counts: _Floats, n_words: int, n_threads: int
+) -> tuple[_Ints, _Ints, _Longs, _Keys, _Doubles]: ...
+
+# module_learning.cpp
+def topic_rows(
+    kept: _Floats,
+    *,
+    n_topics: int,
+    scale: float,
+    prior_weight: float,
+    prior: float,
+    prior_words: _Floats | None,
+    prior_rows: _Floats | None,
+    inverse: _Floats,
+    digamma: _Doubles,
+    logs: bool,
+    words: _Ints | None,
+    rows: _Floats,
+    mean: _Floats,
+    n_threads: int,
+) -> None: ...
+def add(
+    kept: _Floats,
+    *,
+    n_topics: int,
+    words: _Ints,
+    starts: _Longs,
+    entries: _Keys,
+    rows: _Floats,
+    theta: _Floats | None = None,
+    indptr: _Longs | None = None,
+    topics: _Ints | None = None,
+    shares: _Floats | None = None,
+    rest: _Floats | None = None,
+    start: _Floats | None = None,
+    start_words: _Floats | None = None,
+    divide: bool,
+    gain: _Floats,
+    grown: _Doubles,
+    n_threads: int,
+) -> None: ...
+
+# module_sampling.cpp
+def content_keys(
+    indptr: _Longs, words: _Ints, counts: _Floats, ids: _Ints | None, *, n_threads: int
+) -> _Keys: ...
+def resample(
+    rows: _Floats,
+    *,
+    n_topics: int,
+    indptr: _Longs,
+    words: _Ints,
+    counts: _Floats,
+    first_token: _Longs,
     z: NDArray[np.uint16],
-    cells: NDArray[np.int32] | NDArray[np.int64],
+    fresh: bool,
+    n_sweeps: int,
+    alpha: _Floats,
+    inverse: _Floats,
+    keys: _Keys,
+    seed: int,
+    n_threads: int,
+) -> None: ...
+def random_start(rows: _Floats, *, n_topics: int, seed: int, n_threads: int) -> None: ...
+def count_topics(
+    words: _Ints,
+    counts: _Floats,
+    z: NDArray[np.uint16],
+    cells: _Cells,
     *,
     shift: int,
     n_threads: int,
 ) -> None: ...
 def as_weights(
-    cells: NDArray[np.int32] | NDArray[np.int64],
-    rows: NDArray[np.float32],
-    sums: NDArray[np.int64],
-    *,
-    shift: int,
-    n_threads: int,
+    cells: _Cells, rows: _Floats, sums: _Longs, *, shift: int, n_threads: int
 ) -> None: ...
-def coarsen(
-    rows: NDArray[np.float32],
-    coarse: NDArray[np.int32],
-    scale: NDArray[np.float32],
-    *,
-    n_threads: int,
-) -> None: ...
-def read_rows(batch: Batch, *, ahead: int, n_threads: int) -> None: ...
-def instruction_set() -> str: ...
-def use_instruction_set(name: str) -> bool: ...

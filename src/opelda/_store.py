@@ -4,28 +4,22 @@ The file is a plain safetensors file whose metadata has three strings: `kind`, `
 `header` (JSON).
 """
 
-import itertools
 import json
 import math
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._replacing import replacing
 from opelda.errors import InputError, ModelFileError
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed anyway
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["read", "sweep", "write"]
+__all__ = ["read", "write"]
 
 # safetensors' names of the types, with the byte order it prescribes
 TYPES: dict[str, np.dtype[Any]] = {
@@ -50,21 +44,11 @@ def write(
     kind: str,
     version: int,
 ) -> None:
-    """Write arrays and a header; afterwards the file is either the old one or the new one.
+    """Write arrays (floats, integers, bytes or booleans) and a header that JSON can hold.
 
-    Parameters
-    ----------
-    path : str or path
-        Where to. A link is followed; anything but a file is refused.
-    arrays : mapping of str to array
-        float32, float64, int32, int64, uint8 or bool; not copied if contiguous.
-    header : mapping of str to JSON
-        Finite numbers, strings, booleans, None, lists and dicts.
-    kind, version
-        What the file holds, checked by `read`.
+    Afterwards the file is either the old one or the new one. A link is followed; anything but a
+    file is refused.
 
-    Examples
-    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "example")
     >>> write(path, {"x": np.arange(3)}, {"alpha": 0.1}, kind="example", version=1)
@@ -77,24 +61,28 @@ def write(
     _check_json(dict(header), "header")
     metadata = {"kind": kind, "version": str(version), "header": _to_text(dict(header))}
     table = _table(metadata, [(name, codes[name], arrays[name]) for name in names])
-    data = (np.asarray(arrays[name], TYPES[codes[name]], "C") for name in names)
-    _replace(_as_path(path), itertools.chain([table], data))
+    target = _as_path(path)
+    try:
+        if target.exists() and not target.is_file():
+            raise ModelFileError(f"{str(path)!r} is not a file; give another path.")
+        with replacing(target) as [file]:
+            file.write(table)
+            for name in names:
+                file.write(np.asarray(arrays[name], TYPES[codes[name]], "C").data)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = f"there is no folder {str(target.parent)!r}" if missing else _reason(error)
+        raise ModelFileError(
+            f"{str(target)!r} cannot be written: {reason}; what was there is untouched."
+        ) from error
 
 
 def read(
     path: str | os.PathLike[str], *, kind: str, newest: int
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], int]:
-    """Read what `write` wrote: the arrays, the header and the version.
+    """Read what `write` wrote: the arrays, the header and the version, `newest` at most.
 
-    Nothing in the file is run or believed. The arrays are fresh, writable and contiguous.
-
-    Parameters
-    ----------
-    path : str or path
-    kind : str
-        What the file has to hold.
-    newest : int
-        The newest version that can be used.
+    Nothing in the file is run or believed. The arrays are new, writable and contiguous.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -125,74 +113,16 @@ def read(
         ) from error
 
 
-def sweep(folder: str | os.PathLike[str], name: str) -> int:
-    """Remove what killed writers of the file `name` left in the folder; return how many files.
-
-    A file that is being written at this moment is left alone.
-    """
-    pattern = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp")
-    removed = 0
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError):
-                    with open(entry.path, "r+b") as file:
-                        _lock(file)  # fails while its writer lives
-                    os.unlink(entry.path)
-                    removed += 1
-    return removed
-
-
-def _replace(path: Path, pieces: Iterable[Any]) -> None:
-    """Write the pieces to a new file beside the old one, and only then rename it."""
-    target = Path(os.path.realpath(path))
-    temporary = target.parent / f".{target.name}.{os.urandom(8).hex()}.tmp"
-    try:
-        if target.exists() and not target.is_file():
-            raise ModelFileError(f"{str(path)!r} is not a file; give another path.")
-        with open(temporary, "xb") as file:
-            with suppress(OSError):  # not every file system can lock
-                _lock(file)
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError):
-            missing = isinstance(error, FileNotFoundError)
-            reason = f"there is no folder {str(path.parent)!r}" if missing else _reason(error)
-            raise ModelFileError(
-                f"{str(path)!r} cannot be written: {reason}; what was there is untouched."
-            ) from error
-        raise
-    with suppress(OSError):  # some systems cannot sync a folder
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _lock(file: BinaryIO) -> None:
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def _table(metadata: dict[str, str], parts: list[tuple[str, str, NDArray[Any]]]) -> bytes:
-    """Everything before the data: what there is, and where.
-
-    safetensors' own writer lists the metadata in a random order, makes a temporary file of its own
-    that a kill leaves behind under a name nobody can find again, and takes bare addresses.
-    """
+    """Return everything before the data: metadata, types, shapes, offsets."""
+    # safetensors' own writer lists the metadata in a random order, and makes a temporary file of
+    # its own that a kill leaves behind under a name nobody can find again
     contents: dict[str, Any] = {"__metadata__": metadata}
-    at = 0
+    end = 0
     for name, code, array in parts:
-        places = [at, at + array.nbytes]
-        contents[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": places}
-        at = places[1]
+        offsets = [end, end + array.nbytes]
+        contents[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": offsets}
+        end = offsets[1]
     text = _to_text(contents).encode()
     if len(text) > LARGEST_HEADER:
         raise InputError(

@@ -1,7 +1,10 @@
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+class _Capsule(Protocol):
+    """A PyCapsule named "arrow_array_stream", which the call uses up."""
 
 # words.cpp
 WORD: int
@@ -14,9 +17,9 @@ class WordTable:
     def absorb(self, others: WordTable) -> NDArray[np.int32]: ...
     def words(self, first: int = 0) -> list[str]: ...
     def scan(
-        self, stream: Any, classes: NDArray[np.uint8], *, least: int, need_letter: bool
+        self, stream: _Capsule, classes: NDArray[np.uint8], *, least: int, need_letter: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
-    def code(self, stream: Any) -> NDArray[np.int32]: ...
+    def code(self, stream: _Capsule) -> NDArray[np.int32]: ...
     def count_known(
         self,
         texts: list[str],

@@ -16,31 +16,22 @@ from scipy import sparse
 
 from opelda.errors import InputError
 
-# Between these a count times a weight stays within single precision, whatever the topics.
+# between these a count times a weight stays within single precision, whatever the topics
 SMALLEST_COUNT, LARGEST_COUNT = 1e-20, 1e13
 MOST_THREADS = 4096
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = 2**62) -> int:
-    """Return a whole number within its limits.
-
-    >>> whole("n_words", np.int64(3))
-    3
-    """
-    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if good and least <= value <= most:
+    """Return a whole number within its limits."""
+    if _is_whole(value) and least <= value <= most:
         return int(value)
     limits = f"at least {least}" if most >= 2**31 else f"from {least} to {most:,}"
     raise InputError(f"must be a whole number, {limits}, got {value!r}.", name)
 
 
 def number(name: str, value: Any, low: float, high: float, *, above: bool = False) -> float:
-    """Return a finite number from `low` to `high`; with `above`, not `low` itself.
-
-    >>> number("tol", 0, 0.0, 1.0)
-    0.0
-    """
-    good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    """Return a finite number from `low` to `high`; with `above`, not `low` itself."""
+    good = _is_whole(value) or isinstance(value, float | np.floating)
     if good and (low < value if above else low <= value) and value <= high:
         return float(value)
     limits = f"above {low:g}, at most {high:g}" if above else f"from {low:g} to {high:g}"
@@ -48,11 +39,7 @@ def number(name: str, value: Any, low: float, high: float, *, above: bool = Fals
 
 
 def choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return one of some words.
-
-    >>> choice("init", "random", ("random", "documents"))
-    'random'
-    """
+    """Return one of some words."""
     if isinstance(value, str) and value in choices:
         return value
     words = [repr(word) for word in choices]
@@ -61,30 +48,21 @@ def choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return True or False.
-
-    >>> flag("screen", np.True_)
-    True
-    """
+    """Return True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise InputError(f"must be True or False, got {value!r}.", name)
 
 
 def seed(random_state: Any, name: str = "random_state") -> int:
-    """Return a seed below 2**32 from None, a number, a RandomState or a Generator.
-
-    >>> seed(7)
-    7
-    """
+    """Return a seed below 2**32 from None, a number, a RandomState or a Generator."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
-    good = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if good and 0 <= random_state < 2**32:
+    if _is_whole(random_state) and 0 <= random_state < 2**32:
         return int(random_state)
     raise InputError(
         "must be None, a whole number from 0 to 2**32 - 1, a RandomState or a Generator, got "
@@ -99,18 +77,18 @@ def threads(n_jobs: Any, name: str = "n_jobs") -> int:
     None: every core that this process may use, for results never depend on it, but one inside a
     worker of joblib, multiprocessing or Spark, whose siblings have the other cores. -1: every core,
     -2: all but one, and so on. A positive number: so many.
-
-    >>> threads(3)
-    3
     """
     if n_jobs is None:
         return 1 if _in_worker() else _cores()
-    good = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if not good or n_jobs == 0:
+    if not _is_whole(n_jobs) or n_jobs == 0:
         raise InputError(f"must be None or a whole number other than 0, got {n_jobs!r}.", name)
     if n_jobs > 0:
         return min(int(n_jobs), MOST_THREADS)
     return max(1, _cores() + 1 + int(n_jobs))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _cores() -> int:
@@ -128,43 +106,81 @@ def _in_worker() -> bool:
     return bool(joblib.get_active_backend()[0].nesting_level)
 
 
-def counts(X: Any, name: str = "X") -> sparse.csr_array:
-    """Return documents as CSR with sorted, distinct words; the caller's arrays are never changed.
+def real_array(
+    name: str,
+    values: Any,
+    shape: tuple[int, ...] | None = None,
+    *,
+    advice: str = "give finite numbers",
+) -> NDArray[np.float64]:
+    """Return a copy in double precision, all of it finite; of one shape, where that is given.
 
-    >>> counts([[0, 2], [1, 0]]).indices
-    array([1, 0], dtype=int32)
+    The name may describe, such as "the value of g1 at iteration 3"; then it is no parameter.
     """
+
+    def wrong(text: str) -> InputError:
+        return InputError(text, name) if name.isidentifier() else InputError(f"{name} {text}")
+
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        got = type(values).__name__
+        raise wrong(f"must hold real numbers in a dense array or a list, got {got}.") from None
+    if shape is not None and array.shape != shape:
+        wanted = f"an array of shape {shape}" if shape else "a single number"
+        raise wrong(f"has shape {array.shape}: give {wanted}.")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        at = f" at [{', '.join(map(str, where))}]" if where else ""
+        raise wrong(f"is {array[where]}{at}: {advice}.")
+    return array
+
+
+def counts(X: Any, name: str = "X") -> sparse.csr_array:
+    """Return documents as CSR with sorted, distinct words; never change the caller's arrays."""
     if type(X) is not sparse.csr_array:
-        X = _sparse(X, name)
+        X = _sparse(additive(X, name), name)
     if X.ndim != 2:
         raise InputError(f"must have shape (documents, words), got {X.shape}.", name)
     if X.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
-    small = X.dtype.itemsize < 4  # repeated entries are added, which bytes have no room for
-    if small and X.format != "csr":
-        X = X.astype(np.float32)
     matrix: sparse.csr_array = X if type(X) is sparse.csr_array else sparse.csr_array(X)
     _check_indices(matrix, name)
     if not matrix.has_canonical_format:
-        matrix = matrix.astype(np.float32) if small else matrix.copy()
+        matrix = matrix.astype(np.float64) if matrix.dtype.kind in "biu" else matrix.copy()
         matrix.sum_duplicates()
     _check_counts(matrix, name)
     return matrix
 
 
+def additive(X: Any, name: str = "X") -> Any:
+    """Return X without masked entries, and such that SciPy adds its repeated entries exactly.
+
+    Converting to CSR adds them, in the type that they have: whole numbers would wrap around. In
+    doubles all sums up to the largest count are exact.
+    """
+    if type(X) is sparse.csr_array:
+        return X
+    rows = X if isinstance(X, list | tuple) else (X,)
+    if any(np.ma.isMaskedArray(row) and np.ma.is_masked(row) for row in rows):
+        raise InputError(
+            "must be a matrix of counts: entries are masked; fill them, for example with "
+            "X.filled(0).",
+            name,
+        )
+    is_sparse = isinstance(X, sparse.sparray | sparse.spmatrix)
+    if is_sparse and X.format != "csr" and X.dtype.kind in "biu":
+        return X.astype(np.float64)
+    return X
+
+
 def _sparse(X: Any, name: str) -> Any:
     if isinstance(X, sparse.sparray | sparse.spmatrix):
         return X
-    array = _dense(X, name)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"must hold counts, got values of type {array.dtype}.", name)
-    return sparse.csr_array(array)
-
-
-def _dense(X: Any, name: str) -> NDArray[Any]:
     try:
-        if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
-            raise ValueError("entries are masked; fill them, for example with X.filled(0)")
         array = np.asarray(X)
     except ValueError as error:
         raise InputError(f"must be a matrix of counts: {error}.", name) from None
@@ -174,9 +190,11 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
             "X.reshape(1, -1).",
             name,
         )
-    if array.dtype == np.float16:  # SciPy knows no halves
-        return array.astype(np.float32)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)  # nor another machine's bytes
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"must hold counts, got values of type {array.dtype}.", name)
+    # SciPy knows neither halves nor another machine's bytes
+    known = np.float32 if array.dtype == np.float16 else array.dtype.newbyteorder("=")
+    return sparse.csr_array(array.astype(known, copy=False))
 
 
 def _check_indices(matrix: sparse.csr_array, name: str) -> None:

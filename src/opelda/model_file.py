@@ -11,6 +11,7 @@ from opelda.errors import InputError
 from opelda.learning import LEARNERS
 from opelda.learning._loading import from_parts
 from opelda.learning._saving import FORMAT, KIND, as_parts
+from opelda.learning._state import State, check_words_rest
 
 __all__ = ["load", "save"]
 
@@ -44,8 +45,11 @@ def save(model: Any, path: str | PathLike[str]) -> None:
             "own cannot be loaded again without its code."
         )
     check_is_fitted(model)
-    arrays, header = as_parts(model)
-    _store.write(path, arrays, header, kind=KIND, version=FORMAT)
+    state: State = vars(model)["_state"]
+    check_words_rest(model)
+    with state.lock:  # the arrays are the model's own
+        arrays, header = as_parts(model)
+        _store.write(path, arrays, header, kind=KIND, version=FORMAT)
 
 
 def load(path: str | PathLike[str]) -> Any:

@@ -151,7 +151,7 @@ def test_names_and_unknown_words_come_along(cli, model_file, tmp_path):
 
 def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
     assert cli("transform", model_file, corpus_file, "-o", "whole.parquet").code == 0
-    monkeypatch.setattr("opelda.cli._blocks.BLOCK", 7)
+    monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
     for name in ("parts.parquet", "parts.csv", "parts.npz"):
         assert cli("transform", model_file, corpus_file, "-o", name).code == 0
     whole = pl.read_parquet("whole.parquet")

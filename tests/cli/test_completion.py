@@ -6,27 +6,19 @@ import sys
 
 import pytest
 
-from opelda.cli._choices import (
-    ENGINES,
-    FORMATS,
-    LEARNERS,
-    PRESETS,
-    TRANSFORM_METHODS,
-    complete_model,
-)
-from opelda.corpus.formats import FORMATS as KNOWN
+from opelda import _names
+from opelda.cli._options import LEARNERS, complete_model
 from opelda.engines import get_engine
 from opelda.inference import METHODS
 from opelda.learning import LEARNERS as CLASSES
-from opelda.learning._presets import PRESETS as SETTINGS
 
 
 def test_names_agree_with_what_they_name():
-    assert set(LEARNERS.values()) == set(CLASSES) - {"TopicModel"}
-    assert set(FORMATS) == set(KNOWN)
-    assert set(PRESETS) == set(SETTINGS)
-    assert ("same", *METHODS) == TRANSFORM_METHODS
-    assert get_engine(ENGINES[0]).name == ENGINES[0]
+    assert {*_names.LEARNERS, "TopicModel"} == set(CLASSES)
+    assert {CLASSES[name].__name__ for name in LEARNERS.values()} == set(_names.LEARNERS)
+    assert [cls.name for cls in METHODS.values()] == list(_names.METHODS)
+    for name in _names.ENGINES:
+        assert get_engine(name).name == name
 
 
 def test_models_are_offered(tmp_path, monkeypatch):

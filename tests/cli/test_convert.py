@@ -10,8 +10,8 @@ import sys
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from opelda.cli._choices import FORMATS
 from opelda.corpus import read
+from opelda.corpus.formats import FORMATS
 
 ENDS = {
     "lines": "out.txt",

@@ -10,8 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import opelda
-from opelda.cli.commands._demo_results import Demo
-from opelda.cli.commands.demo import EXAMPLES, count_words
+from opelda.cli.commands.demo import EXAMPLES, count_words, typical
 from opelda.corpus import docstrings
 
 LIMIT = 1200
@@ -96,23 +95,21 @@ def test_what_is_typical_is_about_the_topic(texts):
     short = names[int(np.flatnonzero(lengths == 1)[0])]
     for name in (*long, short):
         mixtures[names.index(name)] = (1, 0)
-    demo = Demo(None, corpus, texts, mixtures, None, None, 8)
-    assert demo.typical(0, 1)[0] in long
-    assert short not in demo.typical(0)
-    chosen = demo.typical(0)
+    assert typical(corpus, mixtures[:, 0], 1)[0] in long
+    chosen = typical(corpus, mixtures[:, 0])
+    assert short not in chosen
     packages = {name.split(".")[0] for name in long if name.count(".") <= 3}
     assert len({name.split(".")[0] for name in chosen}) == min(3, len(packages))
 
 
 def test_typical_ones_come_from_different_packages():
     names = ["a.x.f", "a.x.g", "a.y.h", "b.f", "c._p.f", "d.a.b.c.e"]
-    corpus = SimpleNamespace(X=csr_array(np.full((6, 1), 50.0)))
-    shares = np.array([[1.0], [0.95], [0.9], [0.8], [0.99], [0.99]])
-    demo = Demo(None, corpus, dict.fromkeys(names, ""), shares, None, None, 8)
-    assert demo.typical(0, 3) == ["a.x.f", "a.y.h", "b.f"]
-    assert demo.typical(0, 1) == ["a.x.f"]
+    corpus = SimpleNamespace(X=csr_array(np.full((6, 1), 50.0)), names=names)
+    shares = np.array([1.0, 0.95, 0.9, 0.8, 0.99, 0.99])
+    assert typical(corpus, shares, 3) == ["a.x.f", "a.y.h", "b.f"]
+    assert typical(corpus, shares, 1) == ["a.x.f"]
     shares[3] = 0.1
-    assert demo.typical(0, 3) == ["a.x.f", "a.y.h"]
+    assert typical(corpus, shares, 3) == ["a.x.f", "a.y.h"]
 
 
 def test_names_of_the_library_are_words():

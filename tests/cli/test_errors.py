@@ -1,11 +1,15 @@
 """Every mistake is one sentence on standard error, with an exit code; nothing else happens."""
 
+import errno
 import gzip
 import signal
 
 import pytest
+from polars.exceptions import PanicException
 
 import opelda
+from opelda import _store
+from opelda.learning._saving import FORMAT, KIND, checksum
 
 MISTAKES = {
     "no command": (["nothing"], "No such command"),
@@ -66,6 +70,16 @@ MISTAKES = {
     "no such topic": (["topics", "m.opelda", "--only", "77"], "got 77"),
     "no such rank": (["topics", "m.opelda", "--rank", "best"], "--rank"),
     "no such order": (["topics", "m.opelda", "--sort", "best"], "--sort"),
+    "lambda of what": (["topics", "m.opelda", "--lambda", "0.5"], "--rank relevance"),
+    "how a model is read": (["info", "m.opelda", "--format", "csv"], "--format has no effect"),
+    "what is read": (["info", "--limit", "5"], "--limit has no effect"),
+    "words of columns": (["fit", "x.npz", "--continue", "plain.opelda", "--stem", "en"], "--stem"),
+    "steps of none": (
+        ["fit", "t.txt", "--learner", "streaming-vb", "--learning-decay", "0.7"],
+        "--learning-decay has no effect",
+    ),
+    "names of none": (["fit", "t.jsonl", "--name-column", "id"], "--name-column"),
+    "scores have no names": (["evaluate", "m.opelda", "t.jsonl", "--name-column", "id"], "--name"),
     "lambda": (["topics", "m.opelda", "--lambda", "2"], "--lambda"),
     "odd table": (["transform", "m.opelda", "t.txt", "-o", "t.xlsx"], "t.xlsx"),
     "packed parquet": (["transform", "m.opelda", "t.txt", "-o", "t.parquet.gz"], "t.parquet.gz"),
@@ -138,14 +152,54 @@ def test_the_unexpected_asks_for_a_report(cli, folder, monkeypatch):
     )
 
 
-def test_want_of_memory_is_said_plainly(cli, folder, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libblas.so.3: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        PanicException("called `Result::unwrap()` on an `Err` value: capacity overflow"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_want_of_memory_is_said_plainly(cli, folder, monkeypatch, error):
     def load(path):
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(opelda.model_file, "load", load)
     done = cli("topics", "m.opelda")
-    assert done.code == 2
+    assert (done.code, done.err.count("\n")) == (2, 1)
     assert "not enough memory" in done.err
+
+
+def test_a_panic_is_a_sentence(cli, folder, monkeypatch):
+    def load(path):
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setattr(opelda.model_file, "load", load)
+    done = cli("topics", "m.opelda")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "unexpected error: PanicException: index out of bounds" in done.err
+
+
+@pytest.mark.parametrize("name", ["n_iter", "batch_size", "learning_decay", "transform_method"])
+def test_a_fault_of_a_file_names_the_file(cli, folder, name):
+    arrays, header, version = _store.read("plain.opelda", kind=KIND, newest=FORMAT)
+    header["parameters"][name] = -1
+    del header["checksum"]
+    header["checksum"] = checksum(arrays, header)  # whoever wrote it knew how
+    _store.write("bad.opelda", arrays, header, kind=KIND, version=version)
+    for args in (
+        ("transform", "bad.opelda", "t.txt"),
+        ("fit", "t.txt", "--continue", "bad.opelda"),
+        ("info", "bad.opelda"),
+    ):
+        done = cli(*args)
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert done.err.startswith("opelda: bad.opelda is not a model")
+        assert name in done.err
+        assert "--" not in done.err
 
 
 def test_ctrl_c_while_reading(cli, folder, monkeypatch):

@@ -10,10 +10,10 @@ from scipy import sparse
 
 import opelda
 from opelda import OnlineVB, TopicModel
-from opelda.cli._choices import LEARNERS, PRESETS
-from opelda.cli._estimate import Rates
-from opelda.cli._options import Show
-from opelda.cli._progress import Scored, learning_display, to_score
+from opelda._names import PRESETS
+from opelda.cli._options import LEARNERS, Show
+from opelda.cli._show import learning_display
+from opelda.cli.commands._fit_report import Rates, Scored, to_score
 from opelda.corpus import generate, read
 from opelda.inference import OPE
 from opelda.learning import BatchReport
@@ -117,8 +117,11 @@ def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
     assert after.get_params() == before.get_params()
     assert after.vocabulary_.words == before.vocabulary_.words
     assert np.isfinite(after.components_).all()
-    changed = ("--iterations", 11, "--batch-size", 20, "--learning-decay", 0.7, "--passes", 3)
-    changed += ("--learning-offset", 2, "--transform-method", "same", "--valid", corpus_file)
+    steps = ("--learning-decay", 0.7, "--learning-offset", 2)
+    changed = ("--iterations", 11, "--batch-size", 20, "--passes", 3)
+    changed += ("--transform-method", "same", "--valid", corpus_file)
+    streaming = how[1].startswith("streaming")
+    changed += () if streaming else steps
     done = cli("fit", "more.txt", "--continue", "m", "-o", "n", *changed, "--json")
     assert done.code == 0, done.err
     found, after = json.loads(done.out), opelda.load("n")
@@ -130,7 +133,8 @@ def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
     assert after.n_batch_iter_ == before.n_batch_iter_ + 3 * 4
     n_iter = after.n_iter if how[0] == "--learner" else after.inference.n_iter
     assert (n_iter, after.batch_size, after.transform_method) == (11, 20, "same")
-    for option, value in (("--alpha", 1), ("--seed", 1), (how[0], how[1]), ("--sweeps", 3)):
+    useless = [("--alpha", 1), ("--seed", 1), (how[0], how[1]), ("--sweeps", 3)]
+    for option, value in [*useless, *([steps[:2], steps[2:]] if streaming else [])]:
         refused = cli("fit", "more.txt", "--continue", "m", option, value)
         assert refused.code == 2
         assert f"{option} has no effect" in refused.err
@@ -185,7 +189,7 @@ class Display:
 
 def test_scoring_takes_a_part_of_the_time_and_passes_all_on(monkeypatch):
     times = iter(range(10**6))
-    monkeypatch.setattr("opelda.cli._progress.perf_counter", lambda: next(times))
+    monkeypatch.setattr("opelda.cli.commands._fit_report.perf_counter", lambda: next(times))
     scored = []
 
     class Model:

@@ -65,7 +65,7 @@ def test_a_file_that_is_called_like_a_pattern(cli, split):
     assert documents(done) == 60
 
 
-@pytest.mark.parametrize("sources", [["d1.txt", "d2.txt"], ["fa", "fb"], ["d*.txt"]])
+@pytest.mark.parametrize("sources", [["d1.txt", "d2.txt"], ["fa", "fb"], ["d*.txt"], ["-"]])
 def test_only_one_thing_can_be_followed(cli, split, sources):
     done = cli("stream", *sources, "--follow", "--checkpoint", "c")
     assert done.code == 2

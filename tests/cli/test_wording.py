@@ -3,8 +3,8 @@
 import pytest
 import typer
 
-from opelda.cli._errors import OPTIONS, as_option, sentence
-from opelda.cli._running import app
+from opelda.cli import app
+from opelda.cli._ending import OPTIONS, as_option, sentence
 from opelda.errors import EngineError, InputError, ModelFileError
 
 # of documents' columns: options of `opelda.corpus.read`'s own names

@@ -1,6 +1,8 @@
 """Mini-batches: any source, cut anywhere, goes on as if it had not been."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -263,3 +265,12 @@ def test_bad_parameters_are_refused_at_once(arguments, message):
     arguments = {"source": [], **arguments}
     with pytest.raises(InputError, match=message):
         mini_batches(**arguments)
+
+
+def test_counts_of_words_do_without_polars():
+    code = (
+        "import sys\nfrom opelda.corpus import mini_batches\n"
+        "batches = list(mini_batches([{'tea': 2}, ['cup'], {'tea': 1}], batch_size=2))\n"
+        "assert len(batches) == 2 and 'polars' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opelda.corpus import COUNT_VECTORIZER, WHITESPACE, Tokenizer, Vocabulary
-from opelda.corpus import _few_texts as few_texts
+from opelda.corpus.text import _few_texts as few_texts
 from opelda.corpus.text import _texts
 from opelda.errors import InputError
 
@@ -85,8 +85,8 @@ def test_lower_case_is_that_of_polars():
 def test_the_way_is_taken_once_it_pays(monkeypatch):
     monkeypatch.setattr(few_texts, "WORDS_PER_CALL", 5)
     made = []
-    make = few_texts._Counter
-    monkeypatch.setattr(few_texts, "_Counter", lambda *given: made.append(given) or make(*given))
+    make = few_texts._table
+    monkeypatch.setattr(few_texts, "_table", lambda *given: made.append(given) or make(*given))
     vocabulary = Vocabulary([f"w{i}" for i in range(12)], growing=True, max_features=12)
     for n_made in (0, 0, 1, 1):  # the third call has 15 words' worth of time
         assert vocabulary.count(["w3 w4 w3"]).data.tolist() == [2, 1]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from opelda import OnlineOPE
 from opelda.corpus import Vocabulary, mini_batches
 from opelda.errors import InputError
 
@@ -174,3 +175,20 @@ def test_a_real_data_frame():
     assert only([frame]).X.toarray().tolist() == [[1, 0], [0, 2]]
     with pytest.raises(InputError, match="Item 0 must hold counts"):
         only([pl.DataFrame({"tea": ["one"]})])
+
+
+def test_learners_refuse_what_is_masked_and_add_what_is_repeated():
+    dense = np.random.default_rng(0).poisson(2.0, (20, 6))
+    model = OnlineOPE(2, random_state=0).fit(dense)
+    masked = np.ma.masked_greater(dense, 3)
+    for use in (model.fit, model.partial_fit, model.transform, model.score):
+        with pytest.raises(InputError, match="entries are masked"):
+            use(masked)
+    # 16 times 2**28 does not fit into 32 bits, in the row sums nor in a cell
+    rows, words = np.repeat(np.arange(20), 16), np.tile(np.arange(6), 54)[:320] % 2
+    X = sparse.coo_array((np.full(320, 2**28, np.int32), (rows, np.sort(words))), shape=(20, 6))
+    exact = np.zeros((20, 6))
+    np.add.at(exact, (X.coords[0], X.coords[1]), X.data.astype(np.float64))
+    again = OnlineOPE(2, random_state=0).fit(exact)
+    assert (OnlineOPE(2, random_state=0).fit(X).components_ == again.components_).all()
+    assert (again.transform(X) == again.transform(exact)).all()

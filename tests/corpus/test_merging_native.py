@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._counting import place
+from opelda.corpus._matrix import remap_columns
 
 
 @given(
@@ -24,7 +24,7 @@ def test_placed_rows_are_those_of_the_permuted_matrix(seed, n_rows, n_words, spr
     n_columns = n_words * spread
     columns = rng.permutation(n_columns)[:n_words].astype(np.int32)
     columns[rng.random(n_words) > kept] = -1
-    moved, left_out = place(counts, columns, n_columns)
+    moved, left_out = remap_columns(counts, columns, n_columns)
     expected = np.zeros((n_rows, n_columns), np.float32)
     expected[:, columns[columns >= 0]] = dense[:, columns >= 0]
     assert (moved.toarray() == expected).all()

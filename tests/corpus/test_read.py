@@ -232,7 +232,7 @@ def test_a_compressed_file_is_read_once(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"tea\n" * 7))
     opened = []
     plain = Input.open
-    monkeypatch.setattr(Input, "open", lambda self: opened.append(1) or plain(self))
+    monkeypatch.setattr(Input, "open", lambda self, *args: opened.append(1) or plain(self, *args))
     read(path, format="lines")
     assert len(opened) == 1
 

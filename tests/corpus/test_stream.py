@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import OnlineOPE
-from opelda.corpus import Tokenizer, Vocabulary, read, stream
+from opelda.corpus import (
+    DocumentStream,
+    MiniBatch,
+    Tokenizer,
+    Vocabulary,
+    mini_batches,
+    read,
+    stream,
+)
+from opelda.corpus._problems import Problems
 from opelda.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -144,3 +153,56 @@ def test_what_was_read_before_a_bad_line_counts_for_any_threads(tmp_path):
         with pytest.raises(InputError, match="line 101"):
             taken.extend(batch.X.shape[0] for batch in stream(path, batch_size=10, n_jobs=n_jobs))
         assert sum(taken) == 100
+
+
+class Repeated:
+    """A stream of somebody's own, which has nothing but what the Protocol says."""
+
+    def __init__(self, texts, batch_size):
+        self.vocabulary = Vocabulary(growing=True, tokenizer=Tokenizer(stop_words=None))
+        self.position = None
+        self.problems = Problems()
+        self._texts, self._size = texts, batch_size
+
+    def seek(self, position):
+        self.position = position
+
+    def batches(self, vocabulary=None, n_words=None):
+        words = self.vocabulary if vocabulary is None else vocabulary
+        for first in range(self.position or 0, len(self._texts), self._size):
+            X, change = words.learn(self._texts[first : first + self._size])
+            self.position = first + self._size
+            yield MiniBatch(X, self.position, change, change.n_unknown_tokens, words)
+
+
+def test_learners_follow_any_document_stream(tmp_path):
+    texts = ["tea cup", "pot tea", "cup pot"] * 20
+    assert isinstance(Repeated(texts, 6), DocumentStream)
+    assert not isinstance(texts, DocumentStream)
+    expected = OnlineOPE(2, random_state=0).fit_stream(Repeated(texts, 6))
+    first = OnlineOPE(2, random_state=0)
+    first.fit_stream(Repeated(texts[:30], 6), checkpoint=tmp_path / "state")
+    again = OnlineOPE(2, random_state=0)
+    again.fit_stream(Repeated(texts, 6), checkpoint=tmp_path / "state")
+    assert (again.components_ == expected.components_).all()
+    assert next(mini_batches(Repeated(texts, 6), batch_size=1, position=54)).position == 60
+
+
+def test_counting_without_learning_leaves_a_vocabulary_as_it_was():
+    own = Vocabulary(growing=True)
+    own.learn(["tea cup", "tea"])
+    before = own.copy()
+    source = stream(["tea pot", "cup cup pan"], batch_size=2)
+    batch = next(source.batches(own, learn=False))
+    assert own == before
+    assert batch.change is None
+    assert batch.n_tokens.tolist() == [2, 3]
+    assert batch.X.toarray().tolist() == own.count(["tea pot", "cup cup pan"]).toarray().tolist()
+    assert batch.n_unknown_tokens == 2
+
+
+def test_numbered_columns_are_as_many_as_those_counted_over():
+    source = stream(np.eye(3), batch_size=2)
+    with pytest.raises(InputError, match="3 columns without words, but they are to be counted"):
+        next(source.batches(None, 4, learn=False))
+    assert next(source.batches(None, 4)).X.shape == (2, 4)

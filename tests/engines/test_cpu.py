@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from opelda.engines import CPUEngine, ReferenceEngine, _cpu_inference
+from opelda import _native
+from opelda.engines import CPUEngine, ReferenceEngine, _cpu, _cpu_kernels, _cpu_tables
 from opelda.engines._cpu_tables import Table
+from opelda.engines._documents import Documents
 from opelda.engines._engine import Step
 from opelda.engines._solutions import MIXTURES, Wanted
 from opelda.errors import EngineError, InputError
@@ -47,9 +49,10 @@ def infer(engine, X, beta, method):
 
 def test_reading_rows_reads_past_nothing():
     X, beta = made(1)
-    engine = CPUEngine(2)
+    table, rows = Table.of(beta, None), Documents(X).part()
+    batch = _cpu_kernels.native_batch(table, rows, np.ones(len(beta), np.float32))
     for ahead in (0, 1, 12, 10_000):
-        engine.read_rows(engine.topics(beta), engine.documents(X), ahead=ahead)
+        _native.read_rows(batch, ahead=ahead, n_threads=2)
 
 
 def test_unknown_instruction_set():
@@ -165,9 +168,9 @@ def test_topics_too_large_to_keep_are_laid_out_for_some_documents_at_a_time(
 
     whole = inferred(weights)
     assert weights.derived is not None
-    monkeypatch.setattr(_cpu_inference, "MOST_BYTES", 0)
+    monkeypatch.setattr(_cpu_tables, "MOST_BYTES", 0)
     for chunk in (1, 7, 40, 100):
-        monkeypatch.setattr(_cpu_inference, "CHUNK", chunk)
+        monkeypatch.setattr(_cpu, "CHUNK", chunk)
         weights = engine.weights(host)
         assert same_bytes(inferred(weights), whole)
         certificate = engine.certify(weights, documents, whole.theta, task.alpha)
@@ -185,8 +188,8 @@ def test_a_method_that_needs_every_word_gets_every_word(monkeypatch):
     host, X = make_weights(rng, 30, 5), make_documents(rng, 10, 30)
     engine, task = CPUEngine(1), make_task(5, TLI())
     whole = engine.infer(engine.weights(host), engine.documents(X), task)
-    monkeypatch.setattr(_cpu_inference, "MOST_BYTES", 0)
-    monkeypatch.setattr(_cpu_inference, "CHUNK", 3)
+    monkeypatch.setattr(_cpu_tables, "MOST_BYTES", 0)
+    monkeypatch.setattr(_cpu, "CHUNK", 3)
     assert same_bytes(engine.infer(engine.weights(host), engine.documents(X), task), whole)
 
 
@@ -210,15 +213,15 @@ def test_a_table_that_was_made_while_the_weights_changed_is_not_kept(monkeypatch
     rng = np.random.default_rng(10)
     engine = CPUEngine(1)
     weights = engine.weights(make_weights(rng, 30, 7))
-    real = _cpu_inference.lay_out
+    real = _cpu_tables.topic_rows
 
-    def lay_out(weights, *arguments, **options):
+    def topic_rows(weights, *arguments, **options):
         table = real(weights, *arguments, **options)
         weights.reset(np.arange(30), rng.random(7))  # by somebody else, meanwhile
         return table
 
     with monkeypatch.context() as patch:
-        patch.setattr(_cpu_inference, "lay_out", lay_out)
+        patch.setattr(_cpu_tables, "topic_rows", topic_rows)
         before = engine.read(weights)
     assert weights.derived is None
     assert not np.allclose(before, engine.read(weights))

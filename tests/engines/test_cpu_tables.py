@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import polygamma, psi
 
 from opelda.engines import CPUEngine, _cpu_tables
-from opelda.engines._cpu_tables import Table, lay_out, padded_rows
+from opelda.engines._cpu_tables import Table, padded_rows, topic_rows
 
 from .made import (
     EPS,
@@ -30,7 +30,7 @@ def test_topics_are_laid_out(every_instruction_set, seed, n_topics, prior, weigh
     rng = np.random.default_rng(seed)
     host = make_weights(rng, 60, n_topics, prior, weight)
     words = None if every_word else np.sort(rng.permutation(60)[:25]).astype(np.int32)
-    table = lay_out(ENGINE.weights(host), words, n_threads=2)
+    table = topic_rows(ENGINE.weights(host), words, n_threads=2)
     expected = as_topics(as_lambda(host)).T
     expected = expected if every_word else expected[words]
     np.testing.assert_allclose(table.rows[:, :n_topics], expected, rtol=8 * EPS, atol=0)
@@ -46,7 +46,7 @@ def test_topics_are_laid_out(every_instruction_set, seed, n_topics, prior, weigh
 @given(SEEDS, N_TOPICS, SOME_PRIOR, st.sampled_from([1e-3, 0.2, 1.0]))
 def test_logs_are_laid_out(every_instruction_set, seed, n_topics, prior, weight):
     host = make_weights(np.random.default_rng(seed), 60, n_topics, prior, weight)
-    table = lay_out(ENGINE.weights(host), None, logs=True, n_threads=2)
+    table = topic_rows(ENGINE.weights(host), None, logs=True, n_threads=2)
     found = table.rows[:, :n_topics].astype(np.float64)
     lam = as_lambda(host).T
     logs = psi(lam) - psi(lam.sum(axis=0))
@@ -67,7 +67,7 @@ def test_logs_are_laid_out(every_instruction_set, seed, n_topics, prior, weight)
 @pytest.mark.parametrize("logs", [False, True])
 def test_words_that_no_topic_knows_are_alike_in_all(logs):
     host = make_weights(np.random.default_rng(0), 5, 3, prior_weight=0.0)
-    table = lay_out(ENGINE.weights(host), None, logs=logs, n_threads=1)
+    table = topic_rows(ENGINE.weights(host), None, logs=logs, n_threads=1)
     assert table.rows[0, 0] > 0
     assert (table.rows[0, :3] == table.rows[0, 0]).all()
     assert table.mean[0] == table.rows[0, 0]

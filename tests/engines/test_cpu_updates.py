@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import polygamma, psi
 
 from opelda.engines import CPUEngine, _cpu_updates
-from opelda.engines._cpu_tables import Table, lay_out, padded_rows
+from opelda.engines._cpu_tables import Table, padded_rows, topic_rows
 from opelda.engines._cpu_updates import add, mass, transposed
 from opelda.engines._documents import Documents
 from opelda.engines._engine import Step
@@ -105,7 +105,7 @@ def test_a_batch_is_added(every_instruction_set, seed, n_topics, kind, divide):
     n_docs, n_words = int(rng.integers(0, 40)), 70
     X, host = make_documents(rng, n_docs, n_words), make_weights(rng, n_words, n_topics)
     batch = by_word(X)
-    table = lay_out(ENGINE.weights(host), batch.words, n_threads=2)
+    table = topic_rows(ENGINE.weights(host), batch.words, n_threads=2)
     solution, theta = make_mixtures(rng, kind, n_docs, n_topics)
     gain = rng.uniform(0.1, 3.0, n_topics)
     kept = padded_rows(host.rows, n_topics)
@@ -135,7 +135,7 @@ def test_picks_say_what_the_mixture_says(seed, n_topics, method, divide):
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 30, 50), make_weights(rng, 50, n_topics)
     batch = by_word(X)
-    table = lay_out(ENGINE.weights(host), batch.words, n_threads=1)
+    table = topic_rows(ENGINE.weights(host), batch.words, n_threads=1)
     rows = replace(Documents(X).part(), words=batch.slots)
     task = make_task(n_topics, method, np.full(n_topics, 0.5), seed)
     found = ENGINE._solve(table, rows, task, Wanted())
@@ -160,7 +160,7 @@ def test_bytes_do_not_depend_on_threads(every_instruction_set, kind, logs):
     weights, results = ENGINE.weights(host), set()
     for n_threads in (1, 2, 3, 8):
         batch = by_word(X, n_threads)
-        table = lay_out(weights, batch.words, logs=logs, n_threads=n_threads)
+        table = topic_rows(weights, batch.words, logs=logs, n_threads=n_threads)
         kept = padded_rows(host.rows, 21)
         made = [table.rows, table.mean, kept]
         for divide in (False, True):
@@ -193,7 +193,7 @@ def test_a_batch_of_nothing():
     host = make_weights(np.random.default_rng(0), 60, 21)
     batch = by_word(sparse.csr_array((3, 60), dtype=np.float32))
     assert len(batch.words) == len(batch.entries) == len(batch.slots) == 0
-    table = lay_out(ENGINE.weights(host), batch.words, n_threads=2)
+    table = topic_rows(ENGINE.weights(host), batch.words, n_threads=2)
     assert table.rows.shape == (0, 32)
     solution = Solution(np.full((3, 21), np.nan, np.float32), np.zeros(3, np.int32))
     kept = padded_rows(host.rows, 21)

@@ -10,8 +10,8 @@ from opelda.engines import ReferenceEngine
 from opelda.engines._engine import Step
 from opelda.engines._weights import HostWeights
 from opelda.inference import CGS, EM, VB
-from opelda.learning import _reference as equations
 from opelda.learning._rules import ML, Online
+from tests import equations
 
 from .learning_made import (
     METHODS,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opelda.inference import infer
-from opelda.inference._em import best_mixture, expected_counts
+from opelda.inference._em_steps import best_mixture, expected_counts
 from opelda.inference._method import Document
 from opelda.inference.cccp import CCCP
 

@@ -157,7 +157,7 @@ def test_theta_is_the_start_plus_what_was_picked():
 
 def test_pick_weights_of_every_variant():
     def plan(**parameters):
-        return OPE(n_iter=40, **parameters)._plan(10, seed=5)
+        return OPE(n_iter=40, **parameters)._settings(10, seed=5)
 
     t = np.arange(2, 41)
     one = plan(coins="document")
@@ -234,7 +234,7 @@ def test_longer_walks_have_smaller_likelihood_gaps(alpha):
     [
         ({"n_iter": 1}, "n_iter must be a whole number, from 2"),
         ({"n_iter": 2.5}, "n_iter must be a whole number"),
-        ({"variant": "ope9"}, "variant must be one of"),
+        ({"variant": "ope9"}, "variant must be 'ope', "),
         ({"schedule": "lazy"}, "schedule must be 'practical' or 'literal'"),
         ({"coins": "mine"}, "coins must be"),
         ({"p": 0.7}, "p must be 0.5 in the variant 'ope'"),

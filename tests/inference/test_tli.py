@@ -115,7 +115,7 @@ def test_the_inverse_is_computed_once_per_topics_and_delta(monkeypatch):
         return linear_inverse(topics, delta)
 
     monkeypatch.setattr(tli, "linear_inverse", counted)
-    monkeypatch.setattr(tli, "_inverses", type(tli._inverses)())
+    tli.cached_inverse.cache_clear()
     X, topics, _ = corpus(6, n_docs=2, n_topics=3, n_words=20, n_tokens=50_000)
     for method in (TLI(), TLI(threshold=1.0), TLI(delta=0.02)):
         infer(X, topics, method=method)
@@ -125,7 +125,7 @@ def test_the_inverse_is_computed_once_per_topics_and_delta(monkeypatch):
     assert len(calls) == 3
     for seed in range(5):
         infer(X, corpus(seed, 1, 3, 20, 1)[1], method=TLI(threshold=0.0))
-    assert len(tli._inverses) == tli.CACHED_INVERSES
+    assert tli.cached_inverse.cache_info().currsize == tli.CACHED_INVERSES
 
 
 def test_a_document_with_the_whole_vocabulary_needs_no_batch():

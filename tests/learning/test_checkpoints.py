@@ -282,3 +282,17 @@ def test_folders_that_cannot_be_used(tmp_path):
     for place in (5, "a\0b", ["x"]):
         with pytest.raises(InputError, match="checkpoint"):
             made().fit_stream(MATRICES, checkpoint=place)
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links")
+@pytest.mark.parametrize("there", [True, False])
+def test_the_lock_is_never_a_link(tmp_path, there):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "state"
+    if there:
+        elsewhere.write_bytes(b"precious")
+    folder.mkdir()
+    (folder / ".lock").symlink_to(elsewhere)
+    with pytest.raises(ModelFileError, match=r"cannot be used: \.lock is a symbolic link; choose"):
+        made().fit_stream(MATRICES, checkpoint=folder)
+    assert elsewhere.exists() == there
+    assert os.listdir(folder) == [".lock"]

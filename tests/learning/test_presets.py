@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from opelda import OnlineOPE, TopicModel
+from opelda._names import PRESETS
 from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import EM, OPE
 from opelda.learning import LEARNERS
-from opelda.learning._presets import PRESETS
 from opelda.learning._saving import NOT_SAVED, as_parts
+from opelda.learning.topic_model import preset_settings
 
 X = generate(800, n_words=200, n_topics=5, random_state=0).X
 SMALL = generate(90, n_words=40, n_topics=3, n_tokens=15, random_state=0).X
@@ -43,7 +44,7 @@ def resolved(name, preset):
         "transform_method": EM() if isinstance(model._inference(), OPE) else "same",
     }
     if preset is not None:
-        chosen = PRESETS[preset].settings(N_DOCS)
+        chosen = preset_settings(preset, N_DOCS)
         values |= {name: value for name, value in chosen.items() if value is not None}
     if not model._schedule(N_DOCS).n_sweeps:  # which adapt a prior that is not given
         values["doc_topic_prior"] = 1 / K
@@ -70,7 +71,7 @@ def test_a_parameter_given_at_its_default_changes_nothing(name, preset):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_streams_have_settings_of_their_own_and_given_they_change_nothing(preset):
-    settings = PRESETS[preset].settings()
+    settings = preset_settings(preset)
     for learn in ("partial_fit", "fit_stream"):
         data = SMALL if learn == "partial_fit" else [SMALL]
         expected = learned(getattr(model_of("TopicModel", preset), learn)(data))
@@ -81,8 +82,8 @@ def test_streams_have_settings_of_their_own_and_given_they_change_nothing(preset
 
 def test_every_parameter_a_preset_decides_is_none_by_default():
     parameters = signature(TopicModel).parameters
-    for preset in PRESETS.values():
-        for name in preset.settings(1000):
+    for preset in PRESETS:
+        for name in preset_settings(preset, 1000):
             assert parameters[name].default is None
 
 
@@ -112,7 +113,7 @@ def test_three_ways_to_say_the_same():
 )
 def test_what_is_given_replaces_that_one_thing(given):
     """As if all the others had been given too, at the preset's values."""
-    others = PRESETS["best"].settings(N_DOCS)
+    others = preset_settings("best", N_DOCS)
     ours = TopicModel(5, random_state=0, **given).fit(SMALL)
     theirs = TopicModel(5, random_state=0, preset="paper", **(others | given)).fit(SMALL)
     assert learned(ours) == learned(theirs)
@@ -155,3 +156,18 @@ def test_an_unknown_preset(preset):
 def test_streams_are_learned_without_sweeps():
     model = TopicModel(5, random_state=0, batch_size=200).partial_fit(X)
     assert model.n_batch_iter_ == 4
+
+
+def test_parameters_are_listed_as_they_are_documented():
+    """The number of topics first, then what decides the result, then where and how it runs."""
+    for cls in LEARNERS.values():
+        listed = list(signature(cls).parameters)
+        text = cls.__doc__.split("Attributes\n")[0]
+        documented = [
+            name
+            for line in text.splitlines()
+            if line.startswith("    ") and line[4:5].isalpha() and " : " in line
+            for name in line.split(" : ")[0].strip().split(", ")
+        ]
+        assert listed == documented
+        assert listed[0] == "n_components"

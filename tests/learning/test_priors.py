@@ -21,7 +21,7 @@ from opelda.corpus import generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError
 from opelda.inference import CVB0, EM, FW, OPE, VB, infer
-from opelda.learning import _reference as reference
+from tests import equations as reference
 
 K, V = 5, 30
 X = generate(40, n_words=V, n_topics=K, n_tokens=25).X.toarray()
@@ -204,13 +204,20 @@ def test_nothing_is_lost_to_a_bad_parameter(cls):
 
 @every_learner
 @pytest.mark.parametrize("n_components", [K - 1, K + 1])
-def test_another_number_of_topics_waits_for_fit(cls, n_components):
+def test_another_number_of_topics_is_refused_until_fit(cls, n_components):
     model = cls(K, random_state=0).fit(X)
-    before = model.transform(X), model.score(X)
+    before = model.transform(X)
     model.set_params(n_components=n_components)
-    assert np.array_equal(model.transform(X), before[0])
-    assert model.score(X) == before[1]
-    assert model.partial_fit(X).components_.shape == (K, V)
+    said = f"n_components is {n_components}, but the model has learned {K} topics; set it back"
+    stream = [X]
+    for ask in (model.transform, model.infer, model.score, model.perplexity, model.partial_fit):
+        with pytest.raises(InputError, match=said):
+            ask(X)
+    with pytest.raises(InputError, match=said):
+        model.fit_stream(stream)
+    assert model.components_.shape == (K, V)  # what was learned can be looked at
+    assert np.array_equal(model.set_params(n_components=K).transform(X), before)
+    model.set_params(n_components=n_components)
     assert model.fit(X).components_.shape == (n_components, V)
     assert model.transform(X).shape == (len(X), n_components)
 

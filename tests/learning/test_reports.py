@@ -7,7 +7,7 @@ from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.inference import infer
 from opelda.learning import EarlyStopping, History
-from opelda.learning._progress import Listeners
+from opelda.learning._listeners import Listeners
 
 X = generate(250, n_words=40, n_topics=3, random_state=0).X
 

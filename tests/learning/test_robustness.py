@@ -13,6 +13,7 @@ from opelda.corpus import Vocabulary, generate
 from opelda.engines import CPUEngine, _cpu_updates
 from opelda.errors import InputError, ModelFileError, OpeldaError
 from opelda.inference import OPE
+from opelda.learning._saving import as_parts
 
 X = generate(60, n_words=50, n_topics=4, random_state=0).X
 SOME = [MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB]
@@ -58,6 +59,82 @@ def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
     np.testing.assert_allclose(model.components_.sum(axis=1), 1, atol=1e-5)
     model.partial_fit(X)
     assert model.n_docs_seen_ == model._state.population == 80
+
+
+@pytest.mark.parametrize("when", [1, -1])
+@pytest.mark.parametrize("where", ["inference", "statistics"])
+def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch, when, where):
+    class Start:
+        def begin(self, model):
+            self.topics = model.components_.copy()
+
+        def __call__(self, report):
+            pass
+
+    start = Start()
+    model = TopicModel(4, init="documents", n_sweeps=0, random_state=0, callbacks=start)
+    if where == "statistics":
+        fails_once(monkeypatch, when)
+    else:
+        monkeypatch.setattr(CPUEngine, "_explained", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert model.n_batch_iter_ == model.n_docs_seen_ == 0
+    assert np.array_equal(model.components_, start.topics)
+    random = TopicModel(4, init="random", n_sweeps=0, random_state=0, callbacks=start)
+    monkeypatch.setattr(CPUEngine, "_explained", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        random.fit(X)
+    assert not np.allclose(model.components_, start.topics)
+
+
+def interrupted(*arguments, **options):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("cls", [*SOME, TopicModel])
+def test_an_update_interrupted_while_inferring_has_changed_nothing(monkeypatch, cls):
+    model = cls(4, random_state=0, batch_size=20).partial_fit(X)
+    before, header = as_parts(model)
+    before = {name: array.tobytes() for name, array in before.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(CPUEngine, "_explained", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X)
+    arrays, again = as_parts(model)
+    assert again == header
+    assert {name: array.tobytes() for name, array in arrays.items()} == before
+
+
+def test_a_stream_interrupted_while_inferring_has_counted_nothing(monkeypatch):
+    docs = [{"a": 2, "b": 1}, {"b": 2, "c": 5}] * 10
+    words = Vocabulary(["a", "b"])
+    model = OnlineOPE(2, batch_size=10, random_state=0).fit_stream(docs[:10], vocabulary=words)
+    counted = model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_
+    with monkeypatch.context() as patch:
+        patch.setattr(CPUEngine, "_explained", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit_stream(docs[10:])
+    assert counted == (model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_)
+    assert model.fit_stream(docs[10:]).n_unknown_tokens_ == 50
+
+
+def test_an_interrupted_sweep_leaves_what_was_learned(monkeypatch):
+    real, calls = CPUEngine.sweep, []
+
+    def sweep(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    two = TopicModel(4, n_passes=1, n_sweeps=2, random_state=0).fit(X)
+    monkeypatch.setattr(CPUEngine, "sweep", sweep)
+    model = TopicModel(4, n_passes=1, n_sweeps=9, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert np.array_equal(model.components_, two.components_)
+    assert (model.n_batch_iter_, model.n_docs_seen_) == (two.n_batch_iter_, two.n_docs_seen_)
 
 
 @pytest.mark.parametrize(

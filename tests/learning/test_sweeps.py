@@ -8,11 +8,9 @@ from scipy.special import gammaln
 from opelda import TopicModel, load, save
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.engines._documents import Documents
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
-from opelda.learning._document_prior import likelier_prior
-from opelda.learning._sweeps import Sweeps
+from opelda.learning._sweeps import likelier_prior
 from opelda.metrics import log_predictive_probability
 
 CORPUS = generate(1500, n_words=300, n_topics=10, random_state=0)
@@ -175,15 +173,7 @@ def test_what_sweeps_ask_of_the_engine():
     counted = []
     store = model(n_sweeps=0).fit(CORPUS.X)._state.weights
     start = store.rows[:, :10] * store.scale + store.prior_weight * store.prior
-    sweeps = Sweeps(
-        store,
-        Documents(CORPUS.X),
-        np.full(10, 0.1),
-        learn_prior=True,
-        engine=Watched(1),
-        seed=7,
-    )
-    assert len(list(sweeps.run(12))) == 12
+    model(n_sweeps=12, engine=Watched(1)).fit(CORPUS.X)
     assert [options["first"] for *_, options in asked] == [True] + [False] * 11
     assert len({options["seed"] for *_, options in asked}) == 12
     for expected, (lam, _, _) in zip([start, *counted[:-1]], asked, strict=True):
@@ -201,8 +191,7 @@ def test_a_prior_that_is_given_is_kept():
             learned.append(alpha)
             return super().sweep(weights, tokens, alpha, **options)
 
-    store, given = model(n_sweeps=0).fit(CORPUS.X)._state.weights, np.linspace(0.1, 1.0, 10)
-    documents = Documents(CORPUS.X)
-    sweeps = Sweeps(store, documents, given, learn_prior=False, engine=Watched(1), seed=7)
-    assert len(list(sweeps.run(12))) == 12
-    assert all(alpha is given for alpha in learned)
+    given = np.linspace(0.1, 1.0, 10)
+    model(n_sweeps=12, doc_topic_prior=given, engine=Watched(1)).fit(CORPUS.X)
+    assert len(learned) == 12
+    assert all(np.array_equal(alpha, given) for alpha in learned)

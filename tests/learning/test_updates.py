@@ -11,11 +11,11 @@ from scipy.special import psi
 from opelda import OnlineVB, TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.engines._cpu_tables import lay_out
+from opelda.engines._cpu_tables import topic_rows
 from opelda.engines._engine import Task
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB
-from opelda.learning import _reference as reference
 from opelda.learning._rules import LEAST_SHARE
+from tests import equations as reference
 
 K, V, SIZE, SEED, ETA = 4, 25, 8, 7, 0.3
 X = generate(12 * SIZE, n_words=V, n_topics=K, n_tokens=20, doc_topic_prior=0.5).X.toarray()
@@ -172,7 +172,7 @@ def test_mixtures_are_those_of_inference(solved, method, rule):
         before = engine.random_weights(V, K, ETA, SEED)
         if t > 1:
             before = copy.deepcopy(model._state.weights)
-        table = lay_out(before, None, logs=logs, n_threads=1)
+        table = topic_rows(before, None, logs=logs, n_threads=1)
         model.partial_fit(part)
         _, seed, found = solved[-1]
         assert seed == SEED + t * 2**32

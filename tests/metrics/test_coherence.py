@@ -15,8 +15,8 @@ from scipy import sparse
 from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches, stream
 from opelda.errors import InputError
 from opelda.inference import Topics
-from opelda.metrics import _coherence, _cooccurrence, coherence, npmi
-from opelda.metrics._cooccurrence import Cooccurrences
+from opelda.metrics import _coherence, coherence, npmi
+from opelda.metrics._coherence import Cooccurrences
 
 MEASURES = ("npmi", "c_v", "u_mass", "c_uci")
 EPSILON = 1e-12
@@ -128,7 +128,7 @@ def test_in_parts(measure, monkeypatch):
     rng = np.random.default_rng(0)
     topics, X = rng.dirichlet(np.ones(30), 6), rng.random((100, 30)) < 0.3
     whole = coherence(topics, X, measure=measure)
-    monkeypatch.setattr(_cooccurrence, "PAIRS_AT_ONCE", 200)
+    monkeypatch.setattr(_coherence, "PAIRS_AT_ONCE", 200)
     assert np.array_equal(coherence(topics, X, measure=measure), whole)
 
 
@@ -222,6 +222,15 @@ def test_columns_that_change_hands_are_refused():
     evicting = stream(["tea", "cup", "pot", "pot"], batch_size=2, max_features=2)
     with pytest.raises(InputError, match="Mini-batch 1 gave columns to other words"):
         coherence([[0, 1]], evicting)
+
+
+@pytest.mark.parametrize("measure", ["npmi", "c_v", "u_mass", "c_uci"])
+def test_the_order_of_the_documents_does_not_matter(measure):
+    rng = np.random.default_rng(0)
+    documents, topics = rng.poisson(0.5, (40, 12)), rng.dirichlet(np.ones(12), 3)
+    found = coherence(topics, documents, measure=measure, n_words=5)
+    again = coherence(topics, rng.permutation(documents), measure=measure, n_words=5)
+    assert np.array_equal(found, again)
 
 
 X = np.ones((2, 3))

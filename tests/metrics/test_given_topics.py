@@ -156,7 +156,7 @@ KINDS = {
 @pytest.mark.parametrize("name", MEASURES)
 def test_texts_are_counted_by_the_model(texts_model, kind, name):
     given = KINDS[kind](TEXTS[:7])
-    matrix = texts_model._checked(KINDS[kind](TEXTS[:7]), reset=False)
+    matrix = texts_model._checked(KINDS[kind](TEXTS[:7]))
     assert matrix.shape[1] == len(texts_model.vocabulary_)
     found = numbers(MEASURES[name](texts_model, given))
     assert np.array_equal(found, numbers(MEASURES[name](texts_model, matrix)))

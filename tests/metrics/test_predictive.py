@@ -14,7 +14,7 @@ from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.metrics import (
     PredictiveProbability,
-    _held_out,
+    _predictive,
     log_predictive_probability,
     perplexity,
     split_tokens,
@@ -139,7 +139,7 @@ def test_nothing_else_decides(monkeypatch):
     assert log_predictive_probability(MADE.topics, MADE.X, n_jobs=2, **options) == expected
     assert log_predictive_probability(MADE.topics, MADE.X.toarray(), **options) == expected
     assert log_predictive_probability(MADE.topics, MADE.X, random_state=6).macro != expected.macro
-    monkeypatch.setattr(_held_out, "WEIGHTS_AT_ONCE", 7)
+    monkeypatch.setattr(_predictive, "WEIGHTS_AT_ONCE", 7)
     assert log_predictive_probability(MADE.topics, MADE.X, **options) == expected
 
 
@@ -150,6 +150,26 @@ def test_splits_are_the_same_for_every_method_and_number_of_splits():
     two = log_predictive_probability(topic, MADE.X, random_state=1, method=OPE(), n_splits=2)
     assert two.splits == pytest.approx(five.splits[:2], rel=1e-6)
     assert len(set(five.splits)) == 5
+
+
+@pytest.mark.parametrize("method", ["vb", "ope", "cgs"])
+def test_the_order_of_the_documents_does_not_matter(method):
+    options = {"random_state": 7, "method": method, "n_splits": 2}
+    X = MADE.X[np.ceil(MADE.X.toarray()).sum(axis=1) >= 2]
+    n = X.shape[0]
+    whole = log_predictive_probability(MADE.topics, X, **options)
+    moved = np.random.default_rng(0).permutation(n)
+    again = log_predictive_probability(MADE.topics, X[moved], **options)
+    assert again.macro == pytest.approx(whole.macro, abs=1e-12)
+    assert again.micro == pytest.approx(whole.micro, abs=1e-12)
+    assert again.splits == pytest.approx(whole.splits, abs=1e-12)
+    assert len(np.unique(X.toarray(), axis=0)) == n  # a part is scored as part of the whole
+    parts = [
+        log_predictive_probability(MADE.topics, X[rows], **options)
+        for rows in (slice(0, n // 3), slice(n // 3, n))
+    ]
+    together = sum(part.macro * part.n_documents for part in parts) / n
+    assert together == pytest.approx(whole.macro, abs=1e-12)
 
 
 def test_perplexity_is_its_exponential():

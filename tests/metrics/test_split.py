@@ -72,6 +72,56 @@ def test_documents_are_split_independently(seed):
     assert abs((first[1:] == first[:-1]).mean() - 0.5) < 7 * np.sqrt(0.25 / 3999)
 
 
+def split_of(row, number, share, seed):
+    """Split one document with whole numbers of 64 bits, token by token; `number` among equals."""
+
+    def mix(z):
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        return z ^ z >> 31
+
+    golden = 0x9E3779B97F4A7C15
+    words = [(j, np.float32(count)) for j, count in enumerate(row) if count]
+    bits = [(j << 32) + int(count.view(np.uint32)) for j, count in words]
+    content = sum(mix((b + golden) % 2**64) for b in bits)
+    key = mix((content + mix((number + golden) % 2**64)) % 2**64)
+    key = mix((key + mix((seed + golden) % 2**64)) % 2**64)
+    tokens = []
+    for j, count in words:
+        whole = int(count)
+        tokens += [(j, 1.0)] * whole + [(j, float(count) - whole)] * bool(count > whole)
+    n = len(tokens)
+    draws = sorted(range(n), key=lambda i: mix((key + (i + 1) * golden) % 2**64))
+    held = np.zeros(len(row))
+    for i in draws[: min(max(round(share * n), 1), n - 1) if n > 1 else 0]:
+        held[tokens[i][0]] += tokens[i][1]
+    return held
+
+
+@given(counts, st.floats(0.01, 0.99), seeds)
+def test_a_split_depends_on_content_number_among_equals_and_seed(X, share, seed):
+    _, held = split_tokens(X, held_out=share, random_state=seed)
+    seen = Counter()
+    for row, found in zip(X, held.toarray(), strict=True):
+        assert found == pytest.approx(split_of(row, seen[tuple(row)], share, seed), abs=1e-6)
+        seen[tuple(row)] += 1
+
+
+@given(seeds, seeds)
+def test_order_and_other_documents_do_not_matter(seed, order):
+    """Distinct documents, and one that is there three times: those three may change places."""
+    rng = np.random.default_rng(order)
+    X = np.vstack([rng.poisson(1.5, (30, 12)), np.tile([0] * 10 + [3, 4], (3, 1))])
+    X[:30, 0] = np.arange(2, 32)
+    _, held = split_tokens(X, random_state=seed)
+    chosen = rng.permutation(33)[:20]
+    _, again = split_tokens(X[chosen], random_state=seed)
+    expected, found = held.toarray()[chosen], again.toarray()
+    assert np.array_equal(found[chosen < 30], expected[chosen < 30])
+    copies = held.toarray()[30:][: (chosen >= 30).sum()]
+    assert sorted(found[chosen >= 30].tolist()) == sorted(copies.tolist())
+
+
 def test_parts_do_not_show(monkeypatch):
     X = sparse.random_array((200, 30), density=0.3, rng=0) * 10
     whole = split_tokens(X, random_state=3)

@@ -17,6 +17,16 @@ MADE = generate(12, n_words=40, n_topics=5, n_tokens=30, random_state=1)
 TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_mean", "log_prior_sd")
 
 
+@pytest.mark.parametrize("method", ["ope", "cgs"])
+def test_the_order_of_the_documents_does_not_matter(method):
+    options = {"method": method, "n_runs": 3, "random_state": 4}
+    moved = np.random.default_rng(0).permutation(12)[:9]
+    whole = inference_stability(MADE.topics, MADE.X, **options)
+    part = inference_stability(MADE.topics, MADE.X[moved], **options)
+    for name in TERMS:
+        assert np.array_equal(getattr(part, name), getattr(whole, name)[moved])
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([None, 0.1, 2.0]))
 def test_against_runs_one_by_one(seed, n_runs, alpha):

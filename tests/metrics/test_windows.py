@@ -26,7 +26,7 @@ def cut_out(documents, size):
 @given(documents, st.integers(1, 30), st.integers(1, 200))
 def test_against_cutting_them_out(documents, size, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_windows, "PLACES_AT_ONCE", at_once)
+        patch.setattr(_windows, "TOKENS_AT_ONCE", at_once)
         parts = list(windows(documents, COLUMNS, size=size))
     assert all(part.shape[1] == 4 and part.shape[0] > 0 for part in parts)
     assert all(part.shape[0] < 2 * max(1, at_once // size) for part in parts)  # bounded

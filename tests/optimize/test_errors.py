@@ -34,11 +34,13 @@ def call(g1=ZERO, g2=ZERO, **options):
         ({"domain": Simplex}, "domain", r"such as Simplex\(n\) or an oracle .* got Simplex"),
         ({"domain": [0, 1]}, "domain", "must be a Domain .* got list"),
         ({"domain": lambda d: d}, "x0", "is missing"),
-        ({"x0": [0.5, 0.5]}, "x0", r"has shape \(2,\), .* 3-dimensional"),
+        ({"x0": [0.5, 0.5]}, "x0", r"has shape \(2,\): give an array of shape \(3,\)"),
         ({"x0": [0.5, 0.5, np.nan]}, "x0", r"is nan at \[2\]"),
         ({"x0": "center"}, "x0", "must hold real numbers"),
         ({"x0": [[1, 0, 0]], "domain": lambda d: d}, "x0", r"has shape \(1, 3\)"),
         ({"x0": [0.5, 0.5, 0.25]}, "x0", "lies outside"),
+        ({"x0": [], "domain": lambda d: d}, "x0", r"has shape \(0,\)"),
+        ({"tol": np.complex128(1)}, "tol", "must be a number from 0"),
     ],
 )
 def test_arguments(options, parameter, message):

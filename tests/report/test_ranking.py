@@ -97,9 +97,9 @@ def test_single_precision_and_strided_topics_are_taken_as_they_are():
         ({"by": "beauty"}, "by must be"),
         ({"by": "relevance", "lambda_": 1.5}, "lambda_ must be"),
         ({"by": "relevance", "lambda_": float("nan")}, "lambda_ must be"),
-        ({"by": "relevance", "weights": [1.0]}, "one number per topic"),
-        ({"by": "relevance", "weights": [1.0, -1.0]}, "none negative"),
-        ({"by": "relevance", "weights": [0.0, 0.0]}, "not all of them 0"),
+        ({"by": "relevance", "weights": [1.0]}, "weights has shape"),
+        ({"by": "relevance", "weights": [1.0, -1.0]}, "none is negative"),
+        ({"by": "relevance", "weights": [0.0, 0.0]}, "not all are 0"),
         ({"n_words": 0}, "n_words must be"),
     ],
 )

@@ -25,7 +25,7 @@ def main(args: "Sequence[str] | None" = None) -> int:
     """
     try:
         # not before: it takes a while, in which one may think better of it
-        from opelda.cli._running import run
+        from opelda.cli._app import run
 
         return run(args)
     except KeyboardInterrupt:
@@ -37,7 +37,7 @@ def main(args: "Sequence[str] | None" = None) -> int:
 
 def __getattr__(name: str) -> Any:
     if name == "app":
-        from opelda.cli._running import app
+        from opelda.cli._app import with_commands
 
-        return app
+        return with_commands()
     raise AttributeError(f"module 'opelda.cli' has no attribute {name!r}")

@@ -1,14 +1,24 @@
-"""The application: what all commands have in common."""
+"""The application: how commands and their options are declared, and how one is run."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import Field, field, fields, is_dataclass
+from importlib import import_module
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 import opelda
-from opelda.cli._errors import reported
-from opelda.cli._groups import spread
+from opelda.cli._ending import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
+from opelda.cli._standard_streams import tell, usable_streams
+
+# in the order of the help; each is a module that declares itself with `command`
+COMMANDS = (
+    "demo", "fit", "stream", "topics", "transform", "evaluate", "convert", "info",
+)  # fmt: skip
+
+METAVARS = {int: "N", int | None: "N", list[int] | None: "N", float | None: "X"}
 
 app = typer.Typer(
     name="opelda",
@@ -25,28 +35,82 @@ app = typer.Typer(
 )
 
 
-def command(name: str, *examples: str, **settings: Any) -> Callable[[Any], Any]:
-    """Register a function as a command whose failures are sentences.
+def option(
+    default: Any, *names: str, help: str, choices: Iterable[str] = (), **settings: Any
+) -> Any:
+    """Declare an option, as the default of a command's parameter or of a group's field.
 
-    `examples` are shown below its help. Parameters that are dataclasses become options; a group
-    ``show`` says with ``show.debug`` whether tracebacks are wanted.
+    A group is a dataclass of options that several commands share; its ``PANEL`` is where the help
+    shows them. The shell offers the `choices`, but others may do too.
+    """
+    if choices:
+        settings = {"metavar": "|".join(choices), "autocompletion": one_of(choices)} | settings
+    shown = isinstance(default, int | float) and not isinstance(default, bool)
+    declared = typer.Option(*names, help=help, show_default=shown, **settings)
+    return field(default=default, metadata={"typer": declared})
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
+    """Offer those of some names that begin so, with their help where it is a dictionary of it."""
+
+    def complete(incomplete: str) -> Iterator[Any]:
+        found = names.items() if isinstance(names, dict) else ((name, "") for name in names)
+        return (pair if pair[1] else pair[0] for pair in found if pair[0].startswith(incomplete))
+
+    return complete
+
+
+def command(name: str, *examples: str) -> Callable[[Any], Any]:
+    """Register a function as a command whose failures are sentences, with examples in its help.
+
+    For a parameter that is a group, the command has the group's options, and the function gets the
+    group made of them.
     """
     shown = "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in examples)))
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        flat = spread(function)
+        hints = get_type_hints(function, include_extras=True)
+        groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+        parameters: list[inspect.Parameter] = []
+        for name_, given in inspect.signature(function).parameters.items():
+            if name_ not in groups:
+                parameters.append(_parameter(name_, hints[name_], given.default))
+                continue
+            kinds = get_type_hints(groups[name_], include_extras=True)
+            panel = getattr(groups[name_], "PANEL", None)
+            parameters.extend(
+                _parameter(part.name, kinds[part.name], part, panel)
+                for part in fields(groups[name_])
+            )
 
-        @wraps(flat)
         def run(**values: Any) -> None:
             with reported(debug=bool(values.get("debug"))):
-                flat(**values)
+                for group, kind in groups.items():
+                    own = {part.name: values.pop(part.name) for part in fields(kind)}
+                    values[group] = kind(**own)
+                function(**values)
 
-        run.__signature__ = flat.__signature__  # type: ignore[attr-defined]
-        del run.__wrapped__
-        app.command(name, epilog=shown if examples else None, **settings)(run)
+        # all that typer looks at
+        run.__doc__ = function.__doc__
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        app.command(name, epilog=shown if examples else None)(run)
         return function
 
     return register
+
+
+def _parameter(name: str, kind: Any, declared: Any, panel: str | None = None) -> inspect.Parameter:
+    # typer reads an option from the annotation; a plain default, or none, stays as it is
+    default = declared
+    if isinstance(declared, Field):
+        default = declared.default
+        if "typer" in declared.metadata:
+            option = declared.metadata["typer"]
+            option.rich_help_panel = option.rich_help_panel or panel
+            option.metavar = option.metavar or METAVARS.get(kind)
+            kind = Annotated[kind, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _version(wanted: bool) -> None:
@@ -58,8 +122,42 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Topics from text: learn them, look at them, and use them on new documents."""
+
+
+def with_commands(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the application with all its commands, or the one that the words begin with."""
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        import_module(f"opelda.cli.commands.{name}")
+    # where several were run in one process they were imported in some other order
+    app.registered_commands.sort(key=lambda each: COMMANDS.index(str(each.name)))
+    return app
+
+
+def run(args: Sequence[str] | None) -> int:
+    """Run a command; return its exit code."""
+    words = sys.argv[1:] if args is None else list(args)
+    with usable_streams():
+        try:
+            with ending_like_ctrl_c(), reported():
+                # a shell that asks what to offer gives no words
+                application = typer.main.get_command(with_commands(words))
+                code = application.main(words, prog_name="opelda", standalone_mode=False)
+                return code if isinstance(code, int) else 0
+        except typer.Abort:
+            return INTERRUPTED
+        except typer.Exit as error:
+            return error.exit_code
+        except Exception as error:
+            if not is_usage_error(error):
+                raise
+            if type(error).__name__ == "NoArgsIsHelpError":  # the help has been shown
+                return MISTAKE
+            context = getattr(error, "ctx", None)
+            where = "opelda" if context is None else context.command_path
+            message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+            tell(f"{message.rstrip('.')}; see '{where} --help'.")
+            return MISTAKE

@@ -1,34 +1,34 @@
-"""Model files as commands are given them."""
+"""Models: read from files, or made and changed by options."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from opelda.cli._choices import complete_model
+from opelda.cli._options import LEARNERS, Learning, dashed, given_options
 from opelda.errors import InputError
 
-Model = Annotated[
-    str,
-    typer.Argument(
-        help="A model file, or the checkpoint folder of a stream.",
-        metavar="MODEL",
-        autocompletion=complete_model,
-        show_default=False,
-    ),
-]
+PRESET, SEED = "best", 0
+# Parameters that a model keeps for good.
+FIXED = ("preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state")
+# Parameters that say how large an update's step is; the Streaming rule has no steps.
+STEPS = ("learning_decay", "learning_offset")
+WITHOUT_STEPS = "the updates of a streaming learner add up, without steps"
+
+
+def checkpoint_file(folder: str | Path) -> Path:
+    """Return the file that holds the model of a stream's checkpoint."""
+    from opelda.learning._checkpoint import FILE
+
+    return Path(folder) / FILE
 
 
 def model_path(given: str) -> Path:
     """Return the file that holds the model."""
-    from opelda.learning._checkpoint import FILE
-
     path = Path(given)
-    if path.is_dir():
-        if not (path / FILE).exists():
-            raise InputError(f"{given} is a folder without a checkpoint; give a model file.")
-        return path / FILE
-    return path
+    if not path.is_dir():
+        return path
+    if not checkpoint_file(path).exists():
+        raise InputError(f"{given} is a folder without a checkpoint; give a model file.")
+    return checkpoint_file(path)
 
 
 def load_model(given: str, jobs: int | None = None, engine: str | None = None) -> Any:
@@ -39,10 +39,98 @@ def load_model(given: str, jobs: int | None = None, engine: str | None = None) -
 
 
 def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
-    """Set where a model runs, which is no part of it."""
+    """Set where a model runs."""
     return model.set_params(n_jobs=jobs, engine=engine or "cpu")
 
 
-def vocabulary_of(model: Any) -> Any:
-    """Return the model's vocabulary, None if it learned from matrices without words."""
-    return model._state.vocabulary
+def columns_of(model: Any) -> tuple[Any, int]:
+    """Return a model's vocabulary, None if its columns have no words, and how many it has."""
+    return model._state.vocabulary, int(model.n_features_in_)
+
+
+def learner_name(model: Any) -> str:
+    """Return what the command line calls a model's learner."""
+    return dashed(type(model).__name__)
+
+
+def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) -> Any:
+    """Return `TopicModel` with a preset, or a learner of the paper, and what was asked for."""
+    import opelda
+    from opelda.inference import OPE
+
+    given = {"random_state": SEED} | given_options(learning) | {"n_components": n_topics} | more
+    given = {name: value for name, value in given.items() if value is not None}
+    # of the two, at most one: a preset is `TopicModel`'s, the paper's learners are classes
+    preset, learner = given.pop("preset", None), given.pop("learner", None)
+    if learner is None:
+        if "n_iter" in given:
+            given["inference"] = OPE(n_iter=given.pop("n_iter"))
+        return opelda.TopicModel(preset=preset or PRESET, **given)
+    if learner not in LEARNERS:
+        raise InputError(f"must be one of {', '.join(LEARNERS)}, not {learner!r}.", "learner")
+    if preset is not None:
+        raise InputError(
+            "has no effect with {preset}: the paper's learners have the paper's settings; leave "
+            "one out.",
+            "learner",
+            preset=preset,
+        )
+    useless = {"n_sweeps": "the paper's learners do not sweep"}
+    if learner.startswith("streaming"):
+        useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
+    for name in useless.keys() & given.keys():
+        raise InputError(
+            f"has no effect with {{learner}}: {useless[name]}; leave one out.",
+            name,
+            learner=learner,
+        )
+    return getattr(opelda, LEARNERS[learner])(**given)
+
+
+def changed(model: Any, learning: Learning) -> Any:
+    """Give a model that goes on learning the parameters that may change."""
+    given = given_options(learning)
+    useless = dict.fromkeys(FIXED, "the model keeps its own")
+    if learner_name(model).startswith("streaming"):
+        useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
+    for name in useless.keys() & given.keys():
+        raise InputError(f"has no effect here: {useless[name]}; leave it out.", name)
+    if "n_iter" in given and not hasattr(model, "n_iter"):
+        model.set_params(inference=_with_iterations(model._inference(), given.pop("n_iter")))
+    return model.set_params(**given)
+
+
+def _with_iterations(method: Any, n_iter: int) -> Any:
+    from sklearn.base import clone
+
+    if not hasattr(method, "n_iter"):
+        name = type(method).__name__
+        raise InputError(f"has no effect here: {name} has no such setting; leave it out.", "n_iter")
+    return clone(method).set_params(n_iter=n_iter)
+
+
+def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str) -> None:
+    """Refuse options that are not those with which the model of a checkpoint was made."""
+    asked = given_options(learning) | ({} if n_topics is None else {"n_components": n_topics})
+    asked.pop("transform_method", None)  # which changes nothing that is learned
+    # not only the parameters given then: what the preset chose may be given now
+    for name, value in asked.items():
+        has = _setting(model, name)
+        if has != value:
+            said, advised = ("without", ...) if has is None else ("with", has)
+            raise InputError(
+                f"The checkpoint in {folder} was made {said} {{{name}}}; leave the option out, or "
+                "choose another folder.",
+                None,
+                **{name: advised},
+            )
+
+
+def _setting(model: Any, name: str) -> Any:
+    """Return what a model learns with, by its own parameters or by its preset's."""
+    if name == "learner":
+        return None if hasattr(model, "preset") else learner_name(model)
+    settings = model.get_params(deep=False)
+    if hasattr(model, "preset"):
+        settings |= model._settings() | {"n_iter": getattr(model._inference(), "n_iter", None)}
+    return settings.get(name)

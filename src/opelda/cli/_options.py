@@ -1,30 +1,57 @@
-"""The options that commands share, in groups as the help shows them."""
+"""The options that commands share, in groups as the help shows them, and what the shell offers."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+import glob
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from opelda.cli._choices import (
-    ENGINES,
-    LEARNERS,
-    PRESETS,
-    TRANSFORM_METHODS,
-    complete_format,
-    complete_preset,
-    one_of,
-)
+from opelda import _names
+from opelda.cli._app import one_of, option
+from opelda.corpus.formats import FORMATS
+from opelda.errors import InputError
 
-READING, TEXT, LEARNING = "Reading", "Texts to words", "Learning"
+
+def dashed(class_name: str) -> str:
+    """Return what the command line calls a learner.
+
+    >>> dashed("MLOPE"), dashed("OnlineCVB0"), dashed("TopicModel")
+    ('ml-ope', 'online-cvb0', 'topic-model')
+    """
+    return re.sub("^(ML|[A-Z][a-z]+)", r"\1-", class_name).lower()
+
+
+# the paper's seven: the command line's name -> class
+LEARNERS = {dashed(name): name for name in _names.LEARNERS}
+complete_format = one_of({name: format.summary for name, format in FORMATS.items()})
+
+
+def complete_model(incomplete: str) -> Iterator[str]:
+    """Offer model files, and folders that may hold some."""
+    for path in sorted(glob.glob(glob.escape(incomplete) + "*")):
+        if os.path.isdir(path):
+            yield f"{path}/"
+        elif path.endswith(".opelda"):
+            yield path
 
 
 Sources = Annotated[
     list[str],
+    typer.Argument(help="Files, folders or patterns; - is standard input.", metavar="CORPUS"),
+]
+Model = Annotated[
+    str,
     typer.Argument(
-        help="Files, folders or patterns; - is standard input.",
-        metavar="CORPUS",
-        show_default=False,
+        help="A model file, or the checkpoint folder of a stream.",
+        metavar="MODEL",
+        autocompletion=complete_model,
     ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="One JSON object on standard output, for machines.")
 ]
 Jobs = Annotated[
     int | None,
@@ -39,33 +66,21 @@ Jobs = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        "--engine",
         help="Where it runs: cpu, or reference (slow, plain NumPy); cpu if not given.",
         metavar="NAME",
-        autocompletion=one_of(*ENGINES),
-        show_default=False,
+        autocompletion=one_of(_names.ENGINES),
     ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="One JSON object on standard output, for machines.")
-]
 
 
-def _option(*names: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    if "min" in more:
-        more.setdefault("metavar", "N")
-    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, **more)
-
-
-def transform_option(panel: str | None = None) -> Any:
+def transform_option() -> Any:
     """Return the option for how a model infers documents' topics."""
-    return _option(
-        "--transform-method",
+    return option(
+        None,
         help="How the model infers documents' topics: same (as while learning) or a method; if not "
         "given as while learning, but em in the place of ope, which predicts words better.",
-        panel=panel,
         metavar="same|METHOD",
-        autocompletion=one_of(*TRANSFORM_METHODS),
+        choices=("same", *_names.METHODS),
     )
 
 
@@ -73,210 +88,138 @@ def transform_option(panel: str | None = None) -> Any:
 class Show:
     """How much is said, and how."""
 
-    quiet: Annotated[bool, _option("--quiet", "-q", help="Say nothing but results and errors.")] = (
-        False
+    quiet: bool = option(False, "--quiet", "-q", help="Say nothing but results and errors.")
+    verbose: bool = option(
+        False, "--verbose", "-v", help="Say more: a line per update, every document skipped."
     )
-    verbose: Annotated[bool, _option("--verbose", "-v", help="Say more: a line per update.")] = (
-        False
+    debug: bool = option(False, "--debug", help="Show tracebacks (or set OPELDA_DEBUG=1).")
+
+
+@dataclass(frozen=True)
+class NamelessReading:
+    """How documents are read by commands that do not show their names."""
+
+    PANEL: ClassVar[str] = "Reading"
+
+    format: str = option(
+        "auto", "--format", "-f", help="The files' format; found out if not given.",
+        metavar="FORMAT", autocompletion=complete_format,
+    )  # fmt: skip
+    text_column: list[str] | None = option(
+        None,
+        "--text-column",
+        "-t",
+        help="Column or key that holds the text; may be given several times.",
+        metavar="COLUMN",
     )
-    debug: Annotated[bool, _option("--debug", help="Show tracebacks (or set OPELDA_DEBUG=1).")] = (
-        False
+    encoding: str = option("utf-8", help="Of texts; UTF-8 if not given.")
+    column_words: str | None = option(
+        None,
+        help="File of the columns' words, one a line, where documents number them; by default it "
+        "is looked for beside the corpus.",
+        metavar="FILE",
+    )
+    first_id: int | None = option(
+        None,
+        help="Number of the first word, 0 or 1, where a file breaks its format's custom.",
+        min=0,
+        max=1,
+    )
+    on_error: str = option(
+        "stop", help="stop at a malformed document, or skip and count it.", choices=("stop", "skip")
+    )
+    limit: int | None = option(None, help="Read the first so many documents only.", min=1)
+
+
+@dataclass(frozen=True)
+class Reading(NamelessReading):
+    """How documents and their names are read."""
+
+    name_column: str | None = option(
+        None, help="Column or key that names the documents.", metavar="COLUMN"
     )
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How documents are read."""
+class StreamText:
+    """How texts are made into words, as they come."""
 
-    format: Annotated[
-        str,
-        _option(
-            "--format",
-            "-f",
-            help="The files' format; found out if not given.",
-            panel=READING,
-            metavar="FORMAT",
-            autocompletion=complete_format,
-        ),
-    ] = "auto"
-    text_column: Annotated[
-        list[str] | None,
-        _option(
-            "--text-column",
-            "-t",
-            help="Column or key that holds the text; may be given several times.",
-            panel=READING,
-            metavar="COLUMN",
-        ),
-    ] = None
-    name_column: Annotated[
-        str | None,
-        _option(
-            "--name-column",
-            help="Column or key that names the documents.",
-            panel=READING,
-            metavar="COLUMN",
-        ),
-    ] = None
-    encoding: Annotated[
-        str, _option("--encoding", help="Of texts; UTF-8 if not given.", panel=READING)
-    ] = "utf-8"
-    column_words: Annotated[
-        str | None,
-        _option(
-            "--column-words",
-            help="File of the columns' words, one a line, where documents number them; by default "
-            "it is looked for beside the corpus.",
-            panel=READING,
-            metavar="FILE",
-        ),
-    ] = None
-    first_id: Annotated[
-        int | None,
-        _option(
-            "--first-id",
-            help="Number of the first word, 0 or 1, where a file breaks its format's custom.",
-            panel=READING,
-            min=0,
-            max=1,
-        ),
-    ] = None
-    on_error: Annotated[
-        str,
-        _option(
-            "--on-error",
-            help="stop at a malformed document, or skip and count it.",
-            panel=READING,
-            metavar="stop|skip",
-            autocompletion=one_of("stop", "skip"),
-        ),
-    ] = "stop"
-    limit: Annotated[
-        int | None,
-        _option("--limit", help="Read the first so many documents only.", panel=READING, min=1),
-    ] = None
+    PANEL: ClassVar[str] = "Texts to words"
+
+    stop_words: str | None = option(
+        None,
+        help="Words to leave out: a language such as en, auto (the texts' own), none, or a file "
+        "with a word a line.",
+        metavar="en|auto|none|FILE",
+        choices=("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
+    )
+    stem: str | None = option(
+        None, help="Reduce words to stems of a language, such as english.", metavar="LANGUAGE"
+    )
+    ngrams: int | None = option(None, help="2: pairs of words are words too.", min=1, max=2)
+    pattern: str | None = option(None, help="Regular expression of a word.", metavar="REGEX")
+    no_lower: bool = option(False, "--no-lower", help="Keep capital letters apart.")
+    max_features: int | None = option(None, help="Keep the most frequent words only.", min=1)
 
 
 @dataclass(frozen=True)
-class Text:
-    """How texts are made into words."""
+class Text(StreamText):
+    """How the texts of a whole collection are made into words."""
 
-    stop_words: Annotated[
-        str | None,
-        _option(
-            "--stop-words",
-            help="Words to leave out: a language such as en, auto (the texts' own), none, or a "
-            "file with a word a line.",
-            panel=TEXT,
-            metavar="en|auto|none|FILE",
-            autocompletion=one_of("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
-        ),
-    ] = None
-    stem: Annotated[
-        str | None,
-        _option(
-            "--stem",
-            help="Reduce words to stems of a language, such as english.",
-            panel=TEXT,
-            metavar="LANGUAGE",
-        ),
-    ] = None
-    ngrams: Annotated[
-        int | None,
-        _option("--ngrams", help="2: pairs of words are words too.", panel=TEXT, min=1, max=2),
-    ] = None
-    pattern: Annotated[
-        str | None,
-        _option("--pattern", help="Regular expression of a word.", panel=TEXT, metavar="REGEX"),
-    ] = None
-    no_lower: Annotated[
-        bool, _option("--no-lower", help="Keep capital letters apart.", panel=TEXT)
-    ] = False
-    min_df: Annotated[
-        str | None,
-        _option(
-            "--min-df",
-            help="Leave out words of fewer documents: a number (5), or a share (0.001).",
-            panel=TEXT,
-            metavar="N|SHARE",
-        ),
-    ] = None
-    max_df: Annotated[
-        str | None,
-        _option(
-            "--max-df",
-            help="Leave out words of more documents: a share (0.5), or a number (10000).",
-            panel=TEXT,
-            metavar="N|SHARE",
-        ),
-    ] = None
-    max_features: Annotated[
-        int | None,
-        _option("--max-features", help="Keep the most frequent words only.", panel=TEXT, min=1),
-    ] = None
+    min_df: str | None = option(
+        None,
+        help="Leave out words of fewer documents: a number (5), or a share (0.001).",
+        metavar="N|SHARE",
+    )
+    max_df: str | None = option(
+        None,
+        help="Leave out words of more documents: a share (0.5), or a number (10000).",
+        metavar="N|SHARE",
+    )
 
 
 @dataclass(frozen=True)
 class Learning:
     """How topics are learned: each field a parameter of the learner; None is the preset's."""
 
-    preset: Annotated[
-        str | None,
-        _option(
-            "--preset",
-            help="The settings: best (the default), fast, or paper; each of the other options here "
-            "replaces one of them.",
-            panel=LEARNING,
-            metavar="|".join(PRESETS),
-            autocompletion=complete_preset,
-        ),
-    ] = None
-    learner: Annotated[
-        str | None,
-        _option(
-            "--learner",
-            help=f"In place of a preset, a learner of the paper with the paper's settings: "
-            f"{', '.join(LEARNERS)}.",
-            panel=LEARNING,
-            metavar="NAME",
-            autocompletion=one_of(*LEARNERS),
-        ),
-    ] = None
-    batch_size: Annotated[
-        int | None, _option("--batch-size", help="Documents per update.", panel=LEARNING, min=1)
-    ] = None
-    doc_topic_prior: Annotated[
-        float | None,
-        _option(
-            "--alpha",
-            help="Prior of a document's topics; 1/topics, and sweeps adapt it.",
-            panel=LEARNING,
-            metavar="X",
-        ),
-    ] = None
-    topic_word_prior: Annotated[
-        float | None,
-        _option("--eta", help="Prior of a topic's words.", panel=LEARNING, metavar="X"),
-    ] = None
-    n_iter: Annotated[
-        int | None,
-        _option("--iterations", help="Steps of inference per document.", panel=LEARNING, min=1),
-    ] = None
-    learning_decay: Annotated[
-        float | None,
-        _option(
-            "--learning-decay",
-            help="kappa: update t moves by (t + offset)^-kappa.",
-            panel=LEARNING,
-            metavar="X",
-        ),
-    ] = None
-    learning_offset: Annotated[
-        float | None,
-        _option("--learning-offset", help="The offset, tau.", panel=LEARNING, metavar="X"),
-    ] = None
-    transform_method: Annotated[str | None, transform_option(LEARNING)] = None
-    random_state: Annotated[
-        int | None,
-        _option("--seed", help="Of the random numbers; 0.", panel=LEARNING, min=0),
-    ] = None
+    PANEL: ClassVar[str] = "Learning"
+
+    preset: str | None = option(
+        None,
+        help="The settings: best (the default), fast, or paper; each of the other options here "
+        "replaces one of them.",
+        choices=_names.PRESETS,
+    )
+    learner: str | None = option(
+        None,
+        help="In place of a preset, a learner of the paper with the paper's settings: "
+        f"{', '.join(LEARNERS)}.",
+        choices=LEARNERS.keys(),
+        metavar="NAME",
+    )
+    batch_size: int | None = option(None, help="Documents per update.", min=1)
+    doc_topic_prior: float | None = option(
+        None, "--alpha", help="Prior of a document's topics; 1/topics, and sweeps adapt it."
+    )
+    topic_word_prior: float | None = option(None, "--eta", help="Prior of a topic's words.")
+    n_iter: int | None = option(
+        None, "--iterations", help="Steps of inference per document.", min=1
+    )
+    learning_decay: float | None = option(
+        None, help="kappa: update t moves by (t + offset)^-kappa."
+    )
+    learning_offset: float | None = option(None, help="The offset, tau.")
+    transform_method: str | None = transform_option()
+    random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
+
+
+def given_options(group: Any) -> dict[str, Any]:
+    """Return those of a group's options that were given."""
+    values = {part.name: (getattr(group, part.name), part.default) for part in fields(group)}
+    return {name: value for name, (value, default) in values.items() if value != default}
+
+
+def refuse(group: Any, why: str) -> None:
+    """Complain of a group's options that were given and would have no effect."""
+    for name in given_options(group):
+        raise InputError(f"has no effect here: {why}; leave it out.", name)

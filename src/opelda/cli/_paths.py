@@ -1,40 +1,110 @@
-"""Places to write to, looked at before the work begins."""
+"""Paths that commands write to, checked before the work begins."""
 
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from glob import glob
 from pathlib import Path
-from tempfile import TemporaryFile
+from typing import Any
 
-from opelda.errors import InputError
+from opelda._replacing import check_name
+from opelda.cli._inputs import is_pattern
+from opelda.cli._show import size
+from opelda.errors import InputError, ModelFileError
 
 MODEL_MARK = b'"kind":"opelda model"'
 
 
-def check_output(given: str, inputs: list[str] | tuple[str, ...] = ()) -> Path:
-    """Return the path if a file can be written there that is none of the inputs."""
+def check_output(
+    given: str,
+    sources: Sequence[str] = (),
+    files: Iterable[str | Path | None] = (),
+    *,
+    folder: bool = False,
+) -> Path:
+    """Return the path if it can be written and nothing is read from it, now or the next time.
+
+    `sources` are files, folders and patterns of documents; `files` are read besides.
+    """
     if not given or "\0" in given:
         raise InputError(f"The output cannot be {given!r}; give the path of a file.")
-    path = Path(given)
-    folder = path.resolve().parent
-    if path.is_dir():
-        raise InputError(f"The output {given} is a folder; give the path of a file.")
-    if path.exists() and not path.is_file():
-        raise InputError(f"The output {given} is not a plain file; give another path.")
-    if not folder.is_dir():
-        raise InputError(f"The output's folder {folder} does not exist; make it first.")
+    path, target = Path(given), Path(os.path.realpath(given))
     try:
-        TemporaryFile(dir=folder).close()
+        check_name(target)
     except OSError as error:
         raise InputError(
-            f"The output's folder {folder} cannot be written to: {error.strerror}; choose another."
+            f"The output {given} cannot be written: {error.strerror}; choose another path."
         ) from None
-    for other in inputs:
-        if path.exists() and Path(other).exists() and path.samefile(other):
-            raise InputError(f"The output {given} is the input itself; choose another path.")
+    if not folder:
+        _check_file(given, target)
+    for source in sources:
+        if source != "-" and _covers(source, target):
+            raise InputError(
+                f"The output {given} would be read as one of the documents of {source} the next "
+                "time; choose a path outside of it."
+            )
+    # by the file, not by the name: either may be a link to the other
+    if target.exists():
+        read = (other for source in sources for other in _files_of(source))
+        for other in itertools.chain(read, files):
+            if other is not None and os.path.isfile(other) and target.samefile(other):
+                raise InputError(f"The output {given} is the input itself; choose another path.")
     return path
 
 
-def check_model_output(given: str, inputs: list[str] | tuple[str, ...] = ()) -> Path:
+def _check_file(given: str, target: Path) -> None:
+    if target.is_dir():
+        raise InputError(f"The output {given} is a folder; give the path of a file.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"The output {given} is not a plain file; give another path.")
+    if not target.parent.is_dir():
+        raise InputError(f"The output's folder {target.parent} does not exist; make it first.")
+    try:
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise InputError(
+            f"The output's folder {target.parent} cannot be written to: {error.strerror}; choose "
+            "another."
+        ) from None
+
+
+def _covers(source: str, target: Path) -> bool:
+    """Whether a folder's or a pattern's documents include this path, once a file is there."""
+    top = Path(os.path.realpath(source))
+    if is_pattern(source):
+        return _matches(target.parts, top.parts)
+    inside = top.is_dir() and target.is_relative_to(top)
+    # hidden files are no documents
+    return inside and not any(part.startswith(".") for part in target.relative_to(top).parts)
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[n:], pattern[1:]) for n in range(len(parts) + 1))
+    # as glob matches, part by part
+    first = bool(parts) and fnmatchcase(parts[0], pattern[0])
+    return first and _matches(parts[1:], pattern[1:])
+
+
+def _files_of(source: str) -> Iterator[str | Path]:
+    """Yield the files that a source reads, of a folder's only the links to those elsewhere."""
+    if is_pattern(source):
+        yield from glob(source, recursive=True)
+    elif os.path.isdir(source):
+        yield from filter(os.path.islink, Path(source).rglob("*"))
+    else:
+        yield source
+
+
+def check_model_output(given: str, sources: Sequence[str] = ()) -> Path:
     """Return the path if a model can be written there; only a model is ever replaced by one."""
-    path = check_output(given, inputs)
+    path = check_output(given, sources)
     if path.exists() and path.stat().st_size and not is_model(path):
         raise InputError(
             f"{given} exists and is not a model; it is not overwritten: choose another output."
@@ -49,3 +119,46 @@ def is_model(path: Path) -> bool:
             return MODEL_MARK in file.read(256)
     except OSError:
         return False
+
+
+def check_model_room(path: Path, n_topics: int, documents: Any) -> None:
+    """Refuse a model that will not fit on the disk."""
+    # as the file has it: float32 weights, and the words' own arrays
+    vocabulary = {} if documents.vocabulary is None else documents.vocabulary.to_arrays()[0]
+    words = sum(array.nbytes for array in vocabulary.values())
+    check_room(path, 4 * n_topics * documents.X.shape[1] + words)
+
+
+def check_room(path: Path, n_bytes: int) -> None:
+    """Refuse a file that there is no room for, or that is larger than a file may be."""
+    usage = shutil.disk_usage(path.resolve().parent)
+    room = usage.free if usage.total else n_bytes  # some file systems do not say
+    with suppress(ImportError):  # Windows
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        room = room if limit == resource.RLIM_INFINITY else min(room, limit)
+    if n_bytes > room:
+        raise InputError(
+            f"The output {path} will take {size(n_bytes)}, but there is room for {size(room)}; "
+            "make room, or choose another place with -o."
+        )
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Save a model; where that fails, save it elsewhere rather than lose it, and say where."""
+    import opelda
+
+    try:
+        opelda.save(model, path)
+        return
+    except ModelFileError as error:
+        failed = error
+    # under a new name, so that nothing is replaced there
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        other = folder / f"{path.stem[:20]}-{os.urandom(4).hex()}.opelda"
+        with suppress(ModelFileError):
+            opelda.save(model, other)
+            failed = ModelFileError(f"{failed} What was learned is in {other}.")
+            break
+    raise failed

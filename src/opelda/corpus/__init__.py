@@ -12,27 +12,30 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from opelda.corpus._batches import MiniBatch, mini_batches
-from opelda.corpus._change import VocabularyChange
-from opelda.corpus._corpus import Corpus
-from opelda.corpus._synthetic import Generated, generate
-from opelda.corpus._synthetic_stream import generate_stream
-from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
-
 if TYPE_CHECKING:
+    from opelda.corpus._batches import DocumentStream, MiniBatch, mini_batches
+    from opelda.corpus._corpus import Corpus
+    from opelda.corpus._docstrings import docstrings
     from opelda.corpus._read import read
     from opelda.corpus._stream import Stream, stream
+    from opelda.corpus._synthetic import Generated, generate, generate_stream
+    from opelda.corpus._vocabulary import Vocabulary
+    from opelda.corpus._word_columns import VocabularyChange
     from opelda.corpus.formats import FORMATS
-    from opelda.corpus.packages import docstrings
+    from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
 
-# what reads files, and with it polars, is imported on first use
+# imported on first use: the list of formats alone needs neither SciPy nor polars
 _LAZY = {
-    "FORMATS": "formats",
-    "Stream": "_stream",
-    "docstrings": "packages",
-    "read": "_read",
-    "stream": "_stream",
+    "_batches": ("DocumentStream", "MiniBatch", "mini_batches"),
+    "_corpus": ("Corpus",),
+    "_docstrings": ("docstrings",),
+    "_read": ("read",),
+    "_stream": ("Stream", "stream"),
+    "_synthetic": ("Generated", "generate", "generate_stream"),
+    "_vocabulary": ("Vocabulary",),
+    "_word_columns": ("VocabularyChange",),
+    "formats": ("FORMATS",),
+    "text": ("COUNT_VECTORIZER", "WHITESPACE", "Tokenizer", "stop_words_from"),
 }
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "FORMATS",
     "WHITESPACE",
     "Corpus",
+    "DocumentStream",
     "Generated",
     "MiniBatch",
     "Stream",
@@ -57,8 +61,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(f"opelda.corpus.{_LAZY[name]}"), name)
+    for module, names in _LAZY.items():
+        if name in names:
+            if module in ("_read", "_stream"):  # they import polars
+                import_module("opelda.corpus._address_space").check_import()
+            return getattr(import_module(f"opelda.corpus.{module}"), name)
     raise AttributeError(f"module 'opelda.corpus' has no attribute {name!r}")
 
 

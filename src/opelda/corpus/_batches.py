@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import whole
-from opelda.corpus._change import VocabularyChange
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._counting import Counted
 from opelda.corpus._kinds import (
     are_documents,
     is_column,
@@ -21,7 +22,9 @@ from opelda.corpus._kinds import (
     is_table,
 )
 from opelda.corpus._matrix import as_counts
-from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus._problems import Problems
+from opelda.corpus._vocabulary import Vocabulary, counting_words
+from opelda.corpus._word_columns import VocabularyChange
 from opelda.errors import InputError
 
 
@@ -41,6 +44,11 @@ class MiniBatch:
         Token mass that has no column.
     vocabulary : Vocabulary or None
         The words of the columns; None where documents are counted without.
+    names : list of str or None
+        What the source calls the documents.
+    n_tokens : float64 array or None
+        Tokens of each document, those without a column among them; None where items of an iterable
+        were gathered.
 
     Examples
     --------
@@ -54,10 +62,66 @@ class MiniBatch:
     change: VocabularyChange | None
     n_unknown_tokens: float
     vocabulary: Vocabulary | None = None
+    names: list[str] | None = None
+    n_tokens: NDArray[np.float64] | None = None
+
+
+@runtime_checkable
+class Seekable(Protocol):
+    """A source that says where it is and goes on from there; others are read up to a place."""
+
+    position: Any
+
+    def seek(self, position: Any) -> None:
+        """Go on from a position that the same source gave."""
+
+
+@runtime_checkable
+class DocumentStream(Seekable, Protocol):
+    """Documents that come as mini-batches and know where they go on.
+
+    What `stream` returns, and what `mini_batches` and ``fit_stream`` accept: any object with these
+    attributes and methods.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary or None
+        The words that documents are counted with unless `batches` is given others.
+    position : fit for JSON
+        Where to go on after the last mini-batch that was taken; None at the beginning. A checkpoint
+        keeps it, and nobody but the stream looks into it.
+    problems : Problems
+        What could not be read so far: ``n_skipped`` and the ``first`` few.
+
+    Examples
+    --------
+    >>> from opelda.corpus import stream
+    >>> documents = stream(["tea", "cup", "more tea"], batch_size=2)
+    >>> isinstance(documents, DocumentStream)
+    True
+    >>> first = next(documents.batches())
+    >>> documents.seek(first.position)
+    >>> [batch.X.toarray().tolist() for batch in documents.batches()]
+    [[[1.0, 0.0, 1.0]]]
+    """
+
+    vocabulary: Vocabulary | None
+    problems: Problems
+
+    def batches(
+        self, vocabulary: Vocabulary | None = None, n_words: int | None = None
+    ) -> Iterator[MiniBatch]:
+        """Yield the mini-batches from `position` on.
+
+        Words are counted with a vocabulary, which learns from each mini-batch just before it is
+        yielded; None: the stream's own. `n_words` is the number of columns where these have no
+        words.
+        """
+        ...
 
 
 def mini_batches(
-    source: Iterable[Any],
+    source: Iterable[Any] | DocumentStream,
     *,
     batch_size: int,
     vocabulary: Vocabulary | None = None,
@@ -70,7 +134,7 @@ def mini_batches(
 
     Parameters
     ----------
-    source : iterable, Corpus, column or data frame
+    source : iterable, DocumentStream, Corpus, column or data frame
         Its items are documents (a text, a sequence of words, a mapping from word to count, a
         dictionary with a text), which are gathered into batches; or whole mini-batches: matrices of
         counts (arrays, sparse, data frames) or lists of documents other than texts. An empty list
@@ -87,8 +151,9 @@ def mini_batches(
         missing ones are empty. None: as many as the first matrix has, so give it when going on in
         the middle. With a vocabulary it is not looked at: the vocabulary's words are the columns.
     position : as in `MiniBatch`, or None
-        Where to go on. A source with an attribute ``position`` and a method ``seek(position)`` is
-        asked to go there; any other is read again and that many items are passed over.
+        Where to go on. A `DocumentStream`, and any other source with an attribute ``position`` and
+        a method ``seek(position)``, is asked to go there; the rest are read again and that many
+        items are passed over.
 
     Yields
     ------
@@ -113,6 +178,12 @@ def mini_batches(
         from opelda.corpus._stream import stream as stream_of  # and polars, only now
 
         source = stream_of(source, batch_size=batch_size, vocabulary=vocabulary)
+    if n_words is not None and vocabulary is None:
+        n_words = whole("n_words", n_words)
+    if isinstance(source, DocumentStream):  # which counts, and has a batch size of its own
+        if position is not None:
+            source.seek(position)
+        return source.batches(vocabulary, n_words)
     if isinstance(source, str | bytes | PathLike | Mapping) or is_matrix(source):
         raise InputError(
             f"must be an iterable of documents or matrices, got one {type(source).__name__}; give "
@@ -121,15 +192,6 @@ def mini_batches(
         )
     if not isinstance(source, Iterable):
         raise InputError(f"must be an iterable, got {type(source).__name__}.", "source")
-    if n_words is not None and vocabulary is None:
-        n_words = whole("n_words", n_words)
-    stream: Any = source
-    if hasattr(stream, "counted"):  # a Stream, which knows how to count, and its own batch size
-        if vocabulary is None and n_words is None:
-            vocabulary = stream.vocabulary
-        if position is not None:
-            stream.seek(position)
-        return _Maker(vocabulary, n_words).run_counted(stream.counted(vocabulary), stream.label)
     return _Maker(vocabulary, n_words).run(_positioned(source, position), batch_size)
 
 
@@ -139,14 +201,17 @@ class _Maker:
     def __init__(self, vocabulary: Vocabulary | None, n_words: int | None) -> None:
         self.vocabulary = vocabulary
         self.n_words = n_words
-        self._records: Any = None  # of dictionaries with a text; False: the first was counts
+        # keys under which dictionaries have a text; []: the first was counts
+        self._keys: list[str] | None = None
 
     def run(self, items: Iterator[tuple[int, Any, Any]], batch_size: int) -> Iterator[MiniBatch]:
         pending: list[Any] = []
         first = 0
         after: Any = None
         for number, item, position in items:
-            if is_document(item) or not _is_batch(item):  # bytes are refused where they are counted
+            batch = isinstance(item, list | tuple) or is_matrix(item)
+            # bytes, and other iterables that are no documents, are refused where they are counted
+            if is_document(item) or (not batch and isinstance(item, Iterable)):
                 if not pending:
                     first = number
                 pending.append(item)
@@ -158,38 +223,17 @@ class _Maker:
             if pending:
                 yield self.documents(pending, first, after)
                 pending = []
-            batch = self.given(item, number, position)
-            if batch.X.shape[0]:
-                yield batch
+            made = self.given(item, number, position)
+            if made.X.shape[0]:
+                yield made
         if pending:
             yield self.documents(pending, first, after)
-
-    def run_counted(self, blocks: Iterator[tuple[Any, Any]], label: str) -> Iterator[MiniBatch]:
-        """Yield a batch for each block that comes with its counts."""
-        for block, counts in blocks:
-            if not isinstance(counts, Counted):
-                yield self.counts(counts, block.position, label)
-                continue
-            words = self.words(f"The documents of {label} are")
-            X, change = words.learn_counted(counts)
-            yield MiniBatch(X, block.position, change, change.n_unknown_tokens, words)
-
-    def words(self, what: str) -> Vocabulary:
-        """Return what words are counted with; one that grows where nothing was counted yet."""
-        if self.vocabulary is None and self.n_words is not None:
-            raise InputError(
-                f"{what} made of words, but the columns so far have none; give the vocabulary that "
-                "they were counted with."
-            )
-        if self.vocabulary is None:
-            self.vocabulary = Vocabulary(growing=True)
-        return self.vocabulary
 
     def documents(
         self, documents: list[Any], first: int, position: Any, item: int | None = None
     ) -> MiniBatch:
-        """Make a batch of items that are documents, or of the documents of one item."""
-        words = self.words(f"Item {first} is")
+        """Make a batch of items that are documents, or of the documents of one `item`."""
+        words = self.vocabulary = counting_words(self.vocabulary, self.n_words, f"Item {first} is")
 
         def where(i: int) -> str:
             return f"Item {first + i}" if item is None else f"Document {i} of item {item}"
@@ -200,13 +244,15 @@ class _Maker:
 
     def document(self, item: Any, where: Callable[[int], str], number: int) -> Any:
         """Return the text of a dictionary with one; any other document as it is."""
-        if not isinstance(item, Mapping) or not item or self._records is False:
+        if not isinstance(item, Mapping) or not item or self._keys == []:
             return item
-        if self._records is None:  # the first one decides for all
-            from opelda.corpus.sources._records import Records
+        if self._keys is None and not is_record(item):  # the first one decides for all
+            self._keys = []
+            return item
+        from opelda.corpus.sources._items import record_text, text_keys  # and polars, only now
 
-            self._records = is_record(item) and Records(item, (), None, where(number))
-        return self._records.text(item, where(number)) if self._records else item
+        self._keys = self._keys or text_keys(item, (), where(number))
+        return record_text(item, self._keys, where(number))
 
     def given(self, item: Any, number: int, position: Any) -> MiniBatch:
         """Make a batch of an item that is a mini-batch already."""
@@ -222,24 +268,16 @@ class _Maker:
                 f"Item {number} is neither a document nor a matrix but {type(item).__name__}; "
                 "give a text, a sequence of words, a mapping from word to count, or counts."
             )
-        return self.counts(item, position, f"Item {number}")
-
-    def counts(self, item: Any, position: Any, where: str) -> MiniBatch:
-        """Make a batch of counts over columns."""
         width = self.n_words if self.vocabulary is None else len(self.vocabulary)
-        X, n_unknown = as_counts(item, width, where)
+        X, n_unknown = as_counts(item, width, f"Item {number}")
         if self.vocabulary is None:
             self.n_words = X.shape[1]
         return MiniBatch(X, position, None, n_unknown, self.vocabulary)
 
 
-def _is_batch(item: Any) -> bool:
-    return isinstance(item, list | tuple) or is_matrix(item) or not isinstance(item, Iterable)
-
-
 def _positioned(source: Iterable[Any], position: Any) -> Iterator[tuple[int, Any, Any]]:
     """Yield from the position on each item's number, the item, and the position after it."""
-    if hasattr(source, "position") and hasattr(source, "seek"):
+    if isinstance(source, Seekable):
         if position is not None:
             source.seek(position)
         for number, item in enumerate(source):
@@ -247,12 +285,10 @@ def _positioned(source: Iterable[Any], position: Any) -> Iterator[tuple[int, Any
         return
     n_taken = 0 if position is None else whole("position", position, 0)
     items = iter(source)
-    end = object()
-    for number in range(n_taken):
-        if next(items, end) is end:
-            raise InputError(
-                f"The source ends after {number} items, before position {n_taken}; "
-                "it is not the source that the position was taken from."
-            )
+    if (n_skipped := sum(1 for _ in islice(items, n_taken))) < n_taken:
+        raise InputError(
+            f"The source ends after {n_skipped} items, before position {n_taken}; "
+            "it is not the source that the position was taken from."
+        )
     for number, item in enumerate(items, start=n_taken):
         yield number, item, number + 1

@@ -1,191 +1,128 @@
-"""Documents in any of their forms as counts over the words that they themselves hold."""
+"""Counting the blocks of a source: one thread reads, the others count, results come in order."""
 
-import itertools
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass
-from decimal import Decimal
-from functools import lru_cache
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 from scipy import sparse
 
-from opelda import _text
-from opelda._validation import LARGEST_COUNT
-from opelda.errors import InputError
+from opelda._validation import whole
+from opelda.corpus._address_space import memory_errors
+from opelda.corpus._block import Block
+from opelda.corpus._matrix import Counted
+from opelda.corpus.formats import escape, unescape
+from opelda.corpus.sources import Source
+from opelda.corpus.text import WHITESPACE, Tokenizer
 
-if TYPE_CHECKING:
-    from opelda.corpus.text import Tokenizer
+# Tokenizer of texts that consist of known words, separated by spaces.
+PRETOKENISED = Tokenizer(lower=False, pattern=WHITESPACE, stop_words=None)
+# Blocks in flight for each thread.
+AHEAD = 2
 
-
-FEW_ROWS = 64
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Counts of some documents.
-
-    Attributes
-    ----------
-    words : list of str
-        The distinct words, in the order of their first appearance.
-    counts : CSR array (documents, words), float32
-        Sorted and without zeros; every word occurs.
-    """
-
-    words: list[str]
-    counts: sparse.csr_array
+Counts = Counted | sparse.csr_array
+Progress = Callable[[int, int | None, int | None], Any]
 
 
-def count_words(
-    documents: Iterable[Any], where: Callable[[int], str], tokenizer: "Tokenizer"
-) -> Counted:
-    """Count the words of texts, token sequences and mappings from word to count.
+class BlockCounter:
+    """Counts a source's blocks, texts by a tokenizer."""
 
-    `where` names a document by its number, for errors. Texts alone are counted by the tokenizer at
-    once; with others among them, one dictionary lookup per token, and all else on arrays.
-    """
-    documents = as_list(documents)
-    if documents and all(isinstance(document, str) for document in documents):
-        return tokenizer.count(documents)
-    table: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
-    code_of = table.__getitem__
-    codes: list[int] = []
-    weights: list[Any] = []
-    ends = [0]
-    for number, document in enumerate(documents):
-        if isinstance(document, str):
-            counted = tokenizer.count([document])
-            document = dict(zip(counted.words, counted.counts.data.tolist(), strict=True))
-        try:
-            if isinstance(document, Mapping):
-                codes.extend(map(code_of, document.keys()))
-                weights.extend(document.values())
+    def __init__(self, source: Source, tokenizer: Tokenizer) -> None:
+        self.source = source
+        # some sources say that their texts are made of their words already
+        self.tokenizer = PRETOKENISED if source.pretokenised else tokenizer
+        self._given = tokenizer
+        # whoever asks for stop words wants them out of counted documents too
+        self.stop_words = tokenizer._removed if tokenizer.stop_words != "auto" else []
+
+    @property
+    def resolved(self) -> Tokenizer:
+        """The tokenizer for new texts, its language known by the first block."""
+        return (self._given if self.source.pretokenised else self.tokenizer).decided
+
+    def run(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
+        """Yield each block with its counts, in order; the next ones are being counted meanwhile.
+
+        Without threads no block is read before the one before it was used.
+        """
+        with memory_errors():
+            first = next(blocks, None)
+            if first is None:
+                return
+            if isinstance(first.documents, pl.Series):  # they decide the language
+                self.tokenizer = self.tokenizer.resolved(first.documents)
+            blocks = chain([first], blocks)
+            del first
+            if n_threads:
+                yield from self._run_ahead(blocks, n_threads)
             else:
-                codes.extend(map(code_of, _tokens(document)))
-                weights.extend([1] * (len(codes) - len(weights)))
-        except TypeError as error:  # what is not a document, or a token that has no hash
-            raise InputError(
-                f"{where(number)} is not a document ({error}); "
-                "give a text, a sequence of words or a mapping from word to count."
-            ) from None
-        ends.append(len(codes))
+                for block in blocks:
+                    yield block, self._count(block)
 
-    def at(entry: int) -> str:
-        return where(int(np.searchsorted(ends, entry, side="right")) - 1)
+    def _run_ahead(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
+        waiting: deque[Future[tuple[Block, Counts]]] = deque()
+        with ThreadPoolExecutor(n_threads) as pool:
+            try:
+                while True:
+                    try:
+                        block = next(blocks)
+                    except StopIteration:
+                        break
+                    except Exception as error:  # what was read before it counts all the same
+                        waiting.append(Future())
+                        waiting[-1].set_exception(error)
+                        break
+                    waiting.append(pool.submit(lambda one: (one, self._count(one)), block))
+                    del block  # none is held here while its counts are used
+                    if len(waiting) > AHEAD * n_threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
 
-    words = list(table)
-    if not all(isinstance(word, str) for word in words):
-        odd = next(code for code, word in enumerate(words) if not isinstance(word, str))
-        raise InputError(f"{at(codes.index(odd))} holds {words[odd]!r} where a word should be.")
-    values = _as_numbers(weights)
-    good = (values >= 0) & (values <= LARGEST_COUNT)  # NaN is neither
-    if not good.all():
-        bad = int(np.argmin(good))
-        raise InputError(
-            f"{at(bad)} counts the word {words[codes[bad]]!r} as {weights[bad]!r}; "
-            f"counts must be numbers from 0 to {LARGEST_COUNT:g}."
-        )
-    return _gather(words, np.array(codes, np.int32), values, np.array(ends))
-
-
-def as_list(documents: Iterable[Any]) -> list[Any]:
-    """Return documents as a list; one alone is no sequence of them."""
-    if isinstance(documents, str | bytes | Mapping):
-        raise InputError(
-            f"must be a sequence of documents, got one {type(documents).__name__}; for a single "
-            "document give [document].",
-            "documents",
-        )
-    return list(documents)
+    def _count(self, block: Block) -> Counts:
+        """Return counts over words, or over the columns of the source."""
+        documents = block.documents
+        if isinstance(documents, pl.Series):
+            documents = self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
+        if isinstance(documents, Counted) and self.source.pretokenised:
+            return Counted([_unescaped(word) for word in documents.words], documents.counts)
+        return documents
 
 
-def _tokens(document: Any) -> Iterable[Any]:
-    if isinstance(document, np.ndarray) and document.ndim == 1:
-        tokens: list[Any] = document.tolist()
-        return tokens
-    if isinstance(document, bytes | bytearray | memoryview):
-        raise TypeError("bytes: decode them first, for example with .decode('utf-8')")
-    # a set has no order: ties between new words would fall differently in every run
-    if not isinstance(document, Sequence):
-        raise TypeError(f"of type {type(document).__name__}")
-    return document
+def limited(
+    source: Source,
+    block_size: int,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    position: Any = None,
+) -> Iterator[Block]:
+    """Yield a source's blocks up to so many documents, and say how far reading is."""
+    most = whole("limit", limit) if limit is not None else 2**63
+    n_docs, ended = 0, False
+    while not ended:
+        size = min(block_size, most - n_docs)
+        ended = True
+        for block in source.blocks(size, position):
+            position = block.position
+            if n_docs + len(block) > most:  # of a source that cannot be asked for fewer
+                block = block.first(most - n_docs)
+            n_docs += len(block)
+            yield block
+            if progress is not None:
+                progress(n_docs, *(source.progress() or (None, None)))
+            if n_docs == most:
+                return
+            if most - n_docs < size and source.reopens:
+                ended = False  # the last block is smaller: ask for it
+                break
 
 
-def _as_numbers(weights: list[Any]) -> NDArray[np.float64]:
-    """Return the counts in double precision, NaN for what is not a number."""
-    try:
-        array = np.array(weights)
-        if array.ndim == 1 and (array.dtype.kind in "biuf" or not len(weights)):
-            return array.astype(np.float64)
-    except (ValueError, OverflowError):  # lists among them, or whole numbers beyond every type
-        pass
-    return np.array([_as_number(weight) for weight in weights])
-
-
-def _as_number(weight: Any) -> float:
-    try:
-        return float(weight) if isinstance(weight, Real | Decimal | np.bool_) else np.nan
-    except (OverflowError, ValueError):
-        return np.nan
-
-
-def _gather(
-    words: list[str], codes: NDArray[np.int32], values: NDArray[np.float64], ends: NDArray[np.intp]
-) -> Counted:
-    live = values.astype(np.float32) > 0
-    if not live.all():
-        # A word counted zero times has not appeared: number the others by their first appearance.
-        ends = np.concatenate(([0], np.cumsum(live)))[ends]
-        codes, values = codes[live], values[live]
-        kept, first = np.unique(codes, return_index=True)
-        kept = kept[np.argsort(first)]
-        renumbered = np.zeros(len(words), np.int32)
-        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-        codes, words = renumbered[codes], [words[code] for code in kept]
-    counts = sparse.csr_array((values, codes, ends), shape=(len(ends) - 1, len(words)))
-    counts.sum_duplicates()
-    return Counted(words, counts.astype(np.float32))
-
-
-def place(
-    counts: sparse.csr_array, columns: NDArray[np.int32], n_columns: int
-) -> tuple[sparse.csr_array, float]:
-    """Move every column to ``columns[column]``, and those with -1 out; return also their mass."""
-    ends, words, data, left_out = _text.place(
-        counts.indptr.astype(np.int64, copy=False),
-        counts.indices.astype(np.int32, copy=False),
-        counts.data.astype(np.float32, copy=False),
-        columns,
-    )
-    if len(words) < 2**31:  # SciPy would widen the columns' numbers to the type of these
-        ends = ends.astype(np.int32)
-    return csr(data, words, ends, (counts.shape[0], n_columns)), left_out
-
-
-def csr(
-    data: NDArray[np.float32],
-    words: NDArray[np.int32],
-    ends: NDArray[np.integer[Any]],
-    shape: tuple[int, int],
-) -> sparse.csr_array:
-    """Return CSR of sorted, distinct words: for few rows without SciPy's checks, 3 us for 40."""
-    X: Any = copy(_empty(shape)) if shape[0] <= FEW_ROWS else None
-    if X is None:
-        X = sparse.csr_array((data, words, ends), shape=shape)
-        X.has_canonical_format = True
-    else:
-        X.data, X.indices, X.indptr = data, words, ends
-    built: sparse.csr_array = X
-    return built
-
-
-@lru_cache(maxsize=64)
-def _empty(shape: tuple[int, int]) -> Any:
-    empty = sparse.csr_array(shape, dtype=np.float32)
-    empty.has_canonical_format = True
-    return empty
+def _unescaped(word: str) -> str:
+    """Return what a writer escaped; a word that none would have written so stays as it is."""
+    plain = unescape(word)
+    return plain if escape(plain) == word else word

@@ -26,11 +26,7 @@ def package_of(item: Any) -> str:
 
 
 def is_matrix(item: Any) -> bool:
-    """Whether this is an array, a sparse matrix or a data frame, and no document.
-
-    >>> is_matrix(np.eye(2)), is_matrix(np.array(["tea"])), is_matrix([[1, 0], [0, 1]])
-    (True, False, False)
-    """
+    """Whether this is an array, a sparse matrix or a data frame, and no document."""
     if isinstance(item, np.ndarray):
         return not is_words(item)
     return isinstance(item, sparse.sparray | sparse.spmatrix) or (
@@ -62,11 +58,7 @@ def holds_numbers(item: Any) -> bool:
 
 
 def is_words(item: Any) -> bool:
-    """Whether this is a sequence of words, or an empty one, and no row of numbers.
-
-    >>> is_words(["tea", "cup"]), is_words([]), is_words([0, 2])
-    (True, True, False)
-    """
+    """Whether this is a sequence of words, or an empty one, and no row of numbers."""
     if isinstance(item, np.ndarray):
         return item.ndim == 1 and item.dtype.kind in "OUT"
     if isinstance(item, str | bytes | bytearray | memoryview) or not isinstance(item, Sequence):
@@ -80,20 +72,12 @@ def is_mapping(item: Any) -> bool:
 
 
 def is_document(item: Any) -> bool:
-    """Whether this is a text, a sequence of words, or a mapping such as counts of words.
-
-    >>> is_document("tea"), is_document({"tea": 2}), is_document([0, 2])
-    (True, True, False)
-    """
+    """Whether this is a text, a sequence of words, or a mapping such as counts of words."""
     return isinstance(item, str) or is_mapping(item) or is_words(item)
 
 
 def is_bag(item: Any) -> bool:
-    """Whether this is a list of (id, count), as gensim has them; an empty one is.
-
-    >>> is_bag([(0, 2), (7, 1)]), is_bag(["tea"])
-    (True, False)
-    """
+    """Whether this is a list of (id, count), as gensim has them; an empty one is."""
     return isinstance(item, list | tuple) and all(
         isinstance(pair, tuple | list)
         and len(pair) == 2
@@ -104,22 +88,15 @@ def is_bag(item: Any) -> bool:
 
 
 def is_record(item: Any) -> bool:
-    """Whether this is a dictionary with a text, and not counts of words.
-
-    The text may be missing: whatever is no number is no count either.
-
-    >>> is_record({"id": 3, "text": "tea"}), is_record({"tea": 2})
-    (True, False)
-    """
+    """Whether this is a dictionary with a text, or a missing one, and not counts of words."""
     if not is_mapping(item):
         return False
-    from opelda.corpus.formats.columns import usual  # and polars, only now
+    from opelda.corpus.formats._columns import usual  # and polars, only now
 
+    # whatever is no number is no count either
     if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
         return True
-    return any(
-        is_missing(item[key]) for key in usual([key for key in item if isinstance(key, str)])
-    )
+    return any(map(is_missing, map(item.get, usual([key for key in item if isinstance(key, str)]))))
 
 
 def is_empty(item: Any) -> bool:
@@ -137,40 +114,28 @@ def is_missing(value: Any) -> bool:
 
 
 def first_of(items: Iterable[Any]) -> Any:
-    """Return the first item that is neither empty nor missing; an empty text where there is none.
-
-    >>> first_of([[], None, "tea", "cup"])
-    'tea'
-    """
+    """Return the first item that is neither empty nor missing; where there is none, ""."""
     return next((item for item in items if not is_missing(item) and not is_empty(item)), "")
 
 
 def are_documents(items: Any) -> bool:
-    """Whether these are documents that `read` makes counts of, and not counts already.
-
-    A list is what its first item is that is neither empty nor missing. What can be gone through
-    only once is taken for documents: counts do not come so.
-
-    >>> are_documents(["tea"]), are_documents([[0, 2], [1, 0]]), are_documents(np.eye(2))
-    (True, False, False)
-    """
+    """Whether these are documents that `read` makes counts of, and not counts already."""
     if isinstance(items, list | tuple):
         first = first_of(items)
         return is_document(first) or is_bag(first)
     if is_table(items) or is_column(items):
         return not holds_numbers(items)
+    # counts do not come as what can be gone through only once
     return isinstance(items, Iterator) or (isinstance(items, np.ndarray) and items.shape == (0,))
 
 
 def is_batch(item: Any) -> bool:
-    """Whether this is a matrix of counts, an object that has one as `X`, or a stream of them.
-
-    >>> is_batch(np.eye(2)), is_batch([0, 2])
-    (True, False)
-    """
+    """Whether this is a matrix of counts, an object that has one as `X`, or a stream of them."""
     if is_matrix(item):
         return len(item.shape) == 2
-    return hasattr(item, "X") or hasattr(item, "counted")
+    from opelda.corpus._batches import DocumentStream  # which is above this module
+
+    return hasattr(item, "X") or isinstance(item, DocumentStream)
 
 
 def _is_called(item: Any, names: Sequence[str]) -> bool:

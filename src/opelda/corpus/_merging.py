@@ -1,4 +1,4 @@
-"""Counts of many blocks of documents, each over words of its own, as one matrix."""
+"""Counts of many blocks as one matrix, and which of its words are kept."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,81 +8,176 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._counting import Counted, place
-from opelda.corpus._frequency import default_max_df, default_min_df, kept_words
+from opelda._validation import whole
+from opelda.corpus._counting import BlockCounter, Counts
+from opelda.corpus._matrix import Counted, as_counts, keep_columns, remap_columns, stacked
 from opelda.corpus._packing import encodable
-from opelda.corpus.sources._joining import stacked
-from opelda.corpus.text import Lexicon
+from opelda.corpus._vocabulary import Vocabulary
 from opelda.errors import InputError
+
+# Below so many documents, how many hold a word says little. In thousands, words of one or two are
+# misspellings and names: they make the model large and no topic clearer.
+FEW, SOME = 50, 1_000
 
 
 class Merger:
-    """Collects blocks; in the end the words are put in alphabetical order and the rare left out."""
+    """Collects counts, over columns known beforehand or over the words that turn up."""
 
-    def __init__(self) -> None:
-        self.lexicon = Lexicon()
-        self.parts: list[sparse.csr_array] = []
+    def __init__(
+        self, counter: BlockCounter, vocabulary: Vocabulary | None, n_threads: int
+    ) -> None:
         self.n_docs = 0
+        self.n_unknown = 0.0
+        self._counter = counter
+        self._given = vocabulary
+        self._n_threads = n_threads
+        words = counter.source.words
+        self._columns, self._remap = vocabulary, None
+        if words is not None:  # of the source's columns, which are numbered otherwise
+            self._columns = Vocabulary(words) if vocabulary is None else vocabulary
+            self._remap = self._columns.columns(words)
+        self._parts: list[sparse.csr_array] = []
+        self._table = _text.WordTable()
+        self._words_found = False
+        # per word: documents that hold it, and how often it occurs
         self._df = np.zeros(1024, np.int64)
         self._total = np.zeros(1024, np.float64)
 
-    def add(self, counted: Counted) -> None:
+    def add(self, counts: Counts) -> None:
         """Take in the next block."""
+        if self._columns is None:
+            part = self._merged(counts) if isinstance(counts, Counted) else counts
+        else:
+            n_columns = len(self._columns)
+            if isinstance(counts, Counted):
+                columns = self._columns.columns(counts.words)
+                part, n_unknown = remap_columns(counts.counts, columns, n_columns)
+            elif self._remap is not None:
+                columns = self._remap[: counts.shape[1]]
+                part, n_unknown = remap_columns(counts, columns, n_columns)
+            else:
+                part, n_unknown = as_counts(counts, n_columns, self._counter.source.label)
+            self.n_unknown += n_unknown
+        self._parts.append(part)
+        self.n_docs += part.shape[0]
+
+    def _merged(self, counted: Counted) -> sparse.csr_array:
+        """Return counts over the words found so far, in the order of their first appearance."""
+        self._words_found = True
         try:
-            columns = self.lexicon.absorb(counted.words)
-        except UnicodeEncodeError:
-            counted = _encodable(counted)
-            columns = self.lexicon.absorb(counted.words)
-        counts = counted.counts
-        n_known = len(self.lexicon)
-        if n_known > len(self._df):
-            more = max(n_known, 2 * len(self._df)) - len(self._df)
+            columns = self._table.add(counted.words)
+        except UnicodeEncodeError:  # no vocabulary can hold such words
+            keep = np.array([encodable(word) for word in counted.words])
+            counted = Counted(
+                [word for word in counted.words if encodable(word)],
+                keep_columns(counted.counts, keep),
+            )
+            columns = self._table.add(counted.words)
+        n_words, counts = len(self._table), counted.counts
+        if n_words > len(self._df):
+            more = max(n_words, 2 * len(self._df)) - len(self._df)
             self._df = np.concatenate((self._df, np.zeros(more, np.int64)))
             self._total = np.concatenate((self._total, np.zeros(more, np.float64)))
         moved = _text.merge(counts.indices, counts.data, columns, self._df, self._total)
-        self.parts.append(
-            sparse.csr_array((counts.data, moved, counts.indptr), (counts.shape[0], n_known))
-        )
-        self.n_docs += counts.shape[0]
+        return sparse.csr_array((counts.data, moved, counts.indptr), (counts.shape[0], n_words))
 
     def finish(
-        self, min_df: Any, max_df: Any, max_features: int | None, n_threads: int = 1
-    ) -> tuple[sparse.csr_array, list[str], NDArray[np.int64]]:
-        """Return the counts, the words of the columns and their document frequencies."""
-        found = self.lexicon.words
+        self, min_df: Any, max_df: Any, max_features: int | None
+    ) -> tuple[sparse.csr_array, Vocabulary | None]:
+        """Return all counts and the words of their columns."""
+        if self._words_found:
+            return self._finish_found(min_df, max_df, max_features)
+        width = max((part.shape[1] for part in self._parts), default=0)
+        X = stacked(self._parts, width if self._columns is None else len(self._columns))
+        self._parts.clear()
+        if self._given is not None:
+            return X, self._given
+        bounded = (min_df, max_df, max_features) != (None, None, None)
+        if self._columns is None and not bounded:
+            return X, None  # there may be many more columns than entries
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        keep = np.ones(X.shape[1], bool)
+        if bounded:
+            low, high = 1 if min_df is None else min_df, 1.0 if max_df is None else max_df
+            total = np.asarray(X.sum(axis=0), np.float64)
+            keep = kept_words(df, total, X.shape[0], low, high, max_features)
+        if self._columns is not None:
+            left_out = self._columns.columns(self._counter.stop_words)
+            keep[left_out[left_out >= 0]] = False
+        if not keep.all():
+            X = keep_columns(X, keep)
+        if self._columns is None:
+            return X, None
+        return X, self._vocabulary(self._columns.words, keep, df)
+
+    def _finish_found(
+        self, min_df: Any, max_df: Any, max_features: int | None
+    ) -> tuple[sparse.csr_array, Vocabulary]:
+        found = self._table.words()
         order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
-        words = [found[code] for code in order]
         df, total = self._df[order], self._total[order]
-        keep = kept_words(
-            df,
-            total,
-            self.n_docs,
-            default_min_df(self.n_docs) if min_df is None else min_df,
-            default_max_df(self.n_docs) if max_df is None else max_df,
-            max_features,
-        )
-        if len(words) and not keep.any():
+        if min_df is None:
+            min_df = 1 if self.n_docs < FEW else 2 if self.n_docs < SOME else 5
+        if max_df is None:
+            max_df = 1.0 if self.n_docs < FEW else 0.5
+        keep = kept_words(df, total, self.n_docs, min_df, max_df, max_features)
+        if len(found) and not keep.any():
             raise InputError(
-                f"None of the {len(words):,} words of {self.n_docs:,} documents is within "
+                f"None of the {len(found):,} words of {self.n_docs:,} documents is within "
                 "{min_df}, {max_df} and {max_features}; widen them.",
                 min_df=...,
                 max_df=...,
                 max_features=...,
             )
-        columns = np.full(len(words), -1, np.int32)
-        columns[order[keep]] = np.arange(keep.sum(), dtype=np.int32)
         n_words = int(keep.sum())
-        with ThreadPoolExecutor(n_threads) as pool:
-            moved = pool.map(lambda part: place(part, columns, n_words)[0], self.parts)
-            for number, part in enumerate(moved):  # what was moved is let go
-                self.parts[number] = part
+        columns = np.full(len(found), -1, np.int32)
+        columns[order[keep]] = np.arange(n_words, dtype=np.int32)
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            moved = pool.map(lambda part: remap_columns(part, columns, n_words)[0], self._parts)
+            for number, part in enumerate(moved):  # each replaces what it was made of
+                self._parts[number] = part
+        words = self._vocabulary([found[code] for code in order], keep, df)
+        return stacked(self._parts, n_words), words
+
+    def _vocabulary(self, words: Any, keep: NDArray[np.bool_], df: NDArray[np.int64]) -> Vocabulary:
         kept = [word for word, stays in zip(words, keep.tolist(), strict=True) if stays]
-        return stacked(self.parts, n_words), kept, df[keep]
+        return Vocabulary.known(kept, df[keep], tokenizer=self._counter.resolved)
 
 
-def _encodable(counted: Counted) -> Counted:
-    """Leave out words that cannot be written as UTF-8, which no vocabulary can hold."""
-    good = [encodable(word) for word in counted.words]
-    columns = np.where(good, np.cumsum(good) - 1, -1).astype(np.int32)
-    words = [word for word, stays in zip(counted.words, good, strict=True) if stays]
-    return Counted(words, place(counted.counts, columns, len(words))[0])
+def kept_words(
+    df: NDArray[np.int64],  # documents with each word, in alphabetical order
+    total: NDArray[np.float64],  # how often each occurs
+    n_docs: int,
+    min_df: Any,
+    max_df: Any,
+    max_features: int | None,
+) -> NDArray[np.bool_]:
+    """Return which words stay, as scikit-learn's CountVectorizer decides it."""
+    if max_features is not None:
+        max_features = whole("max_features", max_features)
+    low, high = _bound("min_df", min_df, n_docs), _bound("max_df", max_df, n_docs)
+    if high < low:
+        raise InputError(
+            f"({max_df!r}) is below {{min_df}} ({min_df!r}) in a collection of {n_docs} documents: "
+            "no word could be kept.",
+            "max_df",
+            min_df=...,
+        )
+    keep: NDArray[np.bool_] = (df >= low) & (df <= high)
+    if max_features is not None and keep.sum() > max_features:
+        most = np.flatnonzero(keep)[(-total[keep]).argsort()[:max_features]]
+        keep = np.zeros(len(keep), bool)
+        keep[most] = True
+    return keep
+
+
+def _bound(name: str, value: Any, n_docs: int) -> float:
+    """Return a bound in documents; a float is a share of them."""
+    if isinstance(value, float | np.floating):
+        if not 0.0 <= value <= 1.0:
+            raise InputError(
+                f"must be a whole number of documents or a share from 0.0 to 1.0, got {value!r}.",
+                name,
+            )
+        return float(value) * n_docs
+    return whole(name, value)

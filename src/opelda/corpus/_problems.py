@@ -9,15 +9,8 @@ REMEMBERED = 20
 
 
 class Problems:
-    """What was found wrong with a source's documents.
+    """The documents of a source that could not be read: how many, and the first few.
 
-    Parameters
-    ----------
-    on_error : {"stop", "skip"}
-        Whether the first problem is raised, or all are counted and the first few remembered.
-
-    Examples
-    --------
     >>> problems = Problems("skip")
     >>> problems.add("notes.jsonl, line 3", "is not JSON", "correct the line")
     >>> problems.n_skipped, problems.first
@@ -34,11 +27,6 @@ class Problems:
         """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
 
         `advice` is that of `InputError`, for the remedy.
-
-        Raises
-        ------
-        InputError
-            Unless such documents are to be passed over.
         """
         if self.on_error == "stop":
             raise InputError(
@@ -51,20 +39,11 @@ class Problems:
             self.first.append(f"{where} {what}.")
             self._reported.append((where, what, remedy, advice))
 
-    def clear(self) -> None:
-        """Forget what was found."""
-        self.n_skipped = 0
-        self.first.clear()
-        self._reported.clear()
-
-    def confirm(self, provisional: "Problems") -> None:
-        """Report what was found in documents that turned out to be there for good.
-
-        Raises
-        ------
-        InputError
-            For the first of them, unless such documents are to be passed over.
-        """
+    def take(self, provisional: "Problems") -> None:
+        """Report the problems found provisionally, and clear them there."""
         for where, what, remedy, advice in provisional._reported:
             self.add(where, what, remedy, **advice)
         self.n_skipped += provisional.n_skipped - len(provisional._reported)
+        provisional.n_skipped = 0
+        provisional.first.clear()
+        provisional._reported.clear()

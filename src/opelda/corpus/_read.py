@@ -3,26 +3,18 @@
 from os import PathLike
 from typing import Any, Literal
 
-import numpy as np
-from scipy import sparse
-
 from opelda._validation import threads
-from opelda.corpus._block_counting import BlockCounter
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._counting import Counted, place
-from opelda.corpus._frequency import kept_words
+from opelda.corpus._counting import BlockCounter, Progress, limited
 from opelda.corpus._merging import Merger
-from opelda.corpus._pipeline import Progress, counted, limited
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import open_source
-from opelda.corpus.sources._joining import stacked
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
 # Documents counted at a time.
 BLOCK = 5_000
 
-Counts = Counted | sparse.csr_array
 Share = int | float
 
 
@@ -127,16 +119,15 @@ def read(
         tokenizer = source.vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
-    gathered = _Gathered(counter, vocabulary, n_threads)
+    merger = Merger(counter, vocabulary, n_threads)
     names: list[str] = []
-    blocks = limited(opened, BLOCK, limit, progress)
-    for block, counts in counted(blocks, counter, n_threads):
-        gathered.add(counts)
+    for block, counts in counter.run(limited(opened, BLOCK, limit, progress), n_threads):
+        merger.add(counts)
         names.extend(block.names or ())
-    if not gathered.n_docs:
+    if not merger.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
-    X, words = gathered.finish(min_df, max_df, max_features)
-    if opened.written and not X.nnz and gathered.n_unknown:
+    X, words = merger.finish(min_df, max_df, max_features)
+    if opened.pretokenised and not X.nnz and merger.n_unknown:
         raise InputError(
             f"None of the words of {opened.label} is in the vocabulary that lies beside it; if it "
             "is raw text, move that file away."
@@ -147,67 +138,5 @@ def read(
         names if len(names) == X.shape[0] else None,
         n_skipped=opened.problems.n_skipped,
         problems=tuple(opened.problems.first),
-        n_unknown_tokens=gathered.n_unknown,
+        n_unknown_tokens=merger.n_unknown,
     )
-
-
-class _Gathered:
-    """Counts of all blocks: over columns known beforehand, or over the words that turn up."""
-
-    def __init__(
-        self, counter: BlockCounter, vocabulary: Vocabulary | None, n_threads: int
-    ) -> None:
-        self.counter = counter
-        self.n_threads = n_threads
-        self.given = vocabulary
-        words = counter.source.words
-        self.columns = vocabulary
-        if vocabulary is None and words is not None:
-            self.columns = Vocabulary(words)
-        self.n_docs = 0
-        self.parts: list[sparse.csr_array] = []
-        self.merger = Merger()
-        self.n_unknown = 0.0
-
-    def add(self, counts: Counts) -> None:
-        """Take in the next block."""
-        self.n_docs += counts.counts.shape[0] if isinstance(counts, Counted) else counts.shape[0]
-        if self.columns is not None:
-            counts, n_unknown = self.counter.over(counts, self.columns)
-            self.n_unknown += n_unknown
-        if isinstance(counts, Counted):
-            self.merger.add(counts)
-        else:
-            self.parts.append(counts)
-
-    def finish(
-        self, min_df: Share | None, max_df: Share | None, max_features: int | None
-    ) -> tuple[sparse.csr_array, Vocabulary | None]:
-        """Return all counts and the words of their columns."""
-        if self.merger.n_docs:
-            X, words, df = self.merger.finish(min_df, max_df, max_features, self.n_threads)
-            return X, Vocabulary.known(words, df, tokenizer=self.counter.saved)
-        width = max((part.shape[1] for part in self.parts), default=0)
-        X = stacked(self.parts, width if self.columns is None else len(self.columns))
-        self.parts.clear()
-        if self.given is not None:
-            return X, self.given
-        bounded = (min_df, max_df, max_features) != (None, None, None)
-        if self.columns is None and not bounded:
-            return X, None  # there may be many more columns than entries
-        df = np.bincount(X.indices, minlength=X.shape[1])
-        keep = np.ones(X.shape[1], bool)
-        if bounded:
-            low, high = 1 if min_df is None else min_df, 1.0 if max_df is None else max_df
-            total = np.asarray(X.sum(axis=0), np.float64)
-            keep = kept_words(df, total, X.shape[0], low, high, max_features)
-        if self.columns is not None:
-            left_out = self.columns.columns(self.counter.stop_words)
-            keep[left_out[left_out >= 0]] = False
-        if not keep.all():
-            columns = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
-            X = place(X, columns, int(keep.sum()))[0]
-        if self.columns is None:
-            return X, None
-        words = [word for word, stays in zip(self.columns.words, keep, strict=True) if stays]
-        return X, Vocabulary.known(words, df[keep], tokenizer=self.counter.saved)

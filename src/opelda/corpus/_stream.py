@@ -5,19 +5,18 @@ from os import PathLike
 from typing import Any, Literal
 
 from opelda._validation import threads, whole
-from opelda.corpus._batches import MiniBatch, mini_batches
-from opelda.corpus._block import Block
-from opelda.corpus._block_counting import BlockCounter
+from opelda.corpus._batches import DocumentStream, MiniBatch
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._pipeline import counted, limited
+from opelda.corpus._counting import BlockCounter, limited
+from opelda.corpus._matrix import Counted, as_counts, remap_columns, row_sums
 from opelda.corpus._problems import Problems
-from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus._vocabulary import Vocabulary, counting_words
 from opelda.corpus.sources import Source, open_source
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
 
-class Stream:
+class Stream(DocumentStream):
     """Mini-batches of a source; `stream` makes one.
 
     Iterating yields `MiniBatch` after `MiniBatch`, counted with `vocabulary`, from `position` on.
@@ -57,6 +56,7 @@ class Stream:
         self.batch_size = batch_size
         self.vocabulary = vocabulary
         self.position: Any = None
+        self.problems: Problems = source.problems
         self._source = source
         self._limit = limit
         self._n_threads = n_threads
@@ -64,39 +64,85 @@ class Stream:
 
     @property
     def label(self) -> str:
-        """What to call the source in messages."""
+        """The name of the source in messages."""
         return self._source.label
-
-    @property
-    def problems(self) -> Problems:
-        """What could not be read so far."""
-        return self._source.problems
 
     def seek(self, position: Any) -> None:
         """Go on from a position that a mini-batch of the same source gave."""
         self.position = position
 
     def __iter__(self) -> Iterator[MiniBatch]:
-        return mini_batches(self, batch_size=self.batch_size, vocabulary=self.vocabulary)
+        return self.batches()
 
     def progress(self) -> tuple[int, int] | None:
         """Return how many bytes of how many are read, where that is known."""
         return self._source.progress()
 
-    def counted(self, vocabulary: Vocabulary | None) -> Iterator[tuple[Block, Any]]:
-        """Yield blocks with their counts: over words, or over columns that have no names.
+    def batches(
+        self,
+        vocabulary: Vocabulary | None = None,
+        n_words: int | None = None,
+        learn: bool = True,
+    ) -> Iterator[MiniBatch]:
+        """Yield the mini-batches from `position` on.
 
         While one is being used the next ones are read and counted, unless the source waits for
         documents that are still to come, or what was read of it and not used would be gone.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary, optional
+            What words are counted with instead of the stream's own vocabulary.
+        n_words : int, optional
+            How many columns there are where these have no words.
+        learn : bool
+            Whether the vocabulary learns from each mini-batch just before it is yielded. False:
+            everything is as the columns are, and columns without words must be as many.
+
+        Yields
+        ------
+        MiniBatch
         """
-        tokenizer = Tokenizer() if vocabulary is None else vocabulary.tokenizer
-        counter = BlockCounter(self._source, tokenizer)
+        if vocabulary is None and n_words is None:
+            vocabulary = self.vocabulary
+        counter = BlockCounter(
+            self._source, Tokenizer() if vocabulary is None else vocabulary.tokenizer
+        )
         blocks = limited(self._source, self.batch_size, self._limit, position=self.position)
-        for block, counts in counted(blocks, counter, 0 if self._waits else self._n_threads):
-            if vocabulary is not None:
-                vocabulary.tokenizer = counter.saved  # by now it knows the language
+        for block, counts in counter.run(blocks, 0 if self._waits else self._n_threads):
+            if not isinstance(counts, Counted) and self._source.words is not None:
+                counts = Counted.of(counts, self._source.words)
+            change = None
+            if not isinstance(counts, Counted):
+                width = n_words if vocabulary is None else len(vocabulary)
+                if width is not None and not learn:
+                    self._check_width(counts.shape[1], width)
+                n_tokens = row_sums(counts)
+                X, n_unknown = as_counts(counts, width, self.label)
+                n_words = X.shape[1]
+            else:
+                n_tokens = row_sums(counts.counts)
+                what = f"The documents of {self.label} are"
+                vocabulary = counting_words(vocabulary, n_words, what)
+                if learn:
+                    X, change = vocabulary.learn_counted(counts, counter.resolved)
+                    n_unknown = change.n_unknown_tokens
+                else:
+                    columns = vocabulary.columns(counts.words)
+                    X, n_unknown = remap_columns(counts.counts, columns, len(vocabulary))
             self.position = block.position
-            yield block, counter.over_words(counts)
+            yield MiniBatch(X, block.position, change, n_unknown, vocabulary, block.names, n_tokens)
+
+    def _check_width(self, n_columns: int, n_words: int) -> None:
+        """Refuse numbered columns that cannot be those that are counted over."""
+        fewer = self._source.may_lack_columns and n_columns < n_words
+        if n_columns != n_words and not fewer:
+            raise InputError(
+                f"{self.label} has {n_columns:,} columns without words, but they are to be "
+                f"counted over {n_words:,} words; give documents with those columns, or their "
+                "words with {column_words}.",
+                column_words=...,
+            )
 
 
 def stream(
@@ -162,6 +208,7 @@ def stream(
         column_words=column_words,
         first_id=first_id,
         follow=follow,
+        in_pieces=True,
     )
     if vocabulary is not None and (tokenizer is not None or max_features is not None):
         raise InputError(

@@ -1,6 +1,8 @@
-"""Documents drawn from topics that are known, to test and measure with."""
+"""Synthetic documents, drawn from topics that are known, to test and measure with."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from opelda.errors import InputError
 
 DOCUMENTS_AT_ONCE = 4096
 OWN_SHARE = 0.9
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,84 @@ def generate(
     return Generated(sparse.vstack(parts, format="csr"), topics, mixtures)
 
 
+def generate_stream(
+    n_docs: int | None,
+    *,
+    batch_size: int = 1000,
+    n_words: int = 2000,
+    n_topics: int = 10,
+    n_tokens: float = 25,
+    doc_topic_prior: float = 0.1,
+    new_words_per_batch: int = 20,
+    random_state: int = 0,
+    first_batch: int = 0,
+) -> Iterator[list[dict[str, float]]]:
+    """Yield mini-batches of documents ``{word: count}`` over words that come and go for ever.
+
+    Each topic owns every ``n_topics``-th word of an endless list. Of that list `n_words` are in use
+    at a time; with every batch the oldest leave and as many new ones come. A word is rare at first,
+    common in its middle age, and rare again before it goes.
+
+    Parameters
+    ----------
+    n_docs : int or None
+        Length of the whole stream; None: without end.
+    batch_size, n_words, n_topics : int
+    n_tokens : float
+        Mean length of the documents, at least 1 each.
+    doc_topic_prior : float
+    new_words_per_batch : int
+    random_state : int
+    first_batch : int
+        Where to enter. A batch depends on the parameters, the seed and its own number only.
+
+    Yields
+    ------
+    list of dict
+
+    Examples
+    --------
+    >>> stream = generate_stream(2500, batch_size=1000)
+    >>> batches = list(stream)
+    >>> [len(batch) for batch in batches]
+    [1000, 1000, 500]
+    >>> next(generate_stream(2500, batch_size=1000, first_batch=2)) == batches[2]
+    True
+    """
+    n_docs = None if n_docs is None else whole("n_docs", n_docs, 0)
+    batch_size = whole("batch_size", batch_size)
+    n_topics = whole("n_topics", n_topics)
+    n_words = whole("n_words", n_words)
+    if n_words < n_topics:
+        raise InputError(f"must be at least n_topics={n_topics}, got {n_words}.", "n_words")
+    alpha = np.full(n_topics, number("doc_topic_prior", doc_topic_prior, 0, 1e6, above=True))
+    n_tokens = number("n_tokens", n_tokens, 0, 1e6, above=True)
+    n_new = whole("new_words_per_batch", new_words_per_batch, 0)
+    seed = whole("random_state", random_state, 0)
+    first_batch = whole("first_batch", first_batch, 0)
+
+    def batches() -> Iterator[list[dict[str, float]]]:  # so that mistakes are told at once
+        age = np.sin(np.pi * (np.arange(n_words) + 0.5) / n_words)
+        for index in count(first_batch):
+            size = batch_size if n_docs is None else min(batch_size, n_docs - index * batch_size)
+            if size <= 0:
+                return
+            rng = np.random.default_rng([seed, index])
+            ids = index * n_new + np.arange(n_words)
+            # multiples of the golden ratio, modulo 1: spread evenly, never in step with the topics
+            weight = age / (0.02 + ids * GOLDEN % 1.0)
+            topics = owned_topics(weight, ids % n_topics, n_topics)
+            X = draw_counts(rng, rng.dirichlet(alpha, size), np.cumsum(topics, axis=1), n_tokens)
+            names = np.array([f"w{i}" for i in ids.tolist()], object)
+            words, counts = names[X.indices].tolist(), X.data.tolist()
+            yield [
+                dict(zip(words[begin:end], counts[begin:end], strict=True))
+                for begin, end in pairwise(X.indptr.tolist())
+            ]
+
+    return batches()
+
+
 def owned_topics(
     weight: NDArray[np.float64], owner: NDArray[np.integer[Any]], n_topics: int
 ) -> NDArray[np.float64]:
@@ -118,24 +199,16 @@ def draw_counts(
     cumulative: NDArray[np.float64],
     n_tokens: float,
 ) -> sparse.csr_array:
-    """Draw a document per mixture: how many tokens, how many of each topic, and their words.
-
-    `cumulative` are the sums of each topic's probabilities up to a word.
-    """
+    """Draw a document per mixture from topics, given as cumulative sums over the words."""
     n_docs, n_topics = mixtures.shape
     lengths = np.maximum(rng.poisson(n_tokens, n_docs), 1)
     per_topic = rng.multinomial(lengths, mixtures)
     rows = [np.repeat(np.arange(n_docs, dtype=np.int32), per_topic[:, k]) for k in range(n_topics)]
-    words = [_draw_words(rng, sums, len(row)) for sums, row in zip(cumulative, rows, strict=True)]
-    place = (np.concatenate(rows), np.concatenate(words))
-    tokens = np.ones(len(place[0]), np.float32)
-    return sparse.csr_array((tokens, place), shape=(n_docs, cumulative.shape[1]))
-
-
-def _draw_words(
-    rng: np.random.Generator, cumulative: NDArray[np.float64], n_tokens: int
-) -> NDArray[np.int32]:
     # the first word whose sum exceeds the draw: words of probability zero are never it
-    draws = rng.random(n_tokens) * cumulative[-1]
-    words: NDArray[np.int32] = np.searchsorted(cumulative, draws, side="right").astype(np.int32)
-    return words
+    words = [
+        np.searchsorted(sums, rng.random(len(row)) * sums[-1], side="right").astype(np.int32)
+        for sums, row in zip(cumulative, rows, strict=True)
+    ]
+    entries = (np.concatenate(rows), np.concatenate(words))
+    tokens = np.ones(len(entries[0]), np.float32)
+    return sparse.csr_array((tokens, entries), shape=(n_docs, cumulative.shape[1]))

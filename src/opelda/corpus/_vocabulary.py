@@ -8,27 +8,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import choice, flag, whole
-from opelda.corpus._change import VocabularyChange
-from opelda.corpus._counting import Counted, as_list, count_words, place
-from opelda.corpus._few_texts import FewTexts
+from opelda.corpus._documents import as_list, count_words
+from opelda.corpus._matrix import Counted, remap_columns
 from opelda.corpus._packing import (
-    check_past,
-    encodable,
+    checked_words,
+    damaged,
     pack_words,
     stored_array,
-    stored_count,
-    stored_mass,
+    stored_number,
     stored_value,
     unpack_words,
 )
-from opelda.corpus._table import Table, checked_words
+from opelda.corpus._word_columns import VocabularyChange, WordColumns
 from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer
+from opelda.corpus.text._few_texts import FewTexts
 from opelda.errors import InputError
 
 MOST_WORDS = 2**31 - 1
 PARAMETERS = ("growing", "max_features", "when_full")
 COUNTERS = ("n_updates", "n_added", "n_evicted", "n_dropped")
-# what the first files, which do not say, were made with
+# The tokenizer of the first model files, which do not say.
 FIRST_TOKENIZER = Tokenizer(pattern=COUNT_VECTORIZER, stop_words=None)
 
 
@@ -96,7 +95,7 @@ class Vocabulary:
         self.when_full = choice("when_full", when_full, ("refuse", "evict"))
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self.tokenizer = tokenizer if self.growing else tokenizer.decided
-        self._table = Table(checked_words(words))
+        self._columns = WordColumns(checked_words(words))
         self._few_texts = FewTexts()
         if max_features is not None and len(self) > max_features:
             raise InputError(
@@ -104,10 +103,7 @@ class Vocabulary:
                 "columns.",
                 "max_features",
             )
-        self.n_updates = 0
-        self.n_added = 0
-        self.n_evicted = 0
-        self.n_dropped = 0
+        self.n_updates = self.n_added = self.n_evicted = self.n_dropped = 0
         self.n_unknown_tokens = 0.0
 
     @classmethod
@@ -118,34 +114,28 @@ class Vocabulary:
         *,
         tokenizer: Tokenizer | None = None,
     ) -> Self:
-        """Return a fixed vocabulary of words that so many documents had.
-
-        Examples
-        --------
-        >>> Vocabulary.known(["cup", "tea"], np.array([3, 5])).document_frequency
-        array([3, 5])
-        """
+        """Return a fixed vocabulary of words that so many documents had."""
         vocabulary = cls(words, tokenizer=tokenizer)
-        vocabulary._table.frequency[:] = document_frequency
+        vocabulary._columns.frequency[:] = document_frequency
         return vocabulary
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words in the order of their columns."""
-        return tuple(self._table.words)
+        return tuple(self._columns.words)
 
     @property
     def document_frequency(self) -> NDArray[np.int64]:
         """How many of the learned documents had each word since it has its column (a copy)."""
-        return self._table.frequency.copy()
+        return self._columns.frequency.copy()
 
     def index(self, word: str) -> int:
         """Return the word's column, -1 if it has none."""
-        return self._table.index.get(word, -1)
+        return self._columns.index.get(word, -1)
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return each word's column, -1 for those that have none."""
-        return self._table.columns(words)
+        return self._columns.find(words)
 
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
         """Count words without changing the vocabulary; words it does not have are left out.
@@ -155,11 +145,12 @@ class Vocabulary:
         CSR array (documents, words), float32
         """
         documents, tokenizer = as_list(documents), self.tokenizer.decided
-        few = self._few_texts.count(documents, self._table, tokenizer)
+        table = self._columns
+        few = self._few_texts.count(documents, table.words, table.version, tokenizer)
         if few is not None:
             return few
         counted = count_words(documents, "Document {}".format, tokenizer)
-        return place(counted.counts, self._table.columns(counted.words), len(self))[0]
+        return remap_columns(counted.counts, self.columns(counted.words), len(self))[0]
 
     def learn(
         self, documents: Iterable[Any], where: Callable[[int], str] = "Document {}".format
@@ -178,22 +169,28 @@ class Vocabulary:
         documents = as_list(documents)
         texts = [document for document in documents if isinstance(document, str)]
         tokenizer = self.tokenizer.resolved(texts) if texts else self.tokenizer
-        counted = count_words(documents, where, tokenizer)
-        self.tokenizer = tokenizer
-        return self.learn_counted(counted)
+        return self.learn_counted(count_words(documents, where, tokenizer), tokenizer)
 
-    def learn_counted(self, counted: Counted) -> tuple[sparse.csr_array, VocabularyChange]:
-        """Learn from documents counted already: the part of `learn` that changes anything."""
-        n_before = len(self)
+    def learn_counted(
+        self, counted: Counted, tokenizer: Tokenizer | None = None
+    ) -> tuple[sparse.csr_array, VocabularyChange]:
+        """Learn from documents counted already: the part of `learn` that changes anything.
+
+        `tokenizer` is the one they were counted with, its language known by now.
+        """
+        self.tokenizer = self.tokenizer if tokenizer is None else tokenizer
+        n_before, table = len(self), self._columns
         self.n_updates += 1
-        columns = self._table.columns(counted.words)
+        columns = table.find(counted.words)
         frequency = np.bincount(counted.counts.indices, minlength=len(columns))
         reused = np.zeros(0, np.int32)
         known = columns >= 0
-        self._table.see(columns[known], frequency[known], self.n_updates)
+        table.see(columns[known], frequency[known], self.n_updates)
         if self.growing and not known.all():
-            reused = self._admit(counted.words, frequency, columns)
-        X, n_unknown = place(counted.counts, columns, len(self))
+            most = MOST_WORDS if self.max_features is None else self.max_features
+            evict = self.when_full == "evict"
+            reused = table.admit(counted.words, frequency, columns, self.n_updates, most, evict)
+        X, n_unknown = remap_columns(counted.counts, columns, len(self))
         change = VocabularyChange(
             n_words_before=n_before,
             n_words=len(self),
@@ -209,27 +206,6 @@ class Vocabulary:
         self.n_unknown_tokens += n_unknown
         return X, change
 
-    def _admit(
-        self, words: list[str], frequency: NDArray[np.intp], columns: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
-        """Enter in `columns` what the words without one are given; return the reused, ascending."""
-        new = np.array([i for i in np.flatnonzero(columns < 0) if encodable(words[i])], np.intp)
-        new = new[np.argsort(-frequency[new], kind="stable")]
-        most = MOST_WORDS if self.max_features is None else self.max_features
-        fresh = self._table.extend(max(0, min(most - len(self), len(new))))
-        reused = np.zeros(0, np.int32)
-        if self.when_full == "evict" and len(fresh) < len(new):
-            # the fresh columns look idle until they are seen, and must not be taken
-            self._table.last_seen[fresh] = self.n_updates
-            reused = self._table.weakest(frequency[new[len(fresh) :]], self.n_updates)
-            self._table.release(reused)
-        given = np.concatenate((fresh, reused))
-        new = new[: len(given)]
-        self._table.assign(given, [str(words[i]) for i in new])
-        self._table.see(given, frequency[new], self.n_updates)
-        columns[new] = given
-        return np.sort(reused)
-
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return everything as plain arrays and a dictionary fit for JSON.
 
@@ -241,12 +217,12 @@ class Vocabulary:
         >>> Vocabulary.from_arrays(arrays, header).words
         ('tea', 'cup')
         """
-        letters, offsets = pack_words(self._table.words)
+        letters, offsets = pack_words(self._columns.words)
         arrays: dict[str, NDArray[Any]] = {
             "bytes": letters,
             "offsets": offsets,
-            "document_frequency": self._table.frequency.copy(),
-            "last_seen": self._table.last_seen.copy(),
+            "document_frequency": self._columns.frequency.copy(),
+            "last_seen": self._columns.last_seen.copy(),
         }
         names = (*PARAMETERS, *COUNTERS, "n_unknown_tokens")
         header = {name: getattr(self, name) for name in names}
@@ -266,12 +242,13 @@ class Vocabulary:
         tokenizer = FIRST_TOKENIZER if said is None else Tokenizer.from_dict(said)
         vocabulary = cls(unpack_words(arrays), **parameters, tokenizer=tokenizer)
         for name in COUNTERS:
-            setattr(vocabulary, name, stored_count(header, name))
-        vocabulary.n_unknown_tokens = stored_mass(header, "n_unknown_tokens")
-        table, size = vocabulary._table, len(vocabulary)
+            setattr(vocabulary, name, stored_number(header, name))
+        vocabulary.n_unknown_tokens = stored_number(header, "n_unknown_tokens", float)
+        size, table = len(vocabulary), vocabulary._columns
         table.frequency = stored_array(arrays, "document_frequency", np.int64, size)
         table.last_seen = stored_array(arrays, "last_seen", np.int64, size)
-        check_past(table.last_seen, vocabulary.n_updates)
+        if table.last_seen.max(initial=0) > vocabulary.n_updates:
+            raise damaged(f"words were last seen after update {vocabulary.n_updates}, the last")
         return vocabulary
 
     def copy(self) -> Self:
@@ -279,13 +256,13 @@ class Vocabulary:
         return self.from_arrays(*self.to_arrays())
 
     def __len__(self) -> int:
-        return len(self._table.words)
+        return len(self._columns.words)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._table.index
+        return word in self._columns.index
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -297,3 +274,13 @@ class Vocabulary:
     def __repr__(self) -> str:
         most = "" if self.max_features is None else f", max_features={self.max_features}"
         return f"Vocabulary({len(self)} words, growing={self.growing}{most})"
+
+
+def counting_words(vocabulary: Vocabulary | None, n_words: int | None, what: str) -> Vocabulary:
+    """Return the vocabulary to count with; one that grows where nothing was counted yet."""
+    if vocabulary is None and n_words is not None:
+        raise InputError(
+            f"{what} made of words, but the columns so far have none; give the vocabulary that "
+            "they were counted with."
+        )
+    return Vocabulary(growing=True) if vocabulary is None else vocabulary

@@ -9,6 +9,7 @@ CPUEngine(n_threads=1)
 
 from typing import Any
 
+from opelda._names import ENGINES
 from opelda._validation import threads
 from opelda.engines._cpu import CPUEngine
 from opelda.engines._engine import Engine
@@ -16,8 +17,6 @@ from opelda.engines._reference import ReferenceEngine
 from opelda.errors import EngineError, InputError
 
 __all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]
-
-NAMES = ("cpu", "reference")
 
 
 def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None) -> Any:
@@ -46,4 +45,4 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None) -> Any:
         return CPUEngine(n_jobs)
     if engine == "reference":
         return ReferenceEngine()
-    raise EngineError(f"There is no engine {engine!r}; choose {' or '.join(map(repr, NAMES))}.")
+    raise EngineError(f"There is no engine {engine!r}; choose {' or '.join(map(repr, ENGINES))}.")

@@ -1,5 +1,7 @@
 """The CPU engine: native kernels, threads over documents, the GIL released."""
 
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -10,23 +12,20 @@ from scipy import sparse
 from opelda import _native
 from opelda._validation import threads
 from opelda.engines import _cpu_kernels as kernels
+from opelda.engines import _cpu_tables as tables
 from opelda.engines import _cpu_updates as updates
-from opelda.engines._cpu_inference import CPUInference
-from opelda.engines._cpu_sweeps import CPUSweeps
-from opelda.engines._cpu_tables import (
-    Table,
-    aligned_empty,
-    padded_prior,
-    padded_rows,
-    row_width,
-)
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
+from opelda.engines._cpu_tables import Table
+from opelda.engines._documents import Chosen, Documents, Rows
+from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
+from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, histogram
 from opelda.engines._weights import HostWeights, Prior, Weights
 from opelda.errors import EngineError
 
+CHUNK = 16_384  # documents at a time whose topics are made for them
 
-class CPUEngine(CPUInference, CPUSweeps):
+
+class CPUEngine:
     """Runs the native kernels on this machine's processor.
 
     Parameters
@@ -40,8 +39,10 @@ class CPUEngine(CPUInference, CPUSweeps):
     CPUEngine(n_threads=2)
     """
 
+    name = "cpu"
+
     def __init__(self, n_threads: int | None = None) -> None:
-        if n_threads is not None:
+        if n_threads is not None:  # looking for cores takes as long as a short document
             threads(n_threads, "n_threads")
         self._n_threads = n_threads
 
@@ -59,25 +60,17 @@ class CPUEngine(CPUInference, CPUSweeps):
 
     def weights(self, host: HostWeights) -> Weights:
         """Take weights; see `Engine.weights`. Rows that need no padding are not copied."""
-        n_topics = host.rows.shape[1]
-        rows = host.rows
-        if row_width(n_topics) != n_topics or not rows.flags.c_contiguous:
-            rows = padded_rows(rows, n_topics)
-        return Weights(
-            self.name,
-            rows,
-            n_topics,
-            padded_prior(host.prior, n_topics),
-            scale=host.scale,
-            prior_weight=host.prior_weight,
-            sums=host.sums,
-        )
+        rows, n_topics = host.rows, host.rows.shape[1]
+        if tables.row_width(n_topics) != n_topics or not rows.flags.c_contiguous:
+            rows = tables.padded_rows(rows, n_topics)
+        taken = vars(host) | {"rows": rows, "prior": tables.padded_prior(host.prior, n_topics)}
+        return Weights(self.name, n_topics=n_topics, **taken)
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
         """Make the weights that learning starts with; see `Engine.random_weights`."""
-        rows = aligned_empty(n_words, row_width(n_topics))
+        rows = tables.aligned_empty(n_words, tables.row_width(n_topics))
         _native.random_start(rows, n_topics=n_topics, seed=seed, n_threads=self.n_threads)
-        return Weights(self.name, rows, n_topics, padded_prior(prior, n_topics))
+        return Weights(self.name, rows, n_topics, tables.padded_prior(prior, n_topics))
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Table:
         """Take fixed topics; see `Engine.topics`."""
@@ -100,25 +93,16 @@ class CPUEngine(CPUInference, CPUSweeps):
         if not len(rows.words):
             return None
         batch = updates.transposed(rows, weights.n_words, self.n_threads)
-        table = self._laid_out(weights, batch, task.method, rule.divide)
-        laid_out = perf_counter()
+        table = self._batch_topics(weights, batch, task.method, rule.divide)
+        ready = perf_counter()
+        # whatever takes long, and may be interrupted, comes before the first change
         solution, table = self._explained(
-            table,
-            rows,
-            batch,
-            task,
-            divide=rule.divide,
-            certify=certify,
-            alike=step.number == 1,
+            table, rows, batch, task, divide=rule.divide, certify=certify, alike=step.number == 1
         )
         solved = perf_counter()
         with changing(self, weights, step):
-            gain = rule.prepare(
-                weights,
-                step,
-                rows.n_docs,
-                lambda: updates.mass(solution, batch.tokens, weights.n_topics),
-            )
+            explained = partial(updates.mass, solution, batch.tokens, weights.n_topics)
+            gain = rule.prepare(weights, step, rows.n_docs, explained)
             weights.sums = weights.sums + updates.add(
                 weights.rows,
                 batch.words,
@@ -129,11 +113,8 @@ class CPUEngine(CPUInference, CPUSweeps):
                 gain=gain,
                 n_threads=self.n_threads,
             )
-        gap = np.nan
-        if solution.certificate is not None:
-            gap = float(solution.certificate.gap[~rows.empty].mean())
-        ended = perf_counter()
-        return Updated(step.rho, solved - laid_out, ended - solved + laid_out - started, gap)
+        m_seconds = perf_counter() - solved + ready - started
+        return Updated(step.rho, solved - ready, m_seconds, solution.mean_gap(rows))
 
     def statistics(
         self,
@@ -147,7 +128,7 @@ class CPUEngine(CPUInference, CPUSweeps):
         """Infer and sum up; see `Engine.statistics`."""
         rows = updates.gathered(documents, chosen, self.n_threads)
         batch = updates.transposed(rows, weights.n_words, self.n_threads)
-        table = self._laid_out(weights, batch, task.method, divide)
+        table = self._batch_topics(weights, batch, task.method, divide)
         solution, table = self._explained(table, rows, batch, task, divide=divide)
         n_topics, n_words = weights.n_topics, len(batch.words)
         values = np.zeros(table.rows.shape, np.float32)
@@ -173,6 +154,85 @@ class CPUEngine(CPUInference, CPUSweeps):
             weights.rows[statistics.words, : weights.n_topics] = after
             weights.sums = weights.sums + (after.astype(np.float64) - before).sum(axis=0)
 
+    def tokens(
+        self,
+        documents: Documents,
+        *,
+        copies: NDArray[np.integer] | None = None,
+        shift: int | None = None,
+    ) -> Tokens:
+        """Make tokens; see `Engine.tokens`."""
+        rows, n_threads = documents.part(), self.n_threads
+        keys = _native.content_keys(rows.indptr, rows.words, rows.counts, None, n_threads=n_threads)
+        return Tokens.of(rows, keys, documents.n_words, copies, shift)
+
+    def sweep(
+        self,
+        weights: Weights,
+        tokens: Tokens,
+        alpha: NDArray[np.float64],
+        *,
+        seed: int,
+        first: bool,
+        n_draws: int = 1,
+    ) -> TokenCounts:
+        """Draw and count; see `Engine.sweep`."""
+        table = tables.topic_rows(weights, None, n_threads=self.n_threads)
+        updates.check_words(tokens.rows.words, weights.n_words)
+        # a token's own share of its topic; one without a topic is in none
+        own = np.zeros(weights.n_topics) if first else 1.0 / weights.totals
+        how = {"seed": seed, "fresh": first, "n_sweeps": n_draws, "n_threads": self.n_threads}
+        kernels.draw_topics(table, tokens, alpha, own, **how)
+        return kernels.count_topics(table, tokens, self.n_threads)
+
+    def counted(self, counts: TokenCounts, prior: Prior) -> Weights:
+        """Make weights of counts; see `Engine.counted`."""
+        rows, sums = kernels.as_weights(counts, self.n_threads)
+        padded = tables.padded_prior(prior, counts.n_topics)
+        return Weights(self.name, rows, counts.n_topics, padded, prior_weight=1.0, sums=sums)
+
+    def histogram(self, tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
+        """Count documents by tokens per topic; see `Engine.histogram`."""
+        return histogram(tokens, n_topics, share)
+
+    def infer(
+        self, topics: Table | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
+    ) -> Solution:
+        """Infer mixtures; see `Engine.infer`."""
+        every = task.method.needs_every_word
+        if isinstance(topics, Table) or every or topics.rows.nbytes <= tables.MOST_BYTES:
+            return self._solve(*self._fitting(topics, documents), task, wanted)
+        parts = []
+        for first in range(0, max(documents.n_docs, 1), CHUNK):
+            rows = documents.part(first, min(first + CHUNK, documents.n_docs))
+            batch = updates.transposed(rows, topics.n_words, self.n_threads)
+            table = tables.topic_rows(topics, batch.words, n_threads=self.n_threads)
+            parts.append(self._solve(table, replace(rows, words=batch.slots), task, wanted))
+        found: Solution = joined(parts)
+        return found
+
+    def certify(
+        self,
+        topics: Table | Weights,
+        documents: Documents,
+        theta: NDArray[Any],
+        alpha: NDArray[np.float64],
+    ) -> Certificate:
+        """Certify mixtures; see `Engine.certify`."""
+        table, rows = self._fitting(topics, documents)
+        return kernels.certify(table, table.known_part(rows), theta, alpha, self.n_threads)
+
+    def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
+        """Return topics; see `Engine.read`."""
+        if words is None:
+            table = self._whole(weights)
+        else:
+            updates.check_words(words, weights.n_words)
+            table = tables.topic_rows(weights, words, n_threads=self.n_threads)
+        topics: NDArray[np.float32] = table.rows[:, : weights.n_topics].T
+        topics.flags.writeable = False
+        return topics
+
     @property
     def instruction_set(self) -> str:
         """The instruction set in use: 'avx512', 'avx2' or 'base'."""
@@ -183,11 +243,60 @@ class CPUEngine(CPUInference, CPUSweeps):
         if not _native.use_instruction_set(name):
             raise EngineError(f"This processor or build has no instruction set {name!r}.")
 
-    def read_rows(self, topics: Table, documents: Documents, ahead: int = 12) -> None:
-        """Read the topic weights of the documents' words and do nothing else: the limit to beat.
+    def _fitting(self, topics: Table | Weights, documents: Documents) -> tuple[Table, Rows]:
+        """Return the topics of every word and the documents, whose words they must have."""
+        table, rows = self._whole(topics), documents.part()
+        if documents.n_words > len(table.rows):
+            updates.check_words(rows.words, len(table.rows))
+        return table, rows
 
-        The row of the word `ahead` words later is fetched meanwhile; 0 is a plain loop.
+    def _whole(self, topics: Table | Weights) -> Table:
+        """Return the topics of every word; those of weights are cached until they change."""
+        if isinstance(topics, Table):
+            return topics
+        table: Table | None = topics.derived
+        if table is None:
+            version = topics.version  # before reading: another thread may change them meanwhile
+            table = tables.topic_rows(topics, None, n_threads=self.n_threads)
+            if table.rows.nbytes <= tables.MOST_BYTES:
+                topics.keep(table, version)
+        return table
+
+    def _batch_topics(
+        self, weights: Weights, batch: updates.Transposed, method: Solver, divide: bool
+    ) -> Table:
+        """Return the topics of a batch's words for learning, of every word where a method asks."""
+        words = None if method.needs_every_word else batch.words
+        logs = divide and method.expects_logs
+        return tables.topic_rows(weights, words, logs=logs, n_threads=self.n_threads)
+
+    def _explained(
+        self,
+        table: Table,
+        rows: Rows,
+        batch: updates.Transposed,
+        task: Task,
+        *,
+        divide: bool,
+        certify: bool = False,
+        alike: bool = False,
+    ) -> tuple[Solution, Table]:
+        """Infer a batch for learning; return that and the topics of its words.
+
+        Topics that are all but `alike` are not screened: no bound tells them apart.
         """
-        alpha = np.ones(topics.n_topics, np.float32)
-        batch = kernels.native_batch(topics, documents.part(), alpha)
-        _native.read_rows(batch, ahead=ahead, n_threads=self.n_threads)
+        every = task.method.needs_every_word
+        inferred = rows if every else replace(rows, words=batch.slots)
+        wanted = Wanted(theta=False, certificate=certify, factors=divide)
+        solution = self._solve(table, inferred, task, wanted, screen=not alike)
+        words = batch.words
+        if every:
+            table = Table(table.rows[words], table.mean[words], table.n_topics, words)
+        return solution, table
+
+    def _solve(
+        self, table: Table, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
+    ) -> Solution:
+        # asking for the threads takes longer than starting a kernel
+        n_threads = self.n_threads if rows.n_docs > kernels.AT_ONCE else 1
+        return kernels.solve(table, rows, task, wanted, screen, n_threads)

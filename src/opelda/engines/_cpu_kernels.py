@@ -1,6 +1,6 @@
-"""One call of a native inference kernel, from its settings."""
+"""One call of a native kernel: inference from its settings, certificates, draws of tokens."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,145 +8,142 @@ from numpy.typing import NDArray
 
 from opelda import _native
 from opelda.engines import _settings as s
-from opelda.engines._cpu_tables import Table
+from opelda.engines._cpu_tables import Table, aligned_empty, padded, row_width
 from opelda.engines._documents import Rows
+from opelda.engines._engine import Task
 from opelda.engines._keys import seeded
-from opelda.engines._solutions import Certificate, Picks, Solution, Wanted
+from opelda.engines._solutions import (
+    Batch,
+    Certificate,
+    Picks,
+    Solution,
+    Wanted,
+    certify_empty,
+    completed,
+)
+from opelda.engines._tokens import TokenCounts, Tokens
 from opelda.errors import InputError
 
 MOST_TOKENS = 10**8  # of a document, for CGS, which keeps a topic for each
+AT_ONCE = 32  # documents that threads take at a time: fewer need no second one
 
 
 class Call:
-    """Documents, topics and room for the results of one call.
-
-    Attributes
-    ----------
-    table, rows, alpha : Table, Rows, float32 array (K,)
-    wanted : Wanted
-    n_threads : int
-    n_iter, certificate : int32 array, Certificate or None
-        Filled by the kernel.
-    """
+    """Documents, topics, and room for the results, which the kernel fills."""
 
     def __init__(
         self, table: Table, rows: Rows, alpha: NDArray[np.float32], wanted: Wanted, n_threads: int
     ) -> None:
-        self.table, self.rows, self.alpha = table, rows, alpha
-        self.wanted, self.n_threads = wanted, n_threads
+        self.table, self.rows, self.alpha, self.wanted = table, rows, alpha, wanted
+        self.n_threads = n_threads
         self.n_iter = np.empty(rows.n_docs, np.int32)
         self.certificate = Certificate.room(rows.n_docs) if wanted.certificate else None
-
-    def native_batch(self, coarse: bool = False) -> Any:
-        """Return documents and topics as native code takes them."""
-        return native_batch(
-            self.table, self.rows, self.alpha, self.table.coarse(self.n_threads) if coarse else None
-        )
 
     def dense(self) -> NDArray[np.float32]:
         """Return room for one number per document and topic."""
         return np.empty((self.rows.n_docs, self.table.n_topics), np.float32)
 
-    def results(self, theta: Any, factors: Any = None, kept: Any = (None, None)) -> Any:
-        """Return the room for results as native code takes it."""
-        return native_results(theta, self.n_iter, self.certificate, factors, kept)
-
-    def iterate(self, kernel: Any, **settings: Any) -> Solution:
-        """Run a kernel whose answer is a dense mixture."""
-        theta = self.dense()
-        kernel(self.native_batch(), self.results(theta), n_threads=self.n_threads, **settings)
-        return Solution(theta, self.n_iter, certificate=self.certificate)
+    def run(
+        self,
+        kernel: Any,
+        theta: Any,
+        factors: Any = None,
+        kept: Any = (None, None),
+        **settings: Any,
+    ) -> Any:
+        """Call a kernel with the documents, the topics and the room for its results."""
+        coarse = self.table.coarse(self.n_threads) if kernel is _native.ope else (None, None)
+        return kernel(
+            native_batch(self.table, self.rows, self.alpha, *coarse),
+            native_results(theta, self.n_iter, self.certificate, factors, *kept),
+            n_threads=self.n_threads,
+            **settings,
+        )
 
 
 def native_batch(
-    table: Table, rows: Rows, alpha: NDArray[np.float32], coarse: tuple[Any, Any] | None = None
-) -> Any:
+    table: Table, rows: Rows, alpha: NDArray[np.float32], coarse: Any = None, scale: Any = None
+) -> _native.Batch:
     """Return documents and topics as native code takes them."""
-    small, scale = coarse or (None, None)
-    return _native.Batch(
-        table.rows,
-        table.n_topics,
-        rows.indptr,
-        rows.words,
-        rows.counts,
-        alpha,
-        small,
-        scale,
-        table.ids,
-    )
+    documents = rows.indptr, rows.words, rows.counts
+    return _native.Batch(table.rows, table.n_topics, *documents, alpha, coarse, scale, table.ids)
 
 
 def native_results(
-    theta: Any, n_iter: Any, certificate: Certificate | None, factors: Any, kept: Any
-) -> Any:
+    theta: Any,
+    n_iter: Any,
+    certificate: Certificate | None,
+    factors: Any = None,
+    topics: Any = None,
+    shares: Any = None,
+) -> _native.Results:
     """Return room for results as native code takes it; None for what is not wanted."""
-    if certificate is None:
-        return _native.Results(theta, n_iter, None, None, None, None, factors, *kept)
-    return _native.Results(
-        theta,
-        n_iter,
-        certificate.gap,
-        certificate.likelihood_gap,
-        certificate.log_likelihood,
-        certificate.log_prior,
-        factors,
-        *kept,
-    )
+    gaps: tuple[Any, Any, Any, Any] = (None, None, None, None)
+    if certificate is not None:
+        c = certificate
+        gaps = c.gap, c.likelihood_gap, c.log_likelihood, c.log_prior
+    return _native.Results(theta, n_iter, *gaps, factors, topics, shares)
 
 
 def run(settings: s.KernelSettings, call: Call) -> Solution:
     """Infer mixtures with the kernel that the settings are for."""
-    return KERNELS[type(settings)](settings, call)
+    if isinstance(settings, s.OPESettings):
+        return _ope(settings, call)
+    if isinstance(settings, s.EMSettings):
+        return _em(settings, call)
+    theta = call.dense()
+    factors = call.dense() if call.wanted.factors and isinstance(settings, s.VBSettings) else None
+    given = vars(settings)
+    if isinstance(settings, s.CGSSettings):
+        given = _cgs(settings, call)
+    call.run(DENSE[type(settings)], theta, factors, **given)
+    return Solution(theta, call.n_iter, certificate=call.certificate, factors=factors)
+
+
+# Kernels whose answer is a dense mixture: settings and parameters have the same names, but CGS's.
+DENSE: dict[type, Any] = {
+    s.VBSettings: _native.vb,
+    s.CVB0Settings: _native.cvb0,
+    s.CVBSettings: _native.cvb,
+    s.CGSSettings: _native.cgs,
+    s.FWSettings: _native.fw,
+}
 
 
 def _ope(settings: s.OPESettings, call: Call) -> Solution:
     theta = call.dense() if call.wanted.theta else None
-    found = _native.ope(
-        call.native_batch(coarse=True),
-        call.results(theta),
-        a=settings.a,
-        b=settings.b,
-        a2=settings.a2,
-        b2=settings.b2,
-        coin=settings.coin,
-        base=settings.base,
-        start=settings.start,
+    given = dict(vars(settings))
+    first_t = given.pop("first_t")
+    found = call.run(
+        _native.ope,
+        theta,
         start_words=call.table.under(settings.start, call.rows.words),
-        seed=settings.seed,
-        n_restarts=settings.n_restarts,
-        tol=settings.tol,
-        screen=settings.screen,
         want_picks=call.wanted.picks,
-        n_threads=call.n_threads,
+        **given,
     )
-    moves, picks = call.n_iter, None
+    picks = None
     if found is not None:
         indptr, topics, times = found
-        mass = settings.base[moves] + moves
+        base = settings.base[call.n_iter]
+        mass = base + call.n_iter
         shares = (times / np.repeat(mass, np.diff(indptr))).astype(np.float32)
-        rest = (settings.base[moves] / mass).astype(np.float32)
-        picks = Picks(indptr, topics, shares, rest, settings.start)
-    n_iter = moves + np.int32(settings.first_t - 1)
+        picks = Picks(indptr, topics, shares, (base / mass).astype(np.float32), settings.start)
+    n_iter = call.n_iter + np.int32(first_t - 1)
     return Solution(theta, n_iter, certificate=call.certificate, picks=picks)
 
 
 def _em(settings: s.EMSettings, call: Call) -> Solution:
     alpha, wanted = call.alpha, call.wanted
     even = bool((alpha == alpha[0]).all())
+    # without picks the kernel needs no start but what it explains of the words, which is their mean
     start = alpha if even and not wanted.picks else _normalised(alpha)
     theta = call.dense() if wanted.theta or wanted.certificate else None
     kept: tuple[Any, Any] = (None, None)
     if wanted.picks:
         shape = (call.rows.n_docs, min(settings.n_kept, call.table.n_topics))
         kept = (np.empty(shape, np.int32), np.empty(shape, np.float32))
-    _native.em(
-        call.native_batch(),
-        call.results(theta, kept=kept),
-        n_iter=settings.n_iter,
-        n_kept=settings.n_kept,
-        start_words=call.table.mean if even else call.table.under(start, call.rows.words),
-        n_threads=call.n_threads,
-    )
+    start_words = call.table.mean if even else call.table.under(start, call.rows.words)
+    call.run(_native.em, theta, kept=kept, start_words=start_words, **vars(settings))
     picks = _em_picks(call.rows, start, *kept) if wanted.picks else None
     return Solution(theta, call.n_iter, certificate=call.certificate, picks=picks)
 
@@ -169,51 +166,9 @@ def _em_picks(
     return Picks(indptr, topics.ravel(), shares.ravel(), rest, start)
 
 
-def _vb(settings: s.VBSettings, call: Call) -> Solution:
-    theta = call.dense()
-    factors = call.dense() if call.wanted.factors else None
-    _native.vb(
-        call.native_batch(),
-        call.results(theta, factors),
-        n_iter=settings.n_iter,
-        tol=settings.tol,
-        start=settings.start,
-        n_threads=call.n_threads,
-    )
-    return Solution(theta, call.n_iter, certificate=call.certificate, factors=factors)
-
-
-def _cvb0(settings: s.CVB0Settings, call: Call) -> Solution:
-    return call.iterate(
-        _native.cvb0,
-        n_iter=settings.burn_in,
-        n_samples=settings.n_samples,
-        scale=settings.scale,
-        offset=settings.offset,
-        decay=settings.decay,
-    )
-
-
-def _cvb(settings: s.CVBSettings, call: Call) -> Solution:
-    return call.iterate(_native.cvb, n_iter=settings.n_iter, tol=settings.tol)
-
-
-def _cgs(settings: s.CGSSettings, call: Call) -> Solution:
+def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
+    """Return CGS's parameters: a key per document, and room for the topics of the longest."""
     rows = call.rows
-    keys = _native.content_keys(
-        rows.indptr, rows.words, rows.counts, call.table.ids, n_threads=call.n_threads
-    )
-    return call.iterate(
-        _native.cgs,
-        n_iter=settings.burn_in,
-        n_samples=settings.n_samples,
-        keys=seeded(keys, settings.seed),
-        max_tokens=_longest(rows),
-    )
-
-
-def _longest(rows: Rows) -> int:
-    """Return the tokens of the longest document, or raise `InputError` when it is too long."""
     each = np.minimum(np.ceil(rows.counts.astype(np.float64)), 2.0 * MOST_TOKENS)
     lengths = np.diff(np.concatenate(([0.0], np.cumsum(each)))[rows.indptr])
     most = int(lengths.max(initial=0.0))
@@ -223,19 +178,95 @@ def _longest(rows: Rows) -> int:
             "CGS, which keeps a topic for each, can take; scale its counts down or use another "
             "method."
         )
-    return most
+    keys = _native.content_keys(
+        rows.indptr, rows.words, rows.counts, call.table.ids, n_threads=call.n_threads
+    )
+    return {
+        "burn_in": settings.burn_in,
+        "n_samples": settings.n_samples,
+        "keys": seeded(keys, settings.seed),
+        "max_tokens": most,
+    }
 
 
-def _fw(settings: s.FWSettings, call: Call) -> Solution:
-    return call.iterate(_native.fw, n_iter=len(settings.steps), steps=settings.steps)
+def certify(
+    table: Table, rows: Rows, theta: NDArray[Any], alpha: NDArray[np.float64], n_threads: int
+) -> Certificate:
+    """Compute the certificates of given mixtures."""
+    certificate = Certificate.room(rows.n_docs)
+    _native.certify(
+        native_batch(table, rows, alpha.astype(np.float32)),
+        np.ascontiguousarray(theta, np.float32),
+        native_results(None, None, certificate),
+        n_threads=n_threads,
+    )
+    certify_empty(certificate, rows, alpha)
+    return certificate
 
 
-KERNELS: dict[type, Callable[[Any, Call], Solution]] = {
-    s.OPESettings: _ope,
-    s.EMSettings: _em,
-    s.VBSettings: _vb,
-    s.CVB0Settings: _cvb0,
-    s.CVBSettings: _cvb,
-    s.CGSSettings: _cgs,
-    s.FWSettings: _fw,
-}
+def draw_topics(
+    table: Table, tokens: Tokens, alpha: NDArray[np.float64], own: NDArray[np.float64], **how: Any
+) -> None:
+    """Draw every token's topic anew; `own` is a token's own share of its topic."""
+    rows, stride = tokens.rows, table.rows.shape[1]
+    _native.resample(
+        table.rows,
+        n_topics=table.n_topics,
+        indptr=rows.indptr,
+        words=rows.words,
+        counts=rows.counts,
+        first_token=tokens.first,
+        z=tokens.topics,
+        alpha=padded(alpha, stride),
+        inverse=padded(own, stride),
+        keys=tokens.keys,
+        **how,
+    )
+
+
+def count_topics(table: Table, tokens: Tokens, n_threads: int) -> TokenCounts:
+    """Count the tokens of each word and topic."""
+    cells: NDArray[Any]
+    if tokens.narrow:  # in memory that can become weights
+        cells = aligned_empty(*table.rows.shape).view(np.int32)
+        cells[:] = 0
+    else:
+        cells = np.zeros(table.rows.shape, np.int64)
+    words, counts, shift = tokens.rows.words, tokens.rows.counts, tokens.shift
+    _native.count_topics(words, counts, tokens.topics, cells, shift=shift, n_threads=n_threads)
+    return TokenCounts(cells, table.n_topics, shift)
+
+
+def as_weights(
+    counts: TokenCounts, n_threads: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return counts as rows of weights, in their own memory where that fits, and the sums."""
+    cells, n_topics = counts.cells, counts.n_topics
+    if cells.shape[1] != row_width(n_topics):
+        cells = np.zeros((len(cells), row_width(n_topics)), np.int64)
+        cells[:, :n_topics] = counts.cells
+    rows = cells.view(np.float32) if cells.dtype == np.int32 else aligned_empty(*cells.shape)
+    sums = np.empty(n_topics, np.int64)
+    _native.as_weights(cells, rows, sums, shift=counts.shift, n_threads=n_threads)
+    return rows, np.ldexp(sums.astype(np.float64), -counts.shift)
+
+
+def solve(
+    table: Table, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
+) -> Solution:
+    """Infer by a method's kernel, or by NumPy where it has none."""
+    rows = table.known_part(rows)
+    alpha = task.alpha.astype(np.float32)
+    settings = task.method.kernel(table.n_topics, task.seed)
+    if settings is not None:
+        if isinstance(settings, s.OPESettings) and not screen:
+            settings = replace(settings, screen=False)
+        found = run(settings, Call(table, rows, alpha, wanted, n_threads))
+    else:
+        found = task.method.solve(Batch.of(table, rows, alpha), task.seed)
+        theta = np.ascontiguousarray(found.theta, np.float32)
+        found = replace(found, theta=theta)
+        if wanted.certificate:
+            certificate = certify(table, rows, theta, task.alpha, n_threads)
+            found = replace(found, certificate=certificate)
+    return completed(found, rows, task.alpha)

@@ -8,37 +8,25 @@ from numpy.typing import NDArray
 from scipy.special import psi
 
 from opelda import _native
+from opelda.engines._documents import Rows
 from opelda.engines._weights import Prior, Weights
 
 LANES = 16  # floats of a cache line, which rows are padded to
-# from here on OPE's bounds are taken from one-byte rows
-MANY_TOPICS = 256
+MANY_TOPICS = 256  # from here on OPE's bounds are taken from one-byte rows
+MOST_BYTES = 2**28  # larger tables are not cached, but made for some documents at a time
 # smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
 SMALLEST = 1e-15
 
 
 @dataclass
 class Table:
-    """The topics of some words, or of all, as probabilities.
+    """The topics of some words, or of all, as probabilities."""
 
-    Attributes
-    ----------
-    rows : float32 array (n, stride), C-contiguous
-        ``rows[j, k]`` is the probability of word j in topic k; columns from K on are zeros.
-    mean : float32 array (n,)
-        Each word's mean over the topics.
-    n_topics : int
-    ids : int32 array (n,) or None
-        The words' numbers in the vocabulary, where they are not 0, 1, 2, ...
-    known : bool array (n,) or None
-        Which words some topic has; None: all.
-    """
-
-    rows: NDArray[np.float32]
-    mean: NDArray[np.float32]
+    rows: NDArray[np.float32]  # (n, stride): word j in topic k; columns from K on are zeros
+    mean: NDArray[np.float32]  # of each word over the topics
     n_topics: int
-    ids: NDArray[np.int32] | None = None
-    known: NDArray[np.bool_] | None = None
+    ids: NDArray[np.int32] | None = None  # the words, where they are not 0, 1, 2, ...
+    known: NDArray[np.bool_] | None = None  # which words some topic has; None: all
     _coarse: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
 
     @classmethod
@@ -50,6 +38,10 @@ class Table:
         mean = (rows.sum(axis=1, dtype=np.float64) / n_topics).astype(np.float32)
         known = mean > 0
         return cls(rows, mean, n_topics, ids, None if known.all() else known)
+
+    def known_part(self, rows: Rows) -> Rows:
+        """Leave out words that no topic has: no mixture can explain them."""
+        return rows if self.known is None else rows.where(self.known[rows.words])
 
     def coarse(self, n_threads: int) -> tuple[Any, Any]:
         """Return the rows in one byte a weight, rounded up, and their scales, where they pay.
@@ -67,11 +59,14 @@ class Table:
             self._coarse = coarse, scale
         return self._coarse
 
-    def under(self, start: NDArray[np.float32], used: NDArray[np.int32]) -> NDArray[np.float32]:
+    def under(
+        self, start: NDArray[np.float32], used: NDArray[np.int32] | None
+    ) -> NDArray[np.float32]:
         """Return the words' probabilities under a mixture; of those `used`, the rest is empty."""
         if (start == start[0]).all():
             return self.mean
-        if len(used) * 4 < len(self.rows):  # a few documents of a large vocabulary
+        # a few documents of a large vocabulary
+        if used is not None and len(used) * 4 < len(self.rows):
             words = np.empty(len(self.rows), np.float32)
             distinct = np.unique(used)
             words[distinct] = self.rows[distinct, : self.n_topics] @ start
@@ -80,7 +75,7 @@ class Table:
         return found
 
 
-def lay_out(
+def topic_rows(
     weights: Weights, words: NDArray[np.int32] | None, *, logs: bool = False, n_threads: int
 ) -> Table:
     """Turn the weights of some words, or of all, into probabilities.
@@ -97,7 +92,7 @@ def lay_out(
     if logs:
         digamma[: weights.n_topics] = psi(totals)
     prior = np.asarray(weights.prior, np.float32)
-    _native.lay_out(
+    _native.topic_rows(
         weights.rows,
         n_topics=weights.n_topics,
         scale=weights.scale,
@@ -117,20 +112,12 @@ def lay_out(
 
 
 def row_width(n_topics: int) -> int:
-    """Return the floats of a row that holds so many topics.
-
-    >>> row_width(16), row_width(17)
-    (16, 32)
-    """
+    """Return the floats of a row that holds so many topics: 16 for 16, 32 for 17."""
     return -(-n_topics // LANES) * LANES
 
 
 def aligned_empty(n_rows: int, stride: int) -> NDArray[np.float32]:
-    """Return an array on a 64-byte boundary, so that no vector load crosses a cache line.
-
-    >>> aligned_empty(3, 16).ctypes.data % 64
-    0
-    """
+    """Return an array on a 64-byte boundary, so that no vector load crosses a cache line."""
     raw = np.empty(n_rows * stride + 16, np.float32)
     offset = (-raw.ctypes.data // raw.itemsize) % 16
     return raw[offset : offset + n_rows * stride].reshape(n_rows, stride)

@@ -18,26 +18,14 @@ GATHERED = frozenset(map(np.dtype, "fdqihbQIHB?"))
 
 @dataclass(frozen=True)
 class Transposed:
-    """A batch of documents seen from its words.
+    """A batch of documents seen from its words."""
 
-    Attributes
-    ----------
-    words : int32 array (n,)
-        The words it holds, ascending.
-    slots : int32 array (entries,)
-        Each entry's word as an index into `words`, in the documents' order.
-    starts, entries : int64 array (n + 1,), uint64 array (entries,)
-        For each word its documents, in their order: the document as an int32 and the count there
-        as a float32, in one number.
-    tokens : float64 array (n_docs,)
-        The documents' lengths.
-    """
-
-    words: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    words: NDArray[np.int32]  # that it holds, ascending
+    slots: NDArray[np.int32]  # of each entry's word among `words`, in the documents' order
+    starts: NDArray[np.int64]  # of each word's entries, and their end
+    # by word, its documents in their order: the document (int32) and the count (float32) in one
     entries: NDArray[np.uint64]
-    tokens: NDArray[np.float64]
+    tokens: NDArray[np.float64]  # the documents' lengths
 
 
 def gathered(documents: Documents, chosen: Chosen, n_threads: int) -> Rows:
@@ -63,7 +51,7 @@ def check_words(words: NDArray[np.int32], n_words: int) -> None:
 def transposed(rows: Rows, n_words: int, n_threads: int) -> Transposed:
     """Transpose a batch."""
     check_words(rows.words, n_words)
-    return Transposed(*_native.by_word(rows.indptr, rows.words, rows.counts, n_words, n_threads))
+    return Transposed(*_native.transpose(rows.indptr, rows.words, rows.counts, n_words, n_threads))
 
 
 def add(
@@ -104,18 +92,18 @@ def add(
 
 def _mixtures(solution: Solution, table: Table, divide: bool) -> dict[str, Any]:
     """Return mixtures as native code takes them: OPE's picks, or a dense array."""
-    names = ("theta", "indptr", "topics", "shares", "rest", "start", "start_words")
-    parts: dict[str, Any] = dict.fromkeys(names)
     picks = solution.picks
     if picks is None:
         dense = solution.factors if divide and solution.factors is not None else solution.theta
-        parts["theta"] = np.ascontiguousarray(dense, np.float32)
-        return parts
-    parts.update(indptr=picks.indptr, topics=picks.topics, shares=picks.shares, rest=picks.rest)
-    parts["start"] = padded(picks.start, table.rows.shape[1])
-    even = (picks.start == picks.start[0]).all()
-    parts["start_words"] = table.mean if even else table.rows[:, : table.n_topics] @ picks.start
-    return parts
+        return {"theta": np.ascontiguousarray(dense, np.float32)}
+    return {
+        "indptr": picks.indptr,
+        "topics": picks.topics,
+        "shares": picks.shares,
+        "rest": picks.rest,
+        "start": padded(picks.start, table.rows.shape[1]),
+        "start_words": table.under(picks.start, None),
+    }
 
 
 def mass(solution: Solution, tokens: NDArray[np.float64], n_topics: int) -> NDArray[np.float64]:

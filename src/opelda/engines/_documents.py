@@ -1,6 +1,5 @@
 """Documents as engines hold them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,11 +14,7 @@ Chosen: TypeAlias = NDArray[np.int64] | None
 
 
 class Documents:
-    """A collection that an engine owns: checked counts, CSR with sorted, distinct words.
-
-    >>> Documents(sparse.csr_array([[0, 2], [1, 0], [0, 0]])).n_docs
-    3
-    """
+    """A collection that an engine owns: checked counts, CSR with sorted, distinct words."""
 
     def __init__(self, X: sparse.csr_array) -> None:
         self.matrix = X
@@ -28,11 +23,6 @@ class Documents:
     def n_docs(self) -> int:
         """Number of documents."""
         return int(self.matrix.shape[0])
-
-    @property
-    def n_entries(self) -> int:
-        """Distinct words of each document, added up."""
-        return int(self.matrix.nnz)
 
     @property
     def n_words(self) -> int:
@@ -92,13 +82,3 @@ class Rows:
             counts = self.counts.astype(np.float64)
             tokens[full] = np.add.reduceat(counts, self.indptr[:-1][full])
         return tokens
-
-
-def chunks(n_docs: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the limits of consecutive parts; one, if there are no documents.
-
-    >>> list(chunks(5, 2)), list(chunks(0, 2))
-    ([(0, 2), (2, 4), (4, 5)], [(0, 0)])
-    """
-    for first in range(0, max(n_docs, 1), size):
-        yield first, min(first + size, n_docs)

@@ -6,7 +6,7 @@ docs/architecture.md has the same as one table, to write an engine from.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,8 @@ from opelda.engines._weights import HostWeights, Prior, Weights
 class Solver(Protocol):
     """An inference method, as far as an engine knows it."""
 
-    @property
-    def expects_logs(self) -> bool:
-        """Take exp(E[log beta]) in the place of beta while learning."""
-        ...
-
-    @property
-    def needs_every_word(self) -> bool:
-        """Mixtures depend on the topics of words that a document does not hold."""
-        ...
+    expects_logs: ClassVar[bool]  # takes exp(E[log beta]) in the place of beta while learning
+    needs_every_word: ClassVar[bool]  # looks at topics of words that a document does not hold
 
     def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
         """Return the settings of the method's kernel; None where it has none."""
@@ -43,41 +36,21 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """How mixtures are to be inferred.
-
-    Attributes
-    ----------
-    method : Solver
-    alpha : float64 array (K,)
-    seed : int
-        Of 64 bits: the user's in the lower half, in learning the update's number above it.
-    """
+    """How mixtures are to be inferred."""
 
     method: Solver
     alpha: NDArray[np.float64]
-    seed: int
+    seed: int  # of 64 bits: the user's in the lower half, in learning the update's number above it
 
 
 @dataclass(frozen=True)
 class Step:
-    """An update, beside its documents.
+    """An update, beside its documents."""
 
-    Attributes
-    ----------
-    number : int
-        t, from 1, going on over all passes and calls.
-    rho : float
-        The step's length.
-    population : float
-        D, the number of documents that the topics are to stand for.
-    seed : int
-        The one that the weights' random start was made with.
-    """
-
-    number: int
-    rho: float
-    population: float
-    seed: int
+    number: int  # t, from 1, going on over all passes and calls
+    rho: float  # the step's length
+    population: float  # D, the number of documents that the topics are to stand for
+    seed: int  # the one that the weights' random start was made with
 
 
 class Rule(Protocol):
@@ -103,21 +76,11 @@ class Statistics:
     """Sums over some documents, to be applied to the weights they were inferred with.
 
     Those of different documents are added with ``+``.
-
-    Attributes
-    ----------
-    words : int32 array (n,)
-        Ascending.
-    values : float64 array (n, K)
-        sum_d d_j phi_djk or, for a rule that does not divide, sum_d d_j theta_dk.
-    mass : float64 array (K,)
-        sum_d |d| theta_dk.
-    n_docs : int
     """
 
-    words: NDArray[np.int32]
-    values: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    words: NDArray[np.int32]  # ascending
+    values: NDArray[np.float64]  # (n, K): sum_d d_j phi_djk or, undivided, sum_d d_j theta_dk
+    mass: NDArray[np.float64]  # (K,): sum_d |d| theta_dk
     n_docs: int
 
     def __add__(self, other: "Statistics") -> "Statistics":
@@ -256,11 +219,7 @@ class Engine(Protocol):
         ...
 
     def certify(
-        self,
-        topics: Any,
-        documents: Documents,
-        theta: NDArray[Any],
-        alpha: NDArray[np.float64],
+        self, topics: Any, documents: Documents, theta: NDArray[Any], alpha: NDArray[np.float64]
     ) -> Certificate:
         """Compute the certificate of given mixtures."""
         ...
@@ -279,6 +238,7 @@ def changing(engine: Engine, weights: Weights, step: Step) -> Iterator[None]:
     weights.begin_change()
     try:
         yield
+        weights.n_updates += 1
         weights.touch()
     except BaseException:
         if step.number == 1:

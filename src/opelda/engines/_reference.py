@@ -11,38 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda.engines import _reference_equations as equations
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
-from opelda.engines._keys import GOLDEN, mix
-from opelda.engines._reference_sweeps import ReferenceSweeps
-from opelda.engines._reference_topics import (
-    SMALLEST,
-    SMALLEST_PROBABILITY,
-    Fixed,
-    certificate_of,
-    double,
-    known,
-    probabilities,
-)
-from opelda.engines._solutions import (
-    EVERYTHING,
-    Batch,
-    Certificate,
-    Solution,
-    Wanted,
-    completed,
-)
+from opelda.engines._keys import GOLDEN, content_keys, mix, seeded
+from opelda.engines._reference_equations import SMALLEST, Fixed
+from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted, completed
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, histogram, tokens_of
 from opelda.engines._weights import HostWeights, Prior, Weights
 
 Array = NDArray[np.float64]
 
 
-class ReferenceEngine(ReferenceSweeps):
+class ReferenceEngine:
     """Runs everything in plain NumPy.
 
     >>> ReferenceEngine()
     ReferenceEngine()
     """
+
+    name = "reference"
 
     def __repr__(self) -> str:
         return "ReferenceEngine()"
@@ -53,16 +41,8 @@ class ReferenceEngine(ReferenceSweeps):
 
     def weights(self, host: HostWeights) -> Weights:
         """Take weights in double precision."""
-        n_topics = host.rows.shape[1]
-        return Weights(
-            self.name,
-            host.rows.astype(np.float64),
-            n_topics,
-            double(host.prior),
-            scale=host.scale,
-            prior_weight=host.prior_weight,
-            sums=host.sums,
-        )
+        taken = vars(host) | {"rows": host.rows.astype(np.float64), "prior": _double(host.prior)}
+        return Weights(self.name, n_topics=host.rows.shape[1], **taken)
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
         """Draw weights of mean 1 and standard deviation 0.1 for each word and topic.
@@ -76,12 +56,12 @@ class ReferenceEngine(ReferenceSweeps):
         quarters = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)]
         total = np.add.reduce(quarters).astype(np.float64)
         rows = 1.0 + (total - 131070.0) * (0.1 / np.sqrt(4 * (2.0**32 - 1) / 12))
-        return Weights(self.name, rows, n_topics, double(prior))
+        return Weights(self.name, rows, n_topics, _double(prior))
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Fixed:
         """Take fixed topics; the least probabilities count as none."""
         rows = np.array(components.T, np.float64, order="C")
-        rows[rows < SMALLEST_PROBABILITY] = 0.0
+        rows[rows < equations.SMALLEST_PROBABILITY] = 0.0
         return Fixed(rows, ids)
 
     def update(
@@ -103,10 +83,8 @@ class ReferenceEngine(ReferenceSweeps):
         found = self._explained(weights, rows, task, rule.divide, certify)
         solved = perf_counter()
         self.apply(weights, self._summed(weights, rows, task, rule.divide, found), rule, step)
-        gap = np.nan
-        if found.certificate is not None:
-            gap = float(found.certificate.gap[~rows.empty].mean())
-        return Updated(step.rho, solved - started, perf_counter() - solved, gap)
+        seconds = solved - started, perf_counter() - solved
+        return Updated(step.rho, *seconds, found.mean_gap(rows))
 
     def statistics(
         self,
@@ -129,12 +107,62 @@ class ReferenceEngine(ReferenceSweeps):
             weights.rows[statistics.words] += gain * statistics.values
             weights.recount()
 
-    def infer(
+    def tokens(
         self,
-        topics: Fixed | Weights,
         documents: Documents,
-        task: Task,
-        wanted: Wanted = EVERYTHING,
+        *,
+        copies: NDArray[np.integer] | None = None,
+        shift: int | None = None,
+    ) -> Tokens:
+        """Make tokens."""
+        rows = documents.part()
+        keys = content_keys(rows.indptr, rows.words, rows.counts)
+        return Tokens.of(rows, keys, documents.n_words, copies, shift)
+
+    def sweep(
+        self,
+        weights: Weights,
+        tokens: Tokens,
+        alpha: Array,
+        *,
+        seed: int,
+        first: bool,
+        n_draws: int = 1,
+    ) -> TokenCounts:
+        """Draw document by document, then count."""
+        beta, rows = equations.probabilities(weights), tokens.rows
+        own = np.zeros(weights.n_topics) if first else 1.0 / weights.totals
+        keys = seeded(tokens.keys, seed)
+        each = tokens_of(rows.counts)
+        words = np.repeat(rows.words, each)
+        token_weights = np.repeat(rows.counts / each, each).astype(np.float64)
+        for d in range(rows.n_docs):
+            here = slice(tokens.first[d], tokens.first[d + 1])
+            tokens.topics[here] = equations.draw_document(
+                beta[words[here]],
+                token_weights[here],
+                None if first else tokens.topics[here],
+                alpha,
+                own,
+                int(keys[d]),
+                n_draws,
+            )
+        cells = np.zeros((weights.n_words, weights.n_topics), np.int64)
+        units = np.floor(np.ldexp(token_weights, tokens.shift) + 0.5).astype(np.int64)
+        np.add.at(cells, (words, tokens.topics), units)
+        return TokenCounts(cells, weights.n_topics, tokens.shift)
+
+    def counted(self, counts: TokenCounts, prior: Prior) -> Weights:
+        """Make weights of counts."""
+        rows = np.ldexp(counts.cells[:, : counts.n_topics].astype(np.float64), -counts.shift)
+        return Weights(self.name, rows, counts.n_topics, _double(prior), prior_weight=1.0)
+
+    def histogram(self, tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
+        """Count documents by tokens per topic."""
+        return histogram(tokens, n_topics, share)
+
+    def infer(
+        self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
         """Infer mixtures by the method's own reference."""
         return self._solve(self._fixed(topics), documents.part(), task, wanted.certificate)
@@ -144,47 +172,39 @@ class ReferenceEngine(ReferenceSweeps):
     ) -> Certificate:
         """Compute the gaps and the terms of f as the equations stand."""
         fixed = self._fixed(topics)
-        return certificate_of(fixed.rows, known(documents.part(), fixed), theta, alpha)
+        rows = fixed.known_part(documents.part())
+        return equations.certificate_of(fixed.rows, rows, theta, alpha)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> Array:
         """Return the topics (K, V), or those of some words."""
-        beta = probabilities(weights)
+        beta = equations.probabilities(weights)
         topics: Array = (beta if words is None else beta[words]).T
         topics.flags.writeable = False
         return topics
 
     def _fixed(self, topics: Fixed | Weights) -> Fixed:
-        return Fixed(probabilities(topics)) if isinstance(topics, Weights) else topics
+        return Fixed(equations.probabilities(topics)) if isinstance(topics, Weights) else topics
 
     def _solve(self, fixed: Fixed, rows: Rows, task: Task, certify: bool) -> Solution:
-        rows = known(rows, fixed)
-        batch = Batch(
-            rows=fixed.rows,
-            mean=fixed.rows.mean(axis=1),
-            n_topics=fixed.rows.shape[1],
-            indptr=rows.indptr,
-            words=rows.words,
-            counts=rows.counts,
-            alpha=task.alpha,
-            ids=fixed.ids,
-        )
-        found = task.method.solve(batch, task.seed)
+        rows = fixed.known_part(rows)
+        found = task.method.solve(Batch.of(fixed, rows, task.alpha), task.seed)
         if certify:
-            certificate = certificate_of(fixed.rows, rows, np.asarray(found.theta), task.alpha)
+            theta = np.asarray(found.theta)
+            certificate = equations.certificate_of(fixed.rows, rows, theta, task.alpha)
             found = replace(found, certificate=certificate)
         return completed(found, rows, task.alpha)
 
     def _explained(
         self, weights: Weights, rows: Rows, task: Task, divide: bool, certify: bool = False
     ) -> Solution:
-        beta = probabilities(weights, logs=divide and task.method.expects_logs)
+        beta = equations.probabilities(weights, logs=divide and task.method.expects_logs)
         return self._solve(Fixed(beta), rows, task, certify)
 
     def _summed(
         self, weights: Weights, rows: Rows, task: Task, divide: bool, found: Solution
     ) -> Statistics:
         """sum_d d_j phi_djk, phi_djk proportional to theta_dk beta_kj, or sum_d d_j theta_dk."""
-        beta = probabilities(weights, logs=divide and task.method.expects_logs)
+        beta = equations.probabilities(weights, logs=divide and task.method.expects_logs)
         theta = np.asarray(found.theta, np.float64)
         factors = theta if found.factors is None else found.factors.astype(np.float64)
         values, mass = np.zeros_like(beta), np.zeros(weights.n_topics)
@@ -204,3 +224,7 @@ class ReferenceEngine(ReferenceSweeps):
 
 def _taken(documents: Documents, chosen: Chosen) -> Rows:
     return (documents if chosen is None else Documents(documents.matrix[chosen])).part()
+
+
+def _double(prior: Prior) -> Any:
+    return prior.astype(np.float64) if isinstance(prior, np.ndarray) else prior

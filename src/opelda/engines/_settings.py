@@ -13,42 +13,22 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class OPESettings:
-    """A walk of OPE; see `opelda.inference._plan`.
+    """A walk of OPE of S moves, by one of R sequences; see `opelda.inference._ope_walk`."""
 
-    Attributes
-    ----------
-    a, b : float32 arrays (R, S)
-        For each of R sequences and S moves the weights of the likelihood's and the prior's
-        gradient.
-    a2, b2 : float32 arrays (R, S) or None
-        The second sequence of OPE2, OPE3 and BOPE.
-    coin : float32 array (S,) or None
-        OPE2's uniform numbers.
-    base : float32 array (S + 1,)
-        After s moves the mixture is proportional to base[s] * start + (times each was picked).
-    start : float32 array (K,)
-    first_t : int
-        The t of the first move: the step of move s is 1/(s + first_t).
-    seed : int or None
-        A document's content and this choose its sequence; None: all follow the first.
-    n_restarts : int
-    tol : float
-    screen : bool
-        Skip topics that provably cannot be picked.
-    """
-
-    a: NDArray[np.float32]
-    b: NDArray[np.float32]
-    a2: NDArray[np.float32] | None
+    a: NDArray[np.float32]  # (R, S): the weight of the likelihood's gradient at each move
+    b: NDArray[np.float32]  # (R, S): of the prior's
+    a2: NDArray[np.float32] | None  # (R, S): the second sequence of OPE2, OPE3 and BOPE
     b2: NDArray[np.float32] | None
-    coin: NDArray[np.float32] | None
+    coin: NDArray[np.float32] | None  # (S,): OPE2's uniform numbers
+    # (S + 1,): after s moves the mixture is proportional to base[s] * start + (times picked)
     base: NDArray[np.float32]
-    start: NDArray[np.float32]
-    first_t: int
-    seed: int | None
+    start: NDArray[np.float32]  # (K,)
+    first_t: int  # the t of the first move: the step of move s is 1/(s + first_t)
     n_restarts: int
-    tol: float
-    screen: bool
+    # with a document's content it chooses the sequence; None: the first for all
+    seed: int | None = None
+    tol: float = 0.0
+    screen: bool = True  # skip topics that provably cannot be picked
 
 
 @dataclass(frozen=True)

@@ -13,31 +13,25 @@ from opelda.engines._documents import Rows
 class Batch:
     """Documents with the topics of their words, in host memory: all that a method may look at.
 
-    Attributes
-    ----------
-    rows : float32 or float64 array (V, at least K)
-        Topics word-major: ``rows[j, k]`` is the probability of word j in topic k; columns from
-        ``n_topics`` on are zeros.
-    mean : float array (V,)
-        Each word's mean over the topics: its probability under the uniform mixture.
-    n_topics : int
-    indptr, words, counts : int64, int32, float32 arrays
-        The documents as CSR: words sorted and distinct within a document, counts > 0, every word
-        with a positive probability in at least one topic.
-    alpha : float32 or float64 array (n_topics,)
-    ids : int32 array (V,) or None
-        Which words the rows are, where they are not words 0, 1, 2, ... of the vocabulary; what is
-        random about a document is keyed by them.
+    The documents are CSR: words sorted and distinct within a document, counts > 0, every word with
+    a positive probability in at least one topic.
     """
 
-    rows: NDArray[Any]
-    mean: NDArray[Any]
+    rows: NDArray[Any]  # (V, at least K): word j in topic k; columns from n_topics on are zeros
+    mean: NDArray[Any]  # (V,): each word's probability under the uniform mixture
     n_topics: int
     indptr: NDArray[np.int64]
     words: NDArray[np.int32]
     counts: NDArray[np.float32]
     alpha: NDArray[Any]
+    # the rows' words where they are not 0, 1, 2, ...: the random numbers of documents need them
     ids: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(cls, topics: Any, documents: Rows, alpha: NDArray[Any]) -> "Batch":
+        """Put documents beside an engine's topics, which have `rows`, `mean`, `n_topics`, `ids`."""
+        shown = topics.rows, topics.mean, topics.n_topics
+        return cls(*shown, documents.indptr, documents.words, documents.counts, alpha, topics.ids)
 
     @property
     def n_docs(self) -> int:
@@ -65,15 +59,9 @@ class Picks:
     """Mixtures as OPE and EM make them: a few topics, and a rest spread like the start.
 
     theta_dk = rest_d start_k + (share of topic k in document d, 0 where it was never picked).
-
-    Attributes
-    ----------
-    indptr, topics, shares : int64, int32, float32 arrays
-        CSR of the topics each document moved to, in picking order, or those that EM kept.
-    rest : float32 array (n_docs,)
-    start : float32 array (n_topics,)
     """
 
+    # CSR of the topics each document moved to, in picking order, or those that EM kept
     indptr: NDArray[np.int64]
     topics: NDArray[np.int32]
     shares: NDArray[np.float32]
@@ -83,23 +71,12 @@ class Picks:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The parts of a solution that the caller needs; an engine may leave out the rest.
+    """The parts of a solution that the caller needs; an engine may leave out the rest."""
 
-    Attributes
-    ----------
-    theta : bool
-        The mixtures as a dense array, even where they also come as `Picks`.
-    certificate : bool
-    factors : bool
-        The weights of tokens' topics, where those are not the mixture.
-    picks : bool
-        The mixtures of OPE and EM as a few topics and a rest.
-    """
-
-    theta: bool = True
+    theta: bool = True  # dense, even where mixtures also come as `Picks`
     certificate: bool = True
-    factors: bool = False
-    picks: bool = True
+    factors: bool = False  # the weights of tokens' topics, where those are not the mixture
+    picks: bool = True  # the mixtures of OPE and EM as a few topics and a rest
 
 
 EVERYTHING = Wanted()
@@ -108,29 +85,23 @@ MIXTURES = Wanted(certificate=False, picks=False)
 
 @dataclass(frozen=True)
 class Solution:
-    """Mixtures found for some documents.
+    """Mixtures found for some documents; None for what was not wanted."""
 
-    Attributes
-    ----------
-    theta : float array (n_docs, n_topics) or None
-        A document without words has the prior's mean. None only where it was not wanted.
-    n_iter : int32 array (n_docs,)
-    n_tokens : float64 array (n_docs,) or None
-        The documents' lengths, without words that no topic has; with a certificate only.
-    certificate : Certificate or None
-    picks : Picks or None
-        Of OPE and EM.
-    factors : float32 array (n_docs, n_topics) or None
-        VB's exp(E[log theta]), up to a factor a document: P(z = k) of a token of word j is
-        proportional to factors_dk beta_kj. None: the mixture itself.
-    """
-
-    theta: NDArray[Any] | None
+    theta: NDArray[Any] | None  # (n_docs, n_topics): of a document without words the prior's mean
     n_iter: NDArray[np.int32]
+    # the documents' lengths, without words that no topic has; with a certificate only
     n_tokens: NDArray[np.float64] | None = None
     certificate: Certificate | None = None
-    picks: Picks | None = None
+    picks: Picks | None = None  # of OPE and EM
+    # VB's exp(E[log theta]), up to a factor a document: P(z = k) of a token of word j is
+    # proportional to factors_dk beta_kj; None: the mixture itself
     factors: NDArray[np.float32] | None = None
+
+    def mean_gap(self, rows: Rows) -> float:
+        """Return the mean over documents with words; NaN without certificates."""
+        return (
+            np.nan if self.certificate is None else float(self.certificate.gap[~rows.empty].mean())
+        )
 
 
 def completed(found: Solution, rows: Rows, alpha: NDArray[np.float64]) -> Solution:
@@ -155,39 +126,16 @@ def certify_empty(certificate: Certificate, rows: Rows, alpha: NDArray[np.float6
     certificate.log_prior[empty] = float((alpha - 1) @ np.log(alpha / alpha.sum()))
 
 
-def joined(parts: list[Solution]) -> Solution:
-    """Put the solutions of consecutive documents together."""
-    if len(parts) == 1:
-        return parts[0]
-    certificates = [part.certificate for part in parts if part.certificate is not None]
-    picks = [part.picks for part in parts if part.picks is not None]
-    return Solution(
-        theta=_joined([part.theta for part in parts]),
-        n_iter=np.concatenate([part.n_iter for part in parts]),
-        n_tokens=_joined([part.n_tokens for part in parts]),
-        certificate=Certificate(
-            *(
-                np.concatenate([getattr(certificate, name) for certificate in certificates])
-                for name in ("gap", "likelihood_gap", "log_likelihood", "log_prior")
-            )
-        )
-        if certificates
-        else None,
-        picks=_joined_picks(picks) if picks else None,
-        factors=_joined([part.factors for part in parts]),
-    )
-
-
-def _joined(parts: list[Any]) -> Any:
-    return None if parts[0] is None else np.concatenate(parts)
-
-
-def _joined_picks(parts: list[Picks]) -> Picks:
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    return Picks(
-        indptr=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        topics=np.concatenate([part.topics for part in parts]),
-        shares=np.concatenate([part.shares for part in parts]),
-        rest=np.concatenate([part.rest for part in parts]),
-        start=parts[0].start,
-    )
+def joined(parts: list[Any]) -> Any:
+    """Put the solutions of consecutive documents together: arrays one after another."""
+    first = parts[0]
+    if len(parts) == 1 or first is None:
+        return first
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
+    fields = {name: joined([getattr(part, name) for part in parts]) for name in vars(first)}
+    if isinstance(first, Picks):
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        fields.update(indptr=ends, start=first.start)
+    return type(first)(**fields)

@@ -1,4 +1,4 @@
-"""A collection whose every token has a topic, and its counts: what sweeps draw and add up."""
+"""A collection whose every token has a topic, which sweeps draw, and the tokens' counts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.engines._documents import Rows
+from opelda.engines._keys import numbered
 
 MOST_TOKENS = 16  # of one count: more would take time and tell little more
 WHOLE_SHIFT = 4  # in sixteenths every whole count is exact, however many tokens it is
@@ -18,36 +19,36 @@ class Tokens:
     """A collection token by token, each with a topic, owned by an engine.
 
     A count of c is ceil(c) tokens of equal weight, at most 16.
-
-    Attributes
-    ----------
-    rows : Rows
-    keys : uint64 array (n_docs,)
-        Of the documents' random numbers: content, and the number of the copy.
-    first : int64 array (n_docs + 1,)
-        The offset of each document's tokens.
-    topics : uint16 array
-        Of each token.
-    shift : int
-        Weights are whole multiples of 2**-shift, so that sums are exact in any order.
-    narrow : bool
-        Sums fit 32 bits.
     """
 
     rows: Rows
-    keys: NDArray[np.uint64]
-    first: NDArray[np.int64]
-    topics: NDArray[np.uint16]
-    shift: int
-    narrow: bool
+    keys: NDArray[np.uint64]  # of the documents' random numbers: content, number of the copy
+    first: NDArray[np.int64]  # (n_docs + 1,): the offset of each document's tokens
+    topics: NDArray[np.uint16]  # of each token; after an interrupted sweep, from both
+    shift: int  # weights are whole multiples of 2**-shift, so that sums are exact in any order
+    narrow: bool  # sums fit 32 bits
 
-
-@dataclass(frozen=True)
-class Unit:
-    """The unit of token weights, 2**-shift, and whether their sums fit 32 bits."""
-
-    shift: int
-    narrow: bool
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        content_keys: NDArray[np.uint64],
+        n_words: int,
+        copies: NDArray[np.integer] | None,
+        shift: int | None,
+    ) -> "Tokens":
+        """Make tokens of documents; see `Engine.tokens`."""
+        ends = np.concatenate(([0], np.cumsum(tokens_of(rows.counts))))
+        first = ends[rows.indptr].astype(np.int64)
+        usual, narrow = unit_of(rows, n_words)
+        return cls(
+            rows=rows,
+            keys=numbered(content_keys, copies),
+            first=first,
+            topics=np.zeros(int(first[-1]), np.uint16),
+            shift=usual if shift is None else shift,
+            narrow=narrow and shift in (None, usual),
+        )
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,9 @@ class TokenCounts:
     """The weights of all tokens, per word and topic, in whole multiples of 2**-shift.
 
     Counts of parts of a collection are added with ``+``, in any order, to the same result.
-
-    Attributes
-    ----------
-    cells : int32 or int64 array (V, at least K)
-    n_topics, shift : int
     """
 
-    cells: NDArray[Any]
+    cells: NDArray[Any]  # int32 or int64 (V, at least K)
     n_topics: int
     shift: int
 
@@ -76,12 +72,7 @@ class TokenCounts:
 class SizeHistogram:
     """How many documents have so many tokens of a topic, and so many tokens in all.
 
-    Attributes
-    ----------
-    topics, sizes, times : int64 arrays
-        `times` documents have `sizes` > 0 tokens of `topics`.
-    lengths, n_alike : int64 arrays
-        `n_alike` documents have `lengths` tokens.
+    `times` documents have `sizes` > 0 tokens of `topics`; `n_alike` have `lengths` tokens.
     """
 
     topics: NDArray[np.int64]
@@ -92,22 +83,21 @@ class SizeHistogram:
 
 
 def tokens_of(counts: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return how many tokens each count is.
-
-    >>> tokens_of(np.array([0.5, 2, 2.5, 17], np.float32))
-    array([ 1,  2,  3, 16])
-    """
+    """Return how many tokens each count is: 1, 2, 3 and 16 for .5, 2, 2.5 and 17."""
     return np.minimum(np.ceil(counts), MOST_TOKENS).astype(np.int64)
 
 
-def unit_of(rows: Rows, n_words: int) -> Unit:
-    """Return the unit that keeps whole counts exact, fractions close, and sums below 2**62."""
+def unit_of(rows: Rows, n_words: int) -> tuple[int, bool]:
+    """Return the shift that keeps whole counts exact, fractions close, and sums below 2**62.
+
+    And whether the sums even fit 32 bits.
+    """
     if not len(rows.counts):
-        return Unit(WHOLE_SHIFT, True)
+        return WHOLE_SHIFT, True
     whole = bool((rows.counts == np.rint(rows.counts)).all())
     of_words = np.bincount(rows.words, rows.counts, n_words)
     shift = min(WHOLE_SHIFT if whole else FRACTION_SHIFT, 62 - _bits(of_words.sum()))
-    return Unit(shift, _bits(of_words.max()) + shift <= 31)
+    return shift, _bits(of_words.max()) + shift <= 31
 
 
 def _bits(total: float) -> int:

@@ -19,23 +19,13 @@ Prior: TypeAlias = float | NDArray[np.float32]
 
 @dataclass(frozen=True)
 class HostWeights:
-    """Weights as they travel between engines, processes and files: no padding, host memory.
+    """Weights as they travel between engines, processes and files: no padding, host memory."""
 
-    Attributes
-    ----------
-    rows : float32 array (V, K)
-    prior : float, float32 array (V,) or float32 array (V, K)
-        eta: one number, one per word, or one per word and topic.
-    scale, prior_weight : float
-    sums : float64 array (K,) or None
-        sum_j rows_jk, where it is known.
-    """
-
-    rows: NDArray[np.float32]
-    prior: Prior
+    rows: NDArray[np.float32]  # (V, K)
+    prior: Prior  # eta: one number, one per word (V,), or one per word and topic (V, K)
     scale: float = 1.0
     prior_weight: float = 0.0
-    sums: NDArray[np.float64] | None = None
+    sums: NDArray[np.float64] | None = None  # sum_j rows_jk, where it is known
 
 
 class Weights:
@@ -43,20 +33,6 @@ class Weights:
 
     Rules and streams change them by the methods here; engines add statistics to `rows` after
     `begin_change`. Nobody else touches the arrays.
-
-    Attributes
-    ----------
-    owner : str
-        The name of the engine.
-    rows : float array (V, width)
-        Word-major; columns from K on, where an engine has some, are zeros.
-    sums : float64 array (K,)
-        sum_j rows_jk, kept along.
-    scale, prior_weight : float
-    prior : float, float array (V,) or float array (V, width)
-        eta.
-    version : int
-        Grows when a change begins and when it ends.
     """
 
     def __init__(
@@ -70,15 +46,17 @@ class Weights:
         prior_weight: float = 0.0,
         sums: NDArray[np.float64] | None = None,
     ) -> None:
-        self.owner = owner
-        self._room = rows  # may hold more rows than there are words, to grow into
+        self.owner = owner  # the name of the engine
+        # (V, width), columns from K on are zeros; maybe more rows than words, to grow into
+        self._room = rows
         self.n_words = len(rows)
         self.n_topics = n_topics
-        self.prior = prior
+        self.prior = prior  # eta, with rows as wide as those of weights
         self.scale = scale
         self.prior_weight = prior_weight
-        self.sums = self._add_up() if sums is None else sums
-        self.version = 0
+        self.sums = self._add_up() if sums is None else sums  # sum_j rows_jk, kept along
+        self.version = 0  # grows when a change begins and when it ends
+        self.n_updates = 0  # updates that were made on these, to the end
         self._derived: tuple[int, Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:

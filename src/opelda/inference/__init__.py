@@ -5,6 +5,7 @@
 (1, 2)
 """
 
+from opelda import _names
 from opelda.inference._infer import Inference, infer
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
@@ -22,9 +23,7 @@ from opelda.inference.smm import SMM
 from opelda.inference.tli import TLI, TLIWarning
 from opelda.inference.vb import VB
 
-METHODS: dict[str, type[Method]] = {
-    cls.name: cls for cls in (OPE, EM, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC)
-}
+METHODS: dict[str, type[Method]] = {name: globals()[name.upper()] for name in _names.METHODS}
 
 __all__ = [
     "CCCP",

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda._validation import counts, seed
+from opelda._validation import counts, real_array, seed
 from opelda.engines import Engine, get_engine
 from opelda.engines._engine import Task
-from opelda.engines._solutions import Picks, Solution
+from opelda.engines._solutions import Solution
 from opelda.errors import InputError
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
@@ -120,7 +120,7 @@ def infer(
            [0.5 , 0.5 ]], dtype=float32)
     """
     table = topics if isinstance(topics, Topics) else Topics(topics)
-    place = get_engine(engine, n_jobs)
+    resolved = get_engine(engine, n_jobs)
     matrix = counts(X)
     if matrix.shape[1] != table.n_words:
         raise InputError(
@@ -129,7 +129,8 @@ def infer(
             "X",
         )
     task = Task(as_method(method), as_prior(doc_topic_prior, table.n_topics), seed(random_state))
-    return as_inference(place.infer(table.on(place), place.documents(matrix), task), task.method)
+    found = resolved.infer(table.on(resolved), resolved.documents(matrix), task)
+    return as_inference(found, task.method)
 
 
 def as_inference(solution: Solution, method: Any) -> Inference:
@@ -138,15 +139,17 @@ def as_inference(solution: Solution, method: Any) -> Inference:
     assert certificate is not None
     assert n_tokens is not None
     theta = np.ascontiguousarray(solution.theta, np.float32)
+    picked, picks = None, solution.picks
+    if picks is not None:
+        parts = picks.shares, picks.topics, picks.indptr
+        picked = sparse.csr_array(parts, shape=theta.shape)
+        picked.sort_indices()
     return Inference(
         theta=theta,
-        gap=certificate.gap,
-        likelihood_gap=certificate.likelihood_gap,
-        log_likelihood=certificate.log_likelihood,
-        log_prior=certificate.log_prior,
+        **vars(certificate),
         n_iter=solution.n_iter.astype(np.int32, copy=False),
         n_tokens=n_tokens,
-        picked=_as_picked(solution.picks, theta.shape),
+        picked=picked,
         method=method,
     )
 
@@ -155,10 +158,7 @@ def as_prior(doc_topic_prior: ArrayLike | None, n_topics: int) -> NDArray[np.flo
     """Return alpha as a vector over topics; None is 1/K each."""
     if doc_topic_prior is None:
         return np.full(n_topics, 1.0 / n_topics)
-    try:
-        alpha = np.asarray(doc_topic_prior, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"must be a number or a vector: {error}.", "doc_topic_prior") from None
+    alpha = real_array("doc_topic_prior", doc_topic_prior)
     if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) != n_topics):
         raise InputError(
             f"must be a number or one number per topic ({n_topics}), got shape {alpha.shape}.",
@@ -168,7 +168,7 @@ def as_prior(doc_topic_prior: ArrayLike | None, n_topics: int) -> NDArray[np.flo
         raise InputError(
             f"must be positive, from 1e-30 to 1e6, got {doc_topic_prior!r}.", "doc_topic_prior"
         )
-    return np.full(n_topics, alpha) if alpha.ndim == 0 else alpha.copy()
+    return np.full(n_topics, alpha) if alpha.ndim == 0 else alpha
 
 
 def as_method(method: str | Method, parameter: str = "method") -> Method:
@@ -183,11 +183,3 @@ def as_method(method: str | Method, parameter: str = "method") -> Method:
         raise InputError(f"must be a name or a method object, got {method!r}.", parameter)
     method.check()
     return method
-
-
-def _as_picked(picks: Picks | None, shape: Any) -> sparse.csr_array | None:
-    if picks is None:
-        return None
-    picked = sparse.csr_array((picks.shares, picks.topics, picks.indptr), shape=shape)
-    picked.sort_indices()
-    return picked

@@ -1,40 +1,47 @@
 """The one interface of all inference methods."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from opelda._validation import number, whole
+from opelda._validation import choice, number, whole
 from opelda.engines._keys import content_keys, seeded
 from opelda.engines._settings import KernelSettings
 from opelda.engines._solutions import Batch, Solution
 from opelda.errors import InputError
 
+Vector: TypeAlias = NDArray[np.float64]
+Limits: TypeAlias = Mapping[str, Callable[[str, Any], object]]
+
+
+def count(least: int = 1) -> Callable[[str, Any], int]:
+    """Return a check of a number of iterations or the like, which single precision can count."""
+    return lambda name, value: whole(name, value, least, 10**7)
+
+
+def between(low: float, high: float, *, above: bool = False) -> Callable[[str, Any], float]:
+    """Return a check of a number from `low` to `high`; with `above`, not `low` itself."""
+    return lambda name, value: number(name, value, low, high, above=above)
+
+
+def one_of(*words: str) -> Callable[[str, Any], str]:
+    """Return a check of a word."""
+    return lambda name, value: choice(name, value, words)
+
 
 @dataclass(frozen=True)
 class Document:
-    """One document in double precision, as the references read it.
+    """One document in double precision, as the references read it."""
 
-    Attributes
-    ----------
-    counts : float64 array (n,)
-        d_j, the counts of its n distinct words.
-    beta : float64 array (K, n)
-        Those words' probabilities in each topic.
-    alpha : float64 array (K,)
-    key : int
-        A number that depends on the seed and on the document's content alone.
-    """
-
-    counts: NDArray[np.float64]
-    beta: NDArray[np.float64]
-    alpha: NDArray[np.float64]
-    key: int = 0
+    counts: Vector  # (n,): d_j, the counts of its n distinct words
+    beta: Vector  # (K, n): those words' probabilities in each topic
+    alpha: Vector  # (K,)
+    key: int = 0  # depends on the seed and on the document's content alone
 
     @property
     def n_tokens(self) -> float:
@@ -50,6 +57,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     """
 
     name: ClassVar[str]
+    limits: ClassVar[Limits] = {}  # of parameters, by their names
     # learners that know a distribution over topics give exp(E[log beta]) in the place of beta
     expects_logs: ClassVar[bool] = False
     # the mixture depends on the topics of words that the document does not hold
@@ -72,12 +80,13 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
         return Solution(theta, n_iter)
 
     @abstractmethod
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the mixture of one document (not empty) and the iterations it took."""
 
-    @abstractmethod
     def check(self) -> None:
         """Raise `InputError` for a parameter that cannot be used."""
+        for parameter, checked in self.limits.items():
+            checked(parameter, getattr(self, parameter))
 
     def check_for(self, n_topics: int) -> None:
         """Raise `InputError` for a parameter that cannot be used with so many topics."""
@@ -85,13 +94,6 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:
             raise InputError(f"must be {wanted}, got {getattr(self, parameter)!r}.", parameter)
-
-    def _require_count(self, parameter: str, least: int = 1) -> None:
-        # more could not be counted in single precision
-        whole(parameter, getattr(self, parameter), least, 10**7)
-
-    def _require_number(self, parameter: str, low: float, high: float, *, open_low: bool) -> None:
-        number(parameter, getattr(self, parameter), low, high, above=open_low)
 
 
 def documents(batch: Batch, seed: int) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""Topics to infer with, checked once and laid out once on each engine."""
+"""Topics to infer with, checked once, with a cached handle for each engine."""
 
 from typing import Any
 
@@ -9,9 +9,12 @@ from scipy import sparse
 from opelda.engines import Engine
 from opelda.errors import InputError
 
+# single-precision sums over many words are off by 1e-4
+OFF_ONE = 1e-3
+
 
 class Topics:
-    """Topics checked and laid out once, to infer many batches with.
+    """Topics checked and prepared once, to infer many batches with.
 
     Parameters
     ----------
@@ -32,15 +35,11 @@ class Topics:
     """
 
     def __init__(self, components: ArrayLike | sparse.sparray | sparse.spmatrix) -> None:
-        self._hold(_as_matrix(components), None)
+        self._hold(_distributions(components), None)
 
     @classmethod
     def of_words(cls, components: NDArray[Any], words: NDArray[np.int32]) -> "Topics":
-        """Make topics of some words of a vocabulary, a part of distributions that are not checked.
-
-        >>> Topics.of_words(np.array([[0.3, 0.1]]), np.array([5, 7], np.int32))
-        Topics(n_topics=1, n_words=2)
-        """
+        """Make topics of some words of a vocabulary: parts of distributions, not checked."""
         topics = cls.__new__(cls)
         topics._hold(components, words)
         return topics
@@ -65,33 +64,22 @@ class Topics:
         return f"Topics(n_topics={self.n_topics}, n_words={self.n_words})"
 
 
-def _as_matrix(components: Any) -> NDArray[Any]:
+def _distributions(components: Any) -> NDArray[Any]:
+    """Return a copy of topics, each row of which must sum to 1."""
     if hasattr(components, "components_"):
-        components = np.asarray(components.components_)
-        sums = components.sum(axis=1, keepdims=True, dtype=np.float64)
-        if np.abs(sums - 1.0).max() > 1e-3:
-            components = components / sums
-    if hasattr(components, "toarray"):  # sparse
-        components = components.toarray()
-    try:
-        array = np.array(components)  # a copy: what is given may change later
-        array = array if array.dtype == np.float32 else array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"must be a numeric array of shape (K, V): {error}.", "topics") from None
-    if array.ndim != 2 or 0 in array.shape:
+        components = model_topics(components, "topics")
+    array = as_matrix(components, "topics")
+    array = np.array(array, np.float32 if array.dtype == np.float32 else np.float64)
+    if (array < 0).any():
+        bad = int(np.flatnonzero((array < 0).any(axis=1))[0])
         raise InputError(
-            f"must have shape (K, V), at least one topic and one word, got {array.shape}.", "topics"
-        )
-    sums = array.sum(axis=1, dtype=np.float64)
-    if not np.isfinite(sums).all() or (array < 0).any():
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | (array < 0).any(axis=1))[0]
-        raise InputError(
-            f"hold a negative, NaN or infinite value in row {bad}; give probabilities (each row a "
-            "distribution over the words).",
+            f"hold a negative value in row {bad}; give probabilities (each row a distribution over "
+            "the words).",
             "topics",
         )
+    sums = array.sum(axis=1, dtype=np.float64)
     off = np.abs(sums - 1.0)
-    if off.max() > 1e-3:  # single-precision sums over many words are off by 1e-4
+    if off.max() > OFF_ONE:
         bad = int(off.argmax())
         raise InputError(
             f"must sum to 1 in every row, but row {bad} sums to {sums[bad]:.6g}; divide each row "
@@ -99,3 +87,53 @@ def _as_matrix(components: Any) -> NDArray[Any]:
             "topics",
         )
     return array
+
+
+def as_matrix(values: Any, name: str) -> NDArray[Any]:
+    """Return a matrix of finite numbers; single precision, double and whole numbers stay so."""
+    if hasattr(values, "toarray"):  # sparse
+        values = values.toarray()
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu" and array.dtype != np.float32:
+            array = array.astype(np.float64, copy=False)  # fractions and texts of numbers, too
+    except (TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise InputError(f"must be a numeric array of shape (K, V): {reason}.", name) from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(
+            "must be a numeric array of shape (K, V), at least one row and one column, got "
+            f"{array.dtype} of shape {array.shape}.",
+            name,
+        )
+    with np.errstate(all="ignore"):  # a sum says enough, and makes no array of the topics' shape
+        total = array.sum(dtype=np.float64)
+    if not np.isfinite(total) and not np.isfinite(array).all():
+        bad = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise InputError(f"must be finite, but row {bad} holds a NaN or infinite value.", name)
+    return array
+
+
+def model_topics(model: Any, name: str) -> NDArray[Any]:
+    """Return a model's topics as distributions; a row of zeros stays one."""
+    found = getattr(model, "components_", None)  # not fitted is an AttributeError, too
+    if found is None:
+        from sklearn.base import BaseEstimator
+        from sklearn.utils.validation import check_is_fitted
+
+        if isinstance(model, BaseEstimator):
+            check_is_fitted(model)
+        raise InputError(
+            f"is a {type(model).__name__}, which has no components_; give a fitted topic model, "
+            "such as the last step of a pipeline.",
+            name,
+        )
+    weights = as_matrix(found, name)
+    if (weights < 0).any():
+        raise InputError(
+            f"is a {type(model).__name__} with negative components_, which are no topics.", name
+        )
+    sums = weights.sum(axis=1, dtype=np.float64)
+    if np.abs(sums - 1.0).max() <= OFF_ONE:
+        return weights
+    return weights / np.where(sums > 0, sums, 1.0)[:, None]

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from opelda.inference._em import Vector, best_mixture, expected_counts, word_probabilities
-from opelda.inference._method import Document, Method
+from opelda.inference._em_steps import best_mixture, expected_counts, word_probabilities
+from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 
 @dataclass
@@ -48,18 +48,17 @@ class CCCP(Method):
     """
 
     name: ClassVar[str] = "cccp"
+    limits: ClassVar[Limits] = {
+        "n_iter": count(),
+        "n_inner": count(),
+        "tol": between(0.0, 1.0),
+        "epsilon": between(0.0, 1e-6, above=True),
+    }
 
     n_iter: int = 100
     n_inner: int = 5
     tol: float = 1e-6
     epsilon: float = 1e-10
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require_count("n_inner")
-        self._require_number("tol", 0.0, 1.0, open_low=False)
-        self._require_number("epsilon", 0.0, 1e-6, open_low=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the last mixture of the climb; nothing is random."""
@@ -78,6 +77,7 @@ class CCCP(Method):
         value = f(theta)
         yield value, theta
         for _ in range(self.n_iter):
+            # The convex part is at or above its tangent, so that f rises by at least as much.
             tangent = convex / theta
             for _ in range(self.n_inner):
                 gains = expected_counts(document, theta) + concave

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from opelda.engines._keys import uniforms
 from opelda.engines._settings import CGSSettings
-from opelda.inference._method import Document, Method
+from opelda.inference._method import Document, Limits, Method, Vector, count
 
 
 @dataclass
@@ -45,21 +45,17 @@ class CGS(Method):
     """
 
     name: ClassVar[str] = "cgs"
+    limits: ClassVar[Limits] = {"burn_in": count(0), "n_samples": count()}
     expects_logs: ClassVar[bool] = True
 
     burn_in: int = 25
     n_samples: int = 25
 
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("burn_in", least=0)
-        self._require_count("n_samples")
-
     def kernel(self, n_topics: int, seed: int) -> CGSSettings:
         """Return the settings of the engine's kernel."""
         return CGSSettings(int(self.burn_in), int(self.n_samples), seed)
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of sweeps."""
         beta, alpha = document.beta, document.alpha
         words, weights = tokens(document.counts)
@@ -81,8 +77,8 @@ class CGS(Method):
         return (mean + alpha) / (document.n_tokens + alpha.sum()), n_sweeps
 
 
-def tokens(counts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return each token's word (its place in the document) and weight.
+def tokens(counts: Vector) -> tuple[NDArray[np.int64], Vector]:
+    """Return each token's word (its position in the document) and weight.
 
     >>> tokens(np.array([1.0, 2.5]))
     (array([0, 1, 1, 1]), array([1. , 1. , 1. , 0.5]))

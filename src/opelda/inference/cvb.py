@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opelda.engines._settings import CVBSettings
-from opelda.inference._method import Document, Method
+from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 # an alpha below this counts as this, as in the kernel: its square is divided by
 SMALLEST = 1e-30
@@ -49,20 +48,16 @@ class CVB(Method):
     """
 
     name: ClassVar[str] = "cvb"
+    limits: ClassVar[Limits] = {"n_iter": count(), "tol": between(0.0, 1.0)}
 
     n_iter: int = 50
     tol: float = 1e-4
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require_number("tol", 0.0, 1.0, open_low=False)
 
     def kernel(self, n_topics: int, seed: int) -> CVBSettings:
         """Return the settings of the engine's kernel."""
         return CVBSettings(int(self.n_iter), float(self.tol))
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of passes."""
         d, beta, alpha = document.counts, document.beta, np.maximum(document.alpha, SMALLEST)
         q = beta * alpha[:, None]

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opelda.engines._settings import CVB0Settings
-from opelda.inference._method import Document, Method
+from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 
 @dataclass
@@ -53,20 +52,19 @@ class CVB0(Method):
     """
 
     name: ClassVar[str] = "cvb0"
+    limits: ClassVar[Limits] = {
+        "burn_in": count(0),
+        "n_samples": count(),
+        "scale": between(0.0, 1.0, above=True),
+        "offset": between(0.0, 1e9),
+        "decay": between(0.0, 1.0, above=True),
+    }
 
     burn_in: int = 25
     n_samples: int = 25
     scale: float = 1.0
     offset: float = 10.0
     decay: float = 0.9
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("burn_in", least=0)
-        self._require_count("n_samples")
-        self._require_number("scale", 0.0, 1.0, open_low=True)
-        self._require_number("offset", 0.0, 1e9, open_low=False)
-        self._require_number("decay", 0.0, 1.0, open_low=True)
 
     def kernel(self, n_topics: int, seed: int) -> CVB0Settings:
         """Return the settings of the engine's kernel."""
@@ -78,7 +76,7 @@ class CVB0(Method):
             decay=float(self.decay),
         )
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of passes."""
         d, beta, alpha, n_tokens = document.counts, document.beta, document.alpha, document.n_tokens
         n_theta = n_tokens * alpha / alpha.sum()
@@ -86,8 +84,9 @@ class CVB0(Method):
         t = 0
         for sweep in range(self.burn_in + self.n_samples):
             for j in range(len(d)):
-                t += 1
+                t += 1  # over all passes: steps go on falling
                 keep = (1 - self.scale / (self.offset + t) ** self.decay) ** d[j]
+                # the step of one token, d_j times at once
                 gamma = beta[:, j] * (n_theta + alpha)
                 n_theta = keep * n_theta + (1 - keep) * n_tokens * gamma / gamma.sum()
             if sweep >= self.burn_in:

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opelda.engines._settings import EMSettings
-from opelda.inference._method import Document, Method
+from opelda.inference._method import Document, Limits, Method, Vector, count
 
 # probabilities below this count as this, so that a word that no topic kept has does no harm
 SMALLEST = 1e-30
@@ -49,20 +48,16 @@ class EM(Method):
     """
 
     name: ClassVar[str] = "em"
+    limits: ClassVar[Limits] = {"n_iter": count(), "n_kept": count()}
 
     n_iter: int = 6
     n_kept: int = 16
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require_count("n_kept")
 
     def kernel(self, n_topics: int, seed: int) -> EMSettings:
         """Return the settings of the engine's kernel."""
         return EMSettings(int(self.n_iter), int(self.n_kept))
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of iterations."""
         d, beta, alpha = document.counts, document.beta, document.alpha
         n_tokens, total = document.n_tokens, alpha.sum()
@@ -70,6 +65,7 @@ class EM(Method):
         n = alpha * (beta @ (d / np.maximum(prior, SMALLEST * total)))
         kept = np.sort(np.argsort(-n, kind="stable")[: self.n_kept])
         beta, n = beta[kept], n[kept] * (n_tokens / n[kept].sum())
+        # n sums to N throughout: x is N + sum alpha times the words' probabilities
         for _ in range(self.n_iter):
             x = np.maximum(prior + n @ beta, SMALLEST * n_tokens)
             n = (n + alpha[kept]) * (beta @ (d / x))

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opelda.engines._settings import FWSettings
-from opelda.inference._method import Document, Method
+from opelda.inference._method import Document, Limits, Method, Vector, count, one_of
 
 # probabilities below this count as this, so that a vertex that lacks a word has a finite slope
 SMALLEST = 1e-30
@@ -47,29 +46,25 @@ class FW(Method):
     """
 
     name: ClassVar[str] = "fw"
+    limits: ClassVar[Limits] = {"n_iter": count(), "step": one_of("than-ho", "textbook")}
 
     n_iter: int = 50
     step: Literal["than-ho", "textbook"] = "than-ho"
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require(self.step in ("than-ho", "textbook"), "step", "'than-ho' or 'textbook'")
 
     def kernel(self, n_topics: int, seed: int) -> FWSettings:
         """Return the settings of the engine's kernel."""
         return FWSettings(self._steps())
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of steps."""
         d, beta = document.counts, document.beta
         vertices = np.eye(len(beta))
-        theta: NDArray[np.float64] = vertices[np.argmax(np.log(np.maximum(beta, SMALLEST)) @ d)]
+        theta: Vector = vertices[np.argmax(np.log(np.maximum(beta, SMALLEST)) @ d)]
         for step in self._steps():
             x = np.maximum(theta @ beta, SMALLEST)
             theta = (1 - step) * theta + step * vertices[np.argmax(beta @ (d / x))]
         return theta, int(self.n_iter)
 
-    def _steps(self) -> NDArray[np.float64]:
+    def _steps(self) -> Vector:
         first = 3.0 if self.step == "than-ho" else 2.0
         return 2.0 / np.arange(first, first + self.n_iter)

@@ -8,14 +8,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from opelda.inference._em import Vector, expected_counts, interior_mode
-from opelda.inference._method import Document, Method
+from opelda.inference._em_steps import expected_counts, interior_mode
+from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 EM_STEPS = 50  # towards the start
 DAMPING = 1.0  # added to every curvature: no direction counts as flatter than that
 
 
-class Point(NamedTuple):
+class Sample(NamedTuple):
     """A sample eta, and the slope of U there."""
 
     eta: Vector
@@ -79,6 +79,12 @@ class HAMCMC(Method):
     """
 
     name: ClassVar[str] = "hamcmc"
+    limits: ClassVar[Limits] = {
+        "n_iter": count(),
+        "burn_in": count(0),
+        "memory": count(2),
+        "step": between(0.0, 1.0, above=True),
+    }
 
     n_iter: int = 1000
     burn_in: int = 200
@@ -86,12 +92,9 @@ class HAMCMC(Method):
     step: float = 1.0
 
     def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require_count("burn_in", least=0)
+        """Raise `InputError` for a parameter that cannot be used, or a burn-in of all samples."""
+        super().check()
         self._require(self.burn_in < self.n_iter, "burn_in", f"less than n_iter={self.n_iter}")
-        self._require_count("memory", least=2)
-        self._require_number("step", 0.0, 1.0, open_low=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the posterior mean, estimated from the samples after the burn-in."""
@@ -121,20 +124,20 @@ class HAMCMC(Method):
             drift = inverse_hessian_times(pairs, scale, current.slope)
             kick = inverse_hessian_root(pairs, scale, noise(), rng.standard_normal(len(pairs)))
             moved = _centred(current.eta - e * drift + np.sqrt(2 * e) * kick)
-            point, shares = look(document, moved)
-            past.append(point)
-            yield e, point.eta, shares
+            sample, shares = look(document, moved)
+            past.append(sample)
+            yield e, sample.eta, shares
 
 
-def look(document: Document, eta: Vector) -> tuple[Point, Vector]:
+def look(document: Document, eta: Vector) -> tuple[Sample, Vector]:
     """Return eta with the slope of U there, and r + alpha."""
     theta = np.exp(eta - eta.max())
     theta /= theta.sum()
     shares = expected_counts(document, theta) + document.alpha
-    return Point(eta, shares.sum() * theta - shares), shares
+    return Sample(eta, shares.sum() * theta - shares), shares
 
 
-def curvature_pairs(points: Sequence[Point], steepest: float) -> list[Pair]:
+def curvature_pairs(points: Sequence[Sample], steepest: float) -> list[Pair]:
     """Return the differences of consecutive points along which U is convex and not too steep."""
     pairs = []
     for before, after in pairwise(points):

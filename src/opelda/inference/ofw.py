@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines._keys import uniforms
-from opelda.inference._em import SMALLEST, Vector, word_probabilities
-from opelda.inference._method import Document, Method
+from opelda.inference._em_steps import SMALLEST, word_probabilities
+from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 
 @dataclass
@@ -47,14 +47,10 @@ class OFW(Method):
     """
 
     name: ClassVar[str] = "ofw"
+    limits: ClassVar[Limits] = {"n_iter": count(2), "step_decay": between(0.5, 1.0, above=True)}
 
     n_iter: int = 300
     step_decay: float = 1.0
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter", least=2)
-        self._require_number("step_decay", 0.5, 1.0, open_low=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the mixture after the last token."""

@@ -1,18 +1,21 @@
 """OPE: online maximum a posteriori estimation (Than & Doan, Algorithm 1) and its variants."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from opelda._validation import flag
 from opelda.engines._settings import OPESettings
-from opelda.inference._method import Document, Method
-from opelda.inference._plan import N_DOCUMENT_SEQUENCES, Plan, Schedule, make_plan
+from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
+from opelda.inference._ope_walk import N_DOCUMENT_SEQUENCES, make_walk
 
 Variant = Literal["ope", "ope1", "ope2", "ope3", "ope4", "bope", "g-ope", "newope"]
-VARIANTS = ("ope", "ope1", "ope2", "ope3", "ope4", "bope", "g-ope", "newope")
+VARIANTS = get_args(Variant)
+# the parameters that a walk depends on before it has seen a document
+OF_WALK = tuple(signature(make_walk).parameters)[2:]
 GAP_EVERY = 5  # moves between two looks at the gap when tol > 0
 
 
@@ -69,6 +72,19 @@ class OPE(Method):
     """
 
     name: ClassVar[str] = "ope"
+    limits: ClassVar[Limits] = {
+        "n_iter": count(2),
+        "variant": one_of(*VARIANTS),
+        "schedule": one_of("practical", "literal"),
+        "coins": one_of("document", "shared", "balanced"),
+        "p": between(0.001, 0.999, above=True),
+        "nu": between(0.0, 1.0),
+        "init": one_of("uniform", "random"),
+        "epsilon": between(1e-10, 1e-2),
+        "tol": between(0.0, 1e30),
+        "n_restarts": count(),
+        "screen": flag,
+    }
 
     n_iter: int = 50
     variant: Variant = "ope"
@@ -83,31 +99,18 @@ class OPE(Method):
     screen: bool = True
 
     def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter", least=2)
-        self._require(self.variant in VARIANTS, "variant", f"one of {', '.join(VARIANTS)}")
-        schedules = ("practical", "literal")
-        self._require(self.schedule in schedules, "schedule", "'practical' or 'literal'")
-        sources = ("document", "shared", "balanced")
-        self._require(self.coins in sources, "coins", "'document', 'shared' or 'balanced'")
-        self._require_number("p", 0.001, 0.999, open_low=True)
+        """Raise `InputError` for a parameter that cannot be used, or not with the others."""
+        super().check()
         biased = self.variant in ("bope", "g-ope", "newope")
         self._require(biased or self.p == 0.5, "p", f"0.5 in the variant {self.variant!r}")
-        self._require_number("nu", 0.0, 1.0, open_low=False)
-        self._require(self.init in ("uniform", "random"), "init", "'uniform' or 'random'")
         keeps = self.schedule == "practical" or self.init == "uniform"
         self._require(keeps, "init", "'uniform' in the literal schedule, which forgets its start")
-        self._require_number("epsilon", 1e-10, 1e-2, open_low=False)
-        self._require_number("tol", 0.0, 1e30, open_low=False)
-        self._require_count("n_restarts")
-        self._require(isinstance(self.screen, bool | np.bool_), "screen", "True or False")
 
     def kernel(self, n_topics: int, seed: int) -> OPESettings:
         """Return the settings of the engine's kernel."""
-        return OPESettings(
-            **vars(self._plan(n_topics, seed)),
+        return replace(
+            self._settings(n_topics, seed),
             seed=seed if self.coins == "document" else None,
-            n_restarts=int(self.n_restarts),
             tol=float(self.tol),
             screen=bool(self.screen),
         )
@@ -117,76 +120,71 @@ class OPE(Method):
         fits = self.schedule == "practical" or n_topics * self.epsilon <= 0.5
         self._require(fits, "epsilon", f"at most {0.5 / n_topics:.3g} for {n_topics} topics")
 
-    def _plan(self, n_topics: int, seed: int) -> Plan:
+    def _settings(self, n_topics: int, seed: int) -> OPESettings:
         self.check_for(n_topics)
-        parameters = {field.name: getattr(self, field.name) for field in fields(Schedule)}
+        others = {name: getattr(self, name) for name in OF_WALK}
         # an update's number changes which document follows which of many sequences, not those
         seed = seed & 0xFFFFFFFF if self.coins == "document" else seed
-        return make_plan(Schedule(**parameters), n_topics, seed)
+        return make_walk(n_topics, seed, **others)
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture, computed step by step as the paper writes it."""
-        plan = self._plan(len(document.alpha), seed)
+        walk = self._settings(len(document.alpha), seed)
         first = document.key % N_DOCUMENT_SEQUENCES if self.coins == "document" else 0
         walks = [
-            self._walk(document, plan, (first + r) % len(plan.a)) for r in range(self.n_restarts)
+            self._walk(document, walk, (first + r) % len(walk.a)) for r in range(self.n_restarts)
         ]
         f, _ = objective(document)
         theta, n_moves = max(walks, key=lambda walk: f(walk[0]))
-        return theta, n_moves + plan.first_t - 1
+        return theta, n_moves + walk.first_t - 1
 
-    def _walk(
-        self, document: Document, plan: Plan, sequence: int
-    ) -> tuple[NDArray[np.float64], int]:
+    def _walk(self, document: Document, walk: OPESettings, sequence: int) -> tuple[Vector, int]:
         f, slopes = objective(document)
-        n_topics = len(document.alpha)
-        literal = self.schedule == "literal"
-        shrink = self.epsilon if literal else 0.0
-        theta = plan.start.astype(np.float64)
+        n_topics, n_moves = len(document.alpha), walk.a.shape[1]
+        shrink = self.epsilon if self.schedule == "literal" else 0.0
+        theta = walk.start.astype(np.float64)
 
-        def step(a: float, b: float, t: int) -> NDArray[np.float64]:
+        def step(a: float, b: float, t: int) -> Vector:
+            # Algorithm 1: e_t maximises <F'_t, e>, F_t = (2/t)(a g1 + b g2)
             likelihood, prior = slopes(theta)
             vertex = np.full(n_topics, shrink)
             vertex[np.argmax(a * likelihood + b * prior)] += 1 - n_topics * shrink
-            moved: NDArray[np.float64] = theta + (vertex - theta) / t
+            moved: Vector = theta + (vertex - theta) / t
             return moved
 
-        for s in range(plan.n_moves):
-            t = s + plan.first_t
-            after = step(plan.a[sequence, s], plan.b[sequence, s], t)
-            if plan.a2 is not None and plan.b2 is not None:
-                other = step(plan.a2[sequence, s], plan.b2[sequence, s], t)
-                if _prefers_second(f(after), f(other), plan, s):
+        for s in range(n_moves):
+            t = s + walk.first_t
+            after = step(walk.a[sequence, s], walk.b[sequence, s], t)
+            if walk.a2 is not None and walk.b2 is not None:
+                other = step(walk.a2[sequence, s], walk.b2[sequence, s], t)
+                if _prefers_second(f(after), f(other), walk, s):
                     after = other
             theta = after
             done = s + 1
-            if self.tol > 0 and done % GAP_EVERY == 0 and done < plan.n_moves:
+            if self.tol > 0 and done % GAP_EVERY == 0 and done < n_moves:
                 slope = sum(slopes(theta))
                 if np.max(slope) - slope @ theta <= self.tol * document.n_tokens:
                     return theta, done
-        return theta, plan.n_moves
+        return theta, n_moves
 
 
 def objective(
     document: Document,
-) -> tuple[
-    Callable[[NDArray[np.float64]], float],
-    Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]],
-]:
-    """Return f and the gradients of its two terms, g1 (likelihood) and g2 (prior)."""
+) -> tuple[Callable[[Vector], float], Callable[[Vector], tuple[Vector, Vector]]]:
+    """Return f = g1 + g2, the document's log-likelihood and log-prior, and both gradients."""
     d, beta, alpha = document.counts, document.beta, document.alpha
 
-    def f(theta: NDArray[np.float64]) -> float:
+    def f(theta: Vector) -> float:
         return float(d @ np.log(theta @ beta) + (alpha - 1) @ np.log(theta))
 
-    def slopes(theta: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def slopes(theta: Vector) -> tuple[Vector, Vector]:
         return beta @ (d / (theta @ beta)), (alpha - 1) / theta
 
     return f, slopes
 
 
-def _prefers_second(first: float, second: float, plan: Plan, s: int) -> bool:
-    if plan.coin is None:
+def _prefers_second(first: float, second: float, walk: OPESettings, s: int) -> bool:
+    if walk.coin is None:
         return second > first
     # OPE2: keep the first with probability exp(f1) / (exp(f1) + exp(f2))
-    return bool(plan.coin[s] >= 1 / (1 + np.exp(np.clip(second - first, -700, 700))))
+    return bool(walk.coin[s] >= 1 / (1 + np.exp(np.clip(second - first, -700, 700))))

@@ -6,8 +6,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from opelda.inference._em import Vector, expected_counts, interior_mode, word_probabilities
-from opelda.inference._method import Document, Method
+from opelda.inference._em_steps import expected_counts, interior_mode, word_probabilities
+from opelda.inference._method import Document, Limits, Method, Vector, count
 
 EM_STEPS = 50  # towards the first proposal's centre
 FIRST_WIDTH = 4.0  # the first proposal's variance, in those of a document whose topics are known
@@ -59,14 +59,10 @@ class PMD(Method):
     """
 
     name: ClassVar[str] = "pmd"
+    limits: ClassVar[Limits] = {"n_particles": count(2), "n_iter": count()}
 
     n_particles: int = 100
     n_iter: int = 20
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_particles", least=2)
-        self._require_count("n_iter")
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the posterior mean, estimated from the particles of all iterations."""

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines._keys import uniforms
-from opelda.inference._em import Vector, best_mixture, expected_counts
-from opelda.inference._method import Document, Method
+from opelda.inference._em_steps import best_mixture, expected_counts
+from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 
 @dataclass
@@ -52,14 +52,10 @@ class SMM(Method):
     """
 
     name: ClassVar[str] = "smm"
+    limits: ClassVar[Limits] = {"n_iter": count(), "epsilon": between(0.0, 1e-6, above=True)}
 
     n_iter: int = 100
     epsilon: float = 1e-10
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require_number("epsilon", 0.0, 1e-6, open_low=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the maximiser of the averaged surrogate after the last pick."""
@@ -70,6 +66,7 @@ class SMM(Method):
         B = convex / theta
         for n, coin in enumerate(uniforms(document.key, 0, self.n_iter), start=1):
             w = 1 / (n + 1)
+            # one term's bound at the last mixture, twice, for it is picked every other time
             A, B, at = (1 - w) * A, (1 - w) * B, theta
             if coin < 0.5:
                 A += 2 * w * expected_counts(document, at)

@@ -1,19 +1,17 @@
 """TLI: thresholded linear inverse (Arora et al. 2016) for the mixture of a document."""
 
-import hashlib
 import warnings
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
-from typing import ClassVar
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from opelda.engines._solutions import Batch, Solution
-from opelda.inference._em import Vector, likelihood_slope
-from opelda.inference._method import Document, Method, documents
+from opelda.inference._em_steps import likelihood_slope
+from opelda.inference._method import Document, Limits, Method, Vector, between, count, documents
 
 CACHED_INVERSES = 4
 # a linear inverse with entries beyond 1e6 would need more than 1e12 tokens: it counts as none
@@ -24,20 +22,11 @@ class TLIWarning(UserWarning):
     """TLI's conditions failed for some documents; they got the likeliest mixture of all topics."""
 
 
-@dataclass(frozen=True)
-class LinearInverse:
-    """B with max abs(B A - I) <= delta, whose rows have the least largest entry there is.
+class LinearInverse(NamedTuple):
+    """B with max abs(B A - I) <= delta, whose rows have the least largest entry there is."""
 
-    Attributes
-    ----------
-    matrix : float64 array (K, V)
-        Rows of NaN where no inverse exists.
-    bound : float
-        lambda_delta, the largest abs(B_ij); infinite when a row has no inverse.
-    """
-
-    matrix: Vector
-    bound: float
+    matrix: Vector  # (K, V); rows of NaN where no inverse exists
+    bound: float  # lambda_delta, the largest abs(B_ij); infinite when a row has no inverse
 
 
 @dataclass
@@ -82,6 +71,12 @@ class TLI(Method):
     """
 
     name: ClassVar[str] = "tli"
+    limits: ClassVar[Limits] = {
+        "delta": between(0.0, 0.499),
+        "threshold": between(0.0, 1e6),
+        "n_iter": count(),
+        "tol": between(0.0, 1.0),
+    }
     needs_every_word: ClassVar[bool] = True
 
     delta: float = 0.01
@@ -89,16 +84,10 @@ class TLI(Method):
     n_iter: int = 1000
     tol: float = 1e-4
 
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_number("delta", 0.0, 0.499, open_low=False)
-        self._require_number("threshold", 0.0, 1e6, open_low=False)
-        self._require_count("n_iter")
-        self._require_number("tol", 0.0, 1.0, open_low=False)
-
     def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch's mixtures with one inverse of the topics."""
-        inverse = cached_inverse(batch.rows[:, : batch.n_topics], self.delta)
+        topics = batch.rows[:, : batch.n_topics].astype(np.float64)
+        inverse = cached_inverse(topics.tobytes(), batch.n_topics, self.delta)
         theta = np.zeros((batch.n_docs, batch.n_topics))
         n_iter = np.zeros(batch.n_docs, np.int32)
         n_failed = 0
@@ -108,7 +97,7 @@ class TLI(Method):
                 kept = self._support(document, inverse.matrix[:, words], inverse.bound)
                 n_failed += kept is None
                 theta[i], n_iter[i] = self._likeliest(document, kept)
-        _report(n_failed, batch.n_docs, inverse, self.delta)
+        _warn(n_failed, batch.n_docs, inverse, self.delta)
         return Solution(theta, n_iter)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
@@ -118,7 +107,7 @@ class TLI(Method):
         """
         inverse = linear_inverse(document.beta, self.delta)
         kept = self._support(document, inverse.matrix, inverse.bound)
-        _report(int(kept is None), 1, inverse, self.delta)
+        _warn(int(kept is None), 1, inverse, self.delta)
         return self._likeliest(document, kept)
 
     def _support(
@@ -178,29 +167,14 @@ def linear_inverse(topics: NDArray[np.floating], delta: float) -> LinearInverse:
     return LinearInverse(rows, float(bound) if np.isfinite(bound) else np.inf)
 
 
-_inverses: OrderedDict[bytes, LinearInverse] = OrderedDict()
-_inverses_lock = Lock()
-
-
-def cached_inverse(rows: NDArray[np.float32], delta: float) -> LinearInverse:
+@lru_cache(maxsize=CACHED_INVERSES)
+def cached_inverse(topics: bytes, n_topics: int, delta: float) -> LinearInverse:
     """Return the linear inverse of word-major topics (V, K), remembered by their content."""
-    rows = np.ascontiguousarray(rows)
-    digest = hashlib.blake2b(repr((rows.shape, delta)).encode())
-    digest.update(rows.data)
-    key = digest.digest()
-    with _inverses_lock:
-        if key in _inverses:
-            _inverses.move_to_end(key)
-            return _inverses[key]
-    inverse = linear_inverse(rows.T, delta)
-    with _inverses_lock:
-        _inverses[key] = inverse
-        if len(_inverses) > CACHED_INVERSES:
-            _inverses.popitem(last=False)
-    return inverse
+    rows = np.frombuffer(topics, np.float64).reshape(-1, n_topics)
+    return linear_inverse(rows.T, delta)
 
 
-def _report(n_failed: int, n_docs: int, inverse: LinearInverse, delta: float) -> None:
+def _warn(n_failed: int, n_docs: int, inverse: LinearInverse, delta: float) -> None:
     if not n_failed:
         return
     if np.isfinite(inverse.bound):

@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
 from opelda.engines._settings import VBSettings
 from opelda.engines._solutions import Batch, Solution
-from opelda.inference._method import Document, Method
+from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
 
 SMALLEST_PHINORM = 1e-300
 
@@ -46,17 +45,16 @@ class VB(Method):
     """
 
     name: ClassVar[str] = "vb"
+    limits: ClassVar[Limits] = {
+        "n_iter": count(),
+        "tol": between(0.0, 1e30),
+        "init": one_of("fixed", "random"),
+    }
     expects_logs: ClassVar[bool] = True
 
     n_iter: int = 50
     tol: float = 1e-4
     init: Literal["fixed", "random"] = "fixed"
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used."""
-        self._require_count("n_iter")
-        self._require_number("tol", 0.0, 1e30, open_low=False)
-        self._require(self.init in ("fixed", "random"), "init", "'fixed' or 'random'")
 
     def kernel(self, n_topics: int, seed: int) -> VBSettings:
         """Return the settings of the engine's kernel."""
@@ -79,12 +77,12 @@ class VB(Method):
         factors = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
         return replace(found, factors=factors)
 
-    def reference(self, document: Document, seed: int) -> tuple[NDArray[np.float64], int]:
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the iterations it took."""
         gamma, bounds = self.ascend(document, seed)
         return gamma / gamma.sum(), len(bounds) - 1
 
-    def ascend(self, document: Document, seed: int) -> tuple[NDArray[np.float64], list[float]]:
+    def ascend(self, document: Document, seed: int) -> tuple[Vector, list[float]]:
         """Return gamma and the bound before the first and after every iteration."""
         n_topics = len(document.alpha)
         gamma = document.alpha + document.n_tokens / n_topics
@@ -92,6 +90,7 @@ class VB(Method):
             gamma = self._draw(n_topics, seed)
         bounds = [bound(document, gamma)]
         for _ in range(self.n_iter):
+            # Blei et al. (6) and (7), phi never stored
             weight, _, phinorm = expectations(document, gamma)
             gamma = document.alpha + weight * (document.beta @ (document.counts / phinorm))
             bounds.append(bound(document, gamma))
@@ -99,13 +98,11 @@ class VB(Method):
                 break
         return gamma, bounds
 
-    def _draw(self, n_topics: int, seed: int) -> NDArray[np.float64]:
+    def _draw(self, n_topics: int, seed: int) -> Vector:
         return np.random.default_rng([seed, 2]).gamma(100.0, 0.01, n_topics)
 
 
-def expectations(
-    document: Document, gamma: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+def expectations(document: Document, gamma: Vector) -> tuple[Vector, float, Vector]:
     """Return exp(E[log theta]) divided by its largest value, the log of that, and phinorm.
 
     Only ratios matter to gamma; unscaled, all of them would underflow for a small alpha.
@@ -116,7 +113,7 @@ def expectations(
     return weight, top, np.maximum(weight @ document.beta, SMALLEST_PHINORM)
 
 
-def bound(document: Document, gamma: NDArray[np.float64]) -> float:
+def bound(document: Document, gamma: Vector) -> float:
     """Return the document's evidence lower bound at gamma, with the best phi for it."""
     alpha, d = document.alpha, document.counts
     log_theta = psi(gamma) - psi(gamma.sum())

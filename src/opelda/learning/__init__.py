@@ -7,8 +7,8 @@
 (3, 60)
 """
 
-from opelda.learning._report import BatchReport
-from opelda.learning.callbacks import Callback, EarlyStopping, History
+from opelda import _names
+from opelda.learning.callbacks import BatchReport, Callback, EarlyStopping, History
 from opelda.learning.learners import (
     MLOPE,
     OnlineCGS,
@@ -20,19 +20,7 @@ from opelda.learning.learners import (
 )
 from opelda.learning.topic_model import TopicModel
 
-LEARNERS: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        MLOPE,
-        OnlineOPE,
-        StreamingOPE,
-        OnlineVB,
-        StreamingVB,
-        OnlineCVB0,
-        OnlineCGS,
-        TopicModel,
-    )
-}
+LEARNERS: dict[str, type] = {name: globals()[name] for name in (*_names.LEARNERS, "TopicModel")}
 
 __all__ = [
     "LEARNERS",

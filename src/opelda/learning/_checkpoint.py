@@ -1,18 +1,19 @@
-"""Checkpoints of a stream: the model and the place in the source, committed in one rename."""
+"""Checkpoints of a stream: the model and the position in the source, written in one rename."""
 
 import errno
 import json
 import os
 import stat
 from collections.abc import Iterable
-from os import PathLike, fsdecode
+from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from opelda import _store
+from opelda._replacing import lock, remove_leftovers
+from opelda.corpus._batches import Seekable
 from opelda.errors import InputError, ModelFileError
 from opelda.learning._loading import as_today, restore
 from opelda.learning._saving import FORMAT, KIND, as_parts, parameters
@@ -23,15 +24,20 @@ FREE = ("n_passes", "transform_method")
 
 
 class Checkpoint:
-    """A folder that holds where a stream stopped; one run at a time may use it.
+    """A folder that holds a model and its position in a source; one run at a time may use it.
 
-    A place in a source that can seek is whatever the source says, in any other the items read.
+    The position in a source that can seek is what the source says, in any other the items read.
     """
 
     def __init__(self, folder: str | PathLike[str], source: Iterable[Any]) -> None:
-        self.folder = _as_folder(folder)
+        try:
+            self.folder = _store._as_path(folder)
+        except InputError:
+            raise InputError(
+                f"must be the path of a folder, got {folder!r}.", "checkpoint"
+            ) from None
         self.path = self.folder / FILE
-        self._seeks = hasattr(source, "position") and hasattr(source, "seek")
+        self._seeks = isinstance(source, Seekable)
         self._lock: Any = None
 
     def __enter__(self) -> Self:
@@ -43,25 +49,24 @@ class Checkpoint:
                 f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
                 "another folder."
             ) from None
-        if not _locked(self._lock):
+        try:
+            lock(self._lock)
+        except BlockingIOError:
             self._lock.close()
             raise ModelFileError(
                 f"The checkpoint folder {self.folder} is in use by another run; stop that, or "
                 "choose another folder."
-            )
-        _store.sweep(self.folder, FILE)
+            ) from None
+        except OSError:  # not every file system can lock
+            pass
+        remove_leftovers(self.folder, FILE)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._lock.close()
 
     def resume(self, model: Any) -> Any:
-        """Give the model what the checkpoint holds; return the place in the source, or None."""
+        """Give the model what the checkpoint holds; return the position in the source, or None."""
         from opelda.learning import LEARNERS
 
         if LEARNERS.get(type(model).__name__) is not type(model):
@@ -77,13 +82,12 @@ class Checkpoint:
         if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
             raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
         self._check_same(model, header, arrays)
-        position = stream["position"]
-        self._check_place(position, stream["seeks"])
+        self._check_position(stream["position"], stream["seeks"])
         restore(model, arrays, header, version, self.path)
-        return position
+        return stream["position"]
 
     def commit(self, model: Any, position: Any) -> None:
-        """Write the model and the place in the source, or neither."""
+        """Write the model and the position in the source, or neither."""
         if not _is_json(position):
             raise InputError(
                 f"The source's position is {position!r}; it must be made of what JSON can hold: "
@@ -93,11 +97,11 @@ class Checkpoint:
         _store.write(self.path, arrays, header, kind=KIND, version=FORMAT)
 
     def _check_same(self, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        name = type(model).__name__
-        if header.get("class") != name:
+        learner = type(model).__name__
+        if header.get("class") != learner:
             raise ModelFileError(
-                f"{self.path} was made by {header.get('class')}, this is a {name}; choose another "
-                "folder, or go on with the same learner."
+                f"{self.path} was made by {header.get('class')}, this is a {learner}; choose "
+                "another folder, or go on with the same learner."
             )
         ours, our_arrays = parameters(model)
         theirs = header.get("parameters")
@@ -105,24 +109,23 @@ class Checkpoint:
             theirs = as_today(theirs, ours)
         if not isinstance(theirs, dict) or set(theirs) != set(ours):
             raise ModelFileError(
-                f"{self.path} has other parameters than {name}; choose another folder."
+                f"{self.path} has other parameters than {learner}; choose another folder."
             )
         for key, value in ours.items():
             if key in FREE or (key == "random_state" and None in (value, theirs[key])):
                 continue
-            if value != theirs[key]:
-                self._differs(key, f"{key}={theirs[key]!r}", repr(value))
-            place = f"parameters.{key}"
-            if place in our_arrays and not np.array_equal(our_arrays[place], arrays.get(place, ())):
-                self._differs(key, f"another {key}", "one with other numbers")
+            name = f"parameters.{key}"
+            same = value == theirs[key]
+            if name in our_arrays and same:
+                same = np.array_equal(our_arrays[name], arrays.get(name, ()))
+            if not same:
+                raise ModelFileError(
+                    f"{self.path} was made with {key}={theirs[key]!r}, this model has "
+                    f"{'another one' if name in our_arrays else repr(value)}; choose another "
+                    f"folder, or set {key} back."
+                )
 
-    def _differs(self, key: str, theirs: str, ours: str) -> None:
-        raise ModelFileError(
-            f"{self.path} was made with {theirs}, this model has {ours}; choose another folder, or "
-            f"set {key} back."
-        )
-
-    def _check_place(self, position: Any, seeks: Any) -> None:
+    def _check_position(self, position: Any, seeks: Any) -> None:
         if seeks is not self._seeks:
             kind = "that can" if seeks else "that cannot"
             raise ModelFileError(
@@ -131,8 +134,8 @@ class Checkpoint:
         counted = isinstance(position, int) and not isinstance(position, bool) and position >= 0
         if not (seeks or position is None or counted):
             raise ModelFileError(
-                f"{self.path} is damaged (its place in the source is {position!r}); choose another "
-                "folder."
+                f"{self.path} is damaged (its position in the source is {position!r}); choose "
+                "another folder."
             )
 
 
@@ -143,35 +146,16 @@ def _is_json(value: Any) -> bool:
         return False
 
 
-def _as_folder(folder: Any) -> Path:
-    try:
-        text = fsdecode(folder)
-    except TypeError:
-        raise InputError(f"must be the path of a folder, got {folder!r}.", "checkpoint") from None
-    if not text or "\0" in text:
-        raise InputError(f"cannot be {text!r}; give the path of a folder.", "checkpoint")
-    return Path(text)
-
-
 def _opened(path: Path) -> Any:
-    """Open a file to lock, without waiting for the other end of what is none."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
+    """Open a file to lock; whoever can write to the folder could point a link anywhere."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait
+    try:
+        handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise OSError(errno.ELOOP, f"{path.name} is a symbolic link") from None
+        raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, f"{path.name} is no plain file")
     return os.fdopen(handle, "r+")
-
-
-def _locked(file: Any) -> bool:
-    """Take the folder for this process, where the system can say so."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # not every file system can lock
-        return True
-    return True

@@ -1,33 +1,27 @@
 """The estimator that every learner is: an inference method and an update rule."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeAlias
+from dataclasses import replace
+from typing import Any, Self
 
-import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from opelda._validation import counts, seed, whole
-from opelda.corpus import Vocabulary
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._weights import extended
+from opelda._validation import counts, whole
+from opelda.corpus import Corpus, Vocabulary
+from opelda.corpus._kinds import are_documents
 from opelda.errors import InputError
-from opelda.learning._given import as_corpus, counts_of, vocabulary_for
-from opelda.learning._parameters import as_word_prior
-from opelda.learning._progress import Listeners
-from opelda.learning._reading import ReadsTopics
-from opelda.learning._reporting import Reporter
+from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
+from opelda.learning._listeners import Reporter
 from opelda.learning._seeding import seed_topics
-from opelda.learning._state import State
+from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._streaming import LearnsStreams
-from opelda.learning._sweeps import check_topics, run_closing_sweeps
+from opelda.learning._sweeps import run_closing_sweeps
+from opelda.learning._transform import ReadsTopics
 from opelda.metrics._split import can_be_split
-
-# Some documents of a collection, and the number of the pass.
-Batch: TypeAlias = tuple[Documents, Chosen, int]
 
 
 class Learner(  # of scikit-learn's classes, which are untyped, and parts of its own
@@ -39,11 +33,10 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
 ):
     """An inference method and an update rule, which a subclass names."""
 
-    _state: State
-
     # scikit-learn makes `set_output` work for what the class itself defines
     transform = ReadsTopics.transform
 
+    @learns_alone
     def fit(
         self,
         X: Any,
@@ -75,48 +68,63 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
         """
         whole("validate_every", validate_every)
         with self._all_or_nothing():
-            n_topics = whole("n_components", self.n_components)
-            check_topics(n_topics, self._schedule().n_sweeps)
-            engine = self._updater(n_topics=n_topics).engine
-            Listeners(self.callbacks, self.verbose)
+            plan = self._plan()
             X = as_corpus(X, vocabulary, self.n_jobs)
-            matrix = self._checked(X, reset=True)
+            matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
             words = vocabulary_for(X, vocabulary, matrix.shape[1])
             held_out = None
             if validation is not None:
-                held_out = self._checked(counts_of(validation, words), reset=False)
-            if held_out is not None and not can_be_split(held_out):
-                raise InputError("validation has no document of at least two tokens to score.")
-            self._start(matrix.shape[1])
-            self._state.vocabulary = words
-        n_docs, state = matrix.shape[0], self._state
-        state.population = n_docs
-        documents = engine.documents(matrix)
-        schedule = self._schedule(n_docs)
-        size, n_passes = schedule.batch_size, schedule.n_passes
-        if schedule.init == "documents":
-            seed_topics(state.weights, matrix, state.seed)
+                held_out = self._validated(counts_of(validation, words), reset=False)
+                if not can_be_split(held_out):
+                    raise InputError("validation has no document of at least two tokens to score.")
+            documents = plan.engine.documents(matrix)
+            # presets choose by the number of documents, which is known only now
+            plan = replace(plan, schedule=self._schedule(documents.n_docs))
 
-        def batches() -> Iterator[Batch]:
-            for n_pass in range(n_passes):
-                order = np.random.default_rng([state.seed, 4, n_pass]).permutation(n_docs)
-                for first in range(0, n_docs, size):
-                    yield documents, order[first : first + size], n_pass + 1
+            def start() -> State:
+                state = plan.start(matrix.shape[1])
+                if plan.schedule.init == "documents":
+                    seed_topics(state.weights, matrix, state.seed)
+                return state
 
-        return self._learn(
-            batches(),
-            n_docs_total=n_docs * (n_passes + schedule.n_sweeps),
-            n_passes=n_passes + schedule.n_sweeps,
+            self._state = state = start()
+            state.vocabulary, state.population = words, documents.n_docs
+        n_sweeps = plan.schedule.n_sweeps
+        n_passes = plan.schedule.n_passes + n_sweeps
+        reporter = Reporter(
+            self,
+            plan.listeners,
+            n_docs_total=documents.n_docs * n_passes,
+            n_passes=n_passes,
+            n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
-            sweep=documents,
         )
+        with plan.listeners(self):
+            for batch in plan.passes(documents):
+                try:
+                    done = plan.update(state, batch)
+                except BaseException:
+                    # An engine goes back to a random start when the first update is interrupted;
+                    # it does not know of the documents that this one was made of.
+                    if not state.n_updates:
+                        state.weights = start().weights
+                    raise
+                if reporter.tell(done, batch.n_pass, batch.n_docs):
+                    return self
+            if n_sweeps and state.n_updates:
+                sweeps = run_closing_sweeps(plan, state, documents)
+                for n_pass, done in enumerate(sweeps, plan.schedule.n_passes + 1):
+                    if reporter.tell(done, n_pass, documents.n_docs):
+                        break
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics as `fit` does and return the mixtures of the same documents."""
         X = as_corpus(X, options.get("vocabulary"), self.n_jobs)
         return super().fit_transform(X, y, **options)
 
+    @learns_alone
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on learning from more documents, in their order.
 
@@ -129,24 +137,25 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
             The words of the first call stay the model's.
         y : ignored
         """
-        size = self._schedule().batch_size
-        first_call = not hasattr(self, "_state")
+        state: State | None = getattr(self, "_state", None)
         with self._all_or_nothing():
-            engine = self._updater().engine
-            Listeners(self.callbacks, self.verbose)
-            X = as_corpus(X, None, self.n_jobs) if first_call else X
-            matrix = self._checked(X, reset=first_call)
-            if first_call:
-                self._start(matrix.shape[1])
-                self._state.vocabulary = vocabulary_for(X, None, matrix.shape[1])
-
-        documents = engine.documents(matrix)
-
-        def batches() -> Iterator[Batch]:
-            for first in range(0, matrix.shape[0], size):
-                yield documents, np.arange(first, min(first + size, matrix.shape[0])), 1
-
-        return self._learn(batches(), n_docs_total=matrix.shape[0], all_new=True)
+            plan = self._plan(state)
+            if state is None:
+                X = as_corpus(X, None, self.n_jobs)
+                matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
+                words = vocabulary_for(X, None, matrix.shape[1])
+                self._state = state = plan.start(matrix.shape[1])
+                state.vocabulary = words
+            else:
+                matrix = self._checked(X)
+        documents = plan.engine.documents(matrix)
+        reporter = Reporter(self, plan.listeners, n_docs_total=documents.n_docs)
+        with plan.listeners(self):
+            for batch in plan.once(documents):
+                done = plan.update(state, batch)
+                if reporter.tell(done, batch.n_pass, batch.n_docs):
+                    break
+        return self
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -155,78 +164,19 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
+            for name in set(self.__dict__) - set(before):
+                del self.__dict__[name]
             self.__dict__.update(before)
             raise
 
-    def _start(self, n_words: int, n_given: int = 0) -> None:
-        """Draw the topics that learning begins with.
+    def _checked(self, X: Any) -> sparse.csr_array:
+        """Return documents as counts over the words of the fitted model, checked."""
+        if learns_elsewhere(self) and (isinstance(X, Corpus) or are_documents(X)):
+            check_words_rest(self)
+        return self._validated(counts_of(X, self._state.vocabulary), reset=False)
 
-        A `topic_word_prior` of one number per word is for the first `n_given` words of those.
-        """
-        n_topics = whole("n_components", self.n_components)
-        prior = as_word_prior(self._word_prior(), n_topics, n_given or n_words)
-        prior = extended(prior, n_words)
-        drawn = seed(self.random_state)
-        weights = self._engine().random_weights(n_words, n_topics, prior, drawn)
-        self._state = State(weights, drawn)
-
-    def _learn(
-        self,
-        batches: Iterator[Batch],
-        *,
-        n_docs_total: int | None = None,
-        n_passes: int | None = None,
-        all_new: bool = False,
-        validation: Callable[[], sparse.csr_array] | None = None,
-        validate_every: int = 10,
-        after: Callable[[], None] | None = None,
-        sweep: Documents | None = None,
-    ) -> Self:
-        """Update the topics with each batch and tell the listeners.
-
-        With ``all_new`` the documents add to those that the topics are to stand for. `sweep` is the
-        collection that closing sweeps go through.
-        """
-        listeners = Listeners(self.callbacks, self.verbose)
-        updater = self._updater(certify=listeners.needs_gap)
-        reporter = Reporter(self, listeners, n_docs_total, n_passes, validation, validate_every)
-        n_pass = 0
-        with listeners(self):
-            for documents, chosen, n_pass in batches:
-                state = self._state
-                n_docs = documents.n_docs if chosen is None else len(chosen)
-                more = n_docs if all_new else 0
-                reporter.n_docs += n_docs
-                done = updater.update(
-                    state.weights,
-                    documents,
-                    chosen,
-                    number=state.n_updates + 1,
-                    population=self._population(state.population + more),
-                    seed=state.seed,
-                )
-                state.n_docs_seen += n_docs
-                state.population += more
-                if done is None:  # there was nothing to learn from
-                    continue
-                state.n_updates += 1
-                if after is not None:
-                    after()
-                if reporter.tell(done, n_pass):
-                    return self
-            if sweep is not None and self._state.n_updates:
-                n_sweeps = self._schedule(sweep.n_docs).n_sweeps
-                learn_prior = self.doc_topic_prior is None
-                run_closing_sweeps(
-                    self._state, sweep, updater, reporter, n_pass, n_sweeps, learn_prior
-                )
-        return self
-
-    def _checked(self, X: Any, *, reset: bool) -> sparse.csr_array:
-        """Check documents as scikit-learn does, then as kernels need it."""
-        state: State | None = None if reset else getattr(self, "_state", None)
-        X = counts_of(X, state.vocabulary if state is not None else None)
+    def _validated(self, X: Any, *, reset: bool) -> sparse.csr_array:
+        """Check counts as scikit-learn does, then as kernels need them."""
         if reset or not self._is_like_before(X):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return counts(X)

@@ -1,24 +1,28 @@
-"""Named arrays and plain values as a model again; nothing in them is run or believed."""
+"""Named arrays and plain values as a model again; nothing in them is run or believed.
+
+Whatever is wrong with a value raises a `ValueError` that says so; `blaming` makes it the file's.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._validation import number, whole
 from opelda.corpus import Vocabulary
 from opelda.corpus._packing import unpack_words
 from opelda.engines import Engine
-from opelda.engines._weights import SMALLEST_SCALE, HostWeights, Weights
+from opelda.engines._weights import SMALLEST_SCALE, HostWeights, Prior, Weights
 from opelda.errors import ModelFileError
 from opelda.inference import METHODS, Method
 from opelda.learning._saving import (
     ARRAY_PARAMETERS,
     NOT_SAVED,
+    STOP_WORDS,
     Arrays,
-    check_parameters,
     checksum,
     has_totals,
 )
@@ -31,26 +35,40 @@ METHOD_PARAMETERS = ("inference", "transform_method")
 # Parameters of methods that had other names.
 RENAMED = {"picks": "coins"}
 
+Header = dict[str, Any]
+
+
+@contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Turn whatever a check makes of a value from a file into the error of that file."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ModelFileError(
+            f"{path} is not a model this version can use: {_short(str(error), 250)}; save the "
+            "model again."
+        ) from None
+
 
 def from_parts(
-    classes: dict[str, type], arrays: Arrays, header: dict[str, Any], version: int, path: Path
+    classes: dict[str, type], arrays: Arrays, header: Header, version: int, path: Path
 ) -> Any:
     """Make the model that arrays and header describe."""
-    cls = classes.get(str(header.get("class")))
-    if cls is None:
-        _refuse(path, f"it names an unknown learner, {_short(header.get('class'))}")
-    values = header.get("parameters")
-    known: dict[str, Any] = cls().get_params(deep=False)
-    if isinstance(values, dict):
-        values = as_today(values, known)
-    if not isinstance(values, dict) or set(values) != set(known) - set(NOT_SAVED):
-        _refuse(path, f"its parameters are not those of {cls.__name__}")
-    model = cls(**{name: _parameter(name, value, arrays, path) for name, value in values.items()})
+    with blaming(path):
+        cls = classes.get(str(header.get("class")))
+        if cls is None:
+            raise ValueError(f"it names an unknown learner, {_short(header.get('class'))}")
+        known: Header = cls().get_params(deep=False)
+        values = header.get("parameters")
+        values = as_today(values, known) if isinstance(values, dict) else {}
+        if set(values) != set(known) - set(NOT_SAVED):
+            raise ValueError(f"its parameters are not those of {cls.__name__}")
+        model = cls(**{name: _parameter(arrays, name, value) for name, value in values.items()})
     restore(model, arrays, header, version, path)
     return model
 
 
-def as_today(values: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def as_today(values: Header, known: Iterable[str]) -> Header:
     """Return the parameters of any version's file in today's words, which mean the same.
 
     Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
@@ -65,161 +83,127 @@ def as_today(values: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in SINCE.items() if name in known} | values
 
 
-def _parameter(name: str, value: Any, arrays: Arrays, path: Path) -> Any:
+def _parameter(arrays: Arrays, name: str, value: Any) -> Any:
     if value == "array" and name in ARRAY_PARAMETERS:
-        array = _array(arrays, f"parameters.{name}", np.float64, path)
+        array = _array(arrays, f"parameters.{name}", np.float64)
         if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
-            _refuse(path, f"its {name} cannot be a prior")
+            raise ValueError(f"its {name} cannot be a prior")
         return array
     if name in METHOD_PARAMETERS and isinstance(value, dict):
-        return _method(value, path)
+        return _method(value)
     if isinstance(value, dict | list):
-        _refuse(path, f"its parameter {name} is {_short(value)}")
+        raise ValueError(f"its parameter {name} is {_short(value)}")
     return value
 
 
-def _method(value: dict[str, Any], path: Path) -> Method:
+def _method(value: Header) -> Method:
     cls, values = METHODS.get(str(value.get("method"))), value.get("parameters")
     if cls is None or not isinstance(values, dict):
-        _refuse(path, "it names an unknown inference method")
+        raise ValueError("it names an unknown inference method")
     values = {RENAMED.get(name, name): part for name, part in values.items()}
     if set(values) != set(cls().get_params(deep=False)):
-        _refuse(path, f"its parameters of inference are not those of {cls.__name__}")
+        raise ValueError(f"its parameters of inference are not those of {cls.__name__}")
     return cls(**values)
 
 
-def restore(model: Any, arrays: Arrays, header: dict[str, Any], version: int, path: Path) -> None:
+def restore(model: Any, arrays: Arrays, header: Header, version: int, path: Path) -> None:
     """Give a model the learned state that arrays and header describe, all of it checked."""
-    if header.get("checksum") != checksum(arrays, header):
-        _refuse(path, "it is not what was written once")
-    with _refused(path, "parameters cannot be used"):
-        engine = model._engine()
-    weights = _weights(engine, arrays, header, version, path)
-    state = State(weights, _count(header, "seed", path, 2**32 - 1))
-    state.n_updates = _count(header, "n_updates", path, 2**32 - 2)  # kernels' seeds hold 32 bits
-    state.n_docs_seen = _count(header, "n_docs_seen", path)
-    state.population = _number(header, "population", path, 1e15)
-    state.n_unknown_tokens = _number(header, "n_unknown_tokens", path)
-    if _count(header, "n_features_in", path) != weights.n_words:
-        _refuse(path, "its number of words does not agree with its topics")
-    with _refused(path, "parameters cannot be used"):
-        check_parameters(model, weights.n_topics)
-    if "vocabulary" in header or _part(arrays, "vocabulary"):
-        state.vocabulary = _vocabulary(arrays, header.get("vocabulary"), path)
-        if len(state.vocabulary) != weights.n_words:
-            _refuse(path, "its vocabulary does not agree with its topics")
-    names = None
-    if _part(arrays, "feature_names"):
-        with _refused(path, "column names cannot be used"):
-            names = unpack_words(_part(arrays, "feature_names"))
-        if len(names) != weights.n_words:
-            _refuse(path, "its column names do not agree with its topics")
+    with blaming(path):
+        if header.get("checksum") != checksum(arrays, header):
+            raise ValueError("it is not what was written once")
+        state = State(
+            _weights(model._engine(), arrays, header, version),
+            _count(header, "seed", 2**32 - 1),
+            n_updates=_count(header, "n_updates", 2**32 - 2),  # kernels' seeds hold 32 bits
+            n_docs_seen=_count(header, "n_docs_seen"),
+            population=_number(header, "population", 1e15),
+            vocabulary=_vocabulary(arrays, header),
+            n_unknown_tokens=_number(header, "n_unknown_tokens"),
+        )
+        named = _part(arrays, "feature_names")
+        names = np.array(unpack_words(named), dtype=object) if named else None
+        n_words = state.weights.n_words
+        for part in (state.vocabulary, names, range(_count(header, "n_features_in", 2**31))):
+            if part is not None and len(part) != n_words:
+                raise ValueError("its numbers of words do not agree with its topics")
+        model._plan(state, listen=False)
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-    model.n_features_in_ = weights.n_words
+        model.feature_names_in_ = names
+    model.n_features_in_ = n_words
     model._state = state
 
 
-def _weights(
-    engine: Engine, arrays: Arrays, header: dict[str, Any], version: int, path: Path
-) -> Weights:
-    n_topics = _count(header, "n_topics", path)
-    rows = _array(arrays, "rows", np.float32, path, 2)
-    sums = _array(arrays, "sums", np.float64, path, 1)
-    scale, weight = _number(header, "scale", path, 1.0), _number(header, "prior_weight", path, 1.0)
+def _weights(engine: Engine, arrays: Arrays, header: Header, version: int) -> Weights:
+    n_topics = _count(header, "n_topics")
+    rows, sums = _array(arrays, "rows", np.float32, 2), _array(arrays, "sums", np.float64, 1)
+    scale, weight = _number(header, "scale", 1.0), _number(header, "prior_weight", 1.0)
     width = -(-n_topics // 16) * 16 if version == 1 else n_topics  # which padded its rows
     if n_topics < 1 or rows.shape[1] != width or len(sums) != n_topics:
-        _refuse(path, "its topics have the wrong shape")
+        raise ValueError("its topics have the wrong shape")
     if scale < SMALLEST_SCALE:
-        _refuse(path, "its scale is out of range")
+        raise ValueError("its scale is out of range")
     # extremes, of which NaN is neither: comparing all would make an array of the topics' shape
     if (rows.size and not (rows.min() >= 0 and rows.max() < np.inf)) or rows[:, n_topics:].any():
-        _refuse(path, "its topics hold values that cannot be weights")
-    prior = _prior(arrays, header, path, rows.shape, n_topics)
-    if isinstance(prior, np.ndarray) and prior.ndim == 2:
-        prior = prior[:, :n_topics]
-    host = HostWeights(rows[:, :n_topics], prior, scale, weight, sums)
-    weights = engine.weights(host)
+        raise ValueError("its topics hold values that cannot be weights")
+    prior = _prior(arrays, header, rows.shape, n_topics)
+    rows = rows[:, :n_topics]
+    weights = engine.weights(HostWeights(rows, prior, scale, weight, sums))
     if not np.isfinite(sums).all() or not has_totals(weights):
-        _refuse(path, "it has a topic without any words")
-    off = rows[:, :n_topics].sum(axis=0, dtype=np.float64) - sums
+        raise ValueError("it has a topic without any words")
+    off = rows.sum(axis=0, dtype=np.float64) - sums
     if len(rows) and (np.abs(scale * off) > 1e-3 * weights.totals).any():
-        _refuse(path, "its topics do not add up to their sums")
+        raise ValueError("its topics do not add up to their sums")
     return weights
 
 
-def _prior(
-    arrays: Arrays, header: dict[str, Any], path: Path, shape: tuple[int, ...], n_topics: int
-) -> float | NDArray[np.float32]:
+def _prior(arrays: Arrays, header: Header, shape: tuple[int, ...], n_topics: int) -> Prior:
     if "prior" not in arrays:
-        value = _number(header, "prior", path, 1e6)
-        return value if value > 0 else _refuse(path, "its prior is 0")
-    prior = _array(arrays, "prior", np.float32, path)
+        return number("prior", header.get("prior"), 0.0, 1e6, above=True)
+    prior = _array(arrays, "prior", np.float32)
     if prior.shape not in (shape[:1], shape):
-        _refuse(path, "its prior has the wrong shape")
-    used = prior[..., :n_topics] if prior.ndim == 2 else prior
-    padding = prior[:, n_topics:] if prior.ndim == 2 else prior[:0]
-    if not ((used > 0) & (used <= 1e6)).all() or padding.any():
-        _refuse(path, "its prior holds values out of range")
+        raise ValueError("its prior has the wrong shape")
+    padding = prior[:0]
+    if prior.ndim == 2:
+        prior, padding = prior[:, :n_topics], prior[:, n_topics:]
+    if not ((prior > 0) & (prior <= 1e6)).all() or padding.any():
+        raise ValueError("its prior holds values out of range")
     return prior
 
 
-def _vocabulary(arrays: Arrays, header: Any, path: Path) -> Vocabulary:
-    if not isinstance(header, dict):
-        _refuse(path, f"its vocabulary is {_short(header)}")
-    with _refused(path, "vocabulary cannot be used"):
-        vocabulary = Vocabulary.from_arrays(_part(arrays, "vocabulary"), header)
-    _count(header, "n_updates", path)  # one more must fit too
-    return vocabulary
+def _vocabulary(arrays: Arrays, header: Header) -> Vocabulary | None:
+    packed, said = _part(arrays, "vocabulary"), header.get("vocabulary")
+    if not packed and "vocabulary" not in header:
+        return None
+    if not isinstance(said, dict):
+        raise ValueError(f"its vocabulary is {_short(said)}")
+    stop_words, tokenizer = _part(arrays, STOP_WORDS), said.get("tokenizer")
+    if stop_words and isinstance(tokenizer, dict):
+        said = said | {"tokenizer": tokenizer | {"stop_words": unpack_words(stop_words)}}
+    _count(said, "n_updates")  # one more must fit too
+    return Vocabulary.from_arrays(packed, said)
 
 
 def _part(arrays: Arrays, name: str) -> Arrays:
     prefix = name + "."
-    return {key[len(prefix) :]: part for key, part in arrays.items() if key.startswith(prefix)}
+    return {k.removeprefix(prefix): part for k, part in arrays.items() if k.startswith(prefix)}
 
 
-def _array(
-    arrays: Arrays, name: str, dtype: type, path: Path, ndim: int | None = None
-) -> NDArray[Any]:
+def _array(arrays: Arrays, name: str, dtype: type, ndim: int | None = None) -> NDArray[Any]:
     array = arrays.get(name)
     if array is None or array.dtype != dtype or (ndim is not None and array.ndim != ndim):
-        _refuse(path, f"its array {name!r} is missing or of another type")
+        raise ValueError(f"its array {name!r} is missing or of another type")
     return array
 
 
-def _count(header: dict[str, Any], name: str, path: Path, most: int = 2**62) -> int:
-    value = header.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        _refuse(path, f"its {name} is {_short(value)}")
-    return value
+def _count(header: Header, name: str, most: int = 2**62) -> int:
+    return whole(name, header.get(name), 0, most)
 
 
-def _number(header: dict[str, Any], name: str, path: Path, most: float = 1e300) -> float:
-    value = header.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        _refuse(path, f"its {name} is {_short(value)}")
-    return float(value)
+def _number(header: Header, name: str, most: float = 1e300) -> float:
+    return number(name, header.get(name), 0.0, most)
 
 
-def _short(value: Any) -> str:
-    return _cut(repr(value), 60)
-
-
-def _cut(text: str, length: int) -> str:
+def _short(value: Any, length: int = 60) -> str:
+    text = value if isinstance(value, str) else repr(value)
     return text.rstrip(".") if len(text) <= length else text[: length - 3] + "..."
-
-
-@contextmanager
-def _refused(path: Path, what: str) -> Iterator[None]:
-    """Whatever a check makes of a value from a file, the file is to blame."""
-    try:
-        yield
-    except (ValueError, TypeError, OverflowError) as error:
-        _refuse(path, f"its {what} ({_cut(str(error), 200)})")
-
-
-def _refuse(path: Path, why: str) -> NoReturn:
-    raise ModelFileError(
-        f"{path} is not a model this version can use: {why}; save the model again."
-    ) from None

@@ -7,19 +7,21 @@ probability that a token of word j in document d is of topic k.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._validation import choice, flag
 from opelda.engines import _engine as engine
 from opelda.engines._engine import Step
 from opelda.engines._weights import Weights
+from opelda.inference import Method
 
 Mass: TypeAlias = Callable[[], NDArray[np.float64]]
 
-# What is left of a topic's weights at rho = 1, where all goes: less than counts as a probability,
-# and all that a topic has which no document uses.
+# The share of a topic's weights that ML keeps at rho = 1, where the equation keeps none: too little
+# to count as a probability, and enough to divide by where no document of the batch uses the topic.
 LEAST_KEPT = 1e-16
 
 # Of a batch's tokens; a topic that has less of them was not used, and stays as it is.
@@ -36,6 +38,7 @@ class Rule(engine.Rule, Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class ML:
     """Regularised online learning: topics move towards the batch's own maximum likelihood.
 
@@ -115,3 +118,16 @@ class Streaming:
         if not self.keep_start:
             return np.zeros(weights.n_topics)
         return np.full(weights.n_topics, float(np.mean(weights.host().prior)))
+
+
+def rule_of(name: Any, method: Method, keep_start: Any = False) -> Rule:
+    """Return the rule of a name, as it is with a method; a rule of the user's own as it is."""
+    if not isinstance(name, str | type) and hasattr(name, "prepare"):
+        own: Rule = name
+        return own
+    name = choice("learning", name, ("ml", "online", "streaming"))
+    if name == "ml":
+        return ML()
+    if name == "online":
+        return Online(bound_start=not method.expects_logs)
+    return Streaming(keep_start=flag("keep_start", keep_start))

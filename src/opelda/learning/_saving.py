@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import seed, whole
 from opelda.corpus._packing import pack_words
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
-from opelda.learning._parameters import as_word_prior
-from opelda.learning._progress import progress
 from opelda.learning._state import State
 
 KIND = "opelda model"
@@ -21,8 +18,11 @@ FORMAT = 2
 # Parameters that are the machine's and the call's, not the model's.
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
+STOP_WORDS = "vocabulary.stop_words"
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
+# Letters of stop words from which on they are an array: a header holds ten million bytes.
+LONG_STOP_WORDS = 1_000_000
 # A topic's weights must add up to what single precision can divide by.
 SMALLEST_TOTAL, LARGEST_TOTAL = 1e-35, 1e35
 
@@ -37,7 +37,7 @@ def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
     state: State = model._state
     weights = state.weights
     values, arrays = parameters(model)
-    check_parameters(model, weights.n_topics)
+    model._plan(state, listen=False)  # complains of parameters that nothing could go on with
     sizes = {weights.n_words, int(model.n_features_in_)}
     if state.vocabulary is not None:
         sizes.add(len(state.vocabulary))
@@ -71,17 +71,21 @@ def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
     if state.vocabulary is not None:
         parts, header["vocabulary"] = state.vocabulary.to_arrays()
         arrays.update({f"vocabulary.{name}": part for name, part in parts.items()})
+        tokenizer = header["vocabulary"]["tokenizer"]
+        left_out = tokenizer["stop_words"]
+        if isinstance(left_out, list) and sum(map(len, left_out)) > LONG_STOP_WORDS:
+            tokenizer["stop_words"] = {"array": STOP_WORDS}
+            arrays.update(_packed(STOP_WORDS, left_out))
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        letters, offsets = _packed(names)
-        arrays.update({"feature_names.bytes": letters, "feature_names.offsets": offsets})
+        arrays.update(_packed("feature_names", names))
     if stream is not None:
         header["stream"] = stream
     return arrays, header | {"checksum": checksum(arrays, header)}
 
 
 def checksum(arrays: Arrays, header: dict[str, Any]) -> int:
-    """Return what changes whenever anything else does: storage and transfers do err."""
+    """Return the CRC-32 of everything else: storage and transfers do err."""
     rest = {name: value for name, value in header.items() if name != "checksum"}
     crc = zlib.crc32(json.dumps(rest, sort_keys=True).encode())
     for name in sorted(arrays):
@@ -115,20 +119,6 @@ def parameters(model: Any) -> tuple[dict[str, Any], Arrays]:
     return values, arrays
 
 
-def check_parameters(model: Any, n_topics: int) -> None:
-    """Raise `InputError` unless the model's parameters can go on with so many topics."""
-    if whole("n_components", model.n_components) != n_topics:  # before anything that long
-        raise InputError(
-            f"is {model.n_components}, but there are {n_topics} topics.", "n_components"
-        )
-    model._updater(n_topics=n_topics)
-    progress(model.verbose)
-    if np.ndim(model.topic_word_prior) == 0:
-        as_word_prior(model._word_prior(), n_topics, 1)
-    if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):
-        seed(model.random_state)
-
-
 def _method_values(method: Method) -> dict[str, Any]:
     name = getattr(method, "name", "")
     if METHODS.get(name) is not type(method):
@@ -141,13 +131,14 @@ def _method_values(method: Method) -> dict[str, Any]:
     return {"method": name, "parameters": plain}
 
 
-def _packed(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _packed(name: str, words: Any) -> Arrays:
     try:
-        return pack_words(str(name) for name in names)
+        letters, offsets = pack_words(str(word) for word in words)
     except UnicodeEncodeError as error:
         raise InputError(
-            f"The column name {error.object!r} cannot be written as UTF-8; rename the column."
+            f"The word or column name {error.object!r} cannot be written as UTF-8; rename it."
         ) from None
+    return {f"{name}.bytes": letters, f"{name}.offsets": offsets}
 
 
 def has_totals(weights: Weights) -> bool:

@@ -1,7 +1,5 @@
 """A start from documents far apart from each other: every topic begins with the words of one."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -48,7 +46,7 @@ def far_apart(
     if n_topics > min(MOST_TOPICS, len(looked_at)):
         return None
     weighed = _weighed(X[looked_at])
-    by_word = weighed.tocsc()
+    columns = weighed.tocsc()
     chosen: list[int] = []
     nearest = np.zeros(len(looked_at))
     distance = np.asarray(np.diff(weighed.indptr) > 0, np.float64)  # empty documents say nothing
@@ -57,25 +55,14 @@ def far_apart(
         if not ends[-1] > 0:
             return None
         chosen.append(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")))
-        nearest = np.maximum(nearest, _cosines(by_word, weighed, chosen[-1]))
+        here = slice(weighed.indptr[chosen[-1]], weighed.indptr[chosen[-1] + 1])
+        # the columns of its words alone: the product with the whole matrix takes 30 times as long
+        cosines = columns[:, weighed.indices[here]] @ weighed.data[here]
+        nearest = np.maximum(nearest, cosines)
         distance = np.where(distance > 0, np.maximum(1.0 - nearest, 0.0), 0.0)
         distance[chosen] = 0.0
         distance[distance < 1e-9] = 0.0  # the same words as one that was chosen
     return looked_at[chosen]
-
-
-def _cosines(
-    by_word: sparse.csc_array, weighed: sparse.csr_array, document: int
-) -> NDArray[np.float64]:
-    """Return every document's product with one, from the columns of that one's words alone."""
-    here = slice(weighed.indptr[document], weighed.indptr[document + 1])
-    words, values = weighed.indices[here], weighed.data[here]
-    first, last = by_word.indptr[words].astype(np.int64), by_word.indptr[words + 1]
-    lengths = last - first
-    at = np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
-    products = by_word.data[at] * np.repeat(values, lengths)
-    found: Any = np.bincount(by_word.indices[at], products, by_word.shape[0])
-    return np.asarray(found, np.float64)
 
 
 def _weighed(X: sparse.csr_array) -> sparse.csr_array:

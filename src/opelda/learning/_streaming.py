@@ -10,16 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from opelda._validation import counts, whole
-from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches
+from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary, mini_batches
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
-from opelda.engines._documents import Documents
 from opelda.engines._weights import extended
 from opelda.errors import InputError
+from opelda.learning._as_counts import as_vocabulary, counts_of
 from opelda.learning._checkpoint import Checkpoint
-from opelda.learning._given import as_vocabulary, counts_of
-from opelda.learning._parameters import Parameters
-from opelda.learning._state import State
+from opelda.learning._listeners import Reporter
+from opelda.learning._plan import Batch, Parameters, Plan
+from opelda.learning._state import State, learns_alone
 
 
 class LearnsStreams(Parameters):
@@ -27,13 +27,9 @@ class LearnsStreams(Parameters):
 
     n_features_in_: int
 
-    # the learner's
-    def _start(self, n_words: int, n_given: int = 0) -> None:
-        raise NotImplementedError
+    _state: State
 
-    def _learn(self, *arguments: Any, **options: Any) -> Any:
-        raise NotImplementedError
-
+    @learns_alone
     def fit_stream(
         self,
         source: Iterable[Any],
@@ -62,7 +58,7 @@ class LearnsStreams(Parameters):
             Scored every `validate_every` updates, for callbacks.
         validate_every : int
         checkpoint : path, optional
-            A folder. Every `every` updates and at the end the model and the place in the source
+            A folder. Every `every` updates and at the end the model and the position in the source
             are committed there in one step; called again with the same source from its beginning,
             a run that was killed goes on and ends with the same bytes as one that was not. The
             source is skipped up to that place, or, where it has `position` and ``seek(position)``,
@@ -82,35 +78,38 @@ class LearnsStreams(Parameters):
             if checkpoint is not None:
                 saved = cleanup.enter_context(Checkpoint(checkpoint, source))
                 position = saved.resume(self)
-            if vocabulary is None and not hasattr(self, "_state"):
-                vocabulary = getattr(source, "vocabulary", None)  # of a Stream or a Corpus
+            starts = vocabulary is None and not hasattr(self, "_state")
+            if starts and isinstance(source, DocumentStream | Corpus):
+                vocabulary = source.vocabulary
+            plan = self._plan(getattr(self, "_state", None))
             words = self._stream_vocabulary(vocabulary)
-            engine = self._engine()
-
-            def batches() -> Iterator[tuple[Documents, None, int]]:
-                nonlocal position
-                for batch in mini_batches(
+            reporter = Reporter(
+                self,
+                plan.listeners,
+                validation=self._stream_validation(validation, words),
+                validate_every=validate_every,
+            )
+            with plan.listeners(self):
+                for given in mini_batches(
                     source,
-                    batch_size=self._schedule().batch_size,
+                    batch_size=plan.schedule.batch_size,
                     vocabulary=words,
                     n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
                     position=position,
                 ):
-                    self._make_room(batch, batch.vocabulary, len(vocabulary) if vocabulary else 0)
-                    position = batch.position
-                    yield engine.documents(batch.X), None, 1
-
-            def after() -> None:
-                if saved is not None and self._state.n_updates % every == 0:
-                    saved.commit(self, position)
-
-            self._learn(
-                batches(),
-                all_new=True,
-                validation=self._stream_validation(validation, words),
-                validate_every=validate_every,
-                after=after,
-            )
+                    self._make_room(plan, given, len(vocabulary) if vocabulary else 0)
+                    batch = Batch(
+                        plan.engine.documents(given.X),
+                        is_new=True,
+                        n_unknown_tokens=given.n_unknown_tokens,
+                    )
+                    done = plan.update(self._state, batch)
+                    # Only now: a checkpoint's position is after the documents it has learned from.
+                    position = given.position
+                    if saved is not None and done and self._state.n_updates % every == 0:
+                        saved.commit(self, position)
+                    if reporter.tell(done, batch.n_pass, batch.n_docs):
+                        break
             if not hasattr(self, "_state"):
                 raise InputError("The stream held no documents: there is nothing to learn from.")
             if self._state.weights.n_words == 0:
@@ -138,30 +137,33 @@ class LearnsStreams(Parameters):
         _check_alike(state.vocabulary, given)
         return state.vocabulary
 
-    def _make_room(self, batch: MiniBatch, words: Vocabulary | None, n_given: int) -> None:
+    def _make_room(self, plan: Plan, batch: MiniBatch, n_given: int) -> None:
         """Start the model, or grow it to hold the words of a mini-batch."""
         n_words = batch.X.shape[1]
         if not hasattr(self, "_state"):
-            self._start(n_words, n_given)
-            self._state.vocabulary = words
-        state, rule = self._state, self._rule()
+            state = plan.start(n_words, n_given)
+            state.vocabulary, self.n_features_in_ = batch.vocabulary, n_words
+            self._state = state
+        state, rule = self._state, plan.rule
         reused = batch.change.reused if batch.change is not None else np.zeros(0, np.int32)
-        if n_words > state.weights.n_words or len(reused):
+        grows = n_words > state.weights.n_words
+        if not grows and not len(reused):
+            return
+        with state.lock.writing():
             # the names of the columns it was fitted on no longer are those of its columns
             self.__dict__.pop("feature_names_in_", None)
-        if state.n_updates == 0:  # only the random start is there, in which all words are alike
-            if n_words > state.weights.n_words:
-                prior, n_topics = state.weights.host().prior, state.weights.n_topics
-                state.weights = self._engine().random_weights(
-                    n_words, n_topics, extended(prior, n_words), state.seed
-                )
-        else:
-            if n_words > state.weights.n_words:
-                state.weights.grow(n_words, rule.newcomer(state.weights))
-            if len(reused):
-                state.weights.reset(reused, rule.newcomer(state.weights))
-        self.n_features_in_ = n_words
-        state.n_unknown_tokens += batch.n_unknown_tokens
+            if state.n_updates == 0:  # only the random start is there, in which words are alike
+                if grows:
+                    prior = extended(state.weights.host().prior, n_words)
+                    state.weights = plan.engine.random_weights(
+                        n_words, plan.n_topics, prior, state.seed
+                    )
+            else:
+                if grows:
+                    state.weights.grow(n_words, rule.newcomer(state.weights))
+                if len(reused):
+                    state.weights.reset(reused, rule.newcomer(state.weights))
+            self.n_features_in_ = n_words
 
     def _stream_validation(
         self, given: Any, words: Vocabulary | None
@@ -183,21 +185,18 @@ class LearnsStreams(Parameters):
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     """Refuse a vocabulary that is not the one the model learned on, nor what that began as."""
+    tokenizer = given.tokenizer
+    if tokenizer.stop_words == "auto":  # which the first texts decided
+        tokenizer = replace(tokenizer, stop_words=own.tokenizer.stop_words)
+    pairs: dict[str, tuple[Any, Any]] = {"tokenizer": (own.tokenizer, tokenizer)}
     for name in ("growing", "max_features", "when_full"):
-        ours, theirs = getattr(own, name), getattr(given, name)
+        pairs[name] = getattr(own, name), getattr(given, name)
+    for name, (ours, theirs) in pairs.items():
         if ours != theirs:
             raise InputError(
                 f"The model's own vocabulary has {name}={ours!r} but the one given {theirs!r}; "
                 "leave vocabulary= out, or begin with a new model."
             )
-    theirs = given.tokenizer
-    if theirs.stop_words == "auto":  # which the first texts decided
-        theirs = replace(theirs, stop_words=own.tokenizer.stop_words)
-    if theirs != own.tokenizer:
-        raise InputError(
-            f"The model's own vocabulary has {own.tokenizer!r} but the one given "
-            f"{theirs!r}; leave vocabulary= out, or begin with a new model."
-        )
     if not own.growing and own.words != given.words:
         raise InputError(
             "The model's own vocabulary has other words than the one given; leave vocabulary= out, "

@@ -1,16 +1,57 @@
-"""Any inference method with any update rule."""
+"""Any inference method with any update rule, and presets for what users leave out."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from opelda._validation import choice, flag
+from opelda._names import PRESETS
+from opelda._validation import choice
 from opelda.inference import OPE, Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
-from opelda.learning._presets import PRESETS
-from opelda.learning._rules import ML, Online, Rule, Streaming
-from opelda.learning._schedule import Schedule
+from opelda.learning._rules import Rule
+
+A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
 
 
+def preset_settings(preset: str, n_docs: int | None = None) -> dict[str, Any]:
+    """Return the parameters that a preset decides, for so many documents or for a stream.
+
+    As measured: docs/learning.md has the curves. Small collections are gone through more often, in
+    smaller steps.
+
+    >>> fast = preset_settings("fast", 10_000)
+    >>> fast["inference"].n_iter, fast["batch_size"], fast["n_passes"]
+    (20, 500, 10)
+    """
+    if preset == "paper":
+        return {
+            "inference": OPE(n_iter=50),
+            "learning": "online",
+            "topic_word_prior": None,  # 1/K
+            "batch_size": 5000,
+            "learning_decay": 0.9,
+            "learning_offset": 1.0,
+            "n_passes": 1,
+            "init": "random",
+            "n_sweeps": 0,
+        }
+    best = preset == "best"
+    n_docs = A_STREAM if n_docs is None else max(n_docs, 1)
+    n_docs_to_see = 1_000_000 if best else 100_000
+    return {
+        "inference": OPE(n_iter=20),
+        "learning": "online",
+        "topic_word_prior": 0.05 if best else None,
+        "batch_size": min(1000, max(50, n_docs // 20)),  # 20 updates a pass, or more
+        "learning_decay": 0.6,
+        "learning_offset": 10.0,
+        "n_passes": min(20, max(1, round(n_docs_to_see / n_docs))),
+        "init": "documents",
+        "n_sweeps": 150 if best else 0,
+    }
+
+
+@dataclass(eq=False, repr=False)
 class TopicModel(Learner):
     """Topics learned by any inference method and any of the three update rules.
 
@@ -27,9 +68,10 @@ class TopicModel(Learner):
     inference : str, Method or None
         A method of `opelda.inference`: its name, for that method with its own defaults, or an
         object. None: the preset's, ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``.
-    learning : {"ml", "online", "streaming"} or None
+    learning : {"ml", "online", "streaming"}, rule or None
         The update rule: regularised maximum likelihood, stochastic variational inference, or
-        streaming Bayes. None: "online".
+        streaming Bayes; or one of your own (docs/contributing-a-method.md), which a model file
+        cannot hold. None: "online".
     doc_topic_prior : number, vector (K,) or None
         alpha; None is 1/K, and closing sweeps adapt it to the documents for themselves.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
@@ -66,8 +108,8 @@ class TopicModel(Learner):
         depend on it.
     random_state : int, RandomState, Generator or None
     verbose : int
-        0: silent. 1: a progress bar, or a line now and then where there is no terminal. 2: a line
-        per update.
+        0: silent. 1: a progress bar, or a line in the log now and then where there is no terminal.
+        2: a line per update.
     callbacks : callable, list of callables or None
         Called with a `BatchReport` after every update; learning stops when one returns True.
 
@@ -95,73 +137,36 @@ class TopicModel(Learner):
     (500, 3)
     """
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        preset: Literal["best", "fast", "paper"] = "best",
-        inference: str | Method | None = None,
-        learning: Literal["ml", "online", "streaming"] | None = None,
-        doc_topic_prior: Any = None,
-        topic_word_prior: Any = None,
-        batch_size: int | None = None,
-        learning_decay: float | None = None,
-        learning_offset: float | None = None,
-        population: float | None = None,
-        keep_start: bool = False,
-        n_passes: int | None = None,
-        init: Literal["random", "documents"] | None = None,
-        n_sweeps: int | None = None,
-        transform_method: str | Method | None = None,
-        engine: Any = "cpu",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.preset = preset
-        self.inference = inference
-        self.learning = learning
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.batch_size = batch_size
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.population = population
-        self.keep_start = keep_start
-        self.n_passes = n_passes
-        self.init = init
-        self.n_sweeps = n_sweeps
-        self.transform_method = transform_method
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
+    n_components: int = 100
+    _: KW_ONLY
+    preset: Literal["best", "fast", "paper"] = "best"
+    inference: str | Method | None = None
+    learning: Literal["ml", "online", "streaming"] | Rule | None = None
+    doc_topic_prior: Any = None
+    topic_word_prior: Any = None
+    batch_size: int | None = None
+    learning_decay: float | None = None
+    learning_offset: float | None = None
+    population: float | None = None
+    keep_start: bool = False
+    n_passes: int | None = None
+    init: Literal["random", "documents"] | None = None
+    n_sweeps: int | None = None
+    transform_method: str | Method | None = None
+    engine: Any = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    callbacks: Any = None
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
         """Return what was given and, for the rest, what the preset has for so many documents."""
-        preset = PRESETS[choice("preset", self.preset, PRESETS)]
-        given = {name: getattr(self, name) for name in preset.settings()}
-        return preset.settings(n_docs) | {k: v for k, v in given.items() if v is not None}
+        preset = preset_settings(choice("preset", self.preset, PRESETS), n_docs)
+        given: dict[str, Any] = self.get_params(deep=False)
+        return given | {name: value for name, value in preset.items() if given[name] is None}
 
     def _inference(self) -> Method:
         return as_method(self._settings()["inference"], "inference")
 
     def _learns_by_ope(self) -> bool:  # as every preset does
         return self.inference in (None, "ope") or isinstance(self.inference, OPE)
-
-    def _rule(self) -> Rule:
-        learning = choice("learning", self._settings()["learning"], ("ml", "online", "streaming"))
-        if learning == "ml":
-            return ML()
-        if learning == "online":
-            return Online(bound_start=not self._inference().expects_logs)
-        return Streaming(keep_start=flag("keep_start", self.keep_start))
-
-    def _schedule(self, n_docs: int | None = None) -> Schedule:
-        return Schedule.of(self._settings(n_docs))
-
-    def _word_prior(self) -> Any:
-        return self._settings()["topic_word_prior"]

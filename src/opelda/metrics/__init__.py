@@ -1,4 +1,4 @@
-"""How good topics are: prediction of held-out words, coherence, diversity, stability.
+"""Measures of topics: prediction of held-out words, coherence, diversity, stability.
 
 Every measure of topics is ``measure(topics, X, ...)``, topics being an array (K, V), an
 `opelda.inference.Topics` or a fitted model.
@@ -9,14 +9,21 @@ Every measure of topics is ``measure(topics, X, ...)``, topics being an array (K
 """
 
 from opelda.metrics._coherence import coherence, npmi
-from opelda.metrics._exclusivity import topic_exclusivity
-from opelda.metrics._held_out import PredictiveProbability, predict_held_out
 from opelda.metrics._matching import match_topics, topic_stability
-from opelda.metrics._mixtures import effective_topics, mixture_sparsity
-from opelda.metrics._predictive import log_predictive_probability, perplexity
+from opelda.metrics._mixtures import (
+    InferenceStability,
+    effective_topics,
+    inference_stability,
+    mixture_sparsity,
+)
+from opelda.metrics._predictive import (
+    PredictiveProbability,
+    log_predictive_probability,
+    perplexity,
+    predict_held_out,
+)
 from opelda.metrics._split import split_tokens
-from opelda.metrics._stability import InferenceStability, inference_stability
-from opelda.metrics._top_words import topic_diversity
+from opelda.metrics._top_words import topic_diversity, topic_exclusivity
 from opelda.metrics._windows import windows
 
 __all__ = [

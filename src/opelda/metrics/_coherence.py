@@ -1,16 +1,23 @@
 """Coherence: whether the top words of a topic occur in the same documents."""
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from opelda._validation import choice
-from opelda.metrics._cooccurrence import Cooccurrences, count_cooccurrences
-from opelda.metrics._topics import GivenTopics
+from opelda._validation import choice, counts
+from opelda.corpus import Corpus, DocumentStream, Vocabulary
+from opelda.corpus._kinds import is_batch, is_matrix
+from opelda.errors import InputError
+from opelda.metrics._top_words import top_words
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
-# added to the share of documents that hold two words, where a measure asks for it
-EPSILON = 1e-12
+EPSILON = 1e-12  # added to the share of documents that hold two words, where a measure asks for it
+PAIRS_AT_ONCE = 2**22  # pairs of words whose documents are counted together
+NO_DOCUMENTS = "has no documents to look for the words in."
 
 
 def coherence(
@@ -81,7 +88,9 @@ def coherence(
     >>> coherence(model, ["a cup of tea", "black tea"]).shape
     (2,)
     """
-    return MEASURES[choice("measure", measure, MEASURES)](count_cooccurrences(topics, X, n_words))
+    score = MEASURES[choice("measure", measure, MEASURES)]
+    means: NDArray[np.float64] = score(_count(topics, X, n_words)).mean(axis=1)
+    return means
 
 
 def npmi(topics: GivenTopics, X: Any, *, n_words: int = 10) -> NDArray[np.float64]:
@@ -102,6 +111,96 @@ def npmi(topics: GivenTopics, X: Any, *, n_words: int = 10) -> NDArray[np.float6
     return coherence(topics, X, measure="npmi", n_words=n_words)
 
 
+class Cooccurrences:
+    """Counts of documents, all that any measure of coherence needs of a collection."""
+
+    def __init__(self, ids: NDArray[np.intp]) -> None:
+        self.ids = ids  # the top words (K, n)
+        # documents that hold each two of a topic's words; on the diagonal those that hold one
+        self.counts = np.zeros((*ids.shape, ids.shape[1]), np.int64)
+        self.n_docs = self.n_columns = 0  # of all matrices; of the widest
+        self._words, positions = np.unique(ids, return_inverse=True)
+        positions = positions.reshape(ids.shape)
+        first = np.repeat(positions, ids.shape[1], axis=1).ravel()
+        second = np.tile(positions, ids.shape[1]).ravel()
+        self._order = np.argsort(first, kind="stable")  # pairs by their first word
+        self._first, self._second = first[self._order], second[self._order]
+
+    def add(self, matrix: sparse.csr_array) -> None:
+        """Count the documents of one more matrix; words beyond its columns are in none of them."""
+        self.n_docs += matrix.shape[0]
+        self.n_columns = max(self.n_columns, matrix.shape[1])
+        # which documents hold which top words: ones; the words are sorted, those it lacks come last
+        held = (matrix[:, self._words[self._words < matrix.shape[1]]] > 0).astype(np.int32)
+        shape = (matrix.shape[0], len(self._words))
+        held = sparse.csr_array((held.data, held.indices, held.indptr), shape=shape)
+        transposed, flat = held.T.tocsr(), self.counts.reshape(-1)
+        n_at_once = max(1, PAIRS_AT_ONCE // len(self._words))
+        # counts of all pairs of some words at a time; of those only a topic's own pairs are kept
+        for word in range(0, len(self._words), n_at_once):
+            together = (transposed[word : word + n_at_once] @ held).toarray()
+            pairs = slice(*np.searchsorted(self._first, (word, word + n_at_once)))
+            flat[self._order[pairs]] += together[self._first[pairs] - word, self._second[pairs]]
+
+
+def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
+    """Count over a matrix, a corpus, texts, or an iterable of mini-batches."""
+    measured = MeasuredTopics.of(topics, X=X)
+    found = Cooccurrences(top_words(measured, n_words, least=2))
+    first, X = _first_of(X)
+    if is_batch(first):
+        _add_batches(found, X, measured)
+    else:
+        found.add(measured.counts(X))
+    if not found.n_docs:
+        raise InputError(NO_DOCUMENTS, "X")
+    if measured.are_ids and found.ids.max() >= found.n_columns:
+        raise InputError(
+            f"hold word {found.ids.max()} but X has no more than {found.n_columns} columns.",
+            "topics",
+        )
+    return found
+
+
+def _first_of(X: Any) -> tuple[Any, Any]:
+    """Return the first item of what may be an iterable of mini-batches, and all of them."""
+    if not isinstance(X, Iterable) or isinstance(X, str | Corpus) or is_matrix(X):
+        return None, X
+    if isinstance(X, DocumentStream):  # which is not to be read twice
+        return X, X
+    if not isinstance(X, Iterator):
+        return next(iter(X), None), X
+    for first in X:
+        return first, chain([first], X)
+    raise InputError(NO_DOCUMENTS, "X")
+
+
+def _add_batches(found: Cooccurrences, batches: Any, topics: MeasuredTopics) -> None:
+    if topics.vocabulary is not None and isinstance(batches, DocumentStream):
+        known = Vocabulary(topics.vocabulary.words, tokenizer=topics.vocabulary.tokenizer)
+        batches = batches.batches(known)
+    for number, batch in enumerate(batches):
+        change = getattr(batch, "change", None)
+        if change is not None and len(change.reused):
+            raise InputError(
+                f"Mini-batch {number} gave columns to other words, which the topics' are not; "
+                "count with a vocabulary that does not evict."
+            )
+        try:
+            if isinstance(batch, Corpus) and topics.vocabulary is not None:
+                matrix = topics.counts(batch)
+            else:
+                matrix = counts(batch.X if not is_matrix(batch) and hasattr(batch, "X") else batch)
+        except InputError as error:
+            raise InputError(f"Mini-batch {number}: {error}") from None
+        if not topics.are_ids and matrix.shape[1] > topics.n_words:
+            raise InputError(
+                f"The topics have {topics.n_words} words but mini-batch {number} has "
+                f"{matrix.shape[1]} columns; count the documents with the topics' own vocabulary."
+            )
+        found.add(matrix)
+
+
 def _npmi(together: Cooccurrences) -> NDArray[np.float64]:
     n_docs = together.n_docs
     first, second = np.triu_indices(together.ids.shape[1], 1)
@@ -116,19 +215,20 @@ def _npmi(together: Cooccurrences) -> NDArray[np.float64]:
         rarity = np.where(often, np.log1p((n_docs - pairs) / pairs), rarity)
         surprise = np.where(often, np.log1p((n_docs * pairs - product) / product), surprise)
         scores = np.where(pairs == 0, -1.0, np.where(pairs == n_docs, 1.0, surprise / rarity))
-    return _mean(np.clip(scores, -1.0, 1.0))
+    return np.clip(scores, -1.0, 1.0)
 
 
 def _c_uci(together: Cooccurrences) -> NDArray[np.float64]:
     first, second = np.triu_indices(together.ids.shape[1], 1)
     both, alone = _shares(together)
-    return _mean(_smoothed_log(both[:, first, second], alone[:, first] * alone[:, second]))
+    return _smoothed_log(both[:, first, second], alone[:, first] * alone[:, second])
 
 
 def _u_mass(together: Cooccurrences) -> NDArray[np.float64]:
     first, second = np.triu_indices(together.ids.shape[1], 1)
     both, alone = _shares(together)
-    return _mean(_smoothed_log(both[:, first, second], alone[:, first]))
+    # ids are in the order of their weights: the first of two is the heavier (Mimno et al., eq. 1)
+    return _smoothed_log(both[:, first, second], alone[:, first])
 
 
 def _c_v(together: Cooccurrences) -> NDArray[np.float64]:
@@ -136,11 +236,12 @@ def _c_v(together: Cooccurrences) -> NDArray[np.float64]:
     product = alone[:, :, None] * alone[:, None, :]
     # A word in every document has -1 with itself and 0 with the others; 1 would make no difference.
     vectors = np.where(product > 0, _smoothed_log(both, product) / -np.log(both + EPSILON), 0.0)
+    # Röder et al.: every word against all top words together (S_one_set), by indirect cosine
     total = vectors.sum(axis=1, keepdims=True)
     length = np.linalg.norm(vectors, axis=2) * np.linalg.norm(total, axis=2)
     cosine = np.zeros(length.shape)
     np.divide((vectors * total).sum(axis=2), length, out=cosine, where=length > 0)
-    return _mean(np.clip(cosine, -1.0, 1.0))
+    return np.clip(cosine, -1.0, 1.0)
 
 
 def _shares(together: Cooccurrences) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -155,9 +256,5 @@ def _smoothed_log(both: NDArray[np.float64], base: NDArray[np.float64]) -> NDArr
     return result
 
 
-def _mean(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    means: NDArray[np.float64] = scores.mean(axis=1)
-    return means
-
-
+# of each pair of top words, or of each word, (K, pairs) or (K, n); the mean is the coherence
 MEASURES = {"npmi": _npmi, "c_v": _c_v, "u_mass": _u_mass, "c_uci": _c_uci}

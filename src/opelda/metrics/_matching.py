@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.special import entr
 
 from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.inference import Topics
-from opelda.metrics._similarity import SIMILARITIES
+from opelda.metrics._top_words import top_words
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 Similarity = Literal["cosine", "jaccard", "jensen_shannon"]
@@ -56,7 +58,20 @@ def match_topics(
     >>> match_topics(a, b, similarity="jaccard", n_words=2)[1].round(3)
     array([0.333])
     """
-    return _matched(_measured(a, "a"), _measured(b, "b"), similarity, n_words)
+    choice("similarity", similarity, SIMILARITIES)
+    whole("n_words", n_words)
+    left, right = _over_the_same_words(_with_weights(a, "a"), _with_weights(b, "b"))
+    if left.shape[1] != right.shape[1]:
+        raise InputError(
+            f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
+            "bring them to the same vocabulary."
+        )
+    alike = SIMILARITIES[similarity](left, right, n_words)
+    # of unequal numbers the smaller decides how many pairs there are: the rest keep -1 and 0
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    order, found = np.full(len(left), -1, np.intp), np.zeros(len(left))
+    order[rows], found[rows] = columns, alike[rows, columns]
+    return order, found
 
 
 def topic_stability(
@@ -89,37 +104,17 @@ def topic_stability(
             f"{type(runs).__name__}.",
             "runs",
         )
-    topics = [_measured(run, f"runs[{number}]") for number, run in enumerate(runs)]
+    topics = [_with_weights(run, f"runs[{number}]") for number, run in enumerate(runs)]
     if len(topics) < 2:
         raise InputError(f"must be at least two to be compared, got {len(topics)}.", "runs")
     alike = []
     for a, b in combinations(topics, 2):
-        matched = _matched(a, b, similarity, n_words)[1]
+        matched = match_topics(a, b, similarity=similarity, n_words=n_words)[1]
         alike.append(matched.sum() / max(len(a.weights), len(b.weights)))
     return float(np.mean(alike))
 
 
-def _matched(
-    a: MeasuredTopics, b: MeasuredTopics, similarity: Similarity, n_words: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    choice("similarity", similarity, SIMILARITIES)
-    whole("n_words", n_words)
-    left, right = _over_the_same_words(a, b)
-    if left.shape[1] != right.shape[1]:
-        raise InputError(
-            f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
-            "bring them to the same vocabulary."
-        )
-    alike = SIMILARITIES[similarity](left, right, n_words)
-    rows, columns = linear_sum_assignment(alike, maximize=True)
-    order = np.full(len(left), -1, np.intp)
-    found = np.zeros(len(left))
-    order[rows] = columns
-    found[rows] = alike[rows, columns]
-    return order, found
-
-
-def _measured(topics: Any, name: str) -> MeasuredTopics:
+def _with_weights(topics: Any, name: str) -> MeasuredTopics:
     measured = MeasuredTopics.of(topics, name)
     if measured.are_ids:
         raise InputError(
@@ -143,3 +138,52 @@ def _over_the_same_words(a: MeasuredTopics, b: MeasuredTopics) -> tuple[NDArray[
         return wide
 
     return spread(a.weights, own), spread(b.weights, other)
+
+
+def _cosine(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float64]:
+    """Return the cosines (K, L); 0 with a topic of zeros."""
+    left, right = (_divided(rows, np.linalg.norm(rows, axis=1)) for rows in map(_scaled, (a, b)))
+    return np.clip(left @ right.T, -1.0, 1.0)
+
+
+def _jaccard(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float64]:
+    """Return |common top words| / |all their top words| (K, L)."""
+    left, right = _top(a, n_words), _top(b, n_words)
+    common = (left @ right.T).toarray()
+    shares: NDArray[np.float64] = common / (2 * min(n_words, a.shape[1]) - common)
+    return shares
+
+
+def _jensen_shannon(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float64]:
+    """Return 1 - JSD (K, L), the divergence in bits; 0 with a topic of zeros."""
+    if (a < 0).any() or (b < 0).any():
+        raise InputError("Topics must have no negative weights for 'jensen_shannon'.")
+    left, right = (_divided(rows, rows.sum(axis=1)) for rows in map(_scaled, (a, b)))
+    own, other = entr(left).sum(axis=1), entr(right).sum(axis=1)
+    alike = np.zeros((len(left), len(right)))
+    for k, p in enumerate(left):
+        # JSD = H((p + q) / 2) - (H(p) + H(q)) / 2
+        divergence = entr((p + right) / 2).sum(axis=1) - (own[k] + other) / 2
+        alike[k] = np.clip(1 - divergence / np.log(2), 0.0, 1.0)
+    alike[left.sum(axis=1) == 0] = 0.0
+    alike[:, right.sum(axis=1) == 0] = 0.0
+    return alike
+
+
+def _scaled(weights: NDArray[Any]) -> NDArray[np.float64]:
+    # by the largest: squares of tiny weights, or of huge ones, may leave the range of a double
+    return _divided(weights.astype(np.float64), np.abs(weights).max(axis=1))
+
+
+def _divided(rows: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide each row in place; one whose divisor is 0 stays as it is."""
+    return np.divide(rows, by[:, None], out=rows, where=by[:, None] > 0)
+
+
+def _top(weights: NDArray[Any], n_words: int) -> sparse.csr_array:
+    ids = top_words(weights.astype(np.float64), n_words)
+    ends = np.arange(len(ids) + 1) * ids.shape[1]
+    return sparse.csr_array((np.ones(ids.size), ids.ravel(), ends), shape=weights.shape)
+
+
+SIMILARITIES = {"cosine": _cosine, "jaccard": _jaccard, "jensen_shannon": _jensen_shannon}

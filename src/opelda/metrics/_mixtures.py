@@ -1,14 +1,18 @@
-"""How concentrated the topic mixtures of documents are."""
+"""Mixtures of documents: how concentrated they are, and how much they vary from run to run."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from opelda._validation import number
+from opelda._validation import number, seed, whole
+from opelda.engines import Engine
 from opelda.errors import InputError
-from opelda.metrics._topics import as_weights
+from opelda.inference import Method, infer
+from opelda.inference._topics import as_matrix
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 
 def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
@@ -32,7 +36,7 @@ def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
     """
     shares = _shares(theta)
     topics: NDArray[np.float64] = np.exp(entr(shares).sum(axis=1))
-    return np.clip(topics, 1.0, shares.shape[1])
+    return np.clip(topics, 1.0, shares.shape[1])  # rounding may step over either end
 
 
 def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.float64]:
@@ -61,7 +65,7 @@ def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.fl
 
 
 def _shares(theta: Any) -> NDArray[np.float64]:
-    weights = as_weights(theta, "theta").astype(np.float64)
+    weights = as_matrix(theta, "theta").astype(np.float64)
     largest = weights.max(axis=1)
     bad = np.flatnonzero((weights < 0).any(axis=1) | (largest <= 0))
     if len(bad):
@@ -69,6 +73,106 @@ def _shares(theta: Any) -> NDArray[np.float64]:
             f"must hold mixtures, no share negative and not all zero, but row {bad[0]} is not one.",
             "theta",
         )
-    weights /= largest[:, None]  # the sum of huge weights has no place in a double
+    weights /= largest[:, None]  # the sum of huge weights may exceed a double
     weights /= weights.sum(axis=1)[:, None]
     return weights
+
+
+@dataclass(frozen=True)
+class InferenceStability:
+    """Mean and standard deviation over runs of f and of its two terms, per document.
+
+    Attributes
+    ----------
+    mean, sd : float64 arrays (D,)
+        Of f = log-likelihood + log-prior. With alpha < 1 compare it only between runs of the same
+        length.
+    log_likelihood_mean, log_likelihood_sd : float64 arrays (D,)
+    log_prior_mean, log_prior_sd : float64 arrays (D,)
+    n_runs : int
+
+    Examples
+    --------
+    >>> topics, X = [[0.5, 0.5], [0.9, 0.1]], [[3, 1], [0, 0]]
+    >>> found = inference_stability(topics, X, n_runs=3, random_state=0)
+    >>> found.sd.shape, float(found.sd[1]), found.n_runs
+    ((2,), 0.0, 3)
+    """
+
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    log_likelihood_mean: NDArray[np.float64]
+    log_likelihood_sd: NDArray[np.float64]
+    log_prior_mean: NDArray[np.float64]
+    log_prior_sd: NDArray[np.float64]
+    n_runs: int
+
+
+def inference_stability(
+    topics: GivenTopics,
+    X: Any,
+    *,
+    method: str | Method = "ope",
+    doc_topic_prior: ArrayLike | None = None,
+    n_runs: int = 10,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    engine: str | Engine = "cpu",
+) -> InferenceStability:
+    """Infer the same documents several times, with another seed each, and return the spread.
+
+    How alike the topics of several models are is `topic_stability`.
+
+    Parameters
+    ----------
+    topics, X, doc_topic_prior, random_state, n_jobs, engine
+        As for `log_predictive_probability`.
+    method : str or Method
+        What infers; one that is not random has no spread.
+    n_runs : int
+        At least 2. The standard deviation is that of a sample: it divides by ``n_runs - 1``.
+
+    Returns
+    -------
+    InferenceStability
+
+    Examples
+    --------
+    >>> from opelda.corpus import generate
+    >>> made = generate(20, n_words=100, n_topics=5)
+    >>> found = inference_stability(made.topics, made.X, random_state=0)
+    >>> bool((found.sd > 0).any())
+    True
+    >>> bool((inference_stability(made.topics, made.X, method="vb").sd > 0).any())
+    False
+    """
+    whole("n_runs", n_runs, 2)
+    measured = MeasuredTopics.of(topics, X=X)
+    matrix, prior = measured.counts(X), measured.prior(doc_topic_prior)
+    rng = np.random.default_rng(seed(random_state))
+    likelihoods, priors = [], []
+    for _ in range(n_runs):
+        run = infer(
+            matrix,
+            measured.table,
+            doc_topic_prior=prior,
+            method=method,
+            random_state=rng,
+            n_jobs=n_jobs,
+            engine=engine,
+        )
+        likelihoods.append(run.log_likelihood)
+        priors.append(run.log_prior)
+    return InferenceStability(
+        *_spread(np.add(likelihoods, priors)),
+        *_spread(np.array(likelihoods)),
+        *_spread(np.array(priors)),
+        n_runs=int(n_runs),
+    )
+
+
+def _spread(runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and standard deviation over runs (n_runs, D)."""
+    # from the first run on: the mean of equal numbers is then not off by a rounding
+    offset = runs - runs[0]
+    return runs[0] + offset.mean(axis=0), offset.std(axis=0, ddof=1)

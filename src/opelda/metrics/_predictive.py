@@ -1,25 +1,63 @@
 """Log predictive probability: how well topics predict words of a document from its others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opelda._validation import seed, whole
-from opelda.engines import Engine
+from opelda.engines import Engine, get_engine
+from opelda.engines._engine import Task
+from opelda.engines._solutions import MIXTURES
 from opelda.errors import InputError
 from opelda.inference import Method
-from opelda.metrics._held_out import PredictiveProbability, predicted
-from opelda.metrics._split import (
-    as_share,
-    check_lengths,
-    positive_counts,
-    split_tokens,
-    tokens_per_document,
-)
+from opelda.inference._infer import as_method, as_prior
+from opelda.metrics._split import as_share, positive_counts, split_tokens, tokens_per_document
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
+
+SMALLEST = 1e-30  # a word to which the document's mixture gives less counts as this
+WEIGHTS_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class PredictiveProbability:
+    """Log probability per held-out token, in nats; as a float it is `macro`.
+
+    Attributes
+    ----------
+    macro : float
+        Mean over documents of each one's mean over its held-out tokens, and over the splits.
+    micro : float
+        Mean over all held-out tokens.
+    standard_error : float
+        Of `macro`, from the spread between documents; infinite for a single document, which says
+        nothing of the spread.
+    n_documents, n_left_out : int
+        Documents scored, and those that could not be: fewer than 2 tokens, or in no split both
+        observed and held-out words.
+    splits : tuple of float
+        Mean over documents for each split.
+
+    Examples
+    --------
+    >>> from opelda.metrics import log_predictive_probability
+    >>> found = log_predictive_probability([[0.5, 0.5]], [[4, 4], [1, 0]], random_state=0)
+    >>> round(float(found), 4), found.n_documents, found.n_left_out
+    (-0.6931, 1, 1)
+    """
+
+    macro: float
+    micro: float
+    standard_error: float
+    n_documents: int
+    n_left_out: int
+    splits: tuple[float, ...]
+
+    def __float__(self) -> float:
+        return self.macro
 
 
 def log_predictive_probability(
@@ -86,37 +124,18 @@ def log_predictive_probability(
     n_splits = whole("n_splits", n_splits)
     matrix = positive_counts(measured.counts(X))
     n_tokens = tokens_per_document(matrix)
-    check_lengths(n_tokens)
     long_enough = n_tokens >= 2
     if not long_enough.any():
         raise InputError("has no document of at least 2 tokens, and others cannot be split.", "X")
-    if not long_enough.all():
-        matrix = matrix[long_enough]
+    matrix = matrix[long_enough]
     rng = np.random.default_rng(seed(random_state))
-    return predicted(
-        _splits(matrix, share, n_splits, rng),
-        measured,
-        n_left_out=int((~long_enough).sum()),
-        doc_topic_prior=doc_topic_prior,
-        method=method,
-        random_state=rng,
-        n_jobs=n_jobs,
-        engine=engine,
-    )
+    # Split when asked to: inference takes its seeds from the same generator in between.
+    splits = (split_tokens(matrix, held_out=share, random_state=rng) for _ in range(n_splits))
+    n_left_out = int((~long_enough).sum())
+    return _predicted(splits, measured, doc_topic_prior, method, rng, n_jobs, engine, n_left_out)
 
 
-def perplexity(
-    topics: GivenTopics,
-    X: Any,
-    *,
-    doc_topic_prior: ArrayLike | None = None,
-    method: str | Method = "vb",
-    held_out: float = 0.3,
-    n_splits: int = 5,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    engine: str | Engine = "cpu",
-) -> float:
+def perplexity(topics: GivenTopics, X: Any, **options: Any) -> float:
     """Return exp(-`log_predictive_probability`): between how many words the topics seem to guess.
 
     Parameters and errors are those of `log_predictive_probability`.
@@ -126,23 +145,142 @@ def perplexity(
     >>> round(perplexity([[0.25] * 4], [[4, 4, 0, 0]], random_state=0), 3)
     4.0
     """
-    found = log_predictive_probability(
-        topics,
-        X,
-        doc_topic_prior=doc_topic_prior,
-        method=method,
-        held_out=held_out,
-        n_splits=n_splits,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        engine=engine,
+    return float(np.exp(-log_predictive_probability(topics, X, **options).macro))
+
+
+def predict_held_out(
+    topics: GivenTopics,
+    splits: Iterable[tuple[Any, Any]],
+    *,
+    doc_topic_prior: ArrayLike | None = None,
+    method: str | Method = "vb",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    engine: str | Engine = "cpu",
+) -> PredictiveProbability:
+    """Predict the held-out words of documents that were split already.
+
+    theta is inferred on a document's observed part, and its held-out part scored by
+    sum_j d_j log(sum_k theta_k beta_kj) / sum_j d_j, in double precision. A word to which the
+    mixture gives less than 1e-30 counts as that.
+
+    Parameters
+    ----------
+    splits : iterable of pairs (observed, held_out)
+        Each what `log_predictive_probability` takes as X, all of the same documents. A document is
+        left out of a split in which it has nothing observed or nothing held out.
+    topics, doc_topic_prior, method, random_state, n_jobs, engine
+        As for `log_predictive_probability`.
+
+    Returns
+    -------
+    PredictiveProbability
+
+    Examples
+    --------
+    >>> topics = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
+    >>> observed, held_out = [[9, 8, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [0, 0, 0, 0]]
+    >>> found = predict_held_out(topics, [(observed, held_out)])
+    >>> round(found.macro, 1), found.n_documents, found.n_left_out
+    (-0.7, 1, 1)
+    """
+    measured = MeasuredTopics.of(topics, X=splits)
+    rng = np.random.default_rng(seed(random_state))
+    return _predicted(splits, measured, doc_topic_prior, method, rng, n_jobs, engine)
+
+
+def _predicted(
+    splits: Iterable[tuple[Any, Any]],
+    topics: MeasuredTopics,
+    doc_topic_prior: ArrayLike | None,
+    method: str | Method,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    engine: str | Engine,
+    n_left_out: int = 0,
+) -> PredictiveProbability:
+    """Infer and score one split after the other."""
+    resolved, how = get_engine(engine, n_jobs), as_method(method)
+    alpha = as_prior(topics.prior(doc_topic_prior), topics.table.n_topics)
+    handle = topics.table.on(resolved)
+    scores: list[NDArray[np.float64]] = []
+    masses: list[NDArray[np.float64]] = []
+    for number, pair in enumerate(splits):
+        observed, held = _as_pair(topics, pair, number)
+        if scores and observed.shape[0] != len(scores[0]):
+            raise InputError(
+                f"Split {number} has {observed.shape[0]} documents but the first has "
+                f"{len(scores[0])}; give splits of the same documents."
+            )
+        usable = (np.diff(observed.indptr) > 0) & (np.diff(held.indptr) > 0)
+        if not usable.any():
+            raise InputError(f"Split {number} has no document with words observed and held out.")
+        scores.append(np.zeros(len(usable)))
+        masses.append(np.zeros(len(usable)))
+        task, documents = Task(how, alpha, seed(rng)), resolved.documents(observed[usable])
+        theta = np.asarray(resolved.infer(handle, documents, task, MIXTURES).theta)
+        scores[-1][usable], masses[-1][usable] = _score(held[usable], theta, topics.weights)
+    if not scores:
+        raise InputError("holds no pair of observed and held-out counts.", "splits")
+    return _summary(np.array(scores), np.array(masses), n_left_out)
+
+
+def _score(
+    held: sparse.csr_array, theta: NDArray[Any], weights: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each document's log probability and mass of held-out tokens."""
+    n_docs = held.shape[0]
+    document = np.repeat(np.arange(n_docs), np.diff(held.indptr))
+    logs = np.zeros(held.nnz)
+    n_at_once = max(1, WEIGHTS_AT_ONCE // len(weights))
+    for first in range(0, held.nnz, n_at_once):
+        part = slice(first, first + n_at_once)
+        # x_j = sum_k theta_k beta_kj for the held-out words alone, in double precision
+        beta = weights.T[held.indices[part]]
+        x = np.multiply(beta, theta[document[part]], dtype=np.float64).sum(axis=1)
+        logs[part] = np.log(np.maximum(x, SMALLEST))
+
+    log_probability = np.bincount(document, held.data * logs, n_docs).astype(np.float64)
+    return log_probability, np.bincount(document, held.data, n_docs).astype(np.float64)
+
+
+def _as_pair(
+    topics: MeasuredTopics, pair: Any, number: int
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return the counts of one split, without explicit zeros."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(
+            f"must hold pairs of observed and held-out counts, but item {number} is "
+            f"{type(pair).__name__}; for one split give [(observed, held_out)].",
+            "splits",
+        )
+    observed, held = (topics.counts(part).astype(np.float64) for part in pair)
+    if observed.shape != held.shape:
+        raise InputError(
+            f"Split {number} has observed counts of shape {observed.shape} and held-out counts "
+            f"of shape {held.shape}; both must have a row per document and a column per word."
+        )
+    observed.eliminate_zeros()
+    held.eliminate_zeros()
+    return observed, held
+
+
+def _summary(
+    scores: NDArray[np.float64], masses: NDArray[np.float64], n_left_out: int
+) -> PredictiveProbability:
+    """Average over splits and documents; a mass of 0 is a document left out of a split."""
+    scored = masses > 0
+    means = np.divide(scores, masses, out=np.zeros_like(scores), where=scored)
+    # over the splits first: a document counts once, in however many of them it was scored
+    n_times = scored.sum(axis=0)
+    per_document = means.sum(axis=0)[n_times > 0] / n_times[n_times > 0]
+    n_docs = len(per_document)
+    error = per_document.std(ddof=1) / np.sqrt(n_docs) if n_docs > 1 else np.inf
+    return PredictiveProbability(
+        macro=float(per_document.mean()),
+        micro=float(scores.sum() / masses.sum()),
+        standard_error=float(error),
+        n_documents=n_docs,
+        n_left_out=n_left_out + len(n_times) - n_docs,
+        splits=tuple((means.sum(axis=1) / scored.sum(axis=1)).tolist()),
     )
-    return float(np.exp(-found.macro))
-
-
-def _splits(
-    matrix: sparse.csr_array, share: float, n_splits: int, rng: np.random.Generator
-) -> Iterator[tuple[sparse.csr_array, sparse.csr_array]]:
-    """Split when asked to: inference takes its seeds from the same generator in between."""
-    for _ in range(n_splits):
-        yield split_tokens(matrix, held_out=share, random_state=rng)

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from opelda._validation import counts, seed
 from opelda.corpus import Corpus
+from opelda.engines._keys import GOLDEN, content_keys, mix, numbered, seeded
 from opelda.errors import InputError
 
 TOKENS_AT_ONCE = 2**21
-# single precision counts whole tokens up to here
-MOST_TOKENS = 2**24
+MOST_TOKENS = 2**24  # single precision counts whole tokens up to here
 
 
 def split_tokens(
@@ -24,6 +24,10 @@ def split_tokens(
     Of a document's N tokens, ``round(held_out * N)``, but at least 1 and at most N - 1, are held
     out, chosen uniformly without replacement. A document of fewer than 2 tokens is all observed. A
     count of 2.5 is three tokens of weights 1, 1 and 0.5.
+
+    The choice depends on the document's words and counts, its number among equal documents and the
+    seed, never on its row or on other documents: a collection in another order, or a part of it, is
+    split as the whole is. Which of some equal documents is the first follows their order.
 
     Parameters
     ----------
@@ -49,27 +53,23 @@ def split_tokens(
     """
     share = as_share(held_out)
     matrix = positive_counts(X)
-    rng = np.random.default_rng(seed(random_state))
-    pieces = np.ceil(matrix.data).astype(np.int64)
     n_tokens = tokens_per_document(matrix)
-    check_lengths(n_tokens)
     n_held = np.clip(np.rint(share * n_tokens), 1, np.maximum(n_tokens - 1, 1)).astype(np.int64)
     n_held[n_tokens < 2] = 0
+    # A document's draws are a function of its content and the seed; equal ones are numbered, or
+    # a title that occurs a thousand times would be split one way a thousand times.
+    content = content_keys(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
+    keys = seeded(numbered(content, None), seed(random_state))
     held = np.zeros(matrix.nnz)
     for first, last in _ranges(n_tokens):
         entries = slice(int(matrix.indptr[first]), int(matrix.indptr[last]))
-        held[entries] = _held_mass(
-            rng, matrix.data[entries], pieces[entries], n_tokens[first:last], n_held[first:last]
-        )
+        some = slice(first, last)
+        held[entries] = _held_mass(matrix.data[entries], keys[some], n_tokens[some], n_held[some])
     return _with_data(matrix, matrix.data - held), _with_data(matrix, held)
 
 
 def can_be_split(X: Any) -> bool:
-    """Whether a document has the two tokens that it takes.
-
-    >>> can_be_split([[0, 2]]), can_be_split([[0, 1], [1, 0]])
-    (True, False)
-    """
+    """Whether a document has the two tokens that it takes."""
     return bool((tokens_per_document(positive_counts(X)) >= 2).any())
 
 
@@ -94,50 +94,46 @@ def tokens_per_document(matrix: sparse.csr_array) -> NDArray[np.int64]:
     before = np.zeros(matrix.nnz + 1)
     np.cumsum(np.ceil(matrix.data), dtype=np.float64, out=before[1:])
     tokens: NDArray[np.int64] = np.diff(before[matrix.indptr]).astype(np.int64)
-    return tokens
-
-
-def check_lengths(n_tokens: NDArray[np.int64]) -> None:
-    """Refuse documents whose tokens cannot be told apart."""
-    if len(n_tokens) and n_tokens.max() > MOST_TOKENS:
+    if len(tokens) and tokens.max() > MOST_TOKENS:
         raise InputError(
-            f"Document {n_tokens.argmax()} has {n_tokens.max()} tokens, too many to split one by "
-            f"one (at most {MOST_TOKENS}); scale its counts down."
+            f"Document {tokens.argmax()} has {tokens.max()} tokens, too many to split one by one "
+            f"(at most {MOST_TOKENS}); scale its counts down."
         )
+    return tokens
 
 
 def _ranges(n_tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Cut the documents into ranges of bounded memory; a long document is a range of its own."""
     part = np.cumsum(n_tokens) // TOKENS_AT_ONCE
     cuts = np.flatnonzero(np.diff(part)) + 1
-    edges = [0, *cuts.tolist(), len(n_tokens)]
-    return list(pairwise(edges))
+    return list(pairwise([0, *cuts.tolist(), len(n_tokens)]))
 
 
 def _held_mass(
-    rng: np.random.Generator,
     counted: NDArray[np.float32],
-    pieces: NDArray[np.int64],
+    keys: NDArray[np.uint64],
     n_tokens: NDArray[np.int64],
     n_held: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return how much of each entry is held out."""
+    pieces = np.ceil(counted).astype(np.int64)
     entry = np.repeat(np.arange(len(counted)), pieces)
     document = np.repeat(np.arange(len(n_tokens)), n_tokens)
     weight = np.ones(len(entry))
     last = np.cumsum(pieces) - 1  # an entry's last token carries its fraction
     weight[last] = counted - (pieces - 1)
-    # tokens in random order, document by document: the first n_held of each are held out
-    order = np.lexsort((rng.random(len(entry)), document))
     rank = np.arange(len(entry)) - np.repeat(np.cumsum(n_tokens) - n_tokens, n_tokens)
-    chosen = order[rank < np.repeat(n_held, n_tokens)]
+    # Tokens in the order of their draws, document by document: the first n_held are held out. All
+    # 64 bits of a draw count, for of 24 a long document would have many ties.
+    draws = mix(keys[document] + (rank.astype(np.uint64) + np.uint64(1)) * GOLDEN)
+    order = np.lexsort((draws, document))
+    chosen = order[rank < n_held[document]]
     held = np.bincount(entry[chosen], weights=weight[chosen], minlength=len(counted))
     return held.astype(np.float64)
 
 
 def _with_data(matrix: sparse.csr_array, data: NDArray[np.float64]) -> sparse.csr_array:
-    part = sparse.csr_array(
-        (data.astype(np.float32), matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape
-    )
+    part = matrix.copy()
+    part.data = data.astype(np.float32)
     part.eliminate_zeros()
     return part

@@ -1,4 +1,4 @@
-"""The words that stand for a topic, and how many of them topics share."""
+"""The words that stand for a topic, how many of them topics share, and how far they are its own."""
 
 from typing import Any
 
@@ -13,19 +13,24 @@ TOPICS_AT_ONCE, WORDS_AT_ONCE = 16, 512
 WORDS_OF_A_PIECE = 64
 
 
-def top_words(topics: Any, n_words: int, least: int = 1) -> NDArray[np.intp]:
-    """Return the ids of each topic's heaviest words (K, n_words): by weight, ties by lower id.
-
-    With fewer than `n_words` words in all these are all. An array of whole numbers holds such ids
-    already; then its first `n_words` columns are returned.
-    """
+def top_words(topics: GivenTopics, n_words: int, least: int = 1) -> NDArray[np.intp]:
+    """Return the ids of each topic's `heaviest` words; of ids already, the first `n_words`."""
     whole("n_words", n_words, least)
     measured = MeasuredTopics.of(topics)
     n = min(n_words, measured.n_words)
     if n < least:
         raise InputError(f"must have at least {least} words each, got {n}.", "topics")
     if measured.are_ids:
-        return _checked_ids(measured.weights[:, :n].astype(np.intp))
+        ids = measured.weights[:, :n].astype(np.intp)
+        ordered = np.sort(ids, axis=1)
+        bad = np.flatnonzero((ordered[:, 0] < 0) | (np.diff(ordered, axis=1) == 0).any(axis=1))
+        if len(bad):
+            raise InputError(
+                "as whole numbers must be word ids, none negative and none twice in a topic, but "
+                f"row {bad[0]} is {ids[bad[0]].tolist()}; give weights as floats.",
+                "topics",
+            )
+        return ids
     return heaviest(measured.weights, n)
 
 
@@ -60,18 +65,6 @@ def _heaviest(weights: NDArray[Any], n: int) -> NDArray[np.intp]:
     return ids[np.argsort(-weights[ids], kind="stable")[:n]]
 
 
-def _checked_ids(ids: NDArray[np.intp]) -> NDArray[np.intp]:
-    ordered = np.sort(ids, axis=1)
-    bad = np.flatnonzero((ordered[:, 0] < 0) | (np.diff(ordered, axis=1) == 0).any(axis=1))
-    if len(bad):
-        raise InputError(
-            f"as whole numbers must be word ids, none negative and none twice in a topic, but row "
-            f"{bad[0]} is {ids[bad[0]].tolist()}; give weights as floats.",
-            "topics",
-        )
-    return ids
-
-
 def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:
     """Return the share of distinct words among the top words of all topics.
 
@@ -93,3 +86,43 @@ def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:
     """
     ids = top_words(topics, n_words)
     return len(np.unique(ids)) / ids.size
+
+
+def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.float64]:
+    """Return each topic's exclusivity: the mean over its top words of beta_kw / sum_k beta_kw.
+
+    1 if no other topic has any of them, 1/K if all topics have them alike. A word that no topic has
+    counts 1/K.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics or fitted model
+        Weights of the words in each topic, none negative.
+    n_words : int
+        Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
+
+    Returns
+    -------
+    float64 array (K,)
+
+    Examples
+    --------
+    >>> topic_exclusivity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], n_words=2)
+    array([0.75, 0.75])
+    """
+    measured = MeasuredTopics.of(topics)
+    weights = measured.weights
+    if measured.are_ids or (weights < 0).any():
+        raise InputError(
+            "must hold the words' weights as floats, none negative; word ids do not say how much "
+            "of a word a topic has.",
+            "topics",
+        )
+    ids = top_words(measured, n_words)
+    # by the largest first: the sum of huge weights may exceed a double
+    largest = weights.max(axis=0).astype(np.float64)
+    shares = weights / np.where(largest > 0, largest, 1.0)
+    shares[:, largest == 0] = 1.0
+    shares /= shares.sum(axis=0)
+    means: NDArray[np.float64] = np.take_along_axis(shares, ids, axis=1).mean(axis=1)
+    return means

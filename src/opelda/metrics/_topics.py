@@ -10,17 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opelda import _validation
-from opelda.corpus import Vocabulary
-from opelda.engines import Engine, get_engine
-from opelda.engines._engine import Task
-from opelda.engines._solutions import MIXTURES
+from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.errors import InputError
-from opelda.inference import Method, Topics
-from opelda.inference._infer import as_method, as_prior
-from opelda.metrics._order import check_order, is_model
-
-# single-precision sums over many words are off by 1e-4
-OFF_ONE = 1e-3
+from opelda.inference import Topics
+from opelda.inference._topics import as_matrix, model_topics
 
 
 class FittedModel(Protocol):
@@ -31,47 +24,36 @@ class FittedModel(Protocol):
         """The topics, K x V."""
 
 
-GivenTopics: TypeAlias = Topics | ArrayLike | sparse.sparray | sparse.spmatrix | FittedModel
+ROWS_LOOKED_AT = 8  # enough to tell documents from topics, whatever the size of either
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTopics:
     """Topics, and the model they are of where one was given.
 
-    Attributes
-    ----------
-    weights : array (K, V)
-        As they were given, single precision staying what it is; a model's rows divided by their
-        sums. An array of whole numbers may be word ids.
-    model : fitted model or None
-    laid_out : Topics or None
-        What was given, if it was that.
-
-    Examples
-    --------
-    >>> MeasuredTopics.of([[0.9, 0.1]]).weights
-    array([[0.9, 0.1]])
     >>> from opelda import OnlineOPE
     >>> model = OnlineOPE(2, random_state=0).fit([[4, 4, 0], [0, 0, 4]])
     >>> MeasuredTopics.of(model).words()
     ('x0', 'x1', 'x2')
     """
 
+    # As given, single precision staying what it is; a model's rows divided by their sums. An array
+    # of whole numbers may be word ids.
     weights: NDArray[Any]
     model: Any = None
-    laid_out: Topics | None = None
+    given: Topics | None = None  # where `Topics` were given: they have their engines' handles
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":
         """Resolve what was given; X is looked at for nothing but a wrong order of the two."""
         if isinstance(topics, cls):
             return topics
-        check_order(topics, X, name)
+        _check_order(topics, X, name)
         if isinstance(topics, Topics):
-            return cls(topics.components, laid_out=topics)
-        if is_model(topics):
-            return cls(_components(topics, name), topics)
-        return cls(as_weights(topics, name))
+            return cls(topics.components, given=topics)
+        if _is_model(topics):
+            return cls(model_topics(topics, name), topics)
+        return cls(as_matrix(topics, name))
 
     @property
     def n_words(self) -> int:
@@ -85,13 +67,9 @@ class MeasuredTopics:
 
     @cached_property
     def table(self) -> Topics:
-        """The topics to infer with; each row must be a distribution.
-
-        >>> MeasuredTopics.of([[0.9, 0.1]]).table
-        Topics(n_topics=1, n_words=2)
-        """
-        if self.laid_out is not None:
-            return self.laid_out
+        """The topics to infer with; each row must be a distribution."""
+        if self.given is not None:
+            return self.given
         try:
             return Topics(self.weights)
         except InputError as error:
@@ -125,15 +103,9 @@ class MeasuredTopics:
         return feature_names
 
     def counts(self, X: Any) -> sparse.csr_array:
-        """Return documents as counts over the topics' words.
-
-        A learner of opelda is asked itself: it takes what its `transform` takes.
-
-        >>> MeasuredTopics.of([[0.9, 0.1]]).counts([[2, 0]]).toarray()
-        array([[2, 0]])
-        """
-        if hasattr(self.model, "_checked"):
-            matrix: sparse.csr_array = self.model._checked(X, reset=False)
+        """Return documents as counts over the topics' words."""
+        if hasattr(self.model, "_checked"):  # a learner of opelda: all that its transform takes
+            matrix: sparse.csr_array = self.model._checked(X)
             return matrix
         if hasattr(X, "X"):  # a corpus, a mini-batch
             X = X.X
@@ -160,69 +132,65 @@ class MeasuredTopics:
         fitted: ArrayLike | None = getattr(self.model, "doc_topic_prior_", None)  # scikit-learn's
         return getattr(self.model, "doc_topic_prior", None) if fitted is None else fitted
 
-    def mixtures(
-        self,
-        X: sparse.csr_array,
-        *,
-        doc_topic_prior: ArrayLike | None,
-        method: str | Method,
-        random_state: Any,
-        n_jobs: int | None,
-        engine: str | Engine,
-    ) -> NDArray[Any]:
-        """Infer theta (D, K), in the precision of the engine."""
-        place = get_engine(engine, n_jobs)
-        alpha = as_prior(self.prior(doc_topic_prior), self.table.n_topics)
-        task = Task(as_method(method), alpha, _validation.seed(random_state))
-        found = place.infer(self.table.on(place), place.documents(X), task, MIXTURES)
-        return np.asarray(found.theta)
+
+# resolved ones among them, so that a measure may call another
+GivenTopics: TypeAlias = (
+    Topics | ArrayLike | sparse.sparray | sparse.spmatrix | FittedModel | MeasuredTopics
+)
 
 
-def as_weights(values: Any, name: str) -> NDArray[Any]:
-    """Return a matrix of finite numbers; single precision, double and whole numbers stay so."""
-    if hasattr(values, "toarray"):  # sparse
-        values = values.toarray()
+def _is_model(given: Any) -> bool:
+    """Whether this is an estimator, fitted or not, or has topics as one has."""
+    # `fit` first: a learner computes its components_
+    return callable(getattr(given, "fit", None)) or hasattr(given, "components_")
+
+
+def _check_order(topics: Any, X: Any, name: str) -> None:
+    """Refuse documents in the place of topics, and topics in that of documents.
+
+    Counts and topics are both matrices: they are told apart only where the first is whole numbers
+    that are no distributions, and the second no more rows, distributions over as many words.
+    """
+    if isinstance(X, Topics) or _is_model(X):
+        raise InputError(f"is a {type(X).__name__}: topics come first, documents second.", "X")
+    if _is_model(topics):
+        return
+    texts = isinstance(topics, list | tuple) and len(topics) and isinstance(topics[0], str)
+    if texts or isinstance(topics, str | DocumentStream) or hasattr(topics, "X"):
+        raise InputError(
+            f"must be an array (K, V), a Topics or a fitted model, got {type(topics).__name__}; "
+            "topics come first, documents second.",
+            name,
+        )
+    if X is not None and _seem_swapped(topics, X):
+        raise InputError("and X seem to have changed places; topics come first.", name)
+
+
+def _seem_swapped(topics: Any, X: Any) -> bool:
+    counts = _first_rows(topics)
+    if counts is None or (counts != np.floor(counts)).any() or counts.sum(axis=1).max() <= 1:
+        return False
+    rows = _first_rows(X)
+    if rows is None or rows.shape[1] != counts.shape[1] or _n_rows(X) > _n_rows(topics):
+        return False
+    some_parts = bool((rows != np.floor(rows)).any())
+    return some_parts and bool((np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all())
+
+
+def _n_rows(given: Any) -> int:
+    return int(given.shape[0]) if hasattr(given, "shape") else len(given)
+
+
+def _first_rows(given: Any) -> NDArray[np.float64] | None:
+    """Return a few rows of a matrix, and None of anything else."""
+    if isinstance(given, Corpus):
+        given = given.X
+    if hasattr(given, "tocsr"):
+        given = given.tocsr()[:ROWS_LOOKED_AT].toarray()
+    elif not isinstance(given, np.ndarray | list | tuple):
+        return None
     try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "iu" and array.dtype != np.float32:
-            array = array.astype(np.float64, copy=False)  # fractions and texts of numbers, too
-    except (TypeError, ValueError) as error:
-        told = str(error).rstrip(".")
-        raise InputError(f"must be a numeric array of shape (K, V): {told}.", name) from None
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(
-            "must be a numeric array of shape (K, V), at least one row and one column, got "
-            f"{array.dtype} of shape {array.shape}.",
-            name,
-        )
-    with np.errstate(all="ignore"):  # a sum says enough, and makes no array of the topics' shape
-        total = array.sum(dtype=np.float64)
-    if not np.isfinite(total) and not np.isfinite(array).all():
-        bad = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        raise InputError(f"must be finite, but row {bad} holds a NaN or infinite value.", name)
-    return array
-
-
-def _components(model: Any, name: str) -> NDArray[Any]:
-    """Return a model's topics as distributions; a row of zeros stays one."""
-    found = getattr(model, "components_", None)  # not fitted is an AttributeError, too
-    if found is None:
-        from sklearn.base import BaseEstimator
-        from sklearn.utils.validation import check_is_fitted
-
-        if isinstance(model, BaseEstimator):
-            check_is_fitted(model)
-        raise InputError(
-            f"is a {type(model).__name__}, which has no components_; give a fitted topic model, "
-            "such as the last step of a pipeline.",
-            name,
-        )
-    weights = as_weights(found, name)
-    if (weights < 0).any():
-        raise InputError(
-            f"is a {type(model).__name__} with negative components_, which are no topics.", name
-        )
-    sums = weights.sum(axis=1, dtype=np.float64)
-    if np.abs(sums - 1.0).max() <= OFF_ONE:
-        return weights
-    return weights / np.where(sums > 0, sums, 1.0)[:, None]
+        rows = np.asarray(given[:ROWS_LOOKED_AT], np.float64)
+    except (TypeError, ValueError):
+        return None
+    return rows if rows.ndim == 2 and 0 not in rows.shape else None

@@ -11,8 +11,7 @@ from opelda._validation import whole
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 
-# windows times their size made together
-PLACES_AT_ONCE = 2**19
+TOKENS_AT_ONCE = 2**19  # windows times their size, made together
 
 
 def windows(
@@ -25,7 +24,7 @@ def windows(
 
     ``coherence(topics, windows(documents, vocabulary), measure="c_v")`` is the C_V of Röder et al.;
     their NPMI and C_UCI have windows of 10. A document of N tokens has N - size + 1 windows; one
-    that is no longer than a window, or empty, is one. Words without a column keep their places.
+    that is no longer than a window, or empty, is one. Words without a column keep their positions.
 
     These are gensim's windows as long as no window holds a word twice; gensim forgets such a word
     as soon as the first of the two leaves the window.
@@ -102,7 +101,7 @@ def _numbered(documents: Any, columns: dict[str, int]) -> Iterator[NDArray[np.in
 def _matrices(
     documents: Iterator[NDArray[np.int64]], n_words: int, size: int
 ) -> Iterator[sparse.csr_array]:
-    n_at_once = max(1, PLACES_AT_ONCE // size)
+    n_at_once = max(1, TOKENS_AT_ONCE // size)
     parts: list[tuple[NDArray[np.int64], ...]] = []
     n_rows = 0
     for words in documents:
@@ -110,9 +109,9 @@ def _matrices(
         for first in range(0, n_windows, n_at_once):  # a long document is cut, too
             n_new = min(n_at_once, n_windows - first)
             stretch = words[first : first + n_new + size - 1]
-            place = np.arange(len(stretch))
-            oldest = n_rows + np.maximum(place - size + 1, 0)
-            newest = n_rows + np.minimum(place, n_new - 1)
+            position = np.arange(len(stretch))
+            oldest = n_rows + np.maximum(position - size + 1, 0)
+            newest = n_rows + np.minimum(position, n_new - 1)
             parts.append((stretch, oldest, newest))
             n_rows += n_new
             if n_rows >= n_at_once:

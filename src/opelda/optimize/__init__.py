@@ -4,12 +4,10 @@
 answer one question: which of your points maximises a linear function?
 """
 
-from opelda.optimize._domain import Domain
-from opelda.optimize._maximize import maximize
+from opelda.optimize._domains import Box, Domain, L1Ball, ShrunkenSimplex, Simplex
+from opelda.optimize._maximize import MaximizeResult, maximize
 from opelda.optimize._polytope import Polytope
-from opelda.optimize._result import Iterate, MaximizeResult
-from opelda.optimize._shapes import Box, L1Ball, ShrunkenSimplex, Simplex
-from opelda.optimize._terms import Term
+from opelda.optimize._terms import Iterate, Term
 
 __all__ = [
     "Box",

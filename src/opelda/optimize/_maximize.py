@@ -1,27 +1,68 @@
 """Algorithm 1 of Than & Doan (OPE) for any two terms and any linear oracle."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opelda._validation import choice, number, seed, whole
+from opelda._validation import choice, flag, number, real_array, seed, whole
 from opelda.errors import InputError
-from opelda.optimize._domain import Domain
-from opelda.optimize._point import Point, Problem
-from opelda.optimize._result import Iterate, MaximizeResult
-from opelda.optimize._terms import Term
-from opelda.optimize._vectors import Vector, as_real_array, as_vector
+from opelda.optimize._domains import Domain, Vector
+from opelda.optimize._terms import OUTSIDE, Iterate, Oracle, Point, Term
 
-Schedule: TypeAlias = Literal["practical", "literal"]
 Coins: TypeAlias = Literal["random", "balanced"]
-Keep: TypeAlias = Literal["last", "best"]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
-Oracle: TypeAlias = Callable[[Vector], Vector]
 
-# Loose enough for a start normalised in single precision, or found by a linear program.
-_OUTSIDE = 1e-6
+
+@dataclass(frozen=True, eq=False)
+class MaximizeResult:
+    """The point `maximize` found and what is certain about it.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n,)
+        The point: the last iterate, or with ``keep="best"`` the recorded one of largest f.
+    f, g1, g2 : float
+        The objective and its two terms at `x`.
+    gap : float
+        The certificate at `x`, the Frank-Wolfe gap: the largest <f'(x), v - x> over all points v
+        of the domain. It is never negative, and zero exactly when `x` is a stationary point of f
+        on the domain. If f is concave, no point of the domain has f above ``f + gap``. If it is
+        not, the gap says how far `x` is from being stationary and nothing more: a stationary
+        point may be a local maximum, a saddle or a minimum, and a higher one may exist.
+    converged : bool
+        Whether ``gap <= tol``; without a `tol`, whether the gap is zero.
+    n_iter : int
+        Iterations done, that is the last t of Algorithm 1.
+    history_iter : ndarray of int
+        The iterations recorded, the start first.
+    f_history, gap_history : ndarray of float
+        f and the gap at those iterations.
+
+    Examples
+    --------
+    >>> from opelda.optimize import Simplex, Term, maximize
+    >>> g1 = Term(lambda x: 3 * x[0], lambda x: [3, 0])
+    >>> g2 = Term(lambda x: -x @ x, lambda x: -2 * x)
+    >>> result = maximize(g1, g2, domain=Simplex(2), random_state=0)
+    >>> result.x.round(2)
+    array([1., 0.])
+    >>> bool(2.0 - result.f <= result.gap)  # f is concave, its maximum is 2
+    True
+    """
+
+    x: Vector
+    f: float
+    g1: float
+    g2: float
+    gap: float
+    converged: bool
+    n_iter: int
+    history_iter: NDArray[np.int64]
+    f_history: Vector
+    gap_history: Vector
 
 
 def maximize(
@@ -32,12 +73,13 @@ def maximize(
     x0: ArrayLike | None = None,
     n_iter: int = 1000,
     tol: float | None = 1e-6,
-    schedule: Schedule = "practical",
+    schedule: Literal["practical", "literal"] = "practical",
     coins: Coins = "random",
-    keep: Keep = "last",
+    keep: Literal["last", "best"] = "last",
     history_every: int = 10,
     random_state: RandomState = None,
     callback: Callable[[Iterate], bool | None] | None = None,
+    check_gradient: bool = True,
 ) -> MaximizeResult:
     """Maximise f = g1 + g2 over a polytope by OPE, and certify the point found.
 
@@ -79,6 +121,9 @@ def maximize(
         Source of the coins. The same integer gives the same run.
     callback : callable, optional
         Called with an `Iterate` at every record; return True to stop.
+    check_gradient : bool, default=True
+        Compare each term's gradient with differences of its values near the start, and refuse one
+        of the wrong sign or scale. It takes some ten values and two gradients.
 
     Returns
     -------
@@ -88,8 +133,8 @@ def maximize(
     Raises
     ------
     InputError
-        For bad input, and for a term that is not finite at an iterate; the message names the term
-        and the iteration.
+        For bad input, a gradient that its term's values contradict, and a term that is not finite
+        at an iterate; the message names the term and the iteration.
 
     Notes
     -----
@@ -123,18 +168,21 @@ def maximize(
     last, every = whole("n_iter", n_iter), whole("history_every", history_every)
     if tol is not None:
         tol = number("tol", tol, 0.0, np.inf)
-    choice("schedule", schedule, get_args(Schedule))
+    choice("schedule", schedule, ("practical", "literal"))
     choice("coins", coins, get_args(Coins))
-    choice("keep", keep, get_args(Keep))
+    choice("keep", keep, ("last", "best"))
     if callback is not None and not callable(callback):
         raise InputError(f"must be None or callable, got {type(callback).__name__}.", "callback")
     generator = np.random.default_rng(seed(random_state))
     oracle, x = _start(domain, x0)
+    checked = flag("check_gradient", check_gradient)
 
-    problem = Problem(g1, g2, oracle)
+    # a and b picks so far: F_t = (2/t) (a g1 + b g2). Practical: t = 1 is a pick of g1, no move.
     t, a, b = (1, 1, 0) if schedule == "practical" else (0, 0, 0)
-    point = Point(problem, x, t)
+    point = Point(g1, g2, oracle, x, t)
     current = kept = point.evaluate()
+    if checked:  # after the start's record: what is not finite there is said as such
+        point.check_gradients()
     history = [current]
     stop = callback is not None and callback(current) is True
 
@@ -145,11 +193,12 @@ def maximize(
         a, b = (a + 1, b) if pick_g1 else (a, b + 1)
         # x + (e - x)/t, written so that a step of 1 lands on e and nothing falls below zero.
         x = ((t - 1) * x + point.vertex(a, b)) / t
-        point = Point(problem, x, t)
+        point = Point(g1, g2, oracle, x, t)
         if t % every and t != last:
             continue
         current = point.evaluate()
         history.append(current)
+        # only recorded points have values, so that "best" is the best of those
         if keep == "last" or current.f > kept.f:
             kept = current
         stop = callback is not None and callback(current) is True
@@ -184,9 +233,9 @@ def draw_coins(n_coins: int, kind: Coins, generator: np.random.Generator) -> NDA
 def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vector]:
     """Return the oracle and a checked start."""
     if isinstance(domain, Domain):
-        x = as_vector(domain.center() if x0 is None else x0, domain.n, "x0")
+        x = real_array("x0", domain.center() if x0 is None else x0, (domain.n,))
         outside = domain.violation(x)
-        if outside > _OUTSIDE * (1.0 + np.abs(x).max()):
+        if outside > OUTSIDE * (1.0 + np.abs(x).max()):
             raise InputError(
                 f"lies outside {domain!r} by {outside:.3g}: move it inside, or leave it out to "
                 "start from the centre.",
@@ -200,5 +249,5 @@ def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vecto
         )
     if x0 is None:
         raise InputError("is missing: an oracle alone has no centre, give a start inside.", "x0")
-    x = as_real_array(x0, "x0")
-    return domain, as_vector(x, x.size, "x0")
+    x = real_array("x0", x0)
+    return domain, real_array("x0", x, (max(x.size, 1),))

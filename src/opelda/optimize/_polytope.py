@@ -1,12 +1,16 @@
 """The general polytope {x : A x <= b, A_eq x = b_eq}: its oracle is a linear program (HiGHS)."""
 
+from typing import TypeAlias
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog  # type: ignore[import-untyped, unused-ignore]
 
+from opelda._validation import real_array
 from opelda.errors import InputError
-from opelda.optimize._domain import Domain
-from opelda.optimize._vectors import Matrix, Vector, as_real_array, as_vector, check_finite
+from opelda.optimize._domains import Domain, Vector
+
+Matrix: TypeAlias = NDArray[np.float64]
 
 _INFEASIBLE = 2  # scipy.optimize.linprog's status
 
@@ -54,8 +58,8 @@ class Polytope(Domain):
         b_eq: ArrayLike | None = None,
     ) -> None:
         if (A_eq is None) != (b_eq is None):
-            given = "b_eq" if A_eq is None else "A_eq"
-            raise InputError("is given alone: give both A_eq and b_eq, or neither.", given)
+            alone = "b_eq" if A_eq is None else "A_eq"
+            raise InputError("is given alone: give both A_eq and b_eq, or neither.", alone)
         self._A, self._b = _rows(A, b, "A", "b")
         self.n = self._A.shape[1]
         if A_eq is None or b_eq is None:
@@ -67,12 +71,12 @@ class Polytope(Domain):
                 "coordinate.",
                 "A",
             )
-        self._check_not_empty()
+        self._solve(np.zeros(self.n), self._A, self._b, self._b_eq)  # raises if it is empty
         self._check_bounded()
 
     def oracle(self, direction: ArrayLike) -> Vector:
         """Return a maximiser of <direction, v> over the polytope, found by linear programming."""
-        slope = as_vector(direction, self.n, "direction")
+        slope = real_array("direction", direction, (self.n,))
         # The solver's tolerances are absolute, gradients come in any size.
         return self._solve(-slope / (np.abs(slope).max() or 1.0), self._A, self._b, self._b_eq)
 
@@ -95,7 +99,7 @@ class Polytope(Domain):
 
     def violation(self, x: ArrayLike) -> float:
         """Return the distance from `x` to the half-space it misses most; 0.0 inside."""
-        point = as_vector(x, self.n, "x")
+        point = real_array("x", x, (self.n,))
         over = self._A @ point - self._b
         off = np.abs(self._A_eq @ point - self._b_eq)
         return float(max(0.0, over.max(initial=0.0), off.max(initial=0.0)))
@@ -117,9 +121,6 @@ class Polytope(Domain):
         if solution.status != 0:
             raise RuntimeError(f"HiGHS could not solve a linear program: {solution.message}")
         return np.asarray(solution.x, dtype=np.float64) + 0.0  # no negative zeros
-
-    def _check_not_empty(self) -> None:
-        self._solve(np.zeros(self.n), self._A, self._b, self._b_eq)
 
     def _check_bounded(self) -> None:
         """Raise if some ray d != 0 has A d <= 0 and A_eq d = 0."""
@@ -143,16 +144,14 @@ class Polytope(Domain):
 
 def _rows(A: ArrayLike, b: ArrayLike, A_name: str, b_name: str) -> tuple[Matrix, Vector]:
     """Check one block of rows and scale each to unit length, so that slacks are distances."""
-    matrix, sides = as_real_array(A, A_name), as_real_array(b, b_name)
+    advice = "give finite numbers, and leave out a row that does not bind"
+    matrix, sides = real_array(A_name, A, advice=advice), real_array(b_name, b, advice=advice)
     if matrix.ndim != 2 or matrix.shape[1] == 0 or sides.shape != matrix.shape[:1]:
         raise InputError(
             f"has shape {matrix.shape} and {b_name} {sides.shape}: give a matrix of m rows and a "
             "vector of m right-hand sides.",
             A_name,
         )
-    advice = "give finite numbers, and leave out a row that does not bind"
-    check_finite(matrix, A_name, advice)
-    check_finite(sides, b_name, advice)
     lengths = np.linalg.norm(matrix, axis=1)
     lengths[lengths == 0.0] = 1.0
     return matrix / lengths[:, None], sides / lengths

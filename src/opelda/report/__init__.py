@@ -10,9 +10,7 @@
 [['bonds', 'fall', 'rise'], ['cats', 'chase', 'dogs']]
 """
 
-from opelda.report._labels import label_topics
-from opelda.report._ranking import rank_words
+from opelda.report._ranking import label_topics, rank_words, topic_weights
 from opelda.report._table import TopicRow, topic_table
-from opelda.report._weights import topic_weights
 
 __all__ = ["TopicRow", "label_topics", "rank_words", "topic_table", "topic_weights"]

@@ -1,21 +1,64 @@
-"""The words that stand for a topic: the most probable, the most relevant, or the most telling."""
+"""How much each topic weighs, the words that stand for it, and what to call it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from opelda._validation import choice, number, whole
+from opelda._validation import choice, number, real_array, whole
 from opelda.errors import InputError
+from opelda.learning._learner import Learner
+from opelda.learning._rules import ML
 from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._weights import topic_weights
 
 Rank = Literal["probability", "relevance", "frex"]
 
-# A probability below this counts as this: logarithms stay finite.
-SMALLEST = 1e-30
+SMALLEST = 1e-30  # a probability below this counts as this: logarithms stay finite
+CANDIDATES = 20  # a label's words are among so many of the most probable: others say little
+
+
+def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
+    """Return each topic's share of the tokens that the model has learned from.
+
+    The Online and Streaming rules keep, for each topic, the tokens they expect of it; the shares
+    are those without what the prior adds. Older documents count less where the rule forgets.
+
+    Parameters
+    ----------
+    topics : fitted learner of opelda
+        Anything else that topics may be given as does not know.
+
+    Returns
+    -------
+    float64 array (K,) or None
+        Shares that sum to 1. None where they are not known: for topics without a learner, and for
+        those learned by the ML rule, which keeps every topic's weights normalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opelda import MLOPE, StreamingOPE
+    >>> from opelda.report import topic_weights
+    >>> X = np.repeat([[4, 4, 0, 0], [0, 0, 1, 1]], [30, 30], axis=0)
+    >>> np.sort(topic_weights(StreamingOPE(2, batch_size=30, random_state=0).fit(X))).round(1)
+    array([0.2, 0.8])
+    >>> topic_weights(MLOPE(2, random_state=0).fit(X)) is None
+    True
+    """
+    if not isinstance(topics, Learner):
+        return None
+    check_is_fitted(topics)
+    if isinstance(topics._rule(), ML):
+        return None
+    # the rows' sums alone: what the prior adds is kept apart from them
+    mass = np.maximum(topics._state.weights.sums, 0.0)
+    if not topics._state.n_updates or not mass.any():  # nothing was learned so far
+        mass = np.ones(len(mass))
+    shares: NDArray[np.float64] = mass / mass.sum()
+    return shares
 
 
 def rank_words(
@@ -68,58 +111,110 @@ def rank_words(
     array([[1, 0],
            [0, 3]])
     """
-    return ranked(MeasuredTopics.of(topics), n_words, by, weights, lambda_)
-
-
-def ranked(
-    topics: MeasuredTopics,
-    n_words: int,
-    by: Rank = "probability",
-    weights: ArrayLike | None = None,
-    lambda_: float = 0.6,
-) -> NDArray[np.intp]:
-    """Return what `rank_words` does of topics that are resolved already."""
-    n = min(whole("n_words", n_words), topics.n_words)
+    measured = MeasuredTopics.of(topics)
+    n = min(whole("n_words", n_words), measured.n_words)
     choice("by", by, get_args(Rank))
-    table = topics.weights.astype(np.float64) if topics.are_ids else topics.weights
+    # whole numbers are weights here, and no ids: those are ranked already
+    table = measured.weights.astype(np.float64) if measured.are_ids else measured.weights
     if by == "probability":
         return heaviest(table, n)
     if by == "relevance":
-        shares = topic_weights(topics.model) if weights is None else weights
-        score = relevance(table, shares, lambda_)
+        shares = topic_weights(measured.model) if weights is None else weights
+        score = _relevance(table, shares, lambda_)
     else:
-        score = frex(table)
-    return np.array([heaviest(score(row)[np.newaxis], n)[0] for row in _rows(table)])
+        score = _frex(table)
+    # one topic at a time in double precision, never all of them
+    rows = (np.ascontiguousarray(row, np.float64) for row in table)
+    return np.array([heaviest(score(row)[np.newaxis], n)[0] for row in rows])
+
+
+def label_topics(
+    topics: GivenTopics, n_words: int = 3, *, feature_names: Sequence[str] | None = None
+) -> list[str]:
+    """Return a short name for each topic, such as "court, judge, trial".
+
+    Of a topic's 20 most probable words those with the highest FREX scores (see `rank_words`); a
+    word that only goes on from one already taken, or is the beginning of one, is passed over.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics or fitted model
+    n_words : int
+        Words per label.
+    feature_names : sequence of str, optional
+        The words of the columns; by default those that the model knows, else x0, x1, ...
+
+    Examples
+    --------
+    >>> from opelda.report import label_topics
+    >>> topics = [[0.4, 0.3, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.1, 0.5]]
+    >>> words = ["people", "court", "courts", "law", "game"]
+    >>> label_topics(topics, n_words=2, feature_names=words)
+    ['court, people', 'game, people']
+    """
+    whole("n_words", n_words)
+    measured = MeasuredTopics.of(topics)
+    table, words = measured.weights, measured.words(feature_names)
+    everywhere = _sums_over_topics(table)
+    labels = []
+    for row, candidates in zip(table, rank_words(measured, CANDIDATES), strict=True):
+        topic = np.ascontiguousarray(row, np.float64)
+        frequency = _ranks_of(topic, candidates)
+        exclusivity = _ranks_of(topic / everywhere, candidates)
+        scores = 2.0 / (1.0 / frequency + 1.0 / exclusivity)
+        best = candidates[np.argsort(-scores, kind="stable")]  # of equals the more probable
+        labels.append(", ".join(_apart((str(words[j]) for j in best), n_words)))
+    return labels
+
+
+def _ranks_of(values: NDArray[np.float64], some: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return for some of the values the share of all that are no larger."""
+    return np.searchsorted(np.sort(values), values[some], side="right") / len(values)
+
+
+def _apart(words: Iterable[str], n: int) -> list[str]:
+    """Take the first few words of which none begins with another."""
+    taken: list[str] = []
+    for word in words:
+        if not any(word.startswith(other) or other.startswith(word) for other in taken):
+            taken.append(word)
+        if len(taken) == n:
+            break
+    return taken
 
 
 Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def relevance(topics: NDArray[Any], weights: ArrayLike | None, lambda_: float) -> Score:
+def _relevance(topics: NDArray[Any], weights: ArrayLike | None, lambda_: float) -> Score:
     """Return a function that gives the relevance of every word to a topic; all is finite."""
     lift = 1.0 - number("lambda_", lambda_, 0.0, 1.0)
-    marginal = np.maximum(_shares(weights, len(topics)) @ topics, SMALLEST)
+    shares = np.ones(len(topics))
+    if weights is not None:
+        shares = real_array("weights", weights, (len(topics),))
+        if (shares < 0).any() or shares.sum() <= 0:
+            raise InputError(
+                "must hold numbers of which none is negative and not all are 0.", "weights"
+            )
+    marginal = np.maximum(shares / shares.sum() @ topics, SMALLEST)
+    # lambda log p + (1 - lambda) log(p / p(w)) is log p - (1 - lambda) log p(w)
     logs = lift * np.log(marginal)
-
-    def score(row: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.log(np.maximum(row, SMALLEST)) - logs
-        return found
-
-    return score
+    return lambda row: np.log(np.maximum(row, SMALLEST)) - logs
 
 
-def frex(topics: NDArray[Any]) -> Score:
+def _frex(topics: NDArray[Any]) -> Score:
     """Return a function that gives every word's FREX score in a topic, above 0 and at most 1."""
-    everywhere = sums_over_topics(topics)
+    everywhere = _sums_over_topics(topics)
 
     def score(row: NDArray[np.float64]) -> NDArray[np.float64]:
+        # Bischof & Airoldi's omega is 1/2: both ranks count alike
         frequency, exclusivity = _ranks(row), _ranks(row / everywhere)
         return 2.0 / (1.0 / frequency + 1.0 / exclusivity)
 
     return score
 
 
-def sums_over_topics(topics: NDArray[Any]) -> NDArray[np.float64]:
+def _sums_over_topics(topics: NDArray[Any]) -> NDArray[np.float64]:
     """Return sum_s p(w|s) for every word, at least what can be divided by."""
     sums: NDArray[np.float64] = topics.sum(axis=0, dtype=np.float64)
     return np.maximum(sums, SMALLEST)
@@ -133,23 +228,3 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     ranks[order] = np.searchsorted(ordered, ordered, side="right")  # in order: many times faster
     ranks /= len(values)
     return ranks
-
-
-def _rows(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    """Yield the topics one by one: never more than one of them in double precision."""
-    for row in topics:
-        yield np.ascontiguousarray(row, np.float64)
-
-
-def _shares(weights: ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
-    if weights is None:
-        return np.full(n_topics, 1.0 / n_topics)
-    shares = np.asarray(weights, np.float64)
-    if shares.shape != (n_topics,):
-        raise InputError(
-            f"must be one number per topic, {n_topics} in all, got shape {shares.shape}.", "weights"
-        )
-    if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
-        raise InputError("must be finite, none negative and not all of them 0.", "weights")
-    normalised: NDArray[np.float64] = shares / shares.sum()
-    return normalised

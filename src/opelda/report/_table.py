@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from opelda._validation import whole
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._labels import label_topics
-from opelda.report._ranking import Rank, ranked
-from opelda.report._weights import topic_weights
+from opelda.report._ranking import Rank, label_topics, rank_words, topic_weights
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,8 @@ def topic_table(
     weights, names, shares = measured.weights, measured.words(feature_names), topic_weights(topics)
     numbers = range(len(weights)) if only is None else only
     wanted = [whole("only", number, 0, len(weights) - 1) for number in numbers]
-    best = ranked(measured, n_words, by, shares, lambda_)
-    labels = label_topics(weights, feature_names=names)
+    best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_)
+    labels = label_topics(measured, feature_names=names)
     return [
         TopicRow(
             topic=number,

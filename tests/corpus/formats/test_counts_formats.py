@@ -16,12 +16,13 @@ from scipy import sparse
 from scipy.io import mmread, mmwrite
 
 from opelda.corpus import Corpus, Vocabulary
-from opelda.corpus.formats import _counts, ldac, mm, npz, uci
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Options
+from opelda.corpus.formats import FORMATS as KNOWN
+from opelda.corpus.formats import _count_matrix
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
-FORMATS = {"uci": uci.FORMAT, "ldac": ldac.FORMAT, "mm": mm.FORMAT, "npz": npz.FORMAT}
+FORMATS = {name: KNOWN[name] for name in ("uci", "ldac", "mm", "npz")}
 NAMES = {"uci": "docword.x.txt", "ldac": "x.ldac", "mm": "x.mtx", "npz": "x.npz"}
 UNPACK = {
     "": bytes,
@@ -216,7 +217,7 @@ def test_writing_is_in_steps_and_alike(tmp_path, name, monkeypatch):
     FORMATS[name].write(Corpus(X), str(path))
     at_once = path.read_bytes()
     for n in (1, 7, 100):
-        monkeypatch.setattr(_counts, "ENTRIES_AT_ONCE", n)
+        monkeypatch.setattr(_count_matrix, "ENTRIES_AT_ONCE", n)
         FORMATS[name].write(Corpus(X), str(path))
         assert path.read_bytes() == at_once
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import _chunks, ldac, uci
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Options
+from opelda.corpus.formats import _count_lines, ldac, uci
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._registry import Options
 
 
 @pytest.mark.parametrize("size", [1, 2**16 - 1, 2**16, 2**16 + 1, 2**17, 300_000])
 def test_lines_of_any_length(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(_chunks, "CHUNK", 2**16)
+    monkeypatch.setattr(_count_lines, "CHUNK", 2**16)
     path = tmp_path / "x.ldac"
     short, long = b"1 1:1\n", b"1 2:1" + b" " * max(size - 6, 0) + b"\n"
     lines = [short, long, short, short, long, long, *[short] * 20_000, long]
@@ -19,7 +19,7 @@ def test_lines_of_any_length(tmp_path, monkeypatch, size):
     for last in (b"", b"1 2:1"):
         with open(path, "ab") as file:
             file.write(last)
-        (block,) = ldac.FORMAT.blocks(Input.of(path), Options(block_size=10**9), None)
+        (block,) = ldac.blocks(Input.of(path), Options(block_size=10**9), None)
         words = [1 if line is short else 2 for line in lines] + [2] * bool(last)
         assert block.documents.indices.tolist() == words
 
@@ -47,10 +47,10 @@ def test_chunks_change_nothing(tmp_path, monkeypatch, chunk, block_size, format)
     def run(size, position=None):
         problems = Problems("skip")
         options = Options(block_size=size, problems=problems)
-        return list(format.FORMAT.blocks(Input.of(path), options, position)), problems
+        return list(format.blocks(Input.of(path), options, position)), problems
 
     (expected,), all_problems = run(10**9)
-    monkeypatch.setattr(_chunks, "CHUNK", chunk)
+    monkeypatch.setattr(_count_lines, "CHUNK", chunk)
     found, problems = run(block_size)
     assert (problems.n_skipped, problems.first) == (all_problems.n_skipped, all_problems.first)
     assert sum(map(len, found)) == len(expected)

@@ -10,12 +10,12 @@ from scipy import sparse
 
 from opelda.corpus import Corpus
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import ldac, mm, npz, uci
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Options
+from opelda.corpus.formats import FORMATS as KNOWN
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
-FORMATS = {"uci": uci.FORMAT, "ldac": ldac.FORMAT, "mm": mm.FORMAT, "npz": npz.FORMAT}
+FORMATS = {name: KNOWN[name] for name in ("uci", "ldac", "mm", "npz")}
 CASES = 15  # for every example that Hypothesis makes
 BITS = [b"0", b"-1", b"99999999999", b"1e999", b"nan", b":", b" ", b"\n", b"\r\n", b"\0", b"%"]
 

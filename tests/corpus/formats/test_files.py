@@ -14,7 +14,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda.corpus.formats._files import Input, write_in_one_step
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
 
 COMPRESS = {

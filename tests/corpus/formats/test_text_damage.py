@@ -12,7 +12,7 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._counting import Counted
+from opelda.corpus._matrix import Counted
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.errors import InputError

@@ -230,10 +230,40 @@ def test_parquet_columns(tmp_path):
     assert read("parquet", path, block_size=2) == ["tea", "", "cup"]
     assert read("parquet", path, True, name_column="n")[1] == ["1", "", "3"]
     assert read("parquet", path, text_columns=("words", "n", "kind")) == ["a b 1 x", "  ", " 3 y"]
-    with pytest.raises(InputError, match="has Binary in its column 'raw', which is no text; it"):
+    with pytest.raises(InputError, match=r"type Binary in its column 'raw', and text \(String\)"):
         read("parquet", path, text_columns=("raw",))
     with pytest.raises(InputError, match="has no column 'id'"):
         read("parquet", path, name_column="id")
+
+
+@pytest.mark.parametrize("others", [{}, {"id": ["a"]}, {"id": ["a"], "note": ["b"]}, {"n": [1]}])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([b"tea"], "Binary"),
+        ([{"a": "tea"}], "Struct"),
+        ([[1, 2]], "List"),
+        ([7], "Int64"),
+    ],
+)
+def test_parquet_whose_text_is_of_another_type(values, kind, others, tmp_path):
+    """The column is there, so to name it cannot help."""
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"text": values, **others}).write_parquet(path)
+    if kind == "Int64" and list(others) == ["id"]:  # the only column of strings is the text
+        assert read("parquet", path) == ["a"]
+        return
+    with pytest.raises(InputError) as error:
+        read("parquet", path)
+    message = str(error.value)
+    assert f"type {kind}" in message
+    assert "in its column 'text', and text (String) is needed; convert the column" in message
+
+
+def test_parquet_whose_text_is_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"id": ["a", "b"], "text": [["no", "tea"], []]}).write_parquet(path)
+    assert read("parquet", path) == ["no tea", ""]
 
 
 def test_parquet_needs_a_place(tmp_path):

@@ -12,9 +12,9 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from opelda.corpus._counting import Counted
+from opelda.corpus._matrix import Counted
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import FORMATS, Input, Options, _lines, _records, _tables
+from opelda.corpus.formats import FORMATS, Input, Options, _line_reader, csv
 from opelda.errors import InputError
 
 COMPRESS = {
@@ -102,7 +102,7 @@ def test_how_bytes_arrive_changes_nothing(name, most, chunk, size):
     data = SOURCES[name].encode()
     expected = blocks(name, io.BytesIO(data), size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lines, "CHUNK", chunk)
+        patch.setattr(_line_reader, "CHUNK", chunk)
         assert check(name, lambda: Once(data, most), size) == expected
 
 
@@ -113,7 +113,7 @@ def test_blocks_that_end_early_because_they_are_large(name, most, size):
     data = SOURCES[name].encode()
     expected = [text for texts, _, _ in blocks(name, io.BytesIO(data), 100) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (_lines, _records, _tables):
+        for module in (_line_reader, csv):
             patch.setattr(module, "LARGEST_BLOCK", most)
         whole = check(name, lambda: io.BytesIO(data), size)
     if name == "lines":  # but for the line that brings it over the limit
@@ -179,8 +179,8 @@ def test_a_file_that_has_become_shorter(suffix, tmp_path):
 
 
 def test_a_line_longer_than_any_document(monkeypatch):
-    monkeypatch.setattr(_lines, "LONGEST_LINE", 100)
-    monkeypatch.setattr(_lines, "CHUNK", 10)
+    monkeypatch.setattr(_line_reader, "LONGEST_LINE", 100)
+    monkeypatch.setattr(_line_reader, "CHUNK", 10)
     assert blocks("lines", io.BytesIO(b"tea\n" + b"x" * 100), 2)[0][0] == ["tea", "x" * 100]
     for data in (b"tea\n" + b"x" * 130, b"tea\n" + b"x" * 130 + b"\ncup"):
         with pytest.raises(InputError, match="line 2 is longer than"):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import opelda.corpus
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import csv as tables
 from opelda.errors import InputError
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -59,6 +60,39 @@ def test_tables_however_quotes_fall_are_as_the_csv_module_reads_them(rows):
         assert problems.n_skipped > 0
 
 
+pieces = st.sampled_from(
+    ["a", "é", " ", ",", '"', '""', ',"', '",', "\n", "\r\n", "\r", "\ufeff", "\0"]
+)
+
+
+@given(
+    data=st.lists(pieces, max_size=30).map("".join),
+    width=st.integers(1, 3),
+    block_size=st.integers(1, 9),
+    format=st.sampled_from(["csv", "tsv"]),
+)
+def test_rows_at_once_are_as_rows_one_by_one(data, width, block_size, format):
+    """Whatever polars is given, it reads as the parser does that goes field by field."""
+    delimiter = {"csv": ",", "tsv": "\t"}[format]
+    table = "\n".join([delimiter.join("abc"[:width]), data.replace(",", delimiter)]).encode()
+    options = {"text_columns": ("a", "abc"[width - 1]), "name_column": "a"}
+    found = read(format, table, skip=True, block_size=block_size, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_end_of_regular", lambda *_: 0)
+        expected = read(format, table, skip=True, block_size=block_size, **options)
+    assert found[:2] == expected[:2]
+    assert found[2].first == expected[2].first
+
+
+@pytest.mark.parametrize(
+    "start", [b"x\x01", b"x\x9c", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"]
+)
+def test_rows_that_begin_like_compressed_files(start):
+    row = start + b"a,tea\n"
+    found, _, problems = read("csv", b"id,text\n0,cup\n" + row, skip=True, block_size=1)
+    assert (found, problems.n_skipped) == (["cup", "tea"], 0)
+
+
 def test_rows_of_the_wrong_width_name_their_line():
     data = b'id,text\n1,"two\nlines"\n2,a,b\n\n3\n4,tea\n'
     with pytest.raises(InputError, match="line 4 has 3 fields, not 2 as the first; correct"):
@@ -78,6 +112,16 @@ def test_a_quote_that_is_not_closed_costs_one_line(block_size):
         read("csv", data, block_size=block_size)
     found, _, problems = read("csv", data, skip=True, block_size=block_size)
     assert (found, problems.n_skipped) == (["tea"] + ["cup"] * 40, 1)
+
+
+def test_a_quote_that_is_never_closed_in_the_header_ends_reading_early(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1000)
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'id,"text\n' + b"1,tea\n" * 2**19)
+    source = Input.of(path)
+    with pytest.raises(InputError, match="line 1 is malformed, as its quotes do not match"):
+        next(FORMATS["csv"].blocks(source, Options(), None))
+    assert source.n_read < source.size
 
 
 def test_long_fields_and_zero_bytes():
@@ -120,4 +164,6 @@ def test_blank_lines_of_tables():
     assert read("csv", b"text\ntea\n\ncup\n") == ["tea", "", "cup"]
     assert read("csv", b'text\n5" disk\n\ncup\n') == ['5" disk', "", "cup"]
     assert read("csv", b"text,id\ntea,1\n\ncup,2\n\n") == ["tea", "cup"]
+    found, _, problems = read("csv", b'text,id\n""\ntea,1\n', skip=True)  # a field, not a blank
+    assert (found, problems.n_skipped) == (["tea"], 1)
     assert read("csv", b"") == read("csv", b"id,text\n") == []

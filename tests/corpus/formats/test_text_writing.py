@@ -13,9 +13,9 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary, read
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._counting import Counted
+from opelda.corpus._matrix import Counted
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import FORMATS, Input, Options, _writing, files, parquet, unescape
+from opelda.corpus.formats import FORMATS, Input, Options, _writing, folder, parquet, unescape
 from opelda.errors import InputError
 
 ENDS = {
@@ -177,7 +177,7 @@ def test_files_keep_names_that_keep_the_order(tmp_path):
     def written(names):
         path = tmp_path / str(len(os.listdir(tmp_path)))
         X = sparse.csr_array(np.ones((len(names), 1), np.float32))
-        files.write(Corpus(X, Vocabulary(["tea"]), names), str(path))
+        folder.write(Corpus(X, Vocabulary(["tea"]), names), str(path))
         found = [(os.path.relpath(where, path), inner) for where, _, inner in os.walk(path)]
         return sorted(
             os.path.normpath(f"{where}/{name}") for where, inner in found for name in inner
@@ -197,7 +197,7 @@ def test_files_keep_names_that_keep_the_order(tmp_path):
     ):
         assert written(bad) == numbered
     with pytest.raises(InputError, match="exists already; give the name of a new folder"):
-        files.write(Corpus(sparse.csr_array((0, 0)), Vocabulary()), str(tmp_path))
+        folder.write(Corpus(sparse.csr_array((0, 0)), Vocabulary()), str(tmp_path))
 
 
 def test_standard_output(capfdbinary):
@@ -206,7 +206,7 @@ def test_standard_output(capfdbinary):
     sys.stdout.flush()
     assert capfdbinary.readouterr().out == b"tea tea\n"
     with pytest.raises(InputError, match="cannot be written to standard output"):
-        files.write(corpus, "-")
+        folder.write(corpus, "-")
 
 
 def test_weights_and_namespaces_of_vowpal_wabbit():

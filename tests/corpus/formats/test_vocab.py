@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.corpus import Corpus, Vocabulary
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Options
+from opelda.corpus.formats import _vocab, _writing
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 characters = st.characters(exclude_categories=["Cs"])
 words = st.text(characters, max_size=6)
+
+
+def written_and_read(words):
+    corpus = Corpus(sparse.csr_array((0, len(words)), dtype=np.float32), Vocabulary(words))
+    path, content = _writing.sidecar_of(corpus, "x.txt")
+    assert path == "x.txt.vocab"
+    return _vocab.read_vocabulary(Input.of(io.BytesIO(content)))
 
 
 @given(word=words)
@@ -48,16 +55,13 @@ def test_what_is_no_escape_is_left(text):
 
 
 @given(found=st.lists(words.filter(lambda word: not set("\r\n") & set(word)), unique=True))
-def test_vocabularies_are_read_as_written(tmp_path, found):
-    path = f"{tmp_path}/x.vocab"
-    _vocab.write(found, path)
-    assert _vocab.read(Input.of(path)) == found
+def test_vocabularies_are_read_as_written(found):
+    assert written_and_read(found) == found
 
 
-def test_a_first_word_that_looks_like_a_mark(tmp_path):
+def test_a_first_word_that_looks_like_a_mark():
     for found in (["\ufeff"], ["\ufeffa", "b"], ["\ufeff\ufeff"], ["a", "\ufeff"]):
-        _vocab.write(found, f"{tmp_path}/x.vocab")
-        assert _vocab.read(Input.of(tmp_path / "x.vocab")) == found
+        assert written_and_read(found) == found
 
 
 @pytest.mark.parametrize(
@@ -72,27 +76,27 @@ def test_a_first_word_that_looks_like_a_mark(tmp_path):
     ],
 )
 def test_a_word_a_line(raw, expected):
-    assert _vocab.read(Input.of(io.BytesIO(raw))) == expected
+    assert _vocab.read_vocabulary(Input.of(io.BytesIO(raw))) == expected
 
 
 def test_bad_vocabularies_say_where(tmp_path, monkeypatch):
     path = tmp_path / "v.txt"
     path.write_bytes(b"a\nb\nc\nb\n")
     with pytest.raises(InputError, match=r"v\.txt has the word 'b' in line 2 and again in line 4"):
-        _vocab.read(Input.of(path))
+        _vocab.read_vocabulary(Input.of(path))
     path.write_bytes(b"a\ncaf\xe9\n")
     with pytest.raises(InputError, match=r"v\.txt, line 2 is not utf-8"):
-        _vocab.read(Input.of(path))
-    assert _vocab.read(Input.of(path), "latin-1") == ["a", "café"]
+        _vocab.read_vocabulary(Input.of(path))
+    assert _vocab.read_vocabulary(Input.of(path), "latin-1") == ["a", "café"]
     for encoding in ("klingon", "rot13", "a\0b"):
-        with pytest.raises(InputError, match="There is no encoding"):
-            _vocab.read(Input.of(path), encoding)
+        with pytest.raises(InputError, match="There is no text encoding"):
+            _vocab.read_vocabulary(Input.of(path), encoding)
     monkeypatch.setattr(_vocab, "MOST_BYTES", 3)
     with pytest.raises(InputError, match="too many for a vocabulary"):
-        _vocab.read(Input.of(path))
+        _vocab.read_vocabulary(Input.of(path))
     for word in ("a\nb", "a\r"):
         with pytest.raises(InputError, match="has a line break in it"):
-            _vocab.write([word], str(path))
+            written_and_read([word])
 
 
 @pytest.mark.parametrize(
@@ -140,10 +144,21 @@ def test_not_found(tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("-", None), ("a/b.jsonl.ZST", "a/b.jsonl.vocab"), ("B.txt", "B.txt.vocab")],
+    [
+        ("-", None),
+        ("a/b.jsonl.ZST", "a/b.jsonl.vocab"),
+        ("B.txt", "B.txt.vocab"),
+        ("b/", "b.vocab"),
+        ("a/docword.b.txt", "a/docword.b.txt.vocab"),
+    ],
 )
 def test_sidecar(path, expected):
-    assert _vocab.sidecar(path) == expected
+    assert _writing.sidecar_path(path) == expected
+
+
+def test_sidecar_of_uci():
+    assert _writing.sidecar_path("a/docword.b.txt.gz", "uci") == "a/vocab.b.txt"
+    assert _writing.sidecar_path("a/b.docword", "uci") == "a/b.docword.vocab"
 
 
 @given(data=st.data())
@@ -152,9 +167,9 @@ def test_texts_repeat_words_by_count(monkeypatch, data):
     n_docs = data.draw(st.integers(0, 6))
     row = st.lists(st.integers(0, 3), min_size=len(columns), max_size=len(columns))
     dense = np.array([data.draw(row) for _ in range(n_docs)]).reshape(n_docs, len(columns))
-    monkeypatch.setattr(_vocab, "TOKENS_AT_ONCE", data.draw(st.sampled_from([1, 5, 10**6])))
+    monkeypatch.setattr(_writing, "TOKENS_AT_ONCE", data.draw(st.sampled_from([1, 5, 10**6])))
     corpus = Corpus(sparse.csr_array(dense.astype(np.float32)), Vocabulary(columns))
-    texts = list(_vocab.texts_of(corpus))
+    texts = list(_writing.texts_of(corpus))
     expected = [
         [word for word, n in zip(columns, counts, strict=True) for _ in range(n)]
         for counts in dense.tolist()
@@ -167,10 +182,10 @@ def test_texts_repeat_words_by_count(monkeypatch, data):
 def test_texts_that_cannot_be_written():
     X = sparse.csr_array(np.array([[0, 1], [2, 1.5]], np.float32))
     with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, and text holds whole"):
-        list(_vocab.texts_of(Corpus(X, Vocabulary(["a", "b"]))))
+        list(_writing.texts_of(Corpus(X, Vocabulary(["a", "b"]))))
     with pytest.raises(InputError, match="names no words"):
-        list(_vocab.texts_of(Corpus(X)))
+        list(_writing.texts_of(Corpus(X)))
     with pytest.raises(InputError, match=r"Document 1 has 1000000\d+ words"):
-        list(_vocab.texts_of(Corpus(sparse.csr_array([[0.0], [1e12]]), Vocabulary(["a"]))))
+        list(_writing.texts_of(Corpus(sparse.csr_array([[0.0], [1e12]]), Vocabulary(["a"]))))
     with pytest.raises(InputError, match="Document 0 counts column 1 as inf"):
-        _vocab.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "text")
+        _writing.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "text")

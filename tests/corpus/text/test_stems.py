@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import snowballstemmer
 
-from opelda.corpus.text import Tokenizer, _stems
+from opelda.corpus.text import Tokenizer, _languages
 
 TEXTS = ["Connected connections connect the cats", "the cat connecting cats", ""]
 
 
 @pytest.mark.parametrize("name", ["english", "en", "german", "fr"])
-def test_counts_are_those_of_the_stems(name):
-    stem = snowballstemmer.stemmer(_stems.CODES.get(name, name)).stemWord
+def test_counts_are_those_of_the_languages(name):
+    stem = snowballstemmer.stemmer(_languages.STEMMERS.get(name, name)).stemWord
     counted = Tokenizer(stop_words=None, stem=name).count(TEXTS)
     rows = [Counter(stem(word) for word in text.lower().split()) for text in TEXTS]
     assert counted.words == list(dict.fromkeys(word for row in rows for word in row))
@@ -31,6 +31,13 @@ def test_stop_words_first_then_stems_then_pairs():
     ]
 
 
+def stem_by(stem, monkeypatch):
+    """Have words stemmed by another function, and none by what was cached."""
+    monkeypatch.setattr(_languages, "_stemmer", lambda name: stem)
+    uncached = _languages._stem.__wrapped__
+    monkeypatch.setattr(_languages, "_stem", uncached)
+
+
 def test_threads_do_not_disturb_each_other(monkeypatch):
     """A stemmer keeps the word it works on, so that two threads must not be in it at once."""
     inside = []
@@ -42,7 +49,7 @@ def test_threads_do_not_disturb_each_other(monkeypatch):
         assert not inside
         return word[0]
 
-    monkeypatch.setattr(_stems, "_stemmer", lambda name: (stem, {}))
+    stem_by(stem, monkeypatch)
     texts = [" ".join(f"{letter}{i}" for i in range(50)) for letter in "abcd"]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: Tokenizer(stem="en").count([text]).words, texts))
@@ -50,20 +57,11 @@ def test_threads_do_not_disturb_each_other(monkeypatch):
 
 
 def test_all_codes_have_an_algorithm():
-    assert set(_stems.CODES.values()) <= set(snowballstemmer.algorithms())
-    for code, name in _stems.CODES.items():
+    assert set(_languages.STEMMERS.values()) <= set(snowballstemmer.algorithms())
+    for code, name in _languages.STEMMERS.items():
         assert Tokenizer(stem=code) == Tokenizer(stem=name.upper())
 
 
 def test_a_word_never_vanishes(monkeypatch):
-    monkeypatch.setattr(_stems, "_stemmer", lambda name: (lambda word: word[2:], {}))
+    stem_by(lambda word: word[2:], monkeypatch)
     assert Tokenizer(stem="en").count(["ab abc xyc"]).words == ["ab", "c"]
-
-
-def test_what_is_remembered_is_bounded(monkeypatch):
-    known = {}
-    monkeypatch.setattr(_stems, "REMEMBERED", 10)
-    monkeypatch.setattr(_stems, "_stemmer", lambda name: (str.upper, known))
-    words = [f"w{i % 25}" for i in range(200)]
-    assert _stems.stems(words, "english") == [word.upper() for word in words]
-    assert 0 < len(known) <= 10

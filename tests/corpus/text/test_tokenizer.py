@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, _counting
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, _word_counting
 from opelda.errors import InputError
 
 TOKENIZERS = st.builds(
@@ -175,7 +175,7 @@ def test_counts_are_as_promised():
     ],
 )
 def test_threads_change_nothing(tokenizer, n_jobs, monkeypatch):
-    monkeypatch.setattr(_counting, "BYTES_PER_RUN", 16)
+    monkeypatch.setattr(_word_counting, "BYTES_PER_RUN", 16)
     draw = random.Random(n_jobs)
     for n_texts in (0, 1, 2, 50):
         words = ["".join(draw.choices("abcs", k=draw.randint(1, 4))) for _ in range(40)]

@@ -1,20 +1,25 @@
 """`opelda convert`: a corpus in another format."""
 
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from opelda.cli._app import command
-from opelda.cli._choices import FORMATS, complete_format
-from opelda.cli._fitted import skipped_documents
-from opelda.cli._numbers import count
-from opelda.cli._options import AsJson, Jobs, Reading, Show, Text
-from opelda.cli._output import note, print_json
+from opelda.cli._app import command, option
+from opelda.cli._inputs import read_corpus
+from opelda.cli._options import AsJson, Jobs, Reading, Show, Text, complete_format, given_options
 from opelda.cli._paths import check_output
-from opelda.cli._reading import read_corpus
+from opelda.cli._show import count, skipped_documents
+from opelda.cli._standard_streams import note, print_json
+from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
+
+EVERY_WORD = Text(stop_words="none", min_df="1", max_df="1.0")
+# Texts can be written with the documents' names, but not as plain lines; counts cannot.
+NAMED = {name for name, format in FORMATS.items() if format.kind == "text"} - {"lines"}
 
 
 @command(
@@ -24,38 +29,41 @@ from opelda.errors import InputError
     "opelda convert counts.npz docword.counts.txt.gz --to uci",
 )
 def convert(
+    *,
     source: Annotated[str, typer.Argument(help="What to read; - is standard input.", metavar="A")],
     target: Annotated[str, typer.Argument(help="What to write.", metavar="B")],
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            help="Format to write; by its name if not given.",
-            metavar="FORMAT",
-            autocompletion=complete_format,
-        ),
-    ] = None,
+    to: str | None = option(
+        None,
+        help="Format to write; by its name if not given.",
+        metavar="FORMAT",
+        autocompletion=complete_format,
+    ),
     jobs: Jobs = None,
     as_json: AsJson = False,
-    reading: Reading = Reading(),
-    text: Text = Text(),
-    show: Show = Show(),
+    reading: Reading,
+    text: Text,
+    show: Show,
 ) -> None:
     """Write a corpus, and its words beside it, in another format; compressed by its suffix.
 
     Every word is kept unless options say otherwise: no stop words, no bounds.
     """
     kind = written_format(target, to)
-    if not Path(target).is_dir():
-        check_output(target, [source])
-    kept = replace(
-        text,
-        stop_words=text.stop_words or "none",
-        min_df=text.min_df or "1",
-        max_df=text.max_df or "1.0",
-    )
-    documents = read_corpus([source], reading, kept, show, jobs=jobs)
-    _format(kind).write(documents, target)
+    if reading.name_column is not None and kind not in NAMED:
+        raise InputError(
+            f"has no effect here: {kind} holds no names of documents; leave it out.", "name_column"
+        )
+    sidecar = _check_outputs(source, target, kind, reading, text)
+    kept = replace(EVERY_WORD, **given_options(text))
+    documents = read_corpus([source], reading, kept, show, jobs)
+    if documents.words is None and sidecar is not None and os.path.exists(sidecar):
+        raise InputError(
+            f"{source} has no words, and those in {sidecar} would be taken for its own; give its "
+            "own with --column-words, or choose another name."
+        )
+    write = FORMATS[kind].write
+    assert write is not None  # as of every format so far
+    write(documents, target)
     skipped_documents(documents.n_skipped, documents.problems, show)
     n_docs, n_words = documents.X.shape
     if as_json:
@@ -74,6 +82,49 @@ def convert(
     note(show, f"{count(n_docs, 'document')} of {count(n_words, 'word')} in {target} ({kind}).")
 
 
+def _check_outputs(source: str, target: str, kind: str, reading: Reading, text: Text) -> str | None:
+    """Refuse what would be written on a source or on a stranger's file; return the sidecar."""
+    from opelda.corpus.formats._compression import SUFFIXES, without_suffix
+    from opelda.corpus.formats._writing import sidecar_path
+    from opelda.corpus.formats.folder import check_new_folder
+
+    sidecar = sidecar_path(target, kind)
+    if sidecar is None:
+        return None
+    read_too: list[str | Path | None] = [reading.column_words, text.stop_words]
+    if os.path.exists(target) or os.path.exists(sidecar):
+        # they are looked for only if there is something to lose
+        read_too += _vocabularies(source, reading.format)
+    if kind == "files":
+        check_new_folder(target)
+    check_output(target, [source], read_too, folder=kind == "files")
+    check_output(sidecar, [source], read_too)
+    if os.path.exists(sidecar) and not os.path.isfile(target):
+        raise InputError(
+            f"{sidecar} exists, and the vocabulary of {target} would be written there; remove it, "
+            "or choose another name."
+        )
+    for suffix in ("", *SUFFIXES):
+        other = without_suffix(target)[0] + suffix
+        if other != target and os.path.isfile(other):
+            raise InputError(
+                f"{other} is there and would share {sidecar} with {target}; choose another name."
+            )
+    return sidecar
+
+
+def _vocabularies(source: str, format: str) -> Iterator[Path | None]:
+    """Yield the vocabularies that lie beside a source and are read with it."""
+    from opelda.corpus.formats import Options, detect, expand
+    from opelda.corpus.formats._vocab import locate
+
+    for input in expand(source, format) if format in ("auto", *FORMATS) else ():
+        if input.is_folder or input.size is not None:  # a pipe must not be looked into
+            known = detect(input) if format == "auto" else FORMATS[format]
+            found = locate(input, Options(), counts=known.kind == "counts")
+            yield None if found is None else found.path
+
+
 def written_format(target: str, to: str | None) -> str:
     """Return the format to write: the one asked for, or the one the name stands for."""
     if to is not None:
@@ -87,16 +138,10 @@ def written_format(target: str, to: str | None) -> str:
     name = Input.of(target).plain_name
     if name.startswith("docword"):
         return "uci"
-    found = [kind for kind in FORMATS if any(name.endswith(end) for end in _format(kind).suffixes)]
+    found = [kind for kind in FORMATS if name.endswith(FORMATS[kind].suffixes)]
     if not found:
         raise InputError(
             f"The name {target!r} does not say which format to write; add --to, with one of "
             f"{', '.join(FORMATS)}."
         )
     return found[0]
-
-
-def _format(kind: str) -> Any:
-    from opelda.corpus.formats import FORMATS as KNOWN
-
-    return KNOWN[kind]

@@ -1,15 +1,16 @@
 """`opelda evaluate`: how well a model fits documents."""
 
+from math import exp
 from typing import Annotated, Any
 
 import typer
 
-from opelda.cli._app import command
-from opelda.cli._fitted import skipped_documents
-from opelda.cli._models import Model, load_model
-from opelda.cli._numbers import plain
-from opelda.cli._options import AsJson, Engine, Jobs, Reading, Show
-from opelda.cli._output import print_facts, print_json
+from opelda.cli._app import command, option
+from opelda.cli._inputs import read_over
+from opelda.cli._models import columns_of, load_model
+from opelda.cli._options import AsJson, Engine, Jobs, Model, NamelessReading, Show
+from opelda.cli._show import plain, skipped_documents
+from opelda.cli._standard_streams import print_facts, print_json
 
 
 @command(
@@ -18,41 +19,31 @@ from opelda.cli._output import print_facts, print_json
     "opelda evaluate model.opelda held-out.txt --splits 10 --json",
 )
 def evaluate(
+    *,
     model: Model,
     corpus: Annotated[
         list[str],
         typer.Argument(
-            help="Documents the model has not learned from; - is standard input.",
-            metavar="CORPUS",
-            show_default=False,
+            help="Documents the model has not learned from; - is standard input.", metavar="CORPUS"
         ),
     ],
-    splits: Annotated[
-        int,
-        typer.Option(
-            help="Random splits of each document into tokens seen and tokens to predict.",
-            min=1,
-            metavar="N",
-        ),
-    ] = 5,
-    words: Annotated[
-        int, typer.Option("--words", "-n", help="Top words for coherence.", min=2, metavar="N")
-    ] = 10,
+    splits: int = option(
+        5, help="Random splits of each document into tokens seen and tokens to predict.", min=1
+    ),
+    words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
     jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
-    reading: Reading = Reading(),
-    show: Show = Show(),
+    reading: NamelessReading,
+    show: Show,
 ) -> None:
     """Score a model on documents.
 
     Log predictive probability and perplexity of held-out tokens, NPMI coherence of the topics' top
     words over the same documents, topic diversity, and the certificates of inference.
     """
-    from opelda.cli._blocks import Columns, read_over
-
     learned = load_model(model, jobs, engine)
-    documents = read_over(Columns.of(learned), corpus, reading, show, jobs)
+    documents = read_over(columns_of(learned), corpus, reading, show, jobs)
     found = measured(learned, documents, splits, words)
     skipped_documents(documents.n_skipped, documents.problems, show)
     if as_json:
@@ -63,25 +54,21 @@ def evaluate(
 
 def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str, Any]:
     """Return all figures, fit for JSON."""
-    from math import exp
-
-    import numpy as np
-
     from opelda.metrics import log_predictive_probability, npmi, topic_diversity
 
     X = documents.X
+    # by the model's own seed: the same splits whenever it is evaluated
     predicted = log_predictive_probability(
         model, X, n_splits=splits, random_state=model._state.seed, n_jobs=model.n_jobs
     )
     certificate = model.infer(X)
     coherence = npmi(model, X, n_words=n_words)
-    n_unknown = float(documents.n_unknown_tokens)
     return {
         "documents": len(documents),
         "empty_documents": documents.n_empty,
         "skipped_documents": documents.n_skipped,
         "tokens": float(X.sum()),
-        "unknown_tokens": n_unknown,
+        "unknown_tokens": float(documents.n_unknown_tokens),
         "log_predictive_probability": predicted.macro,
         "standard_error": plain(predicted.standard_error),
         "perplexity": plain(exp(min(-predicted.macro, 700.0))),
@@ -90,17 +77,16 @@ def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str,
         "npmi": float(coherence.mean()),
         "npmi_by_topic": [float(value) for value in coherence],
         "topic_diversity": float(topic_diversity(model)),
-        "gap": _spread(certificate.gap, np),
-        "likelihood_loss": _spread(certificate.likelihood_loss, np),
+        "gap": _spread(certificate.gap),
+        "likelihood_loss": _spread(certificate.likelihood_loss),
     }
 
 
-def _spread(values: Any, np: Any) -> dict[str, float | None]:
-    return {
-        "mean": plain(values.mean()),
-        "median": plain(np.median(values)),
-        "max": plain(values.max()),
-    }
+def _spread(values: Any) -> dict[str, float | None]:
+    import numpy as np
+
+    found = {"mean": values.mean(), "median": np.median(values), "max": values.max()}
+    return {name: plain(value) for name, value in found.items()}
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -108,6 +94,10 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     tokens, unknown = found["tokens"], found["unknown_tokens"]
     empty = f" ({found['empty_documents']:,} empty)" if found["empty_documents"] else ""
     share = unknown / max(tokens + unknown, 1.0)
+    spread = {
+        name: ", ".join(f"{part} {value:.3g}" for part, value in found[name].items())
+        for name in ("gap", "likelihood_loss")
+    }
     return [
         ("documents", f"{found['documents']:,}{empty}"),
         ("tokens", f"{tokens:,.0f}, and {unknown:,.0f} unknown to the model ({share:.1%})"),
@@ -120,10 +110,6 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("perplexity", f"{found['perplexity']:,.1f}"),
         ("coherence (NPMI)", f"{found['npmi']:.3f}"),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
-        ("gap", _three(found["gap"])),
-        ("likelihood loss", _three(found["likelihood_loss"]) + " nats per document"),
+        ("gap", spread["gap"]),
+        ("likelihood loss", f"{spread['likelihood_loss']} nats per document"),
     ]
-
-
-def _three(spread: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in spread.items())

@@ -1,34 +1,28 @@
-"""`opelda info`: what is installed, what a model is, what a corpus looks like."""
+"""`opelda info`: facts about the installation, a model, or a corpus."""
 
 import platform
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import opelda
+from opelda import _names
 from opelda.cli._app import command
-from opelda.cli._choices import FORMATS, LEARNERS, PRESETS, complete_model, learner_name
-from opelda.cli._models import load_model, model_path, vocabulary_of
-from opelda.cli._numbers import count
-from opelda.cli._options import AsJson, Reading, Show, Text
-from opelda.cli._output import print_facts, print_json, print_line
+from opelda.cli._inputs import read_corpus, reading_options, source_of
+from opelda.cli._models import checkpoint_file, columns_of, learner_name, load_model, model_path
+from opelda.cli._options import LEARNERS, AsJson, Reading, Show, Text, complete_model, refuse
 from opelda.cli._paths import is_model
-from opelda.cli._reading import read_corpus
+from opelda.cli._show import count
+from opelda.cli._standard_streams import print_facts, print_json, print_line
+from opelda.corpus.formats import FORMATS
 
 DEPENDENCIES = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "polars",
-    "safetensors",
-    "typer",
-    "rich",
-    "zstandard",
-    "snowballstemmer",
-    "stop-words",
-)
+    "numpy", "scipy", "scikit-learn", "polars", "safetensors", "typer", "rich", "zstandard",
+    "snowballstemmer", "stop-words",
+)  # fmt: skip
 LOOKED_AT = 1_000
 
 
@@ -39,23 +33,25 @@ LOOKED_AT = 1_000
     "opelda info articles.jsonl --text-column body",
 )
 def info(
+    *,
     thing: Annotated[
         str | None,
         typer.Argument(
             help="A model, a checkpoint folder, or a corpus; without, this installation.",
             metavar="[MODEL|CORPUS]",
             autocompletion=complete_model,
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
-    reading: Reading = Reading(),
-    show: Show = Show(),
+    reading: Reading,
+    show: Show,
 ) -> None:
     """Tell about this installation, a model, or the first documents of a corpus."""
     if thing is None:
+        refuse(reading, "there is no corpus to read")
         facts = installation()
     elif _is_model(thing):
+        refuse(reading, f"{thing} is a model")
         facts = about_model(thing)
     else:
         facts = about_corpus(thing, reading, show)
@@ -71,18 +67,16 @@ def info(
 def _is_model(thing: str) -> bool:
     path = Path(thing)
     if path.is_dir():
-        from opelda.learning._checkpoint import FILE
-
-        return (path / FILE).is_file()
+        return checkpoint_file(path).is_file()
     return is_model(path) or path.suffix == ".opelda"
 
 
 def installation() -> dict[str, Any]:
-    """Return what runs here."""
+    """Return facts about this installation."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from opelda import _native
     from opelda._validation import threads
+    from opelda.engines import CPUEngine
 
     found = {}
     for name in DEPENDENCIES:
@@ -94,9 +88,9 @@ def installation() -> dict[str, Any]:
         "opelda": opelda.__version__,
         "python": f"{platform.python_version()} ({sys.executable})",
         "system": f"{platform.system()} {platform.machine()}",
-        "engine": f"cpu, {_native.instruction_set()}",
+        "engine": f"cpu, {CPUEngine().instruction_set}",
         "threads": threads(None),
-        "presets": list(PRESETS),
+        "presets": list(_names.PRESETS),
         "learners": list(LEARNERS),
         "formats": list(FORMATS),
         "dependencies": found,
@@ -104,14 +98,15 @@ def installation() -> dict[str, Any]:
 
 
 def about_model(thing: str) -> dict[str, Any]:
-    """Return what a model file says of itself."""
+    """Return facts about a model file."""
     from opelda._store import read
     from opelda.learning._saving import FORMAT, KIND, NOT_SAVED
 
     path = model_path(thing)
     model = load_model(thing)
+    # read again for the file's version, which a model does not keep
     _, _, version = read(path, kind=KIND, newest=FORMAT)
-    words = vocabulary_of(model)
+    words, n_words = columns_of(model)
     parameters = model.get_params(deep=False)
     for name in NOT_SAVED:
         parameters.pop(name, None)
@@ -121,7 +116,7 @@ def about_model(thing: str) -> dict[str, Any]:
         "format_version": version,
         "learner": learner_name(model),
         "topics": int(model._state.weights.n_topics),
-        "words": int(model.n_features_in_),
+        "words": n_words,
         "vocabulary": None if words is None else _vocabulary(words),
         "documents_seen": model.n_docs_seen_,
         "updates": model.n_batch_iter_,
@@ -139,14 +134,14 @@ def _vocabulary(words: Any) -> dict[str, Any]:
 
 
 def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
-    """Return what the first documents of a corpus look like."""
-    from dataclasses import replace
-
-    from opelda.cli._reading import reading_options, source_of
+    """Return facts about the first documents of a corpus."""
     from opelda.corpus.sources import open_source
 
     limited = replace(reading, limit=reading.limit or LOOKED_AT)
-    kind = getattr(open_source(source_of([thing]), **reading_options(reading)), "format", None)
+    # opened for its format alone, which a corpus does not keep
+    options = reading_options(reading)
+    del options["limit"]
+    kind = getattr(open_source(source_of([thing]), **options), "format", None)
     kept = Text(stop_words="none", min_df="1", max_df="1.0")
     found = read_corpus([thing], limited, kept, show)
     n_docs, n_words = found.X.shape
@@ -174,7 +169,7 @@ def _plain(value: Any) -> Any:
     return "array" if hasattr(value, "shape") else repr(value)
 
 
-def _text(value: Any, name: str = "") -> str:
+def _text(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -1,17 +1,16 @@
 """`opelda transform`: the topics of documents."""
 
-from typing import Annotated
-
-import typer
-
-from opelda.cli._app import command
-from opelda.cli._errors import StoppedError
-from opelda.cli._fitted import skipped_documents
-from opelda.cli._models import Model, load_model
-from opelda.cli._numbers import count
-from opelda.cli._options import Engine, Jobs, Reading, Show, Sources, transform_option
-from opelda.cli._output import note
+from opelda.cli._app import command, option
+from opelda.cli._ending import StoppedError
+from opelda.cli._inputs import blocks, open_over
+from opelda.cli._models import columns_of, load_model
+from opelda.cli._options import Engine, Jobs, Model, Reading, Show, Sources, transform_option
 from opelda.cli._paths import check_output
+from opelda.cli._show import count, skipped_documents
+from opelda.cli._standard_streams import note
+from opelda.errors import InputError
+
+MIN_WEIGHT = 0.01
 
 
 @command(
@@ -21,42 +20,36 @@ from opelda.cli._paths import check_output
     "opelda transform model.opelda articles.jsonl -o theta.csv.gz --sparse --min-weight 0.05",
 )
 def transform(
+    *,
     model: Model,
     corpus: Sources,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="A .parquet, .csv, .tsv, .jsonl or .npz file (text also .gz, .zst, ...); JSON "
-            "Lines on standard output if not given.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = "-",
-    dense: Annotated[
-        bool | None,
-        typer.Option(
-            "--dense/--sparse",
-            help="A column for each topic, or only the topics that matter, a row for each of a "
-            "document's; dense if not given, but sparse for JSON Lines.",
-            show_default=False,
-        ),
-    ] = None,
-    min_weight: Annotated[
-        float,
-        typer.Option(
-            help="Sparse: leave out lighter topics; a document's heaviest always stays.",
-            min=0.0,
-            max=1.0,
-            metavar="WEIGHT",
-        ),
-    ] = 0.01,
-    transform_method: Annotated[str | None, transform_option()] = None,
+    output: str = option(
+        "-",
+        "--output",
+        "-o",
+        help="A .parquet, .csv, .tsv, .jsonl or .npz file (text also .gz, .zst, ...); JSON Lines "
+        "on standard output if not given.",
+        metavar="FILE",
+    ),
+    dense: bool | None = option(
+        None,
+        "--dense/--sparse",
+        help="A column for each topic, or only the topics that matter, a row for each of a "
+        "document's; dense if not given, but sparse for JSON Lines.",
+    ),
+    min_weight: float | None = option(
+        None,
+        help="Sparse: leave out lighter topics than this; 0.01. A document's heaviest always "
+        "stays.",
+        min=0.0,
+        max=1.0,
+        metavar="WEIGHT",
+    ),
+    transform_method: str | None = transform_option(),
     jobs: Jobs = None,
     engine: Engine = None,
-    reading: Reading = Reading(),
-    show: Show = Show(),
+    reading: Reading,
+    show: Show,
 ) -> None:
     """Infer documents' topics, each with a certificate of how good the inference is.
 
@@ -65,40 +58,38 @@ def transform(
     [bold]likelihood_loss[/bold], the most nats by which any other mixture could explain its words
     better, and the weights of its topics.
     """
-    from opelda.cli._blocks import Columns, Parts
-    from opelda.cli._tables import Rows, format_of, writer
+    from opelda.cli._mixture_files import facts_of, format_of, writer
 
     kind = format_of(output)
+    sparse = not dense if dense is not None else kind == "jsonl"
+    if min_weight is not None and not sparse:
+        raise InputError(
+            "has no effect here: every topic's weight is written without --sparse; leave it out.",
+            "min_weight",
+        )
     if output != "-":
-        check_output(output, [*corpus, model])
+        check_output(output, corpus, [model, reading.column_words])
     learned = load_model(model, jobs, engine)
     if transform_method is not None:
         learned.set_params(transform_method=transform_method)
-    parts = Parts(Columns.of(learned), corpus, reading, show, jobs)
+    columns = columns_of(learned)
+    opened = open_over(columns, corpus, reading, jobs)
     n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
-    sparse = not dense if dense is not None else kind == "jsonl"
+    if sparse and min_weight is None:
+        min_weight = MIN_WEIGHT
     try:
-        with writer(output, kind, sparse=sparse, min_weight=min_weight) as write:
-            for part in parts:
-                found = learned.infer(part.X)
-                write(
-                    Rows(
-                        part.first,
-                        part.names,
-                        found.n_tokens,
-                        part.unknown,
-                        found.gap,
-                        found.likelihood_loss,
-                        found.theta,
-                    )
-                )
-                n_docs += len(part.unknown)
-                n_unknown += float(part.unknown.sum())
+        with writer(output, kind, min_weight) as write:
+            for block in blocks(opened, columns, show, "inferring"):
+                found = learned.infer(block.X)
+                facts = facts_of(block, n_docs, found)
+                write(facts, found.theta)
+                n_docs += len(facts)
+                n_unknown += float(facts["unknown_tokens"].sum())
                 n_tokens += float(found.n_tokens.sum())
     except KeyboardInterrupt:
         what = "" if output == "-" else f"; nothing was written to {output}"
         raise StoppedError(f"stopped after {count(n_docs, 'document')}{what}.") from None
-    skipped_documents(parts.problems.n_skipped, parts.problems.first, show)
+    skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     if output == "-":
         return
     known = n_tokens / max(n_tokens + n_unknown, 1.0)

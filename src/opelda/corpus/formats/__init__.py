@@ -4,12 +4,25 @@
 'JSON Lines, the text under a key of an object a line'
 """
 
-from opelda.corpus.formats._detect import detect, expand
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
-from opelda.corpus.formats._known import FORMATS
-from opelda.corpus.formats._vocab import escape, unescape
-from opelda.corpus.formats._vocab import read as read_vocabulary
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from opelda.corpus.formats._registry import FORMATS, Format, Options
+
+if TYPE_CHECKING:
+    from opelda.corpus.formats._detect import detect, expand
+    from opelda.corpus.formats._input import Input
+    from opelda.corpus.formats._vocab import escape, read_vocabulary, unescape
+
+# the registry is cheap to import; what opens files comes on first use
+_LAZY = {
+    "Input": "_input",
+    "detect": "_detect",
+    "escape": "_vocab",
+    "expand": "_detect",
+    "read_vocabulary": "_vocab",
+    "unescape": "_vocab",
+}
 
 __all__ = [
     "FORMATS",
@@ -22,3 +35,9 @@ __all__ = [
     "read_vocabulary",
     "unescape",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"opelda.corpus.formats.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'opelda.corpus.formats' has no attribute {name!r}")

@@ -1,12 +1,16 @@
-"""Compressed files: known by their first bytes, read a piece at a time whatever they swell to."""
+"""Streams of bytes, compressed or not: read a piece at a time, whatever they swell to."""
 
 import bz2
 import gzip
+import io
 import lzma
 import re
 import zlib
-from collections.abc import Callable
-from typing import Any, BinaryIO, Protocol
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from opelda.errors import InputError
 
 SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 # How many bytes tell the compressions apart.
@@ -22,29 +26,24 @@ BEGINNINGS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ", ".bz2": b"BZh", ".zst": b"
 CHUNK = 1 << 20
 # 4 bytes of zstd may become 128 KiB: this many stay below 8 MiB.
 ZSTD_PIECE = 256
-# What a file may ask of xz for its dictionary; `xz -9` needs 65 MiB.
+# Memory that a file may ask of xz for its dictionary; `xz -9` needs 65 MiB.
 XZ_MEMORY = 1 << 30
 
 
-def compression_of(head: bytes) -> str | None:
+def compression_of(head: bytes, promised: str = "") -> str | None:
     """Return the suffix that belongs to a file's first bytes, None if it is not compressed.
 
-    Examples
-    --------
-    >>> compression_of(gzip.compress(b"tea")), compression_of(b"tea")
-    ('.gz', None)
+    Less than the first bytes of what its name promises is an EOFError: damage, not a short text.
     """
-    return next((suffix for suffix, magic in MAGIC.items() if magic.match(head)), None)
+    found = next((suffix for suffix, magic in MAGIC.items() if magic.match(head)), None)
+    begin = BEGINNINGS.get(promised)
+    if not found and begin and len(head) < N_MAGIC and begin.startswith(head[: len(begin)]):
+        raise EOFError("it ends too early")
+    return found
 
 
 def without_suffix(name: str) -> tuple[str, str]:
-    """Return a file's name without the suffix of a compression, and that suffix or "".
-
-    Examples
-    --------
-    >>> without_suffix("notes.txt.gz"), without_suffix("notes.txt")
-    (('notes.txt', '.gz'), ('notes.txt', ''))
-    """
+    """Return a file's name without the suffix of a compression, and that suffix or ""."""
     for suffix in SUFFIXES:
         if name.lower().endswith(suffix):
             return name[: -len(suffix)], suffix
@@ -60,45 +59,105 @@ def compressing(file: BinaryIO, suffix: str) -> Any:
         return lzma.LZMAFile(file, "wb", preset=3)  # the usual 6 takes four times as long
     if suffix == ".bz2":
         return bz2.BZ2File(file, "wb")
-    import zstandard
+    zstd = _zstd("the output")
+    if hasattr(zstd, "ZstdFile"):
+        return zstd.ZstdFile(file, "wb", options={zstd.CompressionParameter.checksum_flag: 1})
+    return zstd.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
 
-    return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+
+def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Iterator[bytes]:
+    """Yield the content of compressed streams that stand end to end, in pieces of `CHUNK` at most.
+
+    The libraries' own readers would not do: those of xz and bz2 end without a word at padding or
+    damage behind the first stream, zstandard's where a file is cut short. That is an EOFError here,
+    and damage is what the library raises.
+    """
+    new: Callable[[], Any] = {
+        ".gz": _Gzip,
+        ".xz": lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY),
+        ".bz2": bz2.BZ2Decompressor,
+        ".zst": lambda: _zstd_stream(label),
+    }[suffix]
+    data = read(CHUNK)
+    while data:
+        # a member's output is drained before more is fed: it never holds more than a piece
+        stream = new()
+        out = stream.decompress(data, CHUNK)
+        while out or not stream.eof:
+            if out:
+                yield out
+                data = b""  # there may be more to come of what it was given
+            elif not (data := read(CHUNK)):
+                raise EOFError("it ends too early")
+            out = b"" if stream.eof else stream.decompress(data, CHUNK)
+        # streams may be followed by zeros, as tapes and xz pad them
+        data = stream.unused_data.lstrip(b"\0")
+        while not data and (more := read(CHUNK)):
+            data = more.lstrip(b"\0")
 
 
-class _Member(Protocol):
-    """One compressed stream; a file may hold several, end to end."""
+class Stream(io.RawIOBase):
+    """Pieces of bytes as a file, which can be looked at before they are `used`, that is, read."""
 
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, most: int, /) -> bytes: ...
+    def __init__(self, pieces: Iterator[bytes], close: Callable[[], None] = lambda: None) -> None:
+        self._pieces = pieces
+        self._close = close
+        self._ready = memoryview(b"")
+        self.used = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        self.used = True
+        while not self._ready and (piece := next(self._pieces, None)) is not None:
+            self._ready = memoryview(piece)
+        n = min(len(buffer), len(self._ready))
+        buffer[:n], self._ready = self._ready[:n], self._ready[n:]
+        return n
+
+    def peek(self, size: int, n_lines: int | None = None) -> bytes:
+        """Return the first `size` bytes, or fewer once they hold `n_lines` lines."""
+        head = bytes(self._ready)
+        while len(head) < size and (n_lines is None or head.count(b"\n") < n_lines):
+            if not (piece := next(self._pieces, b"")):
+                break
+            head += piece
+        self._ready = memoryview(head)
+        return head[:size]
+
+    def close(self) -> None:
+        if not self.closed:
+            self._close()
+        super().close()
 
 
 class _Gzip:
+    """zlib's decompressor with the interface of those of lzma and bz2."""
+
     eof = False
     unused_data = b""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
-    def decompress(self, data: bytes, most: int, /) -> bytes:
+    def decompress(self, data: bytes, most: int) -> bytes:
         out = self._stream.decompress(self._stream.unconsumed_tail + data, most)
         self.eof, self.unused_data = self._stream.eof, self._stream.unused_data
         return out
 
 
 class _Zstd:
+    """The same for zstandard's, which knows no limit: it is fed little at a time."""
+
     eof = False
     unused_data = b""
 
-    def __init__(self) -> None:
-        import zstandard
-
-        self._stream = zstandard.ZstdDecompressor().decompressobj()
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
         self._rest = memoryview(b"")
 
-    def decompress(self, data: bytes, most: int, /) -> bytes:
+    def decompress(self, data: bytes, most: int) -> bytes:
         if data:
             self._rest = memoryview(bytes(self._rest) + data)
         out = b""
@@ -111,80 +170,20 @@ class _Zstd:
         return out
 
 
-def _xz() -> _Member:
-    return lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+def _zstd_stream(label: str) -> Any:
+    zstd = _zstd(label)
+    stream = zstd.ZstdDecompressor()
+    return _Zstd(stream.decompressobj()) if hasattr(stream, "decompressobj") else stream
 
 
-MEMBERS: dict[str, Callable[[], _Member]] = {
-    ".gz": _Gzip,
-    ".xz": _xz,
-    ".bz2": bz2.BZ2Decompressor,
-    ".zst": _Zstd,
-}
-
-
-def damages() -> tuple[type[BaseException], ...]:
-    """Return what the libraries raise for damaged data."""
-    import zstandard
-
-    return (EOFError, zlib.error, lzma.LZMAError, OSError, ValueError, zstandard.ZstdError)
-
-
-class Decompressed:
-    """What a compressed file holds; never more of it in memory than a piece at a time.
-
-    Parameters
-    ----------
-    file : anything with `read1` and `close`
-    suffix : str
-        The compression, as `compression_of` names it.
-    """
-
-    def __init__(self, file: Any, suffix: str) -> None:
-        self._file = file
-        self._new = MEMBERS[suffix]
-        self._member: _Member | None = None
-        self._ready = memoryview(b"")
-
-    def read1(self, size: int, /) -> bytes:
-        """Return some bytes, at most `size`; none at the end.
-
-        Raises
-        ------
-        EOFError
-            When the file ends within a stream; damage raises what the library raises.
-        """
-        while not self._ready:
-            more = self._more()
-            if more is None:
-                return b""
-            self._ready = memoryview(more)
-        out, self._ready = self._ready[:size], self._ready[size:]
-        return bytes(out)
-
-    def _more(self) -> bytes | None:
-        """Return the next piece, None at the end."""
-        if self._member is None:
-            self._member = self._new()
-        elif self._member.eof:
-            # streams may be followed by zeros, as tapes and xz pad them
-            data = self._member.unused_data.lstrip(b"\0")
-            while not data:
-                data = self._file.read1(CHUNK)
-                if not data:
-                    return None
-                data = data.lstrip(b"\0")
-            self._member = self._new()
-            return self._member.decompress(data, CHUNK)
-        out = self._member.decompress(b"", CHUNK)
-        if out or self._member.eof:
-            return out
-        data = self._file.read1(CHUNK)
-        out = self._member.decompress(data, CHUNK)
-        if not data and not out and not self._member.eof:
-            raise EOFError("it ends too early")
-        return out
-
-    def close(self) -> None:
-        """Close the file as well."""
-        self._file.close()
+def _zstd(label: str) -> Any:
+    """Return Python's own module, from 3.14 on, or the package."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            return import_module(name)
+        except ImportError:
+            pass
+    raise InputError(
+        f"{label} is compressed by zstd, which needs a package more; "
+        "install it with pip install 'opelda[zstd]'."
+    )

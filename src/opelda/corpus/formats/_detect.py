@@ -5,12 +5,12 @@ import glob
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._files import PEEK_BYTES, Input
-from opelda.corpus.formats._format import Format
-from opelda.corpus.formats._known import FORMATS
+from opelda.corpus.formats._input import PEEK_BYTES, Input
+from opelda.corpus.formats._registry import FORMATS, Format
 from opelda.errors import InputError
 
 # Ends of names that say too little.
@@ -26,41 +26,19 @@ TRIPLE = re.compile(rb"\d+ +\d+ +\d+\s*")
 
 
 def detect(input: Input) -> Format:
-    """Return the format of a file, a folder of texts or standard input.
-
-    Raises
-    ------
-    InputError
-        When it is an archive, or no text.
-
-    Examples
-    --------
-    >>> import io
-    >>> detect(Input.of(io.BytesIO(b'{"text": "no tea"}'))).name
-    'jsonl'
-    """
+    """Return the format of a file, a folder of texts or standard input."""
     if input.is_folder:
         return FORMATS["files"]
     return by_name(input.plain_name) or FORMATS[_by_content(input)]
 
 
 def by_name(plain_name: str) -> Format | None:
-    """Return the format that a file's name says; None if it says none.
-
-    Examples
-    --------
-    >>> by_name("notes.csv").name, by_name("notes.txt")
-    ('csv', None)
-    """
+    """Return the format that a file's name says; None if it says none."""
     if plain_name.startswith("docword."):
         return FORMATS["uci"]
-    ends = [end for end in _suffixes() if plain_name.endswith(end)]
-    return _suffixes()[max(ends, key=len)] if ends else None
-
-
-def _suffixes() -> dict[str, Format]:
-    every = ((suffix, one) for one in FORMATS.values() for suffix in one.suffixes)
-    return {suffix: one for suffix, one in every if suffix not in VAGUE}
+    every = ((end, one) for one in FORMATS.values() for end in one.suffixes if end not in VAGUE)
+    ends = {end: one for end, one in every if plain_name.endswith(end)}
+    return ends[max(ends, key=len)] if ends else None
 
 
 def expand(path: Any, format: str = "auto") -> list[Input]:
@@ -70,16 +48,6 @@ def expand(path: Any, format: str = "auto") -> list[Input]:
     their names, or all JSON Lines, or any folder if a format other than "files" is asked for,
     stands for the files in it; vocabularies are not counted among them. Any other folder is one
     input.
-
-    Raises
-    ------
-    InputError
-        When nothing matches, or a folder has files of several formats.
-
-    Examples
-    --------
-    >>> expand("-")
-    [Input('standard input')]
     """
     input = Input.of(path)
     if input.path is None or os.path.exists(input.path):
@@ -96,7 +64,8 @@ def expand(path: Any, format: str = "auto") -> list[Input]:
 def _in_folder(input: Input, format: str) -> list[Input]:
     if format == "files":
         return [input]
-    paths = [path for path in _files_in(input) if not is_vocabulary(path)]
+    every = sorted(visible_files(os.fspath(input.path or "")))
+    paths = [path for path in every if not is_vocabulary(path)]
     if format != "auto":
         if not paths:
             raise InputError(f"{input.label} has no files in it; give another folder.")
@@ -123,12 +92,11 @@ def _all_json(paths: list[str]) -> bool:
         return False
 
 
-def _files_in(input: Input) -> list[str]:
-    paths = []
-    for folder, inner, names in os.walk(os.fspath(input.path or "")):
+def visible_files(folder: str, onerror: Callable[[OSError], None] | None = None) -> Iterator[str]:
+    """Yield the paths of all files in a folder and the folders in it, but hidden ones."""
+    for path, inner, names in os.walk(folder, onerror=onerror):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        paths += [os.path.join(folder, name) for name in names if not name.startswith(".")]
-    return sorted(paths)
+        yield from (os.path.join(path, name) for name in names if not name.startswith("."))
 
 
 def is_vocabulary(path: str) -> bool:

@@ -1,46 +1,251 @@
-"""Writing a corpus as lines of text, its vocabulary beside it."""
+"""Writing a corpus: the documents, and their vocabulary in a sidecar, in one step.
 
+Lines of text have words escaped (`_vocab.escape`), and tables no cell that a spreadsheet would take
+for a formula (`safe_cell`); readers undo both where the sidecar says that a file is of this kind.
+"""
+
+import errno
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, nullcontext
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import write_in_one_step
+import numpy as np
+import polars as pl
+
+from opelda._replacing import replacing
+from opelda.corpus._block import Block
+from opelda.corpus.formats._compression import compressing, without_suffix
+from opelda.corpus.formats._input import Input, printable, reason
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._vocab import escape, locate
+from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
 
+MOST_TOKENS = 10**8  # of one document, where every token is written out
+TOKENS_AT_ONCE = 2**20
 LINES_AT_ONCE = 1_000
 BOM = "\ufeff"
+
+# The beginnings of formulas, our own mark, and what moves a cursor or turns text around.
+_UNSAFE = re.compile("\\A['=+\\-@]|[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\\\\\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_WRITTEN = re.compile(r"\\u([0-9a-f]{4})")
+
+
+@contextmanager
+def write_in_one_step(
+    path: str | os.PathLike[str], sidecar: tuple[str, bytes] | None = None
+) -> Iterator[BinaryIO]:
+    """Give a binary file whose content is at `path` once all went well, and only then.
+
+    It is compressed if the name ends in .gz, .xz, .bz2 or .zst. "-" is standard output, which is
+    written as it comes; so is what is not a regular file (a pipe, a device).
+
+    `sidecar` is the path and the content of a file that belongs to it: both appear, or neither.
+    Where they cannot, an `InputError` says why, and what was there is untouched.
+    """
+    text = os.fsdecode(path)
+    if not text or "\0" in text:
+        raise InputError(f"A path cannot be {text!r}; give the name of a file.")
+    label = "standard output" if path == "-" else printable(text)
+    if path != "-" and os.path.isdir(text):
+        raise InputError(f"{label} is a folder; give the name of a file.")
+    if path != "-" and not os.path.isdir(os.path.dirname(os.path.realpath(text))):
+        raise InputError(f"{label} cannot be written: its folder does not exist; make the folder.")
+    suffix = without_suffix(text)[1]
+
+    def packed(file: BinaryIO) -> Any:
+        return compressing(file, suffix) if suffix else nullcontext(file)
+
+    with system_errors(label):
+        if path == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        elif os.path.exists(text) and not os.path.isfile(text):
+            with open(text, "wb") as file, packed(file) as out:
+                yield out
+        else:
+            with replacing(text, *([] if sidecar is None else [sidecar[0]])) as files:
+                with packed(files[0]) as out:
+                    yield out
+                if sidecar is not None:
+                    files[1].write(sidecar[1])
+
+
+@contextmanager
+def system_errors(label: str) -> Iterator[None]:
+    """Say in one sentence what the system refuses; a reader that has gone is no mistake."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"{label} cannot be written: {reason(error)}; write to another place."
+        raise InputError(message) from error
+
+
+@contextmanager
+def polars_errors() -> Iterator[None]:
+    """Turn what polars raises when it cannot write into what the system said."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        number = int(found[1]) if found else errno.EIO
+        raise OSError(number, os.strerror(number) if found else reason(error)) from error
+
+
+def sidecar_path(path: str, format: str = "") -> str | None:
+    """Return where the vocabulary of a file is written; None for standard output.
+
+    >>> sidecar_path("out/news.jsonl.gz"), sidecar_path("docword.kos.txt.gz", "uci")
+    ('out/news.jsonl.vocab', 'vocab.kos.txt')
+    """
+    if path == "-":
+        return None
+    plain = without_suffix(path.rstrip("/"))[0]
+    name = os.path.basename(plain)
+    if format == "uci" and name.startswith("docword."):
+        return str(Path(plain).with_name("vocab." + name.removeprefix("docword.")))
+    return f"{plain}.vocab"
+
+
+def sidecar_of(corpus: "Corpus", path: str, format: str = "") -> tuple[str, bytes] | None:
+    """Return the path and the content of the vocabulary file; None where there is to be none."""
+    target = sidecar_path(path, format)
+    if corpus.words is None or target is None:
+        return None
+    for word in corpus.words:
+        if "\n" in word or "\r" in word:
+            raise InputError(
+                f"The word {word!r} has a line break in it and cannot stand in {target}, a word "
+                "a line; replace the line break."
+            )
+    return target, with_mark("".join(f"{word}\n" for word in corpus.words)).encode()
+
+
+def with_mark(text: str) -> str:
+    """Double a byte order mark at the beginning of a text: a reader drops one."""
+    return BOM + text if text.startswith(BOM) else text
 
 
 def write_lines(corpus: "Corpus", path: str, lines: Iterable[str]) -> None:
     """Write lines, and the words of the columns beside them; neither if a line cannot be made."""
     iterator = iter(lines)
-    vocabulary = _vocab.as_file(corpus.words, _vocab.sidecar(path))
-    with write_in_one_step(path, vocabulary) as file:
-        first = True
-        while some := list(islice(iterator, LINES_AT_ONCE)):
-            # a reader drops the first one, so that a word which begins with it needs two
-            mark = BOM if first and some[0].startswith(BOM) else ""
-            file.write((mark + "\n".join(some) + "\n").encode())
-            first = False
+    with write_in_one_step(path, sidecar_of(corpus, path)) as file:
+        some = [with_mark(line) for line in islice(iterator, 1)]
+        while some:
+            file.write(("\n".join(some) + "\n").encode())
+            some = list(islice(iterator, LINES_AT_ONCE))
 
 
 def table_rows(corpus: "Corpus", separator: str, field: Callable[[str], str]) -> Iterator[str]:
     """Yield the rows of a table: a column "text", after "name" if known, each field written so."""
-    texts = map(field, _vocab.texts_of(corpus))
+    texts = (field(safe_cell(text)) for text in texts_of(corpus))
     if corpus.names is None:
         yield "text"
         yield from texts
         return
     yield f"name{separator}text"
     for name, text in zip(corpus.names, texts, strict=True):
-        yield f"{field(name)}{separator}{text}"
+        yield f"{field(safe_cell(name))}{separator}{text}"
 
 
-def names_of(corpus: "Corpus") -> Iterator[str]:
-    """Yield the documents' names; where there are none, their numbers from 1."""
-    if corpus.names is None:
-        return map(str, range(1, len(corpus) + 1))
-    return iter(corpus.names)
+def safe_cell(text: str) -> str:
+    r"""Return a text that no spreadsheet takes for a formula, and that has no control characters.
+
+    One that begins with ``=``, ``+``, ``-``, ``@`` or an apostrophe, or has a control character in
+    it, is written after an apostrophe, its control characters and backslashes as ``\uXXXX``.
+
+    >>> safe_cell("=1+1"), safe_cell("a.txt"), safe_cell("a\tb")
+    ("'=1+1", 'a.txt', "'a\\u0009b")
+    """
+    if not _UNSAFE.search(text):
+        return text
+    return "'" + _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def read_cell(cell: str) -> str:
+    """Return the text that `safe_cell` wrote so."""
+    if not cell.startswith("'"):
+        return cell
+    return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), cell[1:])
+
+
+def read_cells(blocks: Iterable[Block], input: Input, options: Options) -> Iterator[Block]:
+    """Yield a table's blocks, with cells as they were if a corpus was written to it."""
+    ours = options.column_words is None and locate(input, options) is not None
+    for block in blocks:
+        if not ours or not isinstance(block.documents, pl.Series):
+            yield block
+            continue
+        texts, names = block.documents, block.names
+        if texts.str.starts_with("'").any():
+            texts = pl.Series([read_cell(text) for text in texts])
+        yield Block(texts, block.position, names and [read_cell(name) for name in names])
+
+
+def texts_of(corpus: "Corpus") -> Iterator[str]:
+    """Yield documents as text: every word, escaped, as often as it is counted."""
+    X = corpus.X
+    words = np.array([*escaped_words(corpus), ""], object)[:-1]  # one text: no array of letters
+    check_whole(corpus, "text")
+    ends = np.concatenate(([0], np.cumsum(X.data, dtype=np.float64)))[X.indptr]
+    lengths = np.diff(ends)
+    if len(lengths) and lengths.max() > MOST_TOKENS:
+        raise InputError(
+            f"Document {int(lengths.argmax())} has {lengths.max():.0f} words, which text would "
+            f"repeat one by one; at most {MOST_TOKENS} can be written, so choose another format."
+        )
+    for first, last in row_ranges(ends, TOKENS_AT_ONCE):
+        entries = slice(X.indptr[first], X.indptr[last])
+        tokens = words[np.repeat(X.indices[entries], X.data[entries].astype(np.int64))].tolist()
+        offsets = (ends[first : last + 1] - ends[first]).astype(np.int64).tolist()
+        for begin, end in pairwise(offsets):
+            yield " ".join(tokens[begin:end])
+
+
+def escaped_words(corpus: "Corpus") -> list[str]:
+    """Return the words as they stand in running text; refuse a corpus that names none."""
+    if corpus.words is None:
+        raise InputError(
+            "The corpus names no words and cannot be written as text; "
+            "give its vocabulary file with {column_words}.",
+            column_words=...,
+        )
+    return [escape(word) for word in corpus.words]
+
+
+def row_ranges(ends: Any, most: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into ranges of at most `most` items, or a single row; `ends` begins with 0."""
+    first = 0
+    while first < len(ends) - 1:
+        last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
+        last = min(max(last, first + 1), len(ends) - 1)
+        yield first, last
+        first = last
+
+
+def check_whole(corpus: "Corpus", what: str) -> None:
+    """Refuse counts that are no whole numbers, for a format that cannot hold them."""
+    X = corpus.X
+    whole = np.isfinite(X.data) & (np.floor(X.data) == X.data)
+    if whole.all():
+        return
+    at = int(np.argmin(whole))
+    row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+    column = int(X.indices[at])
+    word = f"column {column}" if corpus.words is None else repr(corpus.words[column])
+    raise InputError(
+        f"Document {row} counts {word} as {X.data[at]:g}, and {what} holds whole numbers only; "
+        "round the counts, or choose Matrix Market or npz."
+    )

@@ -1,38 +1,279 @@
-"""Comma-separated values."""
+"""Tables in text form: comma-separated and tab-separated values."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from opelda.corpus._block import Block
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
-from opelda.corpus.formats._tables import table_blocks
-from opelda.corpus.formats._writing import table_rows, write_lines
+from opelda.corpus.formats._columns import choose
+from opelda.corpus.formats._input import Input, check_position
+from opelda.corpus.formats._line_reader import (
+    LARGEST_BLOCK,
+    LONE,
+    LONGEST_LINE,
+    LineReader,
+    as_series,
+    count_lines,
+    report_encoding,
+)
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import read_cells, table_rows, write_lines
+from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
 
+NEWLINE, QUOTE, RETURN = b'\n"\r'
 SPECIAL = re.compile('[",;\\t\\r\\n]')
+# Possessive throughout: nothing is tried twice, so that a row takes time linear in its length.
+QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
+PLAIN = r"[^D\r\n]*+(?:\r(?!\n)[^D\r\n]*+)*+"  # a return that ends no line is a letter
+END = r"(?:\r?\n|\Z)"
+OPEN = re.compile(QUOTED[:-1] + r"\Z")  # a quote that is never closed
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    r"""Yield the documents of a table with a header, a document a row.
+    """Yield the documents of a table with a header, a document a row.
 
     Fields may stand in quotes and hold line ends then, as RFC 4180 has it; a first row without a
     comma may separate fields by semicolons or tabs. ``options.text_columns`` names columns of the
-    header, see `columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines
+    header, see `_columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines
     are passed over, except in a table of one column, where they are empty documents.
-
-    Examples
-    --------
-    >>> import io
-    >>> source = Input.of(io.BytesIO(b'id,text\n1,"tea, no milk"\n2,cup\n'))
-    >>> [block.documents.to_list() for block in blocks(source, Options())]
-    [['tea, no milk', 'cup']]
     """
-    return table_blocks(input, options, position, ",;\t", quoted=True)
+    return read_cells(_blocks(input, options, position, ",;\t", True), input, options)
+
+
+def tsv_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    """Yield the documents of a table like `blocks`; fields hold neither tabs nor line ends."""
+    return read_cells(_blocks(input, options, position, "\t", False), input, options)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The form of a table's rows; if they are not `quoted`, quotes are letters like any other."""
+
+    delimiter: str
+    quoted: bool
+    width: int
+    text: list[int]
+    name: int | None
+
+
+def _blocks(
+    input: Input, options: Options, position: Any, delimiters: str, quoted: bool
+) -> Iterator[Block]:
+    """Yield the documents of a table; the first delimiter that its first line has separates."""
+    with LineReader(input, options, position) as reader:
+        if position is None:
+            layout = _read_layout(reader, options, delimiters, quoted)
+        else:
+            layout = _stored(position, input.label)
+        if layout is not None:
+            yield from iter(_Table(reader, options, layout).block, None)
+
+
+def _read_layout(
+    reader: LineReader, options: Options, delimiters: str, quoted: bool
+) -> Layout | None:
+    """Learn from the first row, which is taken unless columns are given by number."""
+    data = reader.take(1)
+    if not data:
+        return None
+    where = f"{reader.label}, line 1"
+    delimiter = next((d for d in delimiters if d.encode() in data), delimiters[0])
+    text, fields = "", list[str]()
+    while not fields and data:
+        text += data.decode("utf-8", "surrogateescape")
+        fields, end = _fields(text, 0, delimiter, quoted)
+        is_open = not fields and len(text) < LONGEST_LINE and OPEN.match(text, end)
+        data = reader.take(text.count("\n")) if is_open else b""  # as much again
+    if not fields:
+        raise InputError(f"{where} is malformed, as its quotes do not match; correct the line.")
+    names = [LONE.sub("\ufffd", field).strip() for field in fields]
+    wanted, name = options.text_columns, options.name_column
+    if wanted and all(column.isdecimal() for column in wanted):
+        columns = [_numbered(column, names, where) for column in wanted]
+        number = None if name is None else _numbered(name, names, where)
+        reader.put_back(text.encode("utf-8", "surrogateescape"))
+    else:
+        try:
+            chosen = choose(names, [name for name in names if name], wanted, where)
+        except InputError as error:
+            raise InputError(
+                f"{error.message[:-1]}, or give columns by number, as '2', if there is no header.",
+                **error.advice,
+            ) from None
+        columns = [names.index(column) for column in chosen]
+        number = None if name is None else names.index(choose(names, (), (name,), where)[0])
+        reader.put_back(text[end:].encode("utf-8", "surrogateescape"))
+    return Layout(delimiter, quoted, len(names), columns, number)
+
+
+def _numbered(column: str, names: list[str], where: str) -> int:
+    if not column.isdecimal() or not 1 <= int(column[:9]) <= len(names):
+        raise InputError(
+            f"{where} has {len(names)} columns, and {column!r} is none of their numbers from 1 on; "
+            "give all columns by number, or all by name."
+        )
+    return int(column) - 1
+
+
+def _stored(position: Any, label: str) -> Layout:
+    """Return the layout that was known when the position was reached."""
+    try:
+        layout = Layout(**position["table"])
+        columns = [*layout.text, 0 if layout.name is None else layout.name]
+        good = (
+            bool(layout.text)
+            and layout.delimiter in (",", ";", "\t")
+            and all(isinstance(column, int) and 0 <= column < layout.width for column in columns)
+        )
+    except (TypeError, ValueError, KeyError):
+        good = False
+    check_position(good, position, label)
+    return layout
+
+
+def _fields(text: str, at: int, delimiter: str, quoted: bool) -> tuple[list[str], int]:
+    """Return a row's fields and its end; of a malformed one none, and where a bad field begins."""
+    fields: list[str] = []
+    pattern = _pattern(delimiter, quoted)
+    while found := pattern.match(text, at):
+        field_text, at = found[1], found.end()
+        in_quotes = quoted and field_text[:1] == '"'
+        fields.append(field_text[1:-1].replace('""', '"') if in_quotes else field_text)
+        if found[2] is None:
+            return fields, at
+    return [], at
+
+
+@cache
+def _pattern(delimiter: str, quoted: bool) -> re.Pattern[str]:
+    """Match a field and, unless it is its row's last one, the delimiter."""
+    plain = PLAIN.replace("D", re.escape(delimiter))
+    field = f'{QUOTED}|(?!"){plain}' if quoted else plain
+    return re.compile(rf"({field})(?:({re.escape(delimiter)})|{END})")
+
+
+def _end_of_regular(data: bytes, layout: Layout) -> int:
+    """Return where the whole rows of a table end; 0 if any is malformed or of the wrong width."""
+    buffer, delimiter = np.frombuffer(data, np.uint8), ord(layout.delimiter)
+    returns = np.flatnonzero(buffer[:-1] == RETURN) if b"\r" in data else np.zeros(0, np.intp)
+    if (buffer[returns + 1] != NEWLINE).any():  # polars drops some of those that end no line
+        return 0
+    ends = np.flatnonzero(buffer == NEWLINE)
+    delimiters = np.flatnonzero(buffer == delimiter)
+    if layout.quoted and b'"' in data:
+        quotes = np.flatnonzero(buffer == QUOTE)
+        # after an even number of quotes one is outside of them, as a doubled one counts twice
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+        delimiters = delimiters[np.searchsorted(quotes, delimiters) % 2 == 0]
+        quotes = quotes[: np.searchsorted(quotes, ends[-1])] if len(ends) else quotes[:0]
+        before, after = buffer[quotes[::2] - 1], buffer[quotes[1::2] + 1]
+        before = before[int((quotes[:1] == 0).sum()) :]  # nothing is before the first byte
+        outside = (delimiter, NEWLINE, QUOTE)
+        if not (np.isin(before, outside).all() and np.isin(after, (*outside, RETURN)).all()):
+            return 0
+    n_before = np.arange(1, len(ends) + 1) * (layout.width - 1)  # delimiters, if all are as wide
+    regular = len(ends) > 0 and np.array_equal(np.searchsorted(delimiters, ends), n_before)
+    return int(ends[-1]) + 1 if regular else 0
+
+
+class _Table:
+    """Makes blocks of a table's rows.
+
+    polars reads those that follow RFC 4180. It would also take rows of any width, and text behind
+    quotes, so that all is checked before; the others are read field by field. Both together took
+    0.11 s for 57 MB without quotes (0.24 s with), `csv.reader` 0.55 s (0.47 s).
+    """
+
+    def __init__(self, reader: LineReader, options: Options, layout: Layout) -> None:
+        self.reader, self.options, self.layout = reader, options, layout
+        self.columns = [f"column_{n}" for n in range(layout.width)]
+        # before rows of any bytes: polars drops a mark, and unpacks what looks compressed
+        self.header = layout.delimiter.join(self.columns).encode() + b"\n"
+
+    def block(self) -> Block | None:
+        """Return the next block; None at the end."""
+        texts: list[pl.Series] = []
+        names: list[str] = []
+        start, missing = self.reader.offset, self.options.block_size
+        while missing > 0 and (data := self.reader.take(missing)):
+            some, called = self._regular_rows(data) or self._rows(data, missing)
+            texts.append(some)
+            names += called
+            missing -= len(some)
+            if missing < self.options.block_size and self.reader.offset - start >= LARGEST_BLOCK:
+                break
+        if missing == self.options.block_size:
+            return None
+        position = {**self.reader.position, "table": asdict(self.layout)}
+        return Block(pl.concat(texts), position, None if self.layout.name is None else names)
+
+    def _regular_rows(self, data: bytes) -> tuple[pl.Series, list[str]] | None:
+        """Return the texts and names of whole rows, and put the rest back; None if one is bad."""
+        layout, n_text = self.layout, len(self.layout.text)
+        end = _end_of_regular(data, layout)
+        if not end:
+            return None
+        wanted = [*layout.text, *([] if layout.name is None else [layout.name])]
+        try:
+            rows = pl.read_csv(
+                self.header + data[:end],
+                schema=dict.fromkeys(self.columns, pl.String),
+                columns=sorted({self.columns[n] for n in wanted}),
+                separator=layout.delimiter,
+                quote_char='"' if layout.quoted else None,
+            ).fill_null("")
+        except pl.exceptions.PolarsError:
+            return None
+        self.reader.put_back(data[end:])
+        fields = [rows[self.columns[n]] for n in wanted]
+        text = pl.concat_str(fields[:n_text], separator=" ")
+        texts = fields[0] if n_text == 1 else rows.select(text).to_series()
+        return texts, [] if layout.name is None else fields[-1].to_list()
+
+    def _rows(self, data: bytes, n: int) -> tuple[pl.Series, list[str]]:
+        """Return the texts and names of up to `n` rows, one by one, and put the rest back."""
+        texts: list[str] = []
+        names: list[str] = []
+        layout = self.layout
+        text = data.decode("utf-8", "surrogateescape")
+        line, at = self.reader.line + 1 - count_lines(data), 0
+        while at < len(text) and len(texts) < n:
+            fields, after = _fields(text, at, layout.delimiter, layout.quoted)
+            is_open = not fields and OPEN.match(text, after) is not None
+            if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
+                more = self.reader.take(max(n, text.count("\n", at)))
+                text += more.decode("utf-8", "surrogateescape")
+                if more:
+                    continue
+            wanted = [fields[column] for column in layout.text if len(fields) == layout.width]
+            name = fields[layout.name] if wanted and layout.name is not None else ""
+            if not fields:  # reading goes on in the line after its first
+                why = "a quote is not closed" if is_open else "text follows a closing quote"
+                self._report(line, f"is malformed ({why})")
+                after = text.find("\n", at) + 1 or len(text)
+            elif any(map(LONE.search, [*wanted, name])):
+                record = text[at:after].encode("utf-8", "surrogateescape")
+                report_encoding(f"{self.reader.label}, line {line}", record, self.options)
+            elif wanted:
+                texts.append(" ".join(wanted))
+                names += [] if layout.name is None else [name]
+            elif text[at:after].strip("\r\n"):  # blank lines are passed over
+                self._report(line, f"has {len(fields)} fields, not {layout.width} as the first")
+            line += text.count("\n", at, after)
+            at = after
+        self.reader.put_back(text[at:].encode("utf-8", "surrogateescape"))
+        return as_series(texts), names
+
+    def _report(self, line: int, what: str) -> None:
+        self.options.problems.add(f"{self.reader.label}, line {line}", what, "correct the line")
 
 
 def write(corpus: "Corpus", path: str) -> None:
@@ -47,12 +288,6 @@ def _field(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-FORMAT = Format(
-    name="csv",
-    summary="comma-separated values with a header, a document a row",
-    kind="text",
-    suffixes=(".csv",),
-    blocks=blocks,
-    words=_vocab.find,
-    write=write,
-)
+def tsv_write(corpus: "Corpus", path: str) -> None:
+    """Write every word as often as it is counted, in a column "text", after "name" if known."""
+    write_lines(corpus, path, table_rows(corpus, "\t", lambda text: " ".join(text.split())))

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
-from opelda.corpus.formats._lines import LineReader, one_block
-from opelda.corpus.formats._writing import write_lines
-from opelda.corpus.formats.columns import choose, choose_keys, listed
+from opelda.corpus.formats._columns import choose, choose_keys, listed
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._line_reader import LineReader, one_block
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import texts_of, write_lines
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,12 +20,10 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     r"""Yield the documents of a file; blank lines are passed over.
 
     Without ``options.text_columns`` the first object's keys decide where the text is, see
-    `columns.choose_keys`; ``options.name_column`` must be among them, and may be missing later.
+    `_columns.choose_keys`; ``options.name_column`` must be among them, and may be missing later.
     Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
     is missing is as null, unless all are. A line may also be a string or a list of strings.
 
-    Examples
-    --------
     >>> import io
     >>> source = Input.of(io.BytesIO(b'{"id": 1, "text": "no tea"}\n{"id": 2, "text": null}\n'))
     >>> block, = blocks(source, Options(name_column="id"))
@@ -36,8 +33,8 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     records = _Records(input.label, options, position)
     with LineReader(input, options, position) as reader:
         while (block := one_block(reader, options, records.parse)) is not None:
-            place = {**block.position, "text": records.keys}
-            yield Block(block.documents, place, block.names)
+            position = {**block.position, "text": records.keys}
+            yield Block(block.documents, position, block.names)
 
 
 START = tuple('{["')
@@ -139,22 +136,8 @@ def _reason(error: Exception) -> str:
 
 def write(corpus: "Corpus", path: str) -> None:
     """Write every word as often as it is counted, an object with a "text" for each document."""
-    names = [None] * len(corpus) if corpus.names is None else corpus.names
-    lines = (
-        json.dumps(
-            {"text": text} if name is None else {"name": name, "text": text}, ensure_ascii=False
-        )
-        for name, text in zip(names, _vocab.texts_of(corpus), strict=True)
-    )
-    write_lines(corpus, path, lines)
-
-
-FORMAT = Format(
-    name="jsonl",
-    summary="JSON Lines, the text under a key of an object a line",
-    kind="text",
-    suffixes=(".jsonl", ".ndjson", ".jsonlines", ".json"),
-    blocks=blocks,
-    words=_vocab.find,
-    write=write,
-)
+    records: Iterator[dict[str, str]] = ({"text": text} for text in texts_of(corpus))
+    if corpus.names is not None:
+        named = zip(corpus.names, records, strict=True)
+        records = ({"name": name, **record} for name, record in named)
+    write_lines(corpus, path, (json.dumps(record, ensure_ascii=False) for record in records))

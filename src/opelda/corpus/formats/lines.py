@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
-from opelda.corpus.formats._lines import LineReader, one_block
-from opelda.corpus.formats._writing import write_lines
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._line_reader import LineReader, one_block
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import texts_of, write_lines
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
@@ -21,8 +20,6 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
 
     Lines end in \n or \r\n; a mark of the byte order at the beginning is dropped.
 
-    Examples
-    --------
     >>> import io
     >>> source = Input.of(io.BytesIO(b"tea for two\n\nno tea\r\n"))
     >>> [block.documents.to_list() for block in blocks(source, Options(block_size=2))]
@@ -53,15 +50,4 @@ def _split(data: bytes) -> pl.Series | None:
 
 def write(corpus: "Corpus", path: str) -> None:
     """Write every word as often as it is counted, a document a line."""
-    write_lines(corpus, path, _vocab.texts_of(corpus))
-
-
-FORMAT = Format(
-    name="lines",
-    summary="plain text, a document a line",
-    kind="text",
-    suffixes=(".txt", ".text"),
-    blocks=blocks,
-    words=_vocab.find,
-    write=write,
-)
+    write_lines(corpus, path, texts_of(corpus))

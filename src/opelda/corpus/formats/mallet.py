@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
-from opelda.corpus.formats._lines import text_blocks
-from opelda.corpus.formats._writing import names_of, write_lines
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._line_reader import text_blocks
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import texts_of, write_lines
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
 
-# What stands where a label should, as there is none.
+# Written where a label should stand, as there is none.
 NO_LABEL = "_"
 
 
@@ -23,8 +23,6 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     The first field of a line is the name and the second the label, which is not looked at; white
     space ends them. The rest is the text. Blank lines are passed over.
 
-    Examples
-    --------
     >>> import io
     >>> block, = blocks(Input.of(io.BytesIO(b"doc1\ten\ttea for two\ndoc2 en\n")), Options())
     >>> block.documents.to_list(), block.names
@@ -51,17 +49,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
 
 def write(corpus: "Corpus", path: str) -> None:
     """Write every word as often as it is counted, after the name and an empty label."""
-    documents = zip(names_of(corpus), _vocab.texts_of(corpus), strict=True)
+    names = map(str, range(1, len(corpus) + 1)) if corpus.names is None else corpus.names
+    documents = zip(names, texts_of(corpus), strict=True)
     lines = (f"{_vocab.escape(name)}\t{NO_LABEL}\t{text}" for name, text in documents)
     write_lines(corpus, path, lines)
-
-
-FORMAT = Format(
-    name="mallet",
-    summary="MALLET's text form, a line has name, label and text",
-    kind="text",
-    suffixes=(".mallet",),
-    blocks=blocks,
-    words=_vocab.find,
-    write=write,
-)

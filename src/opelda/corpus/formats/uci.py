@@ -6,28 +6,33 @@ every word of every document, numbers from 1, documents in ascending order.
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from opelda import _text
 from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._chunks import File, chunks, go_to, n_threads, opened
-from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._counts import (
+from opelda.corpus.formats._count_lines import (
+    Entries,
+    Piece,
+    Position,
+    Reader,
+    chunks,
+    cut,
+    n_threads,
+)
+from opelda.corpus.formats._count_matrix import (
     MOST_WORDS,
     SLACK,
     check_documents,
+    check_total,
     check_width,
     ready,
     triples,
-    words_of,
-    write_lines,
+    write_counts,
 )
-from opelda.corpus.formats._cutting import Entries, Piece, Place, cut
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import check_whole
 from opelda.errors import InputError
 
 LONGEST_LINE = 4 * 2**20
@@ -52,33 +57,27 @@ class _Header:
 
 
 def blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
-    """Yield the documents from a position on.
-
-    Examples
-    --------
-    >>> import io
-    >>> source = Input.of(io.BytesIO(b"2\\n3\\n2\\n1 1 4\\n1 3 1\\n"))
-    >>> [block.documents.toarray().tolist() for block in blocks(source, Options(), None)]
-    [[[4.0, 0.0, 1.0], [0.0, 0.0, 0.0]]]
-    """
-    with opened(input) as file:
-        header = _header(file, input)
-        check_width(header.n_words, input, options)
-        if input.seekable:
-            check_documents(header.n_documents, input.size or 0, input.label)
-        place = Place(0, header.n_bytes, 4, 0, header.n_words)
-        if position is not None:
-            place = replace(Place.of(position), width=header.n_words)
-            go_to(file, input, place.offset, header.n_bytes)
-        yield from cut(_Reader(file, input, options, header, place), place, options.block_size)
+    """Yield the documents from a position on."""
+    header = _header(input)
+    check_width(header.n_words, input, options)
+    if input.seekable:
+        check_documents(header.n_documents, input.size or 0, input.label)
+    start = Position(0, header.n_bytes, 4, 0, header.n_words)
+    if position is not None:
+        start = replace(Position.of(position, input.label), width=header.n_words)
+    with input.open(start.offset) as file:
+        reader = _Reader(file, input, options, start)
+        reader.header = header
+        if options.block_size >= header.n_documents:
+            reader.expected = min(header.n_entries, (input.size or 0) // _text.LEAST_TRIPLE)
+        yield from cut(reader, start, options.block_size)
 
 
-def _header(file: File, input: Input) -> _Header:
+def _header(input: Input) -> _Header:
     values: list[int] = []
-    n_bytes = 0
-    for what in ("documents", "words", "counts"):
-        line = file.readline(100)
-        n_bytes += len(line)
+    head = input.peek()  # which takes nothing: a pipe is opened once, at the first count
+    lines = (head.split(b"\n") + [b""] * 3)[:3]
+    for what, line in zip(("documents", "words", "counts"), lines, strict=True):
         digits = line.strip()
         if not digits.isdigit() or len(digits) > 18:
             raise InputError(
@@ -91,31 +90,25 @@ def _header(file: File, input: Input) -> _Header:
             f"{input.label}, line 2 announces {values[1]} words; "
             f"at most {MOST_WORDS} can be numbered."
         )
+    n_bytes = min(sum(len(line) + 1 for line in lines), len(head))
     return _Header(values[0], values[1], values[2], n_bytes)
 
 
-class _Reader:
-    """The lines of one file, and what is to be said of them."""
+class _Reader(Reader):
+    """The lines of one file, and the sentences about bad ones."""
 
-    def __init__(
-        self, file: File, input: Input, options: Options, header: _Header, place: Place
-    ) -> None:
-        self.file, self.input, self.header = file, input, header
-        self.problems = options.problems
-        self.offset, self.line, self.document = place.offset, place.line, place.document
-        self.expected = 0  # entries, where one block holds them all
-        if options.block_size >= header.n_documents:
-            self.expected = min(header.n_entries, (input.size or 0) // _text.LEAST_TRIPLE)
+    header: _Header
+    expected = 0  # entries, where one block holds them all
 
     def pieces(self, entries: Entries) -> Generator[Piece]:
         document, word = self.document + 1, 0  # no earlier one may follow
-        for chunk in chunks(self.file, self.input, self.offset, LONGEST_LINE):
-            room = chunk.end // _text.LEAST_TRIPLE + 1
+        for data, end in chunks(self.file, self.input, self.offset, LONGEST_LINE):
+            room = end // _text.LEAST_TRIPLE + 1
             entries.make_room(max(room, self.expected + room - entries.end))
             rows, n_entries, bad, n_lines, rising, word = _text.parse_triples(
-                chunk.data,
+                data,
                 0,
-                chunk.end,
+                end,
                 entries.words,
                 entries.counts,
                 entries.end,
@@ -129,7 +122,7 @@ class _Reader:
                 n_threads=n_threads(),
             )
             entries.end += n_entries
-            self.offset += chunk.end
+            self.offset += end
             self.line += n_lines
             if len(rows):
                 document = int(rows[-1, 0]) + 1
@@ -137,50 +130,20 @@ class _Reader:
 
     def report(self, kind: int, line: int, value: int) -> None:
         what = PROBLEMS[kind].format(value=value, header=self.header)
-        self.problems.add(
-            f"{self.input.label}, line {line}", what, REMEDIES.get(kind, "correct the line")
-        )
+        remedy = REMEDIES.get(kind, "correct the line")
+        self.options.problems.add(f"{self.input.label}, line {line}", what, remedy)
 
-    def finish(self, place: Place) -> tuple[int, Place]:
-        if place.entries != self.header.n_entries:
-            self.problems.add(
-                self.input.label,
-                f"announces {self.header.n_entries} counts and has {place.entries}",
-                "check that it is complete",
-            )
+    def finish(self, position: Position) -> tuple[int, Position]:
+        check_total(
+            self.header.n_entries, position.entries, "counts", self.input.label, self.options
+        )
         check_documents(self.header.n_documents, self.offset, self.input.label)
-        there = Place(place.document, self.offset, self.line, place.entries)
-        return self.header.n_documents, there
+        return self.header.n_documents, super().finish(position)[1]
 
 
 def write(corpus: Corpus, path: str) -> None:
     """Write a corpus, and its words in ``vocab.NAME.txt``."""
-    _vocab.check_whole(corpus, "UCI's format")
+    check_whole(corpus, "UCI's format")
     X = ready(corpus)
     header = "".join(f"{number}\n" for number in (*X.shape, X.nnz))
-    write_lines(
-        corpus,
-        path,
-        vocab=_vocab_path(path),
-        header=header.encode(),
-        lines=triples,
-    )
-
-
-def _vocab_path(path: str) -> str | None:
-    name = Path(path).name
-    if path == "-" or not name.startswith("docword."):
-        return _vocab.sidecar(path)
-    plain = without_suffix(name)[0]
-    return str(Path(path).with_name("vocab." + plain.removeprefix("docword.")))
-
-
-FORMAT = Format(
-    name="uci",
-    summary="UCI bag of words: docword.NAME.txt with vocab.NAME.txt beside it",
-    kind="counts",
-    suffixes=(".docword", ".docword.txt"),
-    blocks=blocks,
-    words=words_of,
-    write=write,
-)
+    write_counts(corpus, path, triples, header=header.encode(), format="uci")

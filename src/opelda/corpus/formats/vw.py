@@ -9,18 +9,17 @@ from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT
 from opelda.corpus._block import Block
-from opelda.corpus._counting import Counted
+from opelda.corpus._matrix import Counted
 from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._files import Input
-from opelda.corpus.formats._format import Format, Options
-from opelda.corpus.formats._lines import LineReader, full_block
-from opelda.corpus.formats._writing import write_lines
-from opelda.errors import InputError
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._line_reader import LineReader, full_block
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import escaped_words, write_lines
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
 
-# What ends a tag: 'tag |..., or tag|... without the quote.
+# A tag is the last thing before the bar: 'tag |..., or tag|... without the quote.
 TAG = r"(?:^|\s)'(\S*)\s*$|(\S+)$"
 
 
@@ -31,8 +30,6 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     word without a weight counts once; a namespace's weight multiplies those of its words. Blank
     lines are passed over.
 
-    Examples
-    --------
     >>> import io
     >>> source = Input.of(io.BytesIO(b"1 'a |x tea:2 cup |y tea\n|x\n"))
     >>> block, = blocks(source, Options())
@@ -123,14 +120,7 @@ def write(corpus: "Corpus", path: str) -> None:
 
 
 def _lines(corpus: "Corpus") -> Iterator[str]:
-    if corpus.words is None:
-        raise InputError(
-            "The corpus names no words and cannot be written as text; "
-            "give its vocabulary file with {column_words}.",
-            column_words=...,
-        )
-    words = [_vocab.escape(word) for word in corpus.words]
-    X = corpus.X
+    words, X = escaped_words(corpus), corpus.X
     for row in range(len(corpus)):
         name = corpus.names[row] if corpus.names else ""
         entries = slice(X.indptr[row], X.indptr[row + 1])
@@ -144,14 +134,3 @@ def _lines(corpus: "Corpus") -> Iterator[str]:
 def _number(count: np.float32) -> str:
     """Write a number such that reading it gives the same one, whole numbers without a point."""
     return str(int(count)) if count == int(count) else str(count)
-
-
-FORMAT = Format(
-    name="vw",
-    summary="Vowpal Wabbit's text form, words with weights after a bar",
-    kind="text",
-    suffixes=(".vw",),
-    blocks=blocks,
-    words=_vocab.find,
-    write=write,
-)

@@ -1,4 +1,4 @@
-"""Where documents come from: files, what is in memory, what is still to come."""
+"""Sources of documents: files, objects in memory, files that are followed."""
 
 import codecs
 import os
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from opelda.corpus._address_space import check_reading
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import (
@@ -18,9 +19,9 @@ from opelda.corpus.formats import (
     expand,
     read_vocabulary,
 )
-from opelda.corpus.sources._files import Files
+from opelda.corpus.sources._file_source import Files
 from opelda.corpus.sources._followed import ArrivingFiles, GrowingFile
-from opelda.corpus.sources._memory import in_memory
+from opelda.corpus.sources._frames import in_memory
 from opelda.corpus.sources._source import Source
 from opelda.errors import InputError
 
@@ -38,14 +39,18 @@ def open_source(
     column_words: Any = None,
     first_id: Literal[0, 1] | None = None,
     follow: bool = False,
+    in_pieces: bool = False,  # whether no more than a few blocks will be held at a time
 ) -> Source:
     """Return the documents that a user's source stands for, with everything checked."""
+    if first_id is not None and (first_id not in (0, 1) or isinstance(first_id, bool)):
+        raise InputError(f"must be 0, 1 or None, got {first_id!r}.", "first_id")
+    is_path = isinstance(column_words, str | os.PathLike)
     options = Options(
         text_columns=_columns(text_column),
         name_column=name_column,
         encoding=_encoding(encoding),
-        column_words=_path(column_words),
-        first_id=_first_id(first_id),
+        column_words=os.fsdecode(column_words) if is_path else None,
+        first_id=first_id,
         problems=Problems(on_error),
     )
     if format != "auto" and format not in FORMATS:
@@ -58,10 +63,8 @@ def open_source(
                 "or leave it out.",
                 "format",
             )
-        if options.column_words:
-            words: list[str] | None = read_vocabulary(Input.of(options.column_words))
-        else:
-            words = as_words(column_words)
+        beside = options.column_words
+        words = read_vocabulary(Input.of(beside)) if beside else as_words(column_words)
         return in_memory(source, options, words)
     if options.column_words is None and column_words is not None:
         raise InputError("must for files be the path of one with a word a line.", "column_words")
@@ -70,10 +73,15 @@ def open_source(
             raise InputError("Only one file or one folder can be followed; give one.")
         input = Input.of(paths[0])
         if input.path is not None and input.is_folder:
+            if format != "auto":
+                FORMATS[format].check(options, input.label)
             return ArrivingFiles(input.path, options, lambda one: _arriving(one, format))
         if input.path is not None:
-            return GrowingFile(input, _format(input, format), options)
+            found = _format(input, format)
+            found.check(options, input.label)
+            return GrowingFile(input, found, options)
     inputs = [input for path in paths for input in expand(path, format)]
+    check_reading(0 if in_pieces else sum(input.size or 0 for input in inputs))
     if not inputs:
         raise InputError("The list of files is empty; give at least one.")
     kinds = {one.name: one for one in (_format(input, format) for input in inputs)}
@@ -81,20 +89,20 @@ def open_source(
         raise InputError(
             f"The files are of different formats ({', '.join(sorted(kinds))}); read them apart."
         )
-    return Files(inputs, next(iter(kinds.values())), options)
+    (found,) = kinds.values()
+    found.check(options, inputs[0].label)
+    return Files(inputs, found, options)
 
 
 def as_paths(source: Any) -> list[Any] | None:
-    """Return the paths or open files that a source consists of; None where it is no such thing.
-
-    Strings in a list are texts, whatever files lie about: what is read must not depend on it.
-    """
+    """Return the paths or open files that a source consists of; None where it is no such thing."""
     if isinstance(source, str | os.PathLike | Input) or hasattr(source, "readable"):
         return [source]
     if not isinstance(source, list | tuple) or not source:
         return None
     if all(isinstance(item, os.PathLike | Input) for item in source):
         return list(source)
+    # strings in a list are texts, whatever files lie about: what is read must not depend on it
     if all(isinstance(item, str) and _names_a_file(item) for item in source):
         warnings.warn(
             f"The strings in the list are taken as texts, though files are named so ({source[0]!r}"
@@ -171,14 +179,3 @@ def _encoding(encoding: Any) -> str:
             f"must be the name of one, as 'utf-8', 'latin-1' or 'cp1252', got {encoding!r}.",
             "encoding",
         ) from None
-
-
-def _path(column_words: Any) -> str | None:
-    is_path = isinstance(column_words, str | os.PathLike)
-    return os.fsdecode(column_words) if is_path else None
-
-
-def _first_id(first_id: Any) -> int | None:
-    if first_id is None or (first_id in (0, 1) and not isinstance(first_id, bool)):
-        return first_id
-    raise InputError(f"must be 0, 1 or None, got {first_id!r}.", "first_id")

@@ -1,40 +1,44 @@
-"""Documents that come one by one: texts, records, word lists, mappings or (id, count) lists."""
+"""Items of an iterable as a source: texts, records, word lists, mappings, (id, count) lists."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
 from opelda.corpus._block import Block
-from opelda.corpus._counting import Counted, count_words
-from opelda.corpus._kinds import is_bag, is_empty, is_record
-from opelda.corpus._matrix import as_counts
+from opelda.corpus._documents import count_words
+from opelda.corpus._kinds import is_bag, is_empty, is_missing, is_record
+from opelda.corpus._matrix import Counted, as_counts
 from opelda.corpus.formats import Options
-from opelda.corpus.formats._lines import as_series
-from opelda.corpus.sources._records import Records
+from opelda.corpus.formats._columns import choose, choose_keys, listed
+from opelda.corpus.formats._line_reader import as_series
+from opelda.corpus.sources._source import Source, row_number
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
-Kind = Literal["texts", "records", "bags", "words"]
-NAMES = {
-    "texts": "texts",
-    "records": "dictionaries with a text",
-    "bags": "lists of (id, count)",
-    "words": "lists of words or mappings from word to count",
+# Of each kind of documents the name, and the test of an item; whatever is no document at all passes
+# as words, and is refused where these are counted.
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "texts": ("texts", lambda item: isinstance(item, str)),
+    "records": ("dictionaries with a text", lambda item: isinstance(item, Mapping)),
+    "bags": ("lists of (id, count)", is_bag),
+    "words": (
+        "lists of words or mappings from word to count",
+        lambda item: not isinstance(item, str) and not is_bag(item),
+    ),
 }
 
 
-class Items:
+class Items(Source):
     """Documents from an iterable, all of the kind of the first one that is not empty.
 
     A position is the number of items before it; they are passed over.
     """
 
     label = "The iterable"
-    written = False
 
     def __init__(
         self, items: Iterable[Any], options: Options, words: list[str] | None = None
@@ -44,19 +48,24 @@ class Items:
         self.words = words
         self.items, number, first = _peeked(items)
         self.reopens = self.items is items  # what can be gone through again
-        self.kind: Kind = "words" if is_empty(first) else self._kind(first)
-        if self.kind == "words":  # so that what is no document is not taken for one of a kind
-            count_words([first], lambda _: f"Item {number}", Tokenizer())
+        where = f"Item {number}"
+        self.kind = "words"
+        if isinstance(first, str):
+            self.kind = "texts"
+        elif not is_empty(first) and (options.text_columns or is_record(first)):
+            self.kind = "records"
+            self.keys = text_keys(first, options.text_columns, where)
+            if options.name_column is not None:
+                choose(_keys(first), (), (options.name_column,), where, "key")
+        elif not is_empty(first) and is_bag(first):
+            self.kind = "bags"
+        else:  # so that what is no document is not taken for one of a kind
+            count_words([first], lambda _: where, Tokenizer())
         self.has_words = words is not None or self.kind != "bags"
-        self.records = None
-        if self.kind == "records":
-            self.records = Records(
-                first, options.text_columns, options.name_column, f"Item {number}"
-            )
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on."""
-        items, number = iter(self.items), row(position)
+        items, number = iter(self.items), row_number(position)
         for _ in islice(items, number):
             pass
         while taken := list(islice(items, block_size)):
@@ -64,42 +73,22 @@ class Items:
             yield Block(self._documents(taken, number - len(taken)), number, self._names(taken))
 
     def _documents(self, items: list[Any], first: int) -> pl.Series | Counted | sparse.csr_array:
-        self._check(items, first)
+        name, is_usual = KINDS[self.kind]
+        for i, item in enumerate(items, first):
+            if not is_usual(item) and not is_empty(item):  # empty documents are of any kind
+                kind = "a list of (id, count)" if is_bag(item) else f"of type {type(item).__name__}"
+                raise InputError(
+                    f"Item {i} is {kind}, but the documents before it are {name}; give documents "
+                    "of one kind."
+                )
         if self.kind == "texts":
             return as_series([item if isinstance(item, str) else "" for item in items])
-        if self.records is not None:
-            text_of = self.records.text
-            return as_series([text_of(item, f"Item {first + i}") for i, item in enumerate(items)])
+        if self.kind == "records":
+            numbered = enumerate(items, first)
+            return as_series([record_text(item, self.keys, f"Item {i}") for i, item in numbered])
         if self.kind == "bags":
             return self._bags(items, first)
         return count_words(items, lambda i: f"Item {first + i}", Tokenizer())
-
-    def _kind(self, item: Any) -> Kind:
-        if isinstance(item, str):
-            return "texts"
-        if self.options.text_columns or is_record(item):
-            return "records"
-        return "bags" if is_bag(item) else "words"
-
-    def _check(self, items: list[Any], first: int) -> None:
-        """Refuse documents of another kind; empty ones are of any."""
-        for i, item in enumerate(items):
-            if self._is_usual(item) or is_empty(item):
-                continue
-            raise InputError(
-                f"Item {first + i} is {_described(item)}, but the documents before it are "
-                f"{NAMES[self.kind]}; give documents of one kind."
-            )
-
-    def _is_usual(self, item: Any) -> bool:
-        if self.kind == "texts":
-            return isinstance(item, str)
-        if self.kind == "records":
-            return isinstance(item, Mapping)
-        if self.kind == "bags":
-            return is_bag(item)
-        # what is no document at all is told by whoever counts the words
-        return not isinstance(item, str) and not is_bag(item)
 
     def _bags(self, bags: list[Any], first: int) -> sparse.csr_array:
         """Count what gensim calls a corpus: lists of (id, count)."""
@@ -127,40 +116,67 @@ class Items:
         return as_counts(counts, None, f"Items from {first} on")[0]
 
     def _names(self, items: list[Any]) -> list[str] | None:
-        if self.records is None or self.options.name_column is None:
+        key = self.options.name_column
+        if self.kind != "records" or key is None:
             return None
-        return [self.records.name(item) for item in items]
-
-    def progress(self) -> None:
-        """Return None: items are no bytes."""
+        names = [item.get(key) if isinstance(item, Mapping) else None for item in items]
+        return ["" if is_missing(name) else str(name) for name in names]
 
 
 def _peeked(items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
-    """Return what iterates over the same items, and the first that is not empty, or [].
-
-    Between them its number.
-    """
+    """Return the items, the number of the first that is not empty, and that one, or []."""
     iterator = iter(items)
-    once = iterator is items  # a generator: what was taken must be put back
-    empty: list[Any] = []
-    n_empty = 0
+    taken: list[Any] = []
     for item in iterator:
+        taken.append(item)
         if not is_empty(item):
-            return (chain(empty, [item], iterator) if once else items), n_empty, item
-        n_empty += 1
-        if once:
-            empty.append(item)
-    return (empty if once else items), n_empty, []
+            break
+    # a generator: what was taken must be put back
+    items = chain(taken, iterator) if iterator is items else items
+    if not taken or is_empty(taken[-1]):
+        return items, len(taken), []
+    return items, len(taken) - 1, taken[-1]
 
 
-def _described(item: Any) -> str:
-    return "a list of (id, count)" if is_bag(item) else f"of type {type(item).__name__}"
+def text_keys(first: Any, wanted: Sequence[str], where: str) -> list[str]:
+    """Return the keys under which records have their text: those asked for, or found by name."""
+    if not isinstance(first, Mapping):
+        raise InputError(
+            f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
+            "or leave {text_column} out.",
+            text_column=...,
+        )
+    return list(wanted) or choose_keys(first, where)
 
 
-def row(position: Any) -> int:
-    """Return a position among rows or items, 0 for the beginning."""
-    if position is None:
-        return 0
-    if not isinstance(position, int) or isinstance(position, bool) or position < 0:
-        raise InputError(f"{position!r} is not a number of documents to pass over.")
-    return position
+def record_text(item: Any, keys: list[str], where: str) -> str:
+    """Return the text under the keys, joined by a space; a key that is missing has none."""
+    if not isinstance(item, Mapping):  # an empty list
+        return ""
+    found = [key for key in keys if key in item]
+    if not found:
+        raise InputError(
+            f"{where} has no key {' or '.join(map(repr, keys))}; {listed(_keys(item))}: give "
+            "{text_column}.",
+            text_column=...,
+        )
+    return " ".join(_text(item[key], f"{where}, {key!r},") for key in found)
+
+
+def _keys(item: Mapping[Any, Any]) -> list[str]:
+    return [key for key in item if isinstance(key, str)]
+
+
+def _text(value: Any, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+        return " ".join(value)
+    raise InputError(
+        f"{where} is not a text but {type(value).__name__}; name another with {{text_column}}.",
+        text_column=...,
+    )

@@ -1,40 +1,70 @@
-"""Where documents come from, whatever that is."""
+"""Sources: documents in a fixed order that can be read from any position on."""
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+from scipy import sparse
 
 from opelda.corpus._block import Block
 from opelda.corpus._problems import Problems
+from opelda.errors import InputError
 
 
-class Source(Protocol):
-    """Documents in a fixed order that can be read from any place on.
+class Source:
+    """Base of all sources."""
 
-    Attributes
-    ----------
-    label : str
-        What to call it in messages.
-    words : list of str or None
-        The words of the columns, where the source has an opinion.
-    written : bool
-        Whether its texts consist of exactly these words, escaped and separated by spaces.
-    has_words : bool
-        Whether documents hold words, not only numbers of columns.
-    reopens : bool
-        Whether `blocks` may be called again, with another size.
-    problems : Problems
-        What could not be read.
-    """
-
-    label: str
-    words: list[str] | None
-    written: bool
-    has_words: bool
-    reopens: bool
+    label: str  # its name in messages
     problems: Problems
+    words: list[str] | None = None  # of the columns, where the source names them
+    pretokenised = False  # whether texts consist of exactly these words, escaped, between spaces
+    has_words = True  # whether documents hold words, not only numbers of columns
+    may_lack_columns = False  # whether the last columns are missing where no document has them
+    reopens = True  # whether `blocks` may be called again, with another size
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on, so many at a time; fewer at the end only."""
+        raise NotImplementedError
 
     def progress(self) -> tuple[int, int] | None:
-        """Return how many bytes of how many are read, where that is known."""
+        """Return how many bytes of how many are read; None where that is not known."""
+        return None
+
+
+class Rows(Source):
+    """Documents in memory: texts, or rows of counts. A position is the number of rows before it."""
+
+    def __init__(
+        self,
+        documents: pl.Series | sparse.csr_array,
+        problems: Problems,
+        words: Sequence[str] | None,
+        names: list[str] | None = None,
+    ) -> None:
+        self.label = "The column" if isinstance(documents, pl.Series) else "The matrix"
+        self.documents, self.names, self.problems = documents, names, problems
+        self.words = None if words is None else [str(word) for word in words]
+        self.has_words = words is not None or isinstance(documents, pl.Series)
+        n_columns = 0 if isinstance(documents, pl.Series) else documents.shape[1]
+        if self.words is not None and len(self.words) < n_columns:
+            raise InputError(
+                f"The matrix has {n_columns} columns, but there are {len(self.words)} words for "
+                "them; give the vocabulary that the documents were counted with."
+            )
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield the rows from a position on."""
+        n_rows = self.documents.shape[0]
+        for first in range(row_number(position), n_rows, block_size):
+            after = min(first + block_size, n_rows)
+            names = None if self.names is None else self.names[first:after]
+            yield Block(self.documents[first:after], after, names)
+
+
+def row_number(position: Any) -> int:
+    """Return a position among rows or items, 0 for the beginning."""
+    if position is None:
+        return 0
+    if not isinstance(position, int) or isinstance(position, bool) or position < 0:
+        raise InputError(f"{position!r} is not a number of documents to pass over.")
+    return position

@@ -5,8 +5,7 @@
 ['cat', 'sat', 'hat']
 """
 
-from opelda.corpus.text._lexicon import Lexicon
-from opelda.corpus.text._stop_words import stop_words_from
+from opelda.corpus.text._languages import stop_words_from
 from opelda.corpus.text.tokenizer import COUNT_VECTORIZER, WHITESPACE, Tokenizer
 
-__all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Lexicon", "Tokenizer", "stop_words_from"]
+__all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer", "stop_words_from"]

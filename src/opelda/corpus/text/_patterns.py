@@ -1,4 +1,4 @@
-"""What a word is: a class of characters whose runs are words, or a regular expression."""
+"""Patterns of words: runs of a class of characters, or matches of a regular expression."""
 
 import re
 from dataclasses import dataclass
@@ -27,21 +27,11 @@ PROBES = ("", "a", " ", "Ab 1_-\té。\n.")
 
 @dataclass(frozen=True)
 class Runs:
-    """Words are the longest runs of some characters.
+    """Words are the longest runs of some characters."""
 
-    Attributes
-    ----------
-    classes : uint8 array (0x110000)
-        WORD and LETTER bits of every code point.
-    least : int
-        Characters of the shortest word.
-    need_letter : bool
-        Whether runs without a letter are passed over.
-    """
-
-    classes: NDArray[np.uint8]
-    least: int
-    need_letter: bool
+    classes: NDArray[np.uint8]  # WORD and LETTER bits of every code point
+    least: int  # characters of the shortest word
+    need_letter: bool  # whether runs without a letter are passed over
 
     def code(
         self, texts: "pl.Series", table: _text.WordTable
@@ -112,14 +102,6 @@ def _check_regex(pattern: str) -> None:
         raise InputError(f"{shown} matches the empty text; write + where it has *.", "pattern")
 
 
-def _classes(**members: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return the WORD and LETTER bits of all code points."""
-    classes = np.zeros(N_POINTS, np.uint8)
-    for name, member in members.items():
-        classes |= member * np.uint8(getattr(_text, name))
-    return classes
-
-
 def _characters(points: range) -> str:
     numbers = np.arange(points.start, points.stop, dtype="<u4")
     numbers[(numbers >= 0xD800) & (numbers < 0xE000)] = 0  # surrogates are no characters
@@ -136,19 +118,19 @@ def _unicode_words() -> NDArray[np.uint8]:
         characters = pl.Series([_characters(points)]).str.split("").explode()
         for member, kind in ((words, r"\w"), (letters, r"\p{L}")):
             member[points.start : points.stop] = characters.str.contains(kind)
-    return _classes(WORD=words, LETTER=letters)
+    return words * np.uint8(_text.WORD) | letters * np.uint8(_text.LETTER)
 
 
 @cache
 def _python_words() -> NDArray[np.uint8]:
     r"""Return what Python says \w is, as CountVectorizer goes by it."""
-    return _classes(WORD=_python_class(r"\w+"))
+    return _python_class(r"\w+") * np.uint8(_text.WORD)
 
 
 @cache
 def _python_black() -> NDArray[np.uint8]:
     """Return everything that str.split() does not split at."""
-    return _classes(WORD=~_python_class(r"\s+"))
+    return ~_python_class(r"\s+") * np.uint8(_text.WORD)
 
 
 def _python_class(pattern: str) -> NDArray[np.bool_]:

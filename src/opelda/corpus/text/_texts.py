@@ -1,9 +1,10 @@
-"""Texts in the forms they are given in as one column of strings."""
+"""Texts of any form as a column of strings, and lower-casing."""
 
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from opelda.corpus._address_space import check_import
 from opelda.corpus._packing import encodable
 from opelda.errors import InputError
 
@@ -17,6 +18,7 @@ FEW = 64
 
 def as_texts(texts: Any) -> "pl.Series":
     """Return a Series of strings without nulls, or say which document is none."""
+    check_import()
     import polars as pl
 
     if isinstance(texts, pl.Series):
@@ -62,15 +64,13 @@ def lowered(texts: list[str]) -> list[str] | None:
 
 @cache
 def _odd_letters() -> frozenset[str]:
-    """Return the letters that Python and polars lower-case in different ways.
-
-    A capital sigma among them, which goes by the letters around it: their classes may differ.
-    """
+    """Return the letters that Python and polars lower-case in different ways."""
     import polars as pl
 
     letters = [chr(point) for point in range(0x80, 0x110000) if not 0xD800 <= point < 0xE000]
     by_polars = pl.Series(letters).str.to_lowercase().to_list()
     odd = {a for a, b in zip(letters, by_polars, strict=True) if a.lower() != b}
+    # a capital sigma goes by the letters around it: their classes may differ
     return frozenset({*odd, "\u03a3"})
 
 

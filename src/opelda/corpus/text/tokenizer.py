@@ -1,4 +1,4 @@
-"""How texts are cut into words and the words counted."""
+"""The tokenizer: texts cut into words and the words counted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -6,9 +6,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 from opelda._validation import flag, threads
-from opelda.corpus._counting import Counted
-from opelda.corpus.text._counting import count
-from opelda.corpus.text._detection import detected
+from opelda.corpus._matrix import Counted
+from opelda.corpus.text._languages import (
+    AUTO,
+    checked_stem,
+    checked_stop_words,
+    detected,
+    listed,
+)
 from opelda.corpus.text._patterns import (
     COUNT_VECTORIZER,
     WHITESPACE,
@@ -16,9 +21,8 @@ from opelda.corpus.text._patterns import (
     cutter,
     is_count_vectorizers,
 )
-from opelda.corpus.text._stems import checked_stem
-from opelda.corpus.text._stop_words import AUTO, checked_stop_words, listed
 from opelda.corpus.text._texts import as_texts
+from opelda.corpus.text._word_counting import count
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,12 +56,14 @@ class Tokenizer:
     stop_words : str, iterable of str or None
         Words to leave out. "auto": those of the language that the texts seem to be in, see
         `resolved`. A language's name or code ("english", "en", "de", ...): its list, that of
-        scikit-learn for English, of the package `stop-words` for others. None: none.
+        scikit-learn for English, of the package `stop-words` for others (``pip install
+        'opelda[languages]'``). None: none.
         The words go through lower-casing and the pattern as texts do, so that "don't" leaves out
         "don" as well; but a list given with CountVectorizer's pattern leaves out exactly the words
         it has, as CountVectorizer would. For a file see `stop_words_from`.
     stem : str or None
-        A language's name or code whose Snowball algorithm reduces the words left to their stems.
+        A language's name or code whose Snowball algorithm reduces the words left to their stems;
+        needs ``opelda[languages]``.
     ngrams : {1, 2, (1, 1), (1, 2), (2, 2)}
         2, or (1, 2): also pairs of words that are neighbours after leaving out stop words, joined
         by a space. (2, 2): pairs only.

@@ -1,0 +1,1 @@
+"""Table 1's measurements: times, memory and quality of the twelve inference methods."""

@@ -1,0 +1,67 @@
+"""Properties of each of the experiments, their names, and what stops them before they begin."""
+
+import io
+import json
+import re
+
+import pytest
+
+from opelda.corpus import generate
+from opelda.errors import InputError
+from reproduction import NAMES, Settings, find_experiment, prepare, reproduce
+
+SETTINGS = Settings.small(n_topics=3, n_test=20, n_passes=1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return prepare(generate(120, n_words=30, n_topics=3).X, SETTINGS, label="generated")
+
+
+def test_mistakes(data, tmp_path):
+    with pytest.raises(InputError, match="no experiment 'magic'"):
+        reproduce("magic", data, tmp_path)
+    (tmp_path / "file").write_text("")
+    for out in ("file", "file/below"):
+        with pytest.raises(InputError, match="file"):
+            reproduce("learning-time", data, tmp_path / out)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_is_what_its_name_says(name, data):
+    found = find_experiment(name)
+    assert found.name == name
+    assert found.title
+    assert found.place
+    runs = found.runs(SETTINGS, data)
+    named = [(run.measure.__qualname__, json.dumps(run.parameters)) for run in runs]
+    assert len(set(named)) == len(named) > 0
+    assert all(run.label for run in runs)
+    assert found.judge([])
+    found.draw([]).savefig(io.BytesIO(), format="svg")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_papers_number_is_a_name_too(name):
+    found = find_experiment(name)
+    numbered = re.match(r"(Figure|Table) (\d)", found.place)
+    if numbered:
+        kind, number = numbered.groups()
+        assert find_experiment(f"{kind.lower()}-{number}") is found
+        assert find_experiment(f"{kind}-{number}") is found
+
+
+def test_the_papers_figures_and_its_table_are_all_there():
+    names = [f"figure-{n}" for n in range(1, 6)] + ["table-1"]
+    assert len({find_experiment(name).name for name in names}) == 6
+
+
+@pytest.mark.parametrize("name", ["figure-6", "table-2", "figure", "section-5", "", "Figure 3"])
+def test_an_unknown_name_gets_the_list(name):
+    with pytest.raises(InputError) as caught:
+        find_experiment(name)
+    told = str(caught.value)
+    assert all(known in told for known in NAMES)
+    assert "sensitivity (figure-3)" in told
+    assert "methods-table (table-1)" in told
+    assert told.count(".") == 1

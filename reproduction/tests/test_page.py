@@ -1,0 +1,65 @@
+"""The page on the paper's experiments shows what the kept measurements say."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from reproduction import page as script
+
+DOCS = script.DOCS
+PAGE = script.PAGE.read_text(encoding="utf-8")
+PICTURES = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", PAGE)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    return {path.name: path for path in script.draw(script.read(), tmp_path_factory.mktemp("f"))}
+
+
+def test_tables_and_verdicts_are_those_of_the_measurements():
+    assert script.filled(PAGE, script.read()) == PAGE
+
+
+def test_nothing_is_left_to_fill_in():
+    assert re.findall(r"\b[A-Z]{3,}_[A-Z_]+\b|\bTODO\b|\bADVICE\b|\bAGREEMENT\b", PAGE) == []
+
+
+def test_every_table_is_on_the_page():
+    there = {name for _, name, _, _ in script.PART.findall(PAGE)}
+    assert set(script.TABLES) <= there
+
+
+def test_every_picture_is_drawn_and_every_collection_told_of(drawn):
+    assert {Path(picture).name for picture in PICTURES} == set(drawn)
+    for corpus, _ in script.read():
+        assert f"`{corpus}`" in PAGE
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_pictures_are_small_and_carry_no_date(picture):
+    text = (DOCS / picture).read_text(encoding="utf-8")
+    ET.fromstring(text)
+    assert len(text) < 200_000
+    assert "dc:date" not in text
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_pictures_are_what_the_script_draws(picture, drawn, check_picture):
+    check_picture(DOCS / picture, drawn[Path(picture).name])
+
+
+def test_full_runs_are_large_enough_and_used_the_papers_settings():
+    about = {p: json.loads(p.read_text()) for p in sorted(script.SUMMARIES.glob("*/*.json"))}
+    sizes = {path.parent.name: found["documents"] for path, found in about.items()}
+    assert sizes["arxiv"] >= 100_000
+    assert sizes["reddit"] >= 300_000
+    for path, found in about.items():
+        used = found["settings"]
+        assert used["n_topics"] == 100
+        assert not used["quick"]
+        if not path.parent.name.endswith("-advice"):
+            assert (used["batch_size"], used["learning_decay"]) == (5000, 0.9)
+            assert (used["learning_offset"], used["n_iter"]) == (1.0, 50)

@@ -1,0 +1,246 @@
+"""How a command ends: signals, errors as one sentence, and the exit code."""
+
+import errno
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import typer
+
+from opelda.cli._standard_streams import silence, tell
+from opelda.errors import InputError, OpeldaError
+
+if TYPE_CHECKING:
+    from opelda.corpus import DocumentStream, MiniBatch, Vocabulary
+
+MISTAKE, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+# in the errors of libraries that load, or start threads, when memory runs out
+SIGNS_OF_NO_MEMORY = (
+    "memory", "failed to map segment", "capacity overflow", "can't start new thread",
+    "could not spawn",
+)  # fmt: skip
+
+# Windows does not have the last
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
+
+# The options that set the library's parameters, most under the same name; others have none.
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        "batch_size", "checkpoint", "column_words", "encoding", "engine", "every", "first_id",
+        "format", "learner", "learning_decay", "learning_offset", "limit", "max_df",
+        "max_features", "min_df", "min_weight", "name_column", "ngrams", "on_error", "pattern",
+        "preset", "stem", "stop_words", "text_column", "transform_method",
+    )
+} | {
+    "doc_topic_prior": "--alpha",
+    "lambda_": "--lambda",
+    "n_components": "-k",
+    "n_iter": "--iterations",
+    "n_jobs": "--jobs",
+    "n_passes": "--passes",
+    "n_splits": "--splits",
+    "n_sweeps": "--sweeps",
+    "n_words": "--words",
+    "random_state": "--seed",
+    "topic_word_prior": "--eta",
+    "validation": "--valid",
+}  # fmt: skip
+
+
+class StoppedError(Exception):
+    """The user stopped the command; the message says what became of the work."""
+
+
+@contextmanager
+def reported(debug: bool = False) -> Iterator[None]:
+    """Turn what goes wrong into a line on standard error and an exit code.
+
+    2 is a mistake of the user's, 1 one of ours, 130 Ctrl-C, 141 a reader that went away.
+    """
+    debug = debug or os.environ.get("OPELDA_DEBUG", "") not in ("", "0")
+    try:
+        yield
+        # part of the command: a full disk and a reader that went away are found out here
+        sys.stdout.flush()
+    except (typer.Exit, typer.Abort, SystemExit):
+        raise
+    except BrokenPipeError:
+        silence()
+        raise typer.Exit(BROKEN_PIPE) from None
+    except (KeyboardInterrupt, StoppedError) as error:
+        tell(str(error) or "stopped.")
+        raise typer.Exit(INTERRUPTED) from None
+    except BaseException as error:  # panics of libraries in Rust are no Exceptions
+        if is_usage_error(error):
+            raise
+        if debug:
+            traceback.print_exc()
+        else:
+            tell(sentence(error))
+        by_user = isinstance(error, OpeldaError | OSError) or lacks_memory(error)
+        raise typer.Exit(MISTAKE if by_user else UNEXPECTED) from None
+
+
+def is_usage_error(error: BaseException) -> bool:
+    """Whether it comes from the parsing of the command line (whose classes typer keeps private)."""
+    return hasattr(error, "format_message")
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out, however a library says so, or something it was raised from.
+
+    >>> lacks_memory(ImportError("a.so: failed to map segment from shared object"))
+    True
+    """
+    if error is None or isinstance(error, OpeldaError):
+        return False
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    # the class of a panic in Rust cannot be imported
+    panic = type(error).__name__ == "PanicException"
+    library = panic or isinstance(error, ImportError | RuntimeError)
+    if library and any(sign in str(error).lower() for sign in SIGNS_OF_NO_MEMORY):
+        return True
+    return lacks_memory(error.__cause__ or error.__context__)
+
+
+def sentence(error: BaseException) -> str:
+    """Say what happened in one line.
+
+    >>> sentence(InputError("must be positive, got 0.", "min_df"))
+    '--min-df must be positive, got 0.'
+    >>> sentence(FileNotFoundError(2, "No such file or directory", "a.txt"))
+    'a.txt: No such file or directory.'
+    >>> sentence(ZeroDivisionError("division by zero"))  # doctest: +ELLIPSIS
+    'unexpected error: ZeroDivisionError: division by zero; run again with --debug and report ...'
+    """
+    text = error.worded(as_option) if isinstance(error, InputError) else str(error)
+    text = " ".join(text.split())
+    if isinstance(error, OpeldaError):
+        return text
+    if lacks_memory(error):
+        return "There is not enough memory; try fewer topics, --max-features or `opelda stream`."
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{where}{error.strerror}."
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"unexpected error: {what}; run again with --debug and report it."
+
+
+def as_option(parameter: str, value: Any = ...) -> str:
+    """Return the option that sets a parameter, with its value where one is given."""
+    option = OPTIONS.get(parameter, parameter)
+    return option if value is ... else f"{option} {value}"
+
+
+@contextmanager
+def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have the signals handled so for a while."""
+    # Python runs handlers in the main thread, between two of its instructions
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = {number: signal.getsignal(number) for number in SIGNALS}
+    # one that is ignored, as nohup and shells' background jobs have it, stays ignored
+    former = {number: old for number, old in former.items() if old not in (signal.SIG_IGN, None)}
+    for number in former:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, old in former.items():
+            signal.signal(number, old)
+
+
+def ending_like_ctrl_c() -> Any:
+    """Let every one of the signals raise what Ctrl-C raises."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    return handled(interrupt)
+
+
+class Stop:
+    """A request to stop, which raises KeyboardInterrupt within `attempt`, and that once.
+
+    Elsewhere it is noted, and what takes a moment, such as saving, is done first. Also a learner's
+    callback, for an interrupt can get lost where Python has nobody to raise it to.
+    """
+
+    needs_gap: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._raises = False
+
+    def __enter__(self) -> Self:
+        self._handlers = handled(self._handle)
+        self._handlers.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._handlers.__exit__(None, None, None)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.stopped = True
+        if self._raises:
+            # before it raises: the next signal may come before anybody has caught this one
+            self._raises = False
+            raise KeyboardInterrupt
+
+    def attempt(self, work: Callable[[], Any]) -> Any:
+        """Return what `work` returns; None where a signal cut it short, or came before."""
+        result = None
+        try:
+            # in this order: a signal between the two raises, one before the first is seen here
+            self._raises = True
+            if not self.stopped:
+                result = work()
+            self._raises = False
+        except KeyboardInterrupt:
+            result = None
+        finally:
+            self._raises = False
+        return result
+
+    def __call__(self, report: Any) -> bool:
+        """Return whether learning is to end here."""
+        return self.stopped
+
+
+class Stoppable:
+    """A `DocumentStream` around another; after Ctrl-C it ends as if the source had.
+
+    Waiting for documents is cut short. A learner at work on a mini-batch finishes that first, so
+    that model and position always agree.
+    """
+
+    def __init__(self, stream: "DocumentStream", stop: Stop, seeks: bool) -> None:
+        self._stream, self._stop = stream, stop
+        self._seeks = seeks  # without, the source is taken to begin at the former position
+
+    def __getattr__(self, name: str) -> Any:  # label, position, problems, vocabulary
+        return getattr(self._stream, name)
+
+    def seek(self, position: Any) -> None:
+        """Go to where the last run stopped."""
+        if self._seeks:
+            self._stream.seek(position)
+
+    def batches(
+        self, vocabulary: "Vocabulary | None" = None, n_words: int | None = None
+    ) -> "Iterator[MiniBatch]":
+        """Yield what the stream does until it is stopped."""
+        batches = self._stream.batches(vocabulary, n_words)
+        # one that is cut off here was not learned from, and the position is still before it
+        while (batch := self._stop.attempt(lambda: next(batches, None))) is not None:
+            yield batch

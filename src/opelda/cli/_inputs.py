@@ -1,0 +1,161 @@
+"""Documents read as the options say: as a corpus, or in blocks over columns that are known."""
+
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opelda.cli._options import NamelessReading, Show, StreamText, Text
+from opelda.cli._show import reading_bar
+from opelda.errors import InputError
+
+if TYPE_CHECKING:
+    from opelda.corpus import MiniBatch
+
+BLOCK = 4096
+# A vocabulary, or None where columns have no names, and their number.
+Columns = tuple[Any, int]
+
+
+def read_corpus(
+    sources: list[str], reading: NamelessReading, text: Text, show: Show, jobs: int | None = None
+) -> Any:
+    """Read a collection, with a bar where somebody watches."""
+    from opelda.corpus import read
+
+    with reading_bar(show) as progress:
+        return read(
+            source_of(sources),
+            **reading_options(reading),
+            tokenizer=tokenizer_of(text),
+            min_df=as_bound("min_df", text.min_df),
+            max_df=as_bound("max_df", text.max_df),
+            max_features=text.max_features,
+            n_jobs=jobs,
+            progress=progress,
+        )
+
+
+def read_over(
+    columns: Columns, sources: list[str], reading: NamelessReading, show: Show, jobs: int | None
+) -> Any:
+    """Read a collection whose columns are known beforehand into memory."""
+    from opelda.corpus import Corpus
+    from opelda.corpus._matrix import stacked
+
+    opened = open_over(columns, sources, reading, jobs)
+    found = list(blocks(opened, columns, show, "reading"))
+    names = [name for block in found for name in block.names or ()]
+    X = stacked([block.X for block in found], columns[1])
+    return Corpus(
+        X,
+        columns[0],
+        names if len(names) == X.shape[0] else None,
+        n_skipped=opened.problems.n_skipped,
+        problems=tuple(opened.problems.first),
+        n_unknown_tokens=sum(block.n_unknown_tokens for block in found),
+    )
+
+
+def open_over(
+    columns: Columns, sources: list[str], reading: NamelessReading, jobs: int | None
+) -> Any:
+    """Open a collection whose columns are known beforehand as a stream."""
+    from opelda.corpus import stream
+
+    options = {**reading_options(reading), "vocabulary": columns[0], "n_jobs": jobs}
+    opened = stream(source_of(sources), batch_size=BLOCK, **options)
+    if columns[0] is None and opened.vocabulary is not None:
+        raise InputError(
+            "The model learned from numbered columns and has no words, so it cannot read texts; "
+            "give documents in the format it learned from."
+        )
+    return opened
+
+
+def blocks(opened: Any, columns: Columns, show: Show, doing: str) -> "Iterator[MiniBatch]":
+    """Yield what `open_over` opened in blocks of counts, in constant memory."""
+    n_docs = 0
+    with reading_bar(show, doing) as progress:
+        for batch in opened.batches(*columns, learn=False):
+            yield batch
+            # shown once it was worked on, not when it was read
+            n_docs += batch.X.shape[0]
+            if progress is not None:
+                progress(n_docs, *(opened.progress() or (None, None)))
+    if not n_docs:
+        raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+
+
+def source_of(sources: list[str]) -> Any:
+    """Return what `opelda.corpus.read` is to read."""
+    if len(sources) > 1 and "-" in sources:
+        raise InputError("Standard input (-) cannot be mixed with files; give one or the other.")
+    for source in sources:
+        # complains here: what is no file might be taken for a text
+        if source != "-" and not is_pattern(source) and not os.path.exists(source):
+            raise InputError(f"There is no file or folder {source!r}; check the path.")
+    # strings in a list might be taken for texts, too
+    found = ["-" if source == "-" else Path(source) for source in sources]
+    return found[0] if len(found) == 1 else found
+
+
+def is_pattern(source: str) -> bool:
+    """Whether a source stands for the files that match it.
+
+    >>> is_pattern("logs/*.txt"), is_pattern("log.txt")
+    (True, False)
+    """
+    return glob.has_magic(source) and not os.path.exists(source)
+
+
+def reading_options(reading: NamelessReading) -> dict[str, Any]:
+    """Return the arguments of `opelda.corpus.read` and `stream` that say how to read."""
+    return asdict(reading) | {"text_column": reading.text_column or None}
+
+
+def tokenizer_of(text: StreamText) -> Any:
+    """Return how texts are made into words."""
+    from opelda.corpus import Tokenizer
+
+    return Tokenizer(
+        lower=not text.no_lower,
+        pattern=text.pattern,
+        stop_words=_stop_words(text.stop_words or "auto"),
+        stem=text.stem,
+        ngrams=text.ngrams or 1,
+    )
+
+
+def _stop_words(given: str) -> Any:
+    """Return a language's code, None, or the words of a file."""
+    if given == "none":
+        return None
+    path = Path(given)
+    if given == "auto" or not path.is_file():
+        if path.suffix or "/" in given:  # meant as a file
+            raise InputError(f"There is no file {given!r} of stop words; check the path.")
+        return given
+    from opelda.corpus import stop_words_from
+
+    return stop_words_from(path)
+
+
+def as_bound(name: str, given: str | None) -> int | float | None:
+    """Return a number of documents, or a share of them.
+
+    >>> as_bound("min_df", "5"), as_bound("max_df", "0.5"), as_bound("max_df", "50%")
+    (5, 0.5, 0.5)
+    """
+    if given is None:
+        return None
+    try:
+        if given.endswith("%"):
+            return float(given[:-1]) / 100
+        return int(given) if given.lstrip("+-").isdecimal() else float(given)
+    except ValueError:
+        raise InputError(
+            f"must be a number of documents (5) or a share (0.1), not {given!r}.", name
+        ) from None

@@ -1,0 +1,185 @@
+"""Documents' mixtures as files: Parquet, CSV, JSON Lines, NumPy; block by block."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from opelda.cli._standard_streams import safe_json
+from opelda.corpus import MiniBatch
+from opelda.corpus._matrix import row_sums
+from opelda.corpus.formats._compression import SUFFIXES as COMPRESSIONS
+from opelda.corpus.formats._compression import without_suffix
+from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
+from opelda.errors import InputError
+
+SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".npz": "npz"}
+
+
+Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
+
+
+def format_of(output: str) -> str:
+    """Return the format that a file's name stands for.
+
+    >>> format_of("theta.parquet"), format_of("theta.csv.gz"), format_of("-")
+    ('parquet', 'csv', 'jsonl')
+    """
+    if output == "-":
+        return "jsonl"
+    plain, compression = without_suffix(output)
+    kind = SUFFIXES.get(Path(plain).suffix)
+    if kind is None or (compression and kind in ("parquet", "npz")):
+        raise InputError(
+            f"The output {output!r} must end in one of {', '.join(SUFFIXES)}; text also in "
+            f"{', '.join(COMPRESSIONS)} after that."
+        )
+    return kind
+
+
+def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
+    """Return the columns beside the topics for documents numbered from `first` on."""
+    assert batch.n_tokens is not None  # as of every stream
+    return pl.DataFrame(
+        {
+            "document": batch.names or list(range(first, first + batch.X.shape[0])),
+            "tokens": found.n_tokens,
+            "unknown_tokens": batch.n_tokens - row_sums(batch.X),
+            "gap": found.gap,
+            "likelihood_loss": found.likelihood_loss,
+        }
+    )
+
+
+@contextmanager
+def writer(output: str, kind: str, min_weight: float | None) -> Iterator[Write]:
+    """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
+
+    Lighter topics than `min_weight` are left out; None is every topic.
+    """
+    with write_in_one_step(output) as file:
+        if kind not in ("parquet", "npz"):
+            yield _text(file, kind, min_weight, sys.stdout.encoding if output == "-" else None)
+            return
+        # What is too much for memory waits beside the output, where there must be room anyway.
+        beside = Path(output).resolve().parent
+        with TemporaryDirectory(prefix=".opelda-", dir=beside) as folder:
+            parts = (_Parquet if kind == "parquet" else _Npz)(folder, min_weight)
+            yield parts.add
+            parts.join(file)
+
+
+def _text(file: Any, kind: str, min_weight: float | None, encoding: str | None) -> Write:
+    first = True
+
+    def add(facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
+        nonlocal first
+        named = facts["document"].dtype == pl.String
+        if kind != "jsonl" and named:
+            names = [safe_cell(name) for name in facts["document"]]
+            facts = facts.with_columns(document=pl.Series(names))
+        table, text = _table(facts, theta, min_weight, nested=kind == "jsonl"), io.BytesIO()
+        if kind == "jsonl":
+            table.write_ndjson(text)
+        else:
+            table.write_csv(text, include_header=first, separator="," if kind == "csv" else "\t")
+        written = text.getvalue()
+        if kind == "jsonl" and named:
+            written = safe_json(written.decode(), encoding).encode()
+        file.write(written)  # not by polars, whose errors do not say what happened
+        first = False
+
+    return add
+
+
+class _Parquet:
+    """Blocks of rows as Arrow files, put together at the end."""
+
+    def __init__(self, folder: str, min_weight: float | None) -> None:
+        self.folder, self.min_weight = folder, min_weight
+        self.n_parts = 0
+
+    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
+        path = Path(self.folder, f"{self.n_parts:09}.arrow")
+        with polars_errors():
+            _table(facts, theta, self.min_weight).write_ipc(path)
+        self.n_parts += 1
+
+    def join(self, file: Any) -> None:
+        with polars_errors():
+            pl.scan_ipc(Path(self.folder, "*.arrow")).sink_parquet(file)
+
+
+class _Npz:
+    """Arrays that grow on disk, put together as an archive for `numpy.load`."""
+
+    def __init__(self, folder: str, min_weight: float | None) -> None:
+        self.folder, self.min_weight = folder, min_weight
+        self.dtypes: dict[str, np.dtype[Any]] = {}
+        self.names: list[str] = []
+        self.n_topics = self.n_kept = 0
+
+    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
+        arrays = {name: facts[name].to_numpy() for name in facts.columns[1:]}
+        if self.min_weight is None:
+            arrays["theta"] = theta
+        else:
+            keep = _kept(theta, self.min_weight)
+            ends = self.n_kept + np.cumsum(keep.sum(axis=1))
+            arrays["data"] = theta[keep]
+            arrays["indices"] = np.nonzero(keep)[1].astype(np.int32)
+            arrays["indptr"] = ends if self.names else np.insert(ends, 0, 0)
+            self.n_kept, self.n_topics = int(ends[-1]), keep.shape[1]
+        self.names += map(str, facts["document"])
+        for name, values in arrays.items():
+            dtype = self.dtypes.setdefault(name, values.dtype)
+            with open(Path(self.folder, name), "ab") as file:
+                file.write(np.ascontiguousarray(values, dtype).data)
+
+    def join(self, file: Any) -> None:
+        arrays: dict[str, Any] = {"document": np.array(self.names)}
+        for name, dtype in self.dtypes.items():
+            values = np.memmap(Path(self.folder, name), dtype, "r")
+            arrays[name] = values.reshape(len(self.names), -1) if name == "theta" else values
+        if self.min_weight is not None:  # as `scipy.sparse.load_npz` reads it
+            arrays["shape"] = np.array([len(self.names), self.n_topics])
+            arrays["format"] = np.array(b"csr")
+        np.savez(file, **arrays)
+
+
+def _kept(theta: NDArray[np.float32], min_weight: float) -> NDArray[np.bool_]:
+    """Return which topics of each document are heavy enough; the heaviest always is."""
+    keep: NDArray[np.bool_] = theta >= min_weight
+    keep[np.arange(len(keep)), theta.argmax(axis=1)] = True
+    return keep
+
+
+def _table(
+    facts: pl.DataFrame, theta: NDArray[np.float32], min_weight: float | None, nested: bool = False
+) -> pl.DataFrame:
+    """Return facts with a column for each topic, or with the topics that weigh enough.
+
+    `nested` puts a document's topics into one cell; without, sparse ones have a row each.
+    """
+    if min_weight is None and nested:
+        return facts.with_columns(pl.Series("theta", list(theta)))
+    if min_weight is None:
+        names = [f"topic_{k}" for k in range(theta.shape[1])]
+        return facts.hstack(pl.DataFrame(theta, schema=names).get_columns())
+    row, topic = np.nonzero(_kept(theta, min_weight))
+    weight = theta[row, topic]
+    order = np.lexsort((topic, -weight, row))  # a document's heaviest topic first
+    long = facts[row].with_columns(
+        topic=pl.Series(topic[order], dtype=pl.Int32), weight=pl.Series(weight[order])
+    )
+    if not nested:
+        return long
+    by_row = long.group_by(pl.Series("row", row), maintain_order=True)
+    return facts.with_columns(by_row.agg(topics=pl.struct("topic", "weight"))["topics"])

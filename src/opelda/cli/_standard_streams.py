@@ -1,0 +1,187 @@
+"""Results on standard output, everything else on standard error, whatever these are.
+
+They may be a terminal or a file, have a narrow encoding, be full, or closed from the start.
+"""
+
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from errno import EBADF
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+if TYPE_CHECKING:
+    from opelda.cli._options import Show
+
+# Wider than any table: where nobody looks at a terminal, a row is a line.
+UNLIMITED = 1_000_000
+
+
+def tell(message: str) -> None:
+    """Write a line on standard error."""
+    print(f"opelda: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    r"""Keep a text from moving the cursor: file names and words come from anywhere.
+
+    >>> printable("a\x1b[31m\nb")
+    'a\\x1b[31m\\nb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def print_json(value: Any) -> None:
+    """Write one JSON object, and nothing else, to standard output."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(safe_json(text, sys.stdout.encoding) + "\n")
+
+
+def safe_json(text: str, encoding: str | None = None) -> str:
+    r"""Escape in lines of JSON what moves a cursor, or what a narrow encoding does not have.
+
+    A reader gets the same text, but for half surrogates, which stand for the bytes of paths that
+    are not UTF-8: no strict reader takes them, so they are spelled as `printable` does.
+
+    >>> print(safe_json('{"word": "\x9b31m", "path": "caf\udce9"}'))
+    {"word": "\u009b31m", "path": "caf\\udce9"}
+    """
+    wide = (encoding or "utf-8").lower().startswith("utf")
+
+    def escaped(found: re.Match[str]) -> str:
+        character = found[0]
+        if "\ud800" <= character <= "\udfff":
+            return rf"\\u{ord(character):04x}"
+        return character if wide and character.isprintable() else json.dumps(character)[1:-1]
+
+    return re.sub("[^ -~\n]", escaped, text)
+
+
+def note(show: "Show", message: str) -> None:
+    """Say something to the user, unless that is not wanted."""
+    if not show.quiet:
+        tell(message)
+
+
+def is_terminal() -> bool:
+    """Whether somebody watches standard error."""
+    return sys.stderr.isatty()
+
+
+def print_line(text: str = "", *, error: bool = False) -> None:
+    """Write a line of a result."""
+    (sys.stderr if error else sys.stdout).write(printable(text) + "\n")
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Write pairs of a name and a value below one another."""
+    pairs = list(facts)
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        print_line(f"{name:<{width}}  {value}".rstrip())
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[str],
+    *,
+    error: bool = False,
+    row_styles: Sequence[str] = (),
+) -> None:
+    """Write a table as wide as the terminal; without a terminal a line for each row.
+
+    `right` names the columns of numbers; the last column takes the room that is left.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    look: dict[str, Any] = {"header_style": "bold", "row_styles": list(row_styles)}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **look)
+    for name in columns:
+        last = name == columns[-1]
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=not last)
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console_for(sys.stderr if error else sys.stdout).print(table)
+
+
+def console_for(file: Any) -> Any:
+    """Return a console that writes there."""
+    from rich.console import Console
+
+    class Plain(Console):
+        """A console that leaves a reader who went away to the command."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    width = None if file.isatty() else UNLIMITED
+    return Plain(file=file, width=width, markup=False, emoji=False, highlight=False)
+
+
+@contextmanager
+def usable_streams() -> Iterator[None]:
+    """See to it that what is printed causes no error but one of the system's."""
+    # Python has None for a stream that was closed when it began
+    before = sys.stdout, sys.stderr
+    if None in before:
+        # no file may be opened under its number: a library's last words would go into that
+        while os.open(os.devnull, os.O_RDWR) < 2:
+            pass
+    errors = getattr(before[0], "errors", None)
+    # closed from the start, it fails when it is written to, as a full disk would
+    sys.stdout = before[0] or _Closed()
+    # never fails: nobody's work is lost because a terminal was closed
+    stderr = before[1] or os.fdopen(2, "w", closefd=False)
+    sys.stderr = cast(Any, _Forgiving(stderr))
+    if hasattr(sys.stdout, "reconfigure"):  # characters that the encoding lacks are escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        if errors is not None and hasattr(before[0], "reconfigure"):
+            with suppress(OSError, ValueError):  # it flushes, and nobody may be there any more
+                before[0].reconfigure(errors=errors)
+        sys.stdout, sys.stderr = before
+
+
+class _Closed(io.TextIOBase):
+    """Stands for a standard output that was closed before the command began."""
+
+    def write(self, text: str) -> NoReturn:
+        raise OSError(EBADF, os.strerror(EBADF), "standard output")
+
+    @property
+    def buffer(self) -> NoReturn:
+        self.write("")
+
+
+class _Forgiving:
+    """Standard error that drops what cannot be written."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
+def silence() -> None:
+    """Let the interpreter flush standard output at its end without complaint."""
+    with suppress(OSError, ValueError):  # where it is not a file of the system's
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,128 @@
+"""Documents in any of their forms as counts over the words that they themselves hold."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import LARGEST_COUNT
+from opelda.corpus._matrix import Counted
+from opelda.corpus.text import Tokenizer
+from opelda.errors import InputError
+
+
+def count_words(
+    documents: Iterable[Any], where: Callable[[int], str], tokenizer: Tokenizer
+) -> Counted:
+    """Count the words of texts, token sequences and mappings from word to count.
+
+    `where` names a document by its number, for errors.
+    """
+    documents = as_list(documents)
+    if documents and all(isinstance(document, str) for document in documents):
+        return tokenizer.count(documents)
+    # one dictionary lookup per token, and all else on arrays
+    table: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    code_of = table.__getitem__
+    codes: list[int] = []
+    weights: list[Any] = []
+    ends = [0]
+    for number, document in enumerate(documents):
+        if isinstance(document, str):
+            counted = tokenizer.count([document])
+            document = dict(zip(counted.words, counted.counts.data.tolist(), strict=True))
+        try:
+            if isinstance(document, Mapping):
+                codes.extend(map(code_of, document.keys()))
+                weights.extend(document.values())
+            else:
+                codes.extend(map(code_of, _tokens(document)))
+                weights.extend([1] * (len(codes) - len(weights)))
+        except TypeError as error:  # what is not a document, or a token that has no hash
+            raise InputError(
+                f"{where(number)} is not a document ({error}); "
+                "give a text, a sequence of words or a mapping from word to count."
+            ) from None
+        ends.append(len(codes))
+
+    def at(entry: int) -> str:
+        return where(int(np.searchsorted(ends, entry, side="right")) - 1)
+
+    words = list(table)
+    if not all(isinstance(word, str) for word in words):
+        odd = next(code for code, word in enumerate(words) if not isinstance(word, str))
+        raise InputError(f"{at(codes.index(odd))} holds {words[odd]!r} where a word should be.")
+    values = _as_numbers(weights)
+    good = (values >= 0) & (values <= LARGEST_COUNT)  # NaN is neither
+    if not good.all():
+        bad = int(np.argmin(good))
+        raise InputError(
+            f"{at(bad)} counts the word {words[codes[bad]]!r} as {weights[bad]!r}; "
+            f"counts must be numbers from 0 to {LARGEST_COUNT:g}."
+        )
+    return _gather(words, np.array(codes, np.int32), values, np.array(ends))
+
+
+def as_list(documents: Iterable[Any]) -> list[Any]:
+    """Return documents as a list; one alone is no sequence of them."""
+    if isinstance(documents, str | bytes | Mapping):
+        raise InputError(
+            f"must be a sequence of documents, got one {type(documents).__name__}; for a single "
+            "document give [document].",
+            "documents",
+        )
+    return list(documents)
+
+
+def _tokens(document: Any) -> Iterable[Any]:
+    if isinstance(document, np.ndarray) and document.ndim == 1:
+        tokens: list[Any] = document.tolist()
+        return tokens
+    if isinstance(document, bytes | bytearray | memoryview):
+        raise TypeError("bytes: decode them first, for example with .decode('utf-8')")
+    # a set has no order: ties between new words would fall differently in every run
+    if not isinstance(document, Sequence):
+        raise TypeError(f"of type {type(document).__name__}")
+    return document
+
+
+def _as_numbers(weights: list[Any]) -> NDArray[np.float64]:
+    """Return the counts in double precision, NaN for what is not a number."""
+    try:
+        array = np.array(weights)
+        if array.ndim == 1 and (array.dtype.kind in "biuf" or not len(weights)):
+            return array.astype(np.float64)
+    except (ValueError, OverflowError):  # lists among them, or whole numbers beyond every type
+        pass
+    return np.array([_as_number(weight) for weight in weights])
+
+
+def _as_number(weight: Any) -> float:
+    try:
+        return float(weight) if isinstance(weight, Real | Decimal | np.bool_) else np.nan
+    except (OverflowError, ValueError):
+        return np.nan
+
+
+def _gather(
+    words: list[str], codes: NDArray[np.int32], values: NDArray[np.float64], ends: NDArray[np.intp]
+) -> Counted:
+    live = values.astype(np.float32) > 0
+    if not live.all():
+        # A word counted zero times has not appeared: number the others by their first appearance.
+        ends = np.concatenate(([0], np.cumsum(live)))[ends]
+        codes, values = codes[live], values[live]
+        kept, first = np.unique(codes, return_index=True)
+        kept = kept[np.argsort(first)]
+        renumbered = np.zeros(len(words), np.int32)
+        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
+        codes, words = renumbered[codes], [words[code] for code in kept]
+    counts = sparse.csr_array((values, codes, ends), shape=(len(ends) - 1, len(words)))
+    counts.sum_duplicates()
+    return Counted(words, counts.astype(np.float32))

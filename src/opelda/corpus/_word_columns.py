@@ -1,0 +1,120 @@
+"""Words and their columns: how often each word was seen, and whose column a new one is given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.corpus._packing import encodable
+
+# A word's document frequency counts for so much one update after it was last seen, against
+# newcomers: words that were common once must not keep their columns for ever.
+FADE = 0.9
+
+
+@dataclass(frozen=True)
+class VocabularyChange:
+    """Effect of one mini-batch on a vocabulary.
+
+    Attributes
+    ----------
+    n_words_before, n_words : int
+        Columns before and after.
+    reused : int32 array
+        Columns that were given to another word, ascending: what was learned there is void.
+    n_added : int
+        Words that got a column, new or reused.
+    n_evicted : int
+        Words that lost theirs.
+    n_dropped : int
+        Distinct words of the mini-batch left without a column.
+    n_unknown_tokens : float
+        How often those occurred.
+
+    Examples
+    --------
+    >>> from opelda.corpus import Vocabulary
+    >>> vocabulary = Vocabulary(growing=True, max_features=2)
+    >>> _, change = vocabulary.learn([["tea", "cup", "tea"], ["tea", "pot"]])
+    >>> change.n_words, change.n_added, change.n_dropped, change.n_unknown_tokens
+    (2, 2, 1, 1.0)
+    """
+
+    n_words_before: int
+    n_words: int
+    reused: NDArray[np.int32]
+    n_added: int
+    n_evicted: int
+    n_dropped: int
+    n_unknown_tokens: float
+
+
+class WordColumns:
+    """A table of words, which may grow up to a width and from then on reuses columns."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.index = {word: i for i, word in enumerate(words)}
+        self.frequency = np.zeros(len(words), np.int64)  # documents since it has its column
+        self.last_seen = np.zeros(len(words), np.int64)  # the number of an update
+        self.version = 0  # another one whenever a column stands for another word
+
+    def find(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return each word's column, -1 for those that have none."""
+        get = self.index.get
+        return np.fromiter((get(word, -1) for word in words), np.int32, len(words))
+
+    def see(self, columns: NDArray[np.int32], frequency: NDArray[np.intp], update: int) -> None:
+        """Count documents of an update for columns, each named once."""
+        self.frequency[columns] += frequency
+        self.last_seen[columns] = update
+
+    def admit(
+        self,
+        words: list[str],
+        frequency: NDArray[np.intp],
+        columns: NDArray[np.int32],
+        update: int,
+        most: int,
+        evict: bool,
+    ) -> NDArray[np.int32]:
+        """Enter in `columns` what the words without one are given; return the reused, ascending."""
+        new = np.array([i for i in np.flatnonzero(columns < 0) if encodable(words[i])], np.intp)
+        new = new[np.argsort(-frequency[new], kind="stable")]
+        n_before, n_more = len(self.words), max(0, min(most - len(self.words), len(new)))
+        reused = np.zeros(0, np.int32)
+        if evict and n_more < len(new):
+            reused = self._weakest(frequency[new[n_more:]], update)
+            for column in reused.tolist():
+                del self.index[self.words[column]]
+            self.frequency[reused] = 0
+        self.words.extend([""] * n_more)
+        self.frequency = np.concatenate((self.frequency, np.zeros(n_more, np.int64)))
+        self.last_seen = np.concatenate((self.last_seen, np.zeros(n_more, np.int64)))
+        made = np.arange(n_before, n_before + n_more, dtype=np.int32)
+        given = np.concatenate((made, reused))
+        new = new[: len(given)]
+        for column, i in zip(given.tolist(), new.tolist(), strict=True):
+            self.words[column] = str(words[i])
+            self.index[self.words[column]] = column
+        self.version += 1
+        self.see(given, frequency[new], update)
+        columns[new] = given
+        return np.sort(reused)
+
+    def _weakest(self, wanted: NDArray[np.intp], update: int) -> NDArray[np.int32]:
+        """Return columns to reuse for newcomers of these document frequencies, largest first."""
+        # Of the columns not seen in this update, by strength (document frequency, faded by the
+        # updates since the last sight), then last sight, then number. The weakest goes to the
+        # strongest newcomer, if it is not the stronger one: as one series rises while the other
+        # falls, the first pair that does not fit is the end.
+        idle = np.flatnonzero(self.last_seen < update)
+        age = (update - self.last_seen[idle]).astype(np.float64)
+        strength = self.frequency[idle] * FADE**age
+        weak = strength <= wanted[0]
+        idle, strength = idle[weak], strength[weak]
+        order = np.lexsort((idle, self.last_seen[idle], strength))[: len(wanted)]
+        fits = strength[order] <= wanted[: len(order)]
+        chosen: NDArray[np.int32] = idle[order][fits].astype(np.int32)
+        return chosen

@@ -1,0 +1,105 @@
+"""Matrices of counts in files: in one form, checked against their words and the file's size."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda import _text
+from opelda.corpus._block import Block
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._matrix import as_counts
+from opelda.corpus.formats import _vocab
+from opelda.corpus.formats._input import Input, check_position
+from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._writing import row_ranges, sidecar_of, write_in_one_step
+from opelda.errors import InputError
+
+MOST_WORDS = 2**31 - 1
+# Empty documents cost no bytes in a file, but memory here: so many more than it has bytes.
+SLACK = 100_000
+ENTRIES_AT_ONCE = 2**20
+
+
+def check_width(width: int, input: Input, options: Options) -> None:
+    """Refuse a file whose columns are more or fewer than the words beside it."""
+    found = _vocab.locate(input, options, counts=True)
+    if found is None:
+        return
+    n_words = len(_vocab.read_vocabulary(found, options.encoding))
+    if n_words != width:
+        raise InputError(
+            f"{input.label} has {width} columns, but {found.label} has {n_words} words; "
+            "give the vocabulary that belongs to it with {column_words}.",
+            column_words=...,
+        )
+
+
+def check_documents(n_documents: int, n_bytes: int, label: str) -> None:
+    """Refuse more documents than a file of that size can be meant to have."""
+    if n_documents > n_bytes + SLACK:
+        raise InputError(
+            f"{label} announces {n_documents} documents in {n_bytes} bytes; "
+            "check that it is complete and of this format."
+        )
+
+
+def check_total(announced: int, found: int, what: str, label: str, options: Options) -> None:
+    """Report a file that has not as many entries as its header says."""
+    if found != announced:
+        what = f"announces {announced} {what} and has {found}"
+        options.problems.add(label, what, "check that it is complete")
+
+
+def rows_in_blocks(matrix: Any, input: Input, options: Options, position: Any) -> Iterator[Block]:
+    """Yield the rows of a matrix of counts from a position on, which is a number of rows."""
+    check_width(matrix.shape[1], input, options)
+    X = as_counts(matrix, None, input.label)[0]
+    first = 0 if position is None else position
+    check_position(type(first) is int and 0 <= first <= X.shape[0], position, input.label)
+    while first < X.shape[0]:
+        last = min(first + options.block_size, X.shape[0])
+        yield Block(X[first:last], last)
+        first = last
+
+
+def ready(corpus: Corpus) -> sparse.csr_array:
+    """Return a corpus's counts in the form that is written: sorted, without zeros."""
+    X = corpus.X
+    good = (
+        X.data.dtype == np.float32
+        and X.indices.dtype == np.int32
+        and X.has_canonical_format
+        and bool((X.data > 0).all())
+    )
+    return X if good else as_counts(X, None, "The corpus")[0]
+
+
+def write_counts(
+    corpus: Corpus,
+    path: str,
+    lines: Callable[[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], int], bytes],
+    *,
+    header: bytes = b"",
+    format: str = "",
+) -> None:
+    """Write whole counts as lines, and the words beside them.
+
+    `lines` is given the ends of some documents' entries, all words and counts, and the number of
+    the first of these documents.
+    """
+    X = ready(corpus)
+    ends = X.indptr.astype(np.int64)
+    with write_in_one_step(path, sidecar_of(corpus, path, format)) as file:
+        file.write(header)
+        for first, last in row_ranges(ends, ENTRIES_AT_ONCE):
+            file.write(lines(ends[first : last + 1], X.indices, X.data, first))
+
+
+def triples(
+    ends: NDArray[np.int64], words: NDArray[np.int32], counts: NDArray[np.float32], first: int
+) -> bytes:
+    """Return documents as lines of numbers from 1, as UCI and Matrix Market have them."""
+    return _text.write_triples(ends, words, counts, first + 1)

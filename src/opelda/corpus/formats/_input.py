@@ -1,0 +1,296 @@
+"""Inputs: a file, compressed or not and in any encoding, a folder, or standard input."""
+
+import codecs
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from opelda.corpus.formats._compression import (
+    CHUNK,
+    N_MAGIC,
+    SUFFIXES,
+    Stream,
+    compression_of,
+    decompressed,
+    without_suffix,
+)
+from opelda.errors import InputError
+
+# `peek` looks at so many lines, or bytes.
+PEEK_LINES = 8
+PEEK_BYTES = 1 << 16
+# Stands for bytes that mean nothing in their encoding: it is no valid UTF-8 either, so that
+# whoever decodes the line finds it there.
+INVALID = "\udcff"
+
+
+class Input:
+    """One file, one folder, or standard input.
+
+    Attributes
+    ----------
+    label : str
+        The path as given, or "standard input", for messages.
+    path : Path or None
+        None for standard input and binary files given open.
+    plain_name : str
+        The file's name in lower case, without the suffix of a compression; "" if it has none.
+    n_read : int
+        Bytes on disk that were read so far, where they are read one after the other.
+
+    >>> import gzip, tempfile
+    >>> path = Path(tempfile.mkdtemp(), "Notes.txt.gz")
+    >>> _ = path.write_bytes(gzip.compress(b"tea"))
+    >>> source = Input.of(path)
+    >>> with source.open() as file:
+    ...     source.plain_name, source.seekable, file.read()
+    ('notes.txt', False, b'tea')
+    """
+
+    def __init__(self, label: str, path: Path | None, file: Any = None) -> None:
+        self.label = label
+        self.path = path
+        self.n_read = 0
+        self._file = file
+        name = path.name if path is not None else label
+        plain, self._suffix = without_suffix(os.path.basename(name))
+        self.plain_name = "" if label == "standard input" else printable(plain).lower()
+        self._start = None if file is None else _tell(file)
+        self._once: Stream | None = None  # the content of what cannot be read again
+
+    @classmethod
+    def of(cls, source: "str | os.PathLike[str] | BinaryIO | Input") -> "Input":
+        """Return the input of a path, "-" or a binary file; nothing is opened yet."""
+        if isinstance(source, Input):
+            return source
+        if isinstance(source, str) and source == "-":
+            if sys.stdin is None:
+                raise InputError("There is no standard input; give the path of a file.")
+            return cls("standard input", None, getattr(sys.stdin, "buffer", sys.stdin))
+        if isinstance(source, io.TextIOBase):
+            raise InputError("The file is open for text; open it with mode 'rb'.")
+        if hasattr(source, "read"):
+            name = getattr(source, "name", None)
+            return cls(printable(name) if isinstance(name, str) else "the file", None, source)
+        try:
+            text = os.fsdecode(source)
+        except TypeError:
+            kind = type(source).__name__
+            raise InputError(f"A source must be a path or an open file, got {kind}.") from None
+        if not text or "\0" in text:
+            raise InputError(f"A path cannot be {text!r}; give the name of a file.")
+        return cls(printable(text), Path(text))
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder."""
+        return self.path is not None and os.path.isdir(self.path)
+
+    @property
+    def seekable(self) -> bool:
+        """Whether one can go to a byte without reading all before it: an uncompressed file."""
+        if self.path is None or not os.path.isfile(self.path):
+            return False
+        with self._stored() as stored:
+            return self._compression(stored) is None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk; None where that is not known."""
+        try:
+            found = None if self.path is None else self.path.stat()
+        except OSError:
+            return None
+        return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+
+    @property
+    def reopens(self) -> bool:
+        """Whether it can be read again from its beginning."""
+        if self._file is not None:
+            return self._start is not None
+        there = self.path is not None and os.path.exists(self.path)
+        return not there or self.is_folder or self.size is not None
+
+    def open(self, offset: int = 0, encoding: str = "utf-8") -> io.BufferedReader:
+        """Return the content from a byte on: decompressed, and as UTF-8 whatever its encoding.
+
+        What cannot be opened twice (standard input, a pipe) can be opened again as long as nothing
+        was read but by `peek`. Damaged data raise an `InputError` while they are read.
+        """
+        skip = offset  # bytes to read past: none of what can be sought
+        if not self.reopens:
+            once = self._only()
+            stream = Stream(iter(lambda: once.read(CHUNK), b""))  # closing it closes nothing
+        elif encoding == "utf-8" and 0 < offset <= (self.size or 0) and self.seekable:
+            stream, skip = self._stored(offset), 0
+        else:
+            stream = self._content()
+        if encoding != "utf-8":
+            # positions count bytes of UTF-8 then, so that skipping comes after
+            stream = Stream(self._recoded(stream, encoding), stream.close)
+        file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
+        while skip and (passed := len(file.read1(min(skip, CHUNK)))):
+            skip -= passed
+        if skip:
+            file.close()
+            raise InputError(
+                f"{self.label} ends before byte {offset}, from where it should go on; "
+                "give the file as it was, or begin anew."
+            )
+        return file
+
+    def peek(self) -> bytes:
+        """Return the first eight lines of the content, or 64 KiB if they are longer."""
+        content = self._content() if self.reopens else self._only()
+        head = content.peek(PEEK_BYTES, PEEK_LINES)
+        if self.reopens:
+            content.close()
+        return b"".join(io.BytesIO(head).readlines()[:PEEK_LINES])
+
+    def beside(self, name: str) -> "Input | None":
+        """Return the file of that name in the same folder, compressed or not; None without one."""
+        if self.path is None:
+            return None
+        paths = (self.path.parent / (name + suffix) for suffix in ("", *SUFFIXES))
+        return next((Input.of(path) for path in paths if os.path.isfile(path)), None)
+
+    def _only(self) -> Stream:
+        """Return the one stream that there is."""
+        if self._once is None:
+            self._once = self._content()
+        elif self._once.used:
+            raise InputError(f"{self.label} can be read only once; give a file.")
+        return self._once
+
+    def _content(self) -> Stream:
+        """Return the content from its beginning, decompressed if its first bytes say so."""
+        stored = self._stored()
+        compression = self._compression(stored)
+        if compression is None:
+            return stored
+        pieces = decompressed(stored.read, compression, self.label)
+        return Stream(self._guarded(pieces), stored.close)
+
+    def _compression(self, stored: Stream) -> str | None:
+        """Return the suffix of what a file is compressed with, None if it is not."""
+        try:
+            return compression_of(stored.peek(N_MAGIC), self._suffix)
+        except EOFError as error:
+            stored.close()
+            raise self._failure(error) from None
+
+    def _stored(self, offset: int = 0) -> Stream:
+        """Return the bytes as they are stored, from one of them on."""
+        self.n_read = offset
+        try:
+            if self.path is None:
+                if self._start is not None:
+                    self._file.seek(self._start)
+                return Stream(self._guarded(self._pieces(self._file)))
+            file = self.path.open("rb", buffering=0)
+            if offset:  # a pipe cannot
+                file.seek(offset)
+            return Stream(self._guarded(self._pieces(file)), file.close)
+        except IsADirectoryError:
+            raise InputError(f"{self.label} is a folder; give a file in it.") from None
+        except FileNotFoundError:
+            raise InputError(f"There is no file {self.label}; check the path.") from None
+        except (OSError, ValueError) as error:  # ValueError: a file that was closed
+            raise self._failure(error, damaged=False) from None
+
+    def _pieces(self, file: Any) -> Iterator[bytes]:
+        """Yield what a file gives, without waiting for more than it has."""
+        read = getattr(file, "read1", file.read)
+        size = PEEK_BYTES  # enough for those who only look
+        while True:
+            data = read(size)
+            if data is None:  # what never waits has nothing at the moment
+                raise BlockingIOError("it has nothing to read yet")
+            if not isinstance(data, bytes | bytearray | memoryview):
+                kind = type(data).__name__
+                raise InputError(f"The file gives {kind}, not bytes; open it with 'rb'.")
+            if not data:
+                return
+            self.n_read += len(data)
+            yield bytes(data)
+            size = CHUNK
+
+    def _guarded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the pieces; what goes wrong with the data or the system becomes a sentence."""
+        try:
+            yield from pieces
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:
+            system = isinstance(error, OSError) and error.errno is not None
+            raise self._failure(error, damaged=not system) from None
+
+    def _recoded(self, stream: Stream, encoding: str) -> Iterator[bytes]:
+        """Yield a text as UTF-8."""
+        decoder = codecs.getincrementaldecoder(encoding)("opelda.mark")
+        for data in chain(iter(lambda: stream.read(CHUNK), b""), [b""]):
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeError as error:
+                why = f"{self.label} cannot be decoded ({error})"
+                raise InputError(f"{why}; give the encoding it is written in.") from None
+            yield text.encode("utf-8", "surrogatepass")
+
+    def _failure(self, error: Exception, damaged: bool = True) -> InputError:
+        what = "is damaged or cut short ({}); copy or make it again."
+        if not damaged:
+            what = "cannot be read: {}; check the file."
+        return InputError(f"{self.label} {what.format(reason(error))}")
+
+
+def codec(encoding: str) -> str:
+    """Return an encoding's usual name, "utf-8" for UTF8; refuse what is no encoding of text."""
+    try:
+        found = codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError):
+        found = None
+    if found is None or not found._is_text_encoding or found.incrementaldecoder is None:
+        raise InputError(
+            f"There is no text encoding {encoding!r}; give one as 'utf-8', 'latin-1', 'utf-16'."
+        )
+    return "utf-8" if found.name == "utf-8-sig" else found.name
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return INVALID, error.end
+
+
+codecs.register_error("opelda.mark", _mark)
+
+
+def reason(error: BaseException) -> str:
+    """Return an error's message, fit to stand within a sentence."""
+    text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    return text.rstrip(".").replace("\n", " ")
+
+
+def check_position(good: bool, position: Any, label: str) -> None:
+    """Refuse a position that no block of a source can have had."""
+    if not good:
+        what = f"{position!r} is no position in {label}"
+        raise InputError(f"{what}; give one that was reached in it.")
+
+
+def printable(path: str) -> str:
+    """Return a path that can be written anywhere, whatever bytes the file system has in it."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _tell(file: Any) -> int | None:
+    """Return the position of an open file; None if it cannot go back there."""
+    try:
+        return int(file.tell()) if file.seekable() else None
+    except (AttributeError, OSError, ValueError):
+        return None

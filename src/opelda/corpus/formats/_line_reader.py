@@ -1,0 +1,220 @@
+"""Lines of a file, many at a time, from any position that was reached before."""
+
+import codecs
+import re
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from opelda.corpus._block import Block
+from opelda.corpus.formats._input import Input, check_position, codec
+from opelda.corpus.formats._registry import Options
+from opelda.errors import InputError
+
+CHUNK = 1 << 20
+NEWLINE = ord("\n")
+# Documents that are longer are no documents; blocks end early once they hold this much.
+LONGEST_LINE = 1 << 28
+LARGEST_BLOCK = 1 << 28
+POSITION = ("offset", "line")
+LONE = re.compile("[\ud800-\udfff]")
+
+Parse = Callable[[list[str], Sequence[int]], tuple[list[str], list[str] | None]]
+
+
+class LineReader:
+    """Takes whole lines off a source, as UTF-8 whatever it is written in, from a position on.
+
+    >>> import io
+    >>> reader = LineReader(Input.of(io.BytesIO(b"tea\\ncup\\npot")), Options(), None)
+    >>> reader.take(2), reader.position, reader.take(2), reader.take(2)
+    (b'tea\\ncup\\n', {'offset': 8, 'line': 2}, b'pot', b'')
+    """
+
+    def __init__(self, input: Input, options: Options, position: Any) -> None:
+        self.label = input.label
+        start = {"offset": 0, "line": 0} if position is None else position
+        good = isinstance(start, dict) and all(
+            isinstance(start.get(key), int) and 0 <= start[key] < 2**63 for key in POSITION
+        )
+        check_position(good, position, input.label)
+        self.offset, self.line = start["offset"], start["line"]
+        # whole lines that were read already, where each ends after a 0, and which is the next one
+        self._chunk = b""
+        self._ends = np.zeros(1, np.intp)
+        self._next = 0
+        self._rest = b""  # the beginning of the line behind them
+        self._file = input.open(self.offset, codec(options.encoding))
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """The point where the next line begins."""
+        return {"offset": self.offset, "line": self.line}
+
+    def take(self, n_lines: int, n_bytes: int | None = None) -> bytes:
+        """Return the next lines with their ends, fewer if they hold `n_bytes`; none at the end.
+
+        Without `n_bytes` they hold as much as a block may.
+        """
+        left = LARGEST_BLOCK if n_bytes is None else n_bytes
+        taken: list[bytes] = []
+        while n_lines > 0 and left > 0 and (self._next < len(self._ends) - 1 or self._fill()):
+            first, begin = self._next, int(self._ends[self._next])
+            full = int(
+                self._ends.searchsorted(begin + left)
+            )  # one line may bring it over the limit
+            self._next = min(first + n_lines, full, len(self._ends) - 1)
+            end = int(self._ends[self._next])
+            taken.append(self._chunk[begin:end])
+            n_lines -= self._next - first
+            left -= end - begin
+            self.offset += end - begin
+            self.line += self._next - first
+        return b"".join(taken)
+
+    def put_back(self, data: bytes) -> None:
+        """Take lines back that were taken last."""
+        end = int(self._ends[self._next])
+        before = int(np.searchsorted(self._ends, end - len(data)))
+        self.offset -= len(data)
+        self.line -= count_lines(data)
+        if self._chunk.endswith(data, 0, end) and self._ends[before] == end - len(data):
+            self._next = before
+        else:
+            self._keep(data + self._chunk[end : self._ends[-1]])
+
+    def _fill(self) -> bool:
+        """Read some more lines; False at the end."""
+        pieces, size = [self._rest], len(self._rest)
+        while data := self._file.read1(CHUNK):
+            pieces.append(data)
+            size += len(data)
+            if b"\n" in data:
+                break
+            if size > LONGEST_LINE:
+                raise self._too_long(1)
+        self._keep(b"".join(pieces))
+        # a line without its end waits for the rest of it, unless the file ends here
+        if data and not self._chunk.endswith(b"\n"):
+            self._ends = self._ends[:-1]
+        self._rest = self._chunk[self._ends[-1] :]
+        if size > LONGEST_LINE:
+            long = np.flatnonzero(np.diff(self._ends, append=size) > LONGEST_LINE)
+            if len(long):
+                raise self._too_long(int(long[0]) + 1)
+        if not self.offset and self._chunk.startswith(codecs.BOM_UTF8):
+            self.offset = len(codecs.BOM_UTF8)
+            self._keep(self._chunk[self.offset : self._ends[-1]])
+        return len(self._ends) > 1
+
+    def _keep(self, lines: bytes) -> None:
+        """Let these be the next lines."""
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == NEWLINE)
+        self._chunk, self._ends, self._next = lines, np.concatenate(([0], ends + 1)), 0
+        if not lines.endswith(b"\n") and lines:
+            self._ends = np.append(self._ends, len(lines))
+
+    def _too_long(self, number: int) -> InputError:
+        return InputError(
+            f"{self.label}, line {self.line + number} is longer than {LONGEST_LINE >> 20} MB; "
+            "check the format of the file."
+        )
+
+    def __enter__(self) -> "LineReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def count_lines(data: bytes) -> int:
+    """Return how many lines there are, the last one with or without an end."""
+    return data.count(b"\n") + bool(data and not data.endswith(b"\n"))
+
+
+def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> Iterator[Block]:
+    """Yield blocks of the documents that `parse` makes of lines, each full if it can be.
+
+    It is given lines and their numbers, may leave some out, and returns texts and names or None.
+    Lines that are not of the encoding are reported and left out before.
+    """
+    with LineReader(input, options, position) as reader:
+        while (block := one_block(reader, options, parse)) is not None:
+            yield block
+
+
+def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | None:
+    """Return the next block; None at the end."""
+    texts: list[str] = []
+    names: list[str] = []
+    for lines, numbers in full_block(reader, options, texts):
+        some, called = parse(lines, numbers)
+        texts += some
+        names += called or ()
+    return Block(as_series(texts), reader.position, names or None) if texts else None
+
+
+def full_block(
+    reader: LineReader, options: Options, made: Sized
+) -> Iterator[tuple[list[str], Sequence[int]]]:
+    """Yield lines and their numbers until as much was made of them as fills a block."""
+    left = LARGEST_BLOCK
+    while (missing := options.block_size - len(made)) > 0 and (left > 0 or not len(made)):
+        first = reader.line + 1
+        data = reader.take(missing, max(left, 1))
+        if not data:
+            return
+        left -= len(data)
+        yield decoded(data, first, reader.label, options)
+
+
+def as_series(texts: list[str]) -> pl.Series:
+    """Return texts as polars has them; half a pair of surrogates becomes a replacement mark."""
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([LONE.sub("\ufffd", text) for text in texts], dtype=pl.String)
+
+
+def decoded(
+    data: bytes, first: int, label: str, options: Options
+) -> tuple[list[str], Sequence[int]]:
+    """Return lines without their ends, and their numbers; bad ones are reported and left out."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    data = data.removesuffix(b"\n")
+    try:
+        lines = data.decode().split("\n")
+        return lines, range(first, first + len(lines))
+    except UnicodeDecodeError:
+        lines, numbers = [], []
+    for number, line in enumerate(data.split(b"\n"), first):
+        try:
+            lines.append(line.decode())
+            numbers.append(number)
+        except UnicodeDecodeError:
+            report_encoding(f"{label}, line {number}", line, options)
+    return lines, numbers
+
+
+def report_encoding(where: str, data: bytes, options: Options) -> None:
+    """Report that some bytes are not of the encoding that was promised."""
+    if codec(options.encoding) != "utf-8":
+        what, remedy = f"is not valid {options.encoding}", "give the encoding it is written in"
+        options.problems.add(where, what, remedy)
+        return
+    start = 0
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
+    column = len(data[:start].decode())
+    wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    options.problems.add(
+        where,
+        f"is not valid utf-8 (byte 0x{data[start]:02x} at column {column + 1})",
+        "give {encoding} or what it is written in",
+        encoding="utf-16" if wide else "latin-1",
+    )

@@ -1,0 +1,185 @@
+"""The list of file formats: a record each, without importing what reads and writes the files.
+
+To add one: a module with `blocks` and `write`, and its line in `FORMATS`.
+
+>>> [name for name, format in FORMATS.items() if "first_id" in format.options]
+['ldac']
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from opelda.errors import InputError
+
+if TYPE_CHECKING:
+    from opelda.corpus._block import Block
+    from opelda.corpus._corpus import Corpus
+    from opelda.corpus._problems import Problems
+    from opelda.corpus.formats._input import Input
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read; every format looks at those that concern it.
+
+    Attributes
+    ----------
+    text_columns : tuple of str
+        Columns, or keys, that hold the text, joined by a space. Empty: found by name.
+    name_column : str or None
+        Column, or key, that names the documents.
+    encoding : str
+    block_size : int
+        Documents per block at most.
+    column_words : str or None
+        File of the columns' words, a word a line. None: looked for beside the source.
+    first_id : {0, 1} or None
+        The number of the first word. None: the format's own custom.
+    problems : Problems
+    """
+
+    text_columns: tuple[str, ...] = ()
+    name_column: str | None = None
+    encoding: str = "utf-8"
+    block_size: int = 5_000
+    column_words: str | None = None
+    first_id: int | None = None
+    problems: "Problems" = field(
+        default_factory=lambda: import_module("opelda.corpus._problems").Problems()
+    )
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format.
+
+    Attributes
+    ----------
+    name : str
+    summary : str
+        One line for help texts.
+    kind : {"text", "counts"}
+        Whether documents are texts to be tokenised (or words of their own with counts), or
+        counts over a vocabulary's columns.
+    suffixes : tuple of str
+        Ends of file names, without that of a compression.
+    options : tuple of str
+        The parameters of `opelda.corpus.read` that the format honours, out of text_column,
+        name_column, encoding and first_id; `check` refuses the others.
+    blocks : callable (input, options, position) -> iterator of Block
+        The documents from a position on; None is the beginning.
+    write : callable (corpus, path) -> None, or None
+        Write a corpus, and its vocabulary beside it, each in one step. None: it is only read.
+    in_lines : bool
+        Whether it is read line by line, so that a file can be followed while it grows.
+    """
+
+    name: str
+    summary: str
+    kind: Literal["text", "counts"]
+    suffixes: tuple[str, ...]
+    options: tuple[str, ...]
+    blocks: "Callable[[Input, Options, Any], Iterator[Block]]"
+    write: "Callable[[Corpus, str], None] | None" = None
+    in_lines: bool = False
+
+    def words(self, input: "Input", options: Options) -> list[str] | None:
+        """Return the words of the columns; None where there are none to be found.
+
+        For texts: those of a vocabulary file that lies beside them, which says that they are
+        tokenised already.
+        """
+        from opelda.corpus.formats._vocab import find
+
+        return find(input, options, counts=self.kind == "counts")
+
+    def check(self, options: Options, label: str) -> None:
+        """Refuse options that were given and that this format cannot honour."""
+        # the defaults of `Options` are "not given"; an encoding of UTF-8 is no request
+        given = {
+            "text_column": options.text_columns != (),
+            "name_column": options.name_column is not None,
+            "encoding": options.encoding != "utf-8",
+            "first_id": options.first_id is not None,
+        }
+        for name, is_given in given.items():
+            if is_given and name not in self.options:
+                raise InputError(
+                    f"means nothing for {label}, which is read as {self.name} ({self.summary}); "
+                    "leave it out, or give another {format}.",
+                    name,
+                    format=...,
+                )
+
+
+def _built_in(
+    name: str,
+    kind: Literal["text", "counts"],
+    suffixes: str,
+    options: str,
+    summary: str,
+    module: str | None = None,
+    functions: tuple[str, str] = ("blocks", "write"),
+) -> Format:
+    """Return the record of a module in this folder, which is imported when it is first used."""
+
+    def lazy(function: str) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            home = import_module(f"opelda.corpus.formats.{module or name}")
+            return getattr(home, function)(*arguments)
+
+        return call
+
+    blocks, write = map(lazy, functions)
+    ends, honoured = tuple(suffixes.split()), tuple(options.split())
+    in_lines = kind == "text" and name not in ("files", "parquet")
+    return Format(name, summary, kind, ends, honoured, blocks, write, in_lines)
+
+
+TABLE = "text_column name_column encoding"
+_BUILT_IN = (
+    _built_in("lines", "text", ".txt .text", "encoding", "plain text, a document a line"),
+    _built_in(
+        "files", "text", "", "encoding", "a folder of plain text, a document a file", "folder"
+    ),
+    _built_in(
+        "jsonl", "text", ".jsonl .ndjson .jsonlines .json", TABLE,
+        "JSON Lines, the text under a key of an object a line",
+    ),
+    _built_in(
+        "csv", "text", ".csv", TABLE, "comma-separated values with a header, a document a row"
+    ),
+    _built_in(
+        "tsv", "text", ".tsv .tab", TABLE, "tab-separated values with a header, a document a line",
+        "csv", ("tsv_blocks", "tsv_write"),
+    ),
+    _built_in(
+        "parquet", "text", ".parquet .pq", "text_column name_column", "Parquet, a document a row"
+    ),
+    _built_in(
+        "mallet", "text", ".mallet", "encoding",
+        "MALLET's text form, a line has name, label and text",
+    ),
+    _built_in(
+        "vw", "text", ".vw", "encoding",
+        "Vowpal Wabbit's text form, words with weights after a bar",
+    ),
+    _built_in(
+        "uci", "counts", ".docword .docword.txt", "encoding",
+        "UCI bag of words: docword.NAME.txt with vocab.NAME.txt beside it",
+    ),
+    _built_in(
+        "ldac", "counts", ".ldac .lda-c .dat", "encoding first_id",
+        "Blei's LDA-C: a line 'M word:count ...' a document, words numbered from 0",
+    ),
+    _built_in(
+        "mm", "counts", ".mtx .mm", "encoding", "Matrix Market: a row a document, a column a word"
+    ),
+    _built_in(
+        "npz", "counts", ".npz", "encoding",
+        "scipy.sparse.save_npz: a row a document, a column a word",
+    ),
+)  # fmt: skip
+FORMATS: dict[str, Format] = {format.name: format for format in _BUILT_IN}

@@ -1,0 +1,149 @@
+"""Documents in memory as a source: matrices, and columns and tables of any library."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._kinds import (
+    holds_numbers,
+    is_column,
+    is_mapping,
+    is_matrix,
+    is_missing,
+    is_table,
+    package_of,
+)
+from opelda.corpus._matrix import as_counts
+from opelda.corpus.formats import Options
+from opelda.corpus.formats._columns import choose, text_columns
+from opelda.corpus.formats._line_reader import as_series
+from opelda.corpus.sources._items import Items
+from opelda.corpus.sources._source import Rows
+from opelda.errors import InputError
+
+# Types of a column of texts: the words themselves, or numbers of them.
+TEXTUAL = (pl.String, pl.Categorical, pl.Enum)
+
+
+def in_memory(source: Any, options: Options, words: list[str] | None) -> Rows | Items:
+    """Return the documents of whatever this is."""
+    problems = options.problems
+    if is_mapping(source):
+        raise InputError(
+            "is a mapping, which could be a table or one document; give a data frame or a list of "
+            "dictionaries.",
+            "source",
+        )
+    if isinstance(source, Corpus):
+        return Rows(source.X, problems, source.words if words is None else words, source.names)
+    pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
+    frame = None if pandas_counts and not options.text_columns else as_frame(source)
+    if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
+        chosen = text_columns(frame.columns, frame.dtypes, options.text_columns, "The data frame")
+        names = None
+        if options.name_column is not None:
+            choose(frame.columns, (), (options.name_column,), "The data frame")
+            names = as_text(frame, options.name_column).to_list()
+        texts = [as_text(frame, column) for column in chosen]
+        joined = pl.select(pl.concat_str(texts, separator=" ")).to_series()
+        return Rows(joined, problems, words, names)
+    if frame is not None:
+        return _matrix(frame, options, words)
+    documents = as_documents(source)
+    if isinstance(documents, pl.Series):
+        return Rows(documents, problems, words)
+    if documents is not None:
+        return Items(documents, options, words)
+    if is_matrix(source):
+        return _matrix(source, options, words)
+    if isinstance(source, Iterable):
+        return Items(source, options, words)
+    raise InputError(
+        f"must be a path, a collection of documents, a column or a matrix of counts, got "
+        f"{type(source).__name__}.",
+        "source",
+    )
+
+
+def _matrix(X: Any, options: Options, words: Sequence[str] | None) -> Rows:
+    called = getattr(X, "columns", None) if words is None else words
+    return Rows(as_counts(X, None, "The matrix")[0], options.problems, called)
+
+
+def as_frame(source: Any) -> pl.DataFrame | None:
+    """Return a table of polars, pandas or Arrow; None where it is none."""
+    if not is_table(source):
+        return None
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if isinstance(source, pl.DataFrame):
+        return source
+    if package_of(source) == "pandas":
+        names = _distinct([str(name) for name in source.columns])
+        columns = [source.iloc[:, i] for i in range(len(names))]
+        return pl.DataFrame([_column(c).alias(n) for n, c in zip(names, columns, strict=True)])
+    _distinct(source.schema.names)
+    return pl.DataFrame(source)
+
+
+def as_documents(source: Any) -> pl.Series | list[Any] | None:
+    """Return a column: texts as a series without nulls, else its values, [] for the missing."""
+    if not is_column(source):
+        return None
+    if package_of(source) == "pyarrow":
+        try:
+            source = pl.Series(source)
+        except (TypeError, ValueError, pl.exceptions.PolarsError):  # a type that polars has not
+            source = np.array([*source.to_pylist(), None], object)[:-1]
+    if isinstance(source, pl.Series):
+        if source.dtype in (*TEXTUAL, pl.Null):
+            return source.cast(pl.String).fill_null("")
+        return [[] if value is None else value for value in source.to_list()]
+    values = source.tolist()
+    if all(isinstance(value, str) or is_missing(value) for value in values):
+        return _texts(values)
+    return [[] if is_missing(value) else value for value in values]
+
+
+def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
+    """Return a column as texts: words joined by a space, nothing for the missing."""
+    values = frame[column]
+    if values.dtype == pl.List(pl.String):
+        values = values.list.join(" ", ignore_nulls=True)
+    try:
+        return values.cast(pl.String).fill_null("")
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"The data frame has {values.dtype} in its column {column!r}, which is no text; name "
+            "another."
+        ) from None
+
+
+def _distinct(names: list[str]) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"The data frame has {names.count(name)} columns that are called {name!r}; rename "
+                "all but one."
+            )
+    return names
+
+
+def _column(column: Any) -> pl.Series:
+    """Return a column of pandas; values of several kinds as objects."""
+    values = column.tolist()
+    if all(isinstance(value, str) or is_missing(value) for value in values):
+        return _texts(values)
+    values = [v.tolist() if isinstance(v, np.ndarray) else v for v in values]
+    values = [None if is_missing(value) else value for value in values]
+    try:
+        return pl.Series(values)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series(values, dtype=pl.Object)
+
+
+def _texts(values: list[Any]) -> pl.Series:
+    return as_series(["" if is_missing(value) else str(value) for value in values])

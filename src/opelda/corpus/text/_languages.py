@@ -1,0 +1,168 @@
+"""Languages: their stop words, finding out which one texts are in, and Snowball stems.
+
+English stop words are scikit-learn's; all else needs the packages `stop-words` and
+`snowballstemmer`, the extra ``opelda[languages]``.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from opelda.corpus._matrix import Counted
+from opelda.corpus._packing import encodable
+from opelda.errors import InputError
+
+AUTO = "auto"
+ENGLISH = "en"
+INSTALL = "pip install 'opelda[languages]'"
+LEAST_SHARE = 0.1  # of the words; headlines have a little more, running text four times that
+# by ISO 639-1 codes; all other names are those of the Snowball algorithms
+_STEMMERS = """
+ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english eo:esperanto es:spanish
+et:estonian eu:basque fa:persian fi:finnish fr:french ga:irish hi:hindi hu:hungarian hy:armenian
+id:indonesian it:italian lt:lithuanian nb:norwegian ne:nepali nl:dutch no:norwegian pl:polish
+pt:portuguese ro:romanian ru:russian sr:serbian st:sesotho sv:swedish ta:tamil tr:turkish yi:yiddish
+"""
+STEMMERS = dict(pair.split(":") for pair in _STEMMERS.split())
+ONE_AT_A_TIME = Lock()  # a stemmer keeps the word it works on
+
+
+def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
+    """Return a language's code, "auto", or a sorted tuple of words."""
+    if stop_words is None:
+        return None
+    if isinstance(stop_words, str):
+        return AUTO if stop_words == AUTO else _code(stop_words)
+    if isinstance(stop_words, bytes) or not isinstance(stop_words, Iterable):
+        raise InputError(
+            f"must be None, 'auto', a language or words, got {stop_words!r:.80}.", "stop_words"
+        )
+    words = set()
+    for word in stop_words:
+        if not isinstance(word, str) or not encodable(word):
+            raise InputError(f"must be words, but one of them is {word!r:.80}.", "stop_words")
+        words.add(str(word))
+    return tuple(sorted(words))
+
+
+def stop_words_from(path: str | Path) -> tuple[str, ...]:
+    """Return the words of a file in UTF-8 that has a word a line, for `Tokenizer(stop_words=...)`.
+
+    White space around the words does not count; empty lines are passed over.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+    ...     print("the", "and", sep="\\n", file=file, flush=True)
+    ...     stop_words_from(file.name)
+    ('and', 'the')
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8 (at byte {error.start}); save the stop words in that encoding."
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"The stop words in {path} cannot be read ({reason}).") from None
+    return tuple(sorted({line.strip() for line in lines} - {""}))
+
+
+@cache
+def languages() -> dict[str, str]:
+    """Return the names of the languages that have a list of stop words, by their codes."""
+    try:
+        return dict(_package("stop_words").LANGUAGE_MAPPING)
+    except InputError:
+        logging.getLogger("opelda").warning("Only English stop words are known; %s.", INSTALL)
+        return {ENGLISH: "english"}
+
+
+@cache
+def listed(code: str) -> tuple[str, ...]:
+    """Return a language's list of stop words."""
+    if code == ENGLISH:  # longer lists than scikit-learn's drop computer, state and world
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return tuple(sorted(ENGLISH_STOP_WORDS))
+    words = _package("stop_words").get_stop_words(code)
+    # without entries of several words: being common together makes none of them common
+    return tuple(sorted(word for word in words if not word.split()[1:]))
+
+
+def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None:
+    """Return the code of the language whose `removed` words cover most of the sample, or None."""
+    totals = sample.counts.sum(axis=0)
+    number_of = dict(zip(sample.words, totals.tolist(), strict=True))
+    shares = {
+        code: sum(number_of.get(word, 0.0) for word in removed(code)) / max(totals.sum(), 1.0)
+        for code in languages()
+    }
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] > LEAST_SHARE else None
+
+
+def _code(name: str) -> str:
+    wanted = name.strip().lower()
+    if wanted in (ENGLISH, "english"):
+        return ENGLISH
+    known = languages()
+    codes = {name: code for code, name in known.items()} | {code: code for code in known}
+    codes.setdefault("no", codes.get("norwegian", "no"))
+    # without the lists a code is believed until they are needed: models that have one must load
+    if wanted in codes or (len(known) == 1 and len(wanted) == 2):
+        return codes.get(wanted, wanted)
+    more = "" if len(known) > 1 else f" (or {INSTALL} for more)"
+    raise InputError(
+        f"must be a language that has a list, got {name!r:.80}; give one of "
+        f"{', '.join(sorted(known))}{more}, or the words themselves.",
+        "stop_words",
+    )
+
+
+def checked_stem(stem: Any) -> str | None:
+    """Return the name of a Snowball algorithm there is."""
+    if stem is None:
+        return None
+    try:
+        names = sorted(_package("snowballstemmer").algorithms())
+    except InputError:
+        names = sorted(set(STEMMERS.values()))
+    if isinstance(stem, str) and (name := STEMMERS.get(stem.lower(), stem.lower())) in names:
+        return name
+    raise InputError(
+        f"must be None or the name of a language, one of {', '.join(names)}; got {stem!r:.80}.",
+        "stem",
+    )
+
+
+def stems(words: list[str], algorithm: str) -> list[str]:
+    """Return each word's stem; a word of which nothing would be left is its own."""
+    return [_stem(word, algorithm) for word in words]
+
+
+# Stemming in Python is slow, and words come again in every block; a few tens of megabytes at most.
+@lru_cache(maxsize=250_000)
+def _stem(word: str, algorithm: str) -> str:
+    with ONE_AT_A_TIME:
+        return _stemmer(algorithm)(word) or word
+
+
+@cache
+def _stemmer(algorithm: str) -> Any:
+    return _package("snowballstemmer").stemmer(algorithm).stemWord
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(
+            f"Stems, and stop words of other languages than English, need more packages: {INSTALL}."
+        ) from None

@@ -1,0 +1,139 @@
+"""Topics, certificates and draws of tokens in double precision, as the equations stand."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from opelda.engines._documents import Rows
+from opelda.engines._keys import uniforms
+from opelda.engines._solutions import Certificate, certify_empty
+from opelda.engines._weights import Weights
+
+# As in the kernels: smaller probabilities count as zero, a word that no topic knows is alike in all
+# of them, and a mixture's logarithm and ratios exist.
+SMALLEST_PROBABILITY, SMALLEST = 1e-15, 1e-30
+LOWEST_PEAK = np.log(1e-6)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Topics word-major (V, K), of every word or of the words `ids`."""
+
+    rows: Array
+    ids: NDArray[np.int32] | None = None
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+        return int(self.rows.shape[1])
+
+    @property
+    def mean(self) -> Array:
+        """Each word's mean over the topics."""
+        mean: Array = self.rows.mean(axis=1)
+        return mean
+
+    def known_part(self, rows: Rows) -> Rows:
+        """Leave out words that no topic has: no mixture can explain them."""
+        known = self.rows.max(axis=1, initial=0.0) > 0
+        return rows if known.all() else rows.where(known[rows.words])
+
+
+def probabilities(weights: Weights, logs: bool = False) -> Array:
+    """beta_kj = lambda_kj / sum_j lambda_kj, or exp(E[log beta_kj]), word-major (V, K)."""
+    prior: Any = weights.prior
+    if isinstance(prior, np.ndarray) and prior.ndim == 1:
+        prior = prior[:, None]
+    lam = weights.scale * weights.rows + weights.prior_weight * prior
+    totals = weights.totals
+    beta: Array = lam / totals
+    if logs:
+        log_beta = np.minimum(psi(np.maximum(lam, SMALLEST)) - psi(totals), 0.0)
+        # a word that is rare in every topic is lifted as a whole: only its ratios count
+        peak = log_beta.max(axis=1, keepdims=True)
+        beta = np.exp(log_beta + np.maximum(LOWEST_PEAK - peak, 0.0))
+    beta[beta < SMALLEST_PROBABILITY] = 0.0
+    beta[~beta.any(axis=1)] = SMALLEST_PROBABILITY
+    return beta
+
+
+def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -> Certificate:
+    """Return gaps and terms of f of given mixtures."""
+    found = Certificate.room(rows.n_docs)
+    for d in np.flatnonzero(~rows.empty):
+        here = slice(rows.indptr[d], rows.indptr[d + 1])
+        counts, mixture = rows.counts[here].astype(np.float64), theta[d].astype(np.float64)
+        columns = beta[rows.words[here]]
+        x = np.maximum(columns @ mixture, SMALLEST)
+        floored = np.maximum(mixture, SMALLEST)
+        likelihood = (counts / x) @ columns
+        prior = (alpha - 1) / floored
+        # on the simplex <f'(theta), theta> = N + sum_k (alpha_k - 1)
+        found.likelihood_gap[d] = max(likelihood.max() - counts.sum(), 0.0)
+        constant = counts.sum() + (alpha - 1).sum()
+        found.gap[d] = max((likelihood + prior).max() - constant, 0.0)
+        found.log_likelihood[d] = counts @ np.log(x)
+        found.log_prior[d] = (alpha - 1) @ np.log(floored)
+    certify_empty(found, rows, alpha)
+    return found
+
+
+def draw_document(
+    beta: Array,  # (n, K): the probabilities of each token's word
+    weights: Array,  # (n,)
+    topics: NDArray[np.uint16] | None,  # the tokens' so far
+    alpha: Array,
+    own: Array,
+    key: int,
+    n_draws: int,
+) -> NDArray[np.uint16]:
+    """Draw the topics of a document's tokens anew: P(k) ~ (N_k + alpha_k) (beta_k - own).
+
+    N_k weighs the document's other tokens in topic k. The part with N_k comes first, over the
+    topics in use in the order in which they came into use; the part with alpha_k after it, in the
+    order of the topics: every engine must map the same uniform number to the same topic.
+    Tokens without `topics` are placed one after another first. A token of weight 1 is `own` of the
+    probability of its word in its topic.
+    """
+    n, n_topics = beta.shape
+    sizes, times = np.zeros(n_topics), np.zeros(n_topics, np.int64)
+    in_use: list[int] = []
+
+    def enter(k: int, weight: float) -> None:
+        sizes[k] += weight
+        times[k] += 1
+        if times[k] == 1:
+            in_use.append(k)
+
+    def leave(k: int, weight: float) -> None:
+        sizes[k] -= weight
+        times[k] -= 1
+        if times[k] == 0:
+            sizes[k] = 0.0
+            in_use[in_use.index(k)] = in_use[-1]
+            in_use.pop()
+
+    fresh = topics is None
+    z = np.zeros(n, np.uint16) if topics is None else topics.copy()
+    if not fresh:
+        for i in range(n):
+            enter(int(z[i]), weights[i])
+    for sweep in range(n_draws):
+        u = uniforms(key, sweep * n, n)
+        for i in range(n):
+            p = beta[i].copy()
+            if not (fresh and sweep == 0):
+                now = int(z[i])
+                leave(now, weights[i])
+                # a token that was never counted is in no probability either
+                p[now] -= 0.0 if fresh else min(weights[i] * own[now], p[now])
+            ends = np.cumsum(np.concatenate((sizes[in_use] * p[in_use], alpha * p)))
+            at = int(np.searchsorted(ends, u[i] * ends[-1], side="right"))
+            z[i] = in_use[at] if at < len(in_use) else at - len(in_use)
+            enter(int(z[i]), weights[i])
+    return z

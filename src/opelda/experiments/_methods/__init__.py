@@ -1,1 +1,0 @@
-"""What Table 1 is measured with: times, memory and quality of the twelve inference methods."""

@@ -1,0 +1,104 @@
+"""Counts of documents as a learner is given them: a corpus, or what `read` makes one of."""
+
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from opelda._validation import additive
+from opelda.corpus import Corpus, Vocabulary
+from opelda.corpus._kinds import are_documents, first_of, is_bag, is_mapping, is_record
+from opelda.corpus._matrix import remap_columns
+from opelda.errors import InputError
+
+
+def as_corpus(X: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None = None) -> Any:
+    """Return documents as `opelda.corpus.read` reads them; a corpus and counts as they are.
+
+    With a vocabulary its words are counted, and no others.
+    """
+    vocabulary = None if vocabulary is None else as_vocabulary(vocabulary)
+    documents = _documents(X)
+    if documents is None:
+        return X if isinstance(X, Corpus) else additive(X)
+    from opelda.corpus import read  # and polars, only now
+
+    return read(documents, vocabulary=vocabulary, n_jobs=n_jobs)
+
+
+def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
+    """Return a corpus and documents as counts over the model's words; counts as they are.
+
+    Texts are made into words as those were that the model learned from. Word lists, and mappings
+    from word to count, are taken as they are.
+    """
+    if isinstance(X, Corpus):
+        if vocabulary is None or X.vocabulary is None or X.vocabulary is vocabulary:
+            return X.X
+        if X.words == vocabulary.words:
+            return X.X
+        return remap_columns(X.X, vocabulary.columns(X.words or ()), len(vocabulary))[0]
+    documents = _documents(X)
+    if documents is None:
+        return additive(X)
+    if vocabulary is None:
+        raise InputError(
+            "X holds documents, but the model learned from counts without words; fit it on "
+            "documents or a corpus, or give the vocabulary of the columns to fit."
+        )
+    if isinstance(documents, list) and not is_record(first_of(documents)):
+        return vocabulary.count(documents)
+    return as_corpus(documents, vocabulary).X
+
+
+def _documents(X: Any) -> Any:
+    """Return documents, those of an iterator or a vector of texts as a list; None for counts."""
+    if isinstance(X, str | bytes | PathLike) or is_mapping(X):
+        kind, what = ("mapping", "document") if is_mapping(X) else ("text", "text")
+        raise InputError(
+            f"X is one {kind}, not a collection of documents; give [{what}], or for those of a "
+            "file opelda.corpus.read(path)."
+        )
+    if isinstance(X, Corpus) or not are_documents(X):
+        return None
+    if isinstance(X, tuple | Iterator) or (isinstance(X, np.ndarray) and X.dtype.kind in "UT"):
+        X = list(X)
+    if isinstance(X, list | np.ndarray) and len(X) == 0:
+        raise InputError("X holds no documents; give at least one.")
+    if isinstance(X, list) and is_bag(first_of(X)):
+        raise InputError(
+            "X holds lists of (id, count), which do not say how many words there are; make counts "
+            "of them with opelda.corpus.read(X, column_words=...)."
+        )
+    return X
+
+
+def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
+    """Return a copy of the vocabulary of the columns: the one given, or that of a corpus."""
+    if given is None and isinstance(X, Corpus):
+        given = X.vocabulary
+    if given is None:
+        return None
+    words = as_vocabulary(given)
+    if isinstance(X, Corpus) and X.words is not None and tuple(X.words) != tuple(words.words):
+        raise InputError(
+            "has other words than the corpus was counted with; leave it out.", "vocabulary"
+        )
+    if len(words) != n_words:
+        raise InputError(
+            f"The vocabulary has {len(words)} words but X has {n_words} columns; give the "
+            "vocabulary that the documents were counted with."
+        )
+    return words.copy()
+
+
+def as_vocabulary(vocabulary: Any) -> Vocabulary:
+    """Return a vocabulary, or raise `InputError` for anything else."""
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    raise InputError(
+        f"must be a Vocabulary, got {type(vocabulary).__name__}; make one of words with "
+        "opelda.corpus.Vocabulary(words).",
+        "vocabulary",
+    )

@@ -1,0 +1,281 @@
+"""Reports of learning to those who listen: callbacks, a progress bar, lines in the log."""
+
+import logging
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from opelda.engines._engine import Updated
+from opelda.errors import InputError
+from opelda.learning.callbacks import BatchReport
+from opelda.metrics._split import can_be_split
+
+LOGGER = logging.getLogger("opelda")
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Listeners:
+    """The user's callbacks and, if wanted, a display of progress; all are always told."""
+
+    def __init__(self, callbacks: Any = None, verbose: int = 0) -> None:
+        self._listeners = _as_list(callbacks)
+        display = progress(verbose)
+        if display is not None:
+            self._listeners.insert(0, display)  # up to date even where a callback fails
+
+    def __bool__(self) -> bool:
+        return bool(self._listeners)
+
+    @property
+    def needs_gap(self) -> bool:
+        """Whether anybody wants the gap: certificates take time, and are for those only."""
+        return any(getattr(listener, "needs_gap", True) for listener in self._listeners)
+
+    @contextmanager
+    def __call__(self, model: Any) -> Iterator[None]:
+        """Call `begin` of every listener, and on the way out `end` of those that have begun."""
+        with ExitStack() as stack:
+            for listener in self._listeners:
+                if hasattr(listener, "begin"):
+                    listener.begin(model)
+                if hasattr(listener, "end"):
+                    stack.callback(listener.end, model)
+            yield
+
+    def report(self, report: BatchReport) -> bool:
+        """Tell all; whether one of them wants to stop."""
+        answers = [listener(report) for listener in self._listeners]
+        # a callback that is a lambda returns all kinds of things; only True means stop
+        return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
+
+
+def _as_list(callbacks: Any) -> list[Any]:
+    if callbacks is None:
+        return []
+    if callable(callbacks):
+        callbacks = [callbacks]
+    try:
+        listeners = list(callbacks)
+    except TypeError:
+        raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
+    for index, listener in enumerate(listeners):
+        if isinstance(listener, type):
+            name = listener.__name__
+            raise InputError(f"callbacks[{index}] is the class {name}; give one of it: {name}().")
+        if not callable(listener):
+            raise InputError(f"callbacks[{index}] cannot be called: {listener!r}.")
+    return listeners
+
+
+@dataclass
+class Reporter:
+    """Tells the listeners of one call of `fit` or the like about its updates."""
+
+    model: Any
+    listeners: Listeners
+    n_docs_total: int | None = None  # of all passes, where they are known
+    n_passes: int | None = None  # closing sweeps among them
+    n_sweeps: int = 0
+    validation: Callable[[], sparse.csr_array] | None = None
+    validate_every: int = 10
+    n_docs: int = 0  # done
+    started: float = field(default_factory=time.perf_counter)
+
+    def tell(self, done: Updated | None, n_pass: int, n_docs: int) -> bool:
+        """Report an update by so many documents; whether somebody wants to stop.
+
+        Documents without words, which make no update, are only counted.
+        """
+        self.n_docs += n_docs
+        if done is None or not self.listeners:
+            return False
+        state = self.model._state
+        score = None
+        if self.validation is not None and state.n_updates % self.validate_every == 0:
+            held_out = self.validation()
+            if can_be_split(held_out):  # a stream may not have met its words so far
+                score = self.model._score(held_out, n_splits=1)
+        words = state.vocabulary
+        return self.listeners.report(
+            BatchReport(
+                model=self.model,
+                n_updates=state.n_updates,
+                n_docs=self.n_docs,
+                n_docs_total=self.n_docs_total,
+                n_pass=n_pass,
+                n_passes=self.n_passes,
+                docs_per_second=self.n_docs / (time.perf_counter() - self.started),
+                e_seconds=done.e_seconds,
+                m_seconds=done.m_seconds,
+                step_size=done.rho,
+                mean_gap=done.mean_gap,
+                held_out_score=score,
+                n_words=state.weights.n_words,
+                n_words_added=words.n_added if words else 0,
+                n_words_dropped=words.n_dropped if words else 0,
+                n_unknown_tokens=state.n_unknown_tokens,
+                n_sweeps=self.n_sweeps,
+            )
+        )
+
+
+def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
+    """Return the display for a learner's `verbose`: none, bar or line now and then, every line."""
+    if not isinstance(verbose, int | np.integer | np.bool_) or verbose < 0:
+        raise InputError(f"must be a whole number, at least 0, got {verbose!r}.", "verbose")
+    if verbose == 0:
+        return None
+    if verbose >= 2:
+        return ProgressLines(interval=0.0)
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return ProgressBar() if on_terminal else ProgressLines()
+
+
+class Display:
+    """Shows updates as lines, each with the last held-out score."""
+
+    _score: float | None = None
+
+    def line(self, report: BatchReport) -> str:
+        """Describe an update."""
+        if report.held_out_score is not None:
+            self._score = report.held_out_score
+        return describe(report, self._score)
+
+
+class ProgressBar(Display):
+    """A bar on the terminal, drawn by rich."""
+
+    def __init__(self, console: Any = None) -> None:
+        self._console = console
+
+    def begin(self, model: Any) -> None:
+        """Draw an empty bar."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        self._bar = Progress(
+            BarColumn(bar_width=12, table_column=Column(width=12, no_wrap=True)),
+            TextColumn(
+                "{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)
+            ),
+            console=self._console or Console(stderr=True),
+        )
+        self._score = None
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+
+    def __call__(self, report: BatchReport, /) -> None:
+        """Move the bar."""
+        done, total = report.n_docs, report.n_docs_total
+        self._bar.update(self._task, completed=done, total=total, description=self.line(report))
+
+    def end(self, model: Any) -> None:
+        """Leave the bar as it is and give the terminal back."""
+        self._bar.stop()
+
+
+class ProgressLines(Display):
+    """A line in the log every so many seconds; the last update always gets one."""
+
+    def __init__(
+        self, interval: float = SECONDS_BETWEEN_LINES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._interval = interval
+        self._clock = clock
+
+    def begin(self, model: Any) -> None:
+        """Start the clock."""
+        self._waiting: str | None = None
+        self._score = None
+        self._last = self._clock()
+
+    def __call__(self, report: BatchReport, /) -> None:
+        """Log a line if the last one is long ago."""
+        self._waiting = self.line(report)
+        now = self._clock()
+        if now - self._last >= self._interval:
+            self._last = now
+            self.end()
+
+    def end(self, model: Any = None) -> None:
+        """Log what has not been logged yet."""
+        if self._waiting is not None:
+            log(self._waiting)
+        self._waiting = None
+
+
+def log(line: str) -> None:
+    """Log a line that the user asked for, at INFO; on stderr where no handler would show it.
+
+    The handler is never attached: the program's logging stays as it was, and models that learn in
+    several threads do not double each other's lines.
+    """
+    if _is_shown():
+        LOGGER.info(line)
+    elif sys.stderr is not None:  # as it is in a program without a console
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("opelda: %(message)s"))
+        handler.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, line, (), None))
+
+
+def _is_shown() -> bool:
+    """Whether a record at INFO would come to a handler of the program's."""
+    logger: logging.Logger | None = LOGGER if LOGGER.isEnabledFor(logging.INFO) else None
+    while logger is not None:
+        for handler in logger.handlers:
+            if handler.level <= logging.INFO and not isinstance(handler, logging.NullHandler):
+                return True
+        logger = logger.parent if logger.propagate else None
+    return False
+
+
+def describe(report: BatchReport, score: float | None = None) -> str:
+    """Put what is known of an update, and the last held-out score, into one line."""
+    parts = []
+    if max(report.n_pass, report.n_passes or 1) > 1:
+        parts.append(f"pass {report.n_pass}" + (f"/{report.n_passes}" if report.n_passes else ""))
+    total, speed = report.n_docs_total, report.docs_per_second
+    parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + " docs")
+    if 0 < speed < math.inf:
+        parts.append(f"{speed:,.0f} docs/s" if speed >= 10 else f"{speed:.2g} docs/s")
+    parts.extend(_left(report))
+    if score is not None:  # a narrow terminal cuts off what comes last
+        parts.append(f"score {score:.4f}")
+    if not math.isnan(report.mean_gap):
+        parts.append(f"gap {report.mean_gap:.3g}")
+    parts.append(f"step {report.step_size:.3g}")
+    if report.n_words_added > 0:
+        parts.append(f"{report.n_words_added:,} words added")
+    return ", ".join(parts)
+
+
+def _left(report: BatchReport) -> Iterator[str]:
+    """Say how long it will take: the passes by their speed, the sweeps by that of the last one.
+
+    Documents take another time in sweeps than in updates, so that neither says it of the other.
+    """
+    total, speed, n_sweeps = report.n_docs_total, report.docs_per_second, report.n_sweeps
+    if total is None or total <= report.n_docs:
+        return
+    n_swept = n_sweeps * (total // report.n_passes) if report.n_passes else 0
+    n_docs = total - n_swept - report.n_docs  # of updates still to come
+    if n_docs >= 0:
+        seconds = n_docs / speed if 0 < speed < math.inf else 0.0
+    else:
+        to_sweep = (report.n_passes or 0) - report.n_pass
+        seconds = to_sweep * (report.e_seconds + report.m_seconds)
+    if seconds > 0:
+        minutes, second = divmod(math.ceil(seconds), 60)
+        hours, minute = divmod(minutes, 60)
+        yield f"{hours}:{minute:02}:{second:02} left"
+    if n_sweeps and n_docs >= 0:
+        yield f"then {n_sweeps} sweeps"

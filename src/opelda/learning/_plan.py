@@ -1,0 +1,256 @@
+"""The parameters of learners, and the plan that a call of `fit` or the like makes of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda._validation import choice, number, real_array, seed, whole
+from opelda.engines import Engine, get_engine
+from opelda.engines._documents import Chosen, Documents
+from opelda.engines._engine import Step, Task, Updated
+from opelda.engines._weights import Prior, extended
+from opelda.errors import InputError
+from opelda.inference import EM, Method
+from opelda.inference._infer import as_method, as_prior
+from opelda.learning._listeners import Listeners
+from opelda.learning._rules import Rule, rule_of
+from opelda.learning._state import State
+
+MOST_SWEPT_TOPICS = 2**16  # closing sweeps keep a token's topic in two bytes
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How learning goes about a collection: in which steps, how often, and how it ends."""
+
+    batch_size: int
+    decay: float  # kappa of rho_t = (t + tau)^-kappa
+    offset: float  # tau
+    n_passes: int
+    n_sweeps: int  # of Gibbs sampling, after the passes
+    init: str  # "random" or "documents", the start of `fit`
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Schedule":
+        """Check a learner's parameters; those of closing sweeps and starts may be missing."""
+        return cls(
+            batch_size=whole("batch_size", settings["batch_size"]),
+            decay=number("learning_decay", settings["learning_decay"], 0.0, 1.0),
+            offset=number("learning_offset", settings["learning_offset"], 0.0, 1e12),
+            n_passes=whole("n_passes", settings["n_passes"]),
+            n_sweeps=whole("n_sweeps", settings.get("n_sweeps", 0), 0),
+            init=choice("init", settings.get("init", "random"), ("random", "documents")),
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents of a collection, to be learned from in one update."""
+
+    documents: Documents
+    chosen: Chosen = None  # their numbers; None for all
+    n_pass: int = 1
+    is_new: bool = False  # they add to the documents that the topics stand for
+    n_unknown_tokens: float = 0.0  # left out of them
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return self.documents.n_docs if self.chosen is None else len(self.chosen)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a call of `fit` or the like resolved at its top, checked."""
+
+    n_topics: int
+    method: Method
+    rule: Rule
+    alpha: NDArray[np.float64]  # (K,)
+    learns_prior: bool  # closing sweeps adapt alpha to the documents
+    word_prior: Any  # eta as given: its shape is checked where the number of words is known
+    schedule: Schedule
+    population: float | None
+    engine: Engine
+    seed: int
+    listeners: Listeners
+
+    def start(self, n_words: int, n_given: int = 0) -> State:
+        """Draw the topics that learning begins with.
+
+        A prior of one number per word is for the first `n_given` words of those.
+        """
+        prior = as_word_prior(self.word_prior, self.n_topics, n_given or n_words)
+        prior = extended(prior, n_words)
+        weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
+        return State(weights, self.seed)
+
+    def passes(self, documents: Documents) -> Iterator[Batch]:
+        """Go through a collection as often as the schedule says, shuffled anew each time."""
+        n_docs, size = documents.n_docs, self.schedule.batch_size
+        for n_pass in range(self.schedule.n_passes):
+            order = np.random.default_rng([self.seed, 4, n_pass]).permutation(n_docs)
+            for first in range(0, n_docs, size):
+                yield Batch(documents, order[first : first + size], n_pass + 1)
+
+    def once(self, documents: Documents) -> Iterator[Batch]:
+        """Go through new documents in their order."""
+        numbers, size = np.arange(documents.n_docs), self.schedule.batch_size
+        for first in range(0, documents.n_docs, size):
+            yield Batch(documents, numbers[first : first + size], is_new=True)
+
+    def update(self, state: State, batch: Batch) -> Updated | None:
+        """Infer the documents' mixtures and update the topics; None where they hold no words."""
+        t = state.n_updates + 1
+        seen = state.population + batch.n_docs * batch.is_new
+        population = seen if self.population is None else self.population
+        schedule = self.schedule
+        rho = float((t + schedule.offset) ** -schedule.decay) if self.rule.decays else 1.0
+        made = state.weights.n_updates
+        with state.lock.writing():
+            try:
+                done = self.engine.update(
+                    state.weights,
+                    batch.documents,
+                    Task(self.method, self.alpha, state.seed | t << 32),
+                    self.rule,
+                    Step(t, rho, population, state.seed),
+                    chosen=batch.chosen,
+                    certify=self.listeners.needs_gap,
+                )
+            except BaseException:
+                # Counters follow the weights: an update that was interrupted has changed neither
+                # and can be made again; one interrupted when it was done has changed both.
+                if state.weights.n_updates > made:
+                    self._count(state, batch, 1)
+                raise
+            self._count(state, batch, done is not None)
+        return done
+
+    @staticmethod
+    def _count(state: State, batch: Batch, n_updates: int) -> None:
+        state.n_docs_seen += batch.n_docs
+        state.population += batch.n_docs * batch.is_new
+        state.n_unknown_tokens += batch.n_unknown_tokens
+        state.n_updates += n_updates
+
+
+class Parameters:
+    """The parameters that all learners have, and the objects that they stand for.
+
+    Learners are dataclasses that list their parameters themselves, in the order users read them.
+    """
+
+    n_components: int
+    doc_topic_prior: Any
+    transform_method: str | Method | None
+    engine: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    callbacks: Any
+
+    def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
+        """Return every parameter's value for so many documents or a stream, and the rule."""
+        raise NotImplementedError
+
+    def _inference(self) -> Method:
+        """Return the method that mixtures are inferred with while learning."""
+        raise NotImplementedError
+
+    def _learns_by_ope(self) -> bool:
+        raise NotImplementedError
+
+    def _rule(self) -> Rule:
+        settings = self._settings()
+        return rule_of(settings["learning"], self._inference(), settings.get("keep_start", False))
+
+    def _schedule(self, n_docs: int | None = None) -> Schedule:
+        """Return the settings, checked, for a collection of so many documents or a stream."""
+        return Schedule.of(self._settings(n_docs))
+
+    def _transform_method(self) -> Method:
+        """Return the method that mixtures are inferred with once the topics are learned."""
+        given = self.transform_method
+        if given is not None and not (isinstance(given, str) and given == "same"):
+            return as_method(given, "transform_method")
+        return EM() if given is None and self._learns_by_ope() else self._inference()
+
+    def _engine(self) -> Engine:
+        """Return the engine of the parameters; the topics learned so far move to it."""
+        engine: Engine = get_engine(self.engine, self.n_jobs)
+        state: State | None = getattr(self, "_state", None)
+        if state is not None and state.weights.owner != engine.name:
+            state.weights = engine.weights(state.weights.host())
+        return engine
+
+    def _plan(self, state: State | None = None, *, listen: bool = True) -> Plan:
+        """Resolve and check the parameters, to learn topics anew or to go on with a state."""
+        settings, schedule = self._settings(), self._schedule()
+        n_topics = whole("n_components", self.n_components)
+        if state is not None:
+            self._check_topics(state)
+        elif schedule.n_sweeps and n_topics > MOST_SWEPT_TOPICS:
+            raise InputError(
+                f"must be 0 for more than {MOST_SWEPT_TOPICS} topics, and there are {n_topics}.",
+                "n_sweeps",
+            )
+        method = self._inference()
+        for used in (method, self._transform_method()):
+            used.check()
+            used.check_for(n_topics)
+        if np.ndim(settings["topic_word_prior"]) == 0:
+            as_word_prior(settings["topic_word_prior"], n_topics, 1)
+        population = settings.get("population")
+        if population is not None:
+            population = number("population", population, 1.0, 1e15)
+        # A generator is drawn from only where topics begin; a number is checked every time.
+        if isinstance(self.random_state, np.random.RandomState | np.random.Generator) and state:
+            drawn = state.seed
+        else:
+            drawn = seed(self.random_state)
+        return Plan(
+            n_topics=n_topics,
+            method=method,
+            rule=self._rule(),
+            alpha=as_prior(self.doc_topic_prior, n_topics),
+            learns_prior=self.doc_topic_prior is None,
+            word_prior=settings["topic_word_prior"],
+            schedule=schedule,
+            population=population,
+            engine=self._engine(),
+            seed=drawn if state is None else state.seed,
+            listeners=Listeners(self.callbacks, self.verbose) if listen else Listeners(),
+        )
+
+    def _check_topics(self, state: State) -> None:
+        """Refuse a number of topics that was changed after they were learned."""
+        n_topics = state.weights.n_topics
+        if self.n_components != n_topics:
+            raise InputError(
+                f"is {self.n_components}, but the model has learned {n_topics} topics; set it back "
+                "or learn anew with fit.",
+                "n_components",
+            )
+
+
+def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
+    """Return eta as weights hold it; None is 1/K.
+
+    One number; one per word (V,); or one per topic and word (K, V), transposed.
+    """
+    if value is None:
+        return 1.0 / n_topics
+    prior = real_array("topic_word_prior", value)
+    if prior.ndim > 0 and prior.shape not in ((n_words,), (n_topics, n_words)):
+        raise InputError(
+            f"must be a number, one number per word ({n_words}) or a matrix of topics x words "
+            f"({n_topics} x {n_words}), got shape {prior.shape}.",
+            "topic_word_prior",
+        )
+    if not ((prior >= 1e-30) & (prior <= 1e6)).all():
+        raise InputError("must be positive, from 1e-30 to 1e6.", "topic_word_prior")
+    return float(prior) if prior.ndim == 0 else np.ascontiguousarray(prior.T, np.float32)

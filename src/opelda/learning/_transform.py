@@ -1,0 +1,219 @@
+"""Questions to a learned model: topics, mixtures, certificates, scores."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from opelda._validation import whole
+from opelda.corpus import Vocabulary
+from opelda.engines._engine import Task
+from opelda.engines._solutions import EVERYTHING, MIXTURES, Solution, Wanted
+from opelda.errors import InputError
+from opelda.inference import Inference, Method, Topics
+from opelda.inference._infer import as_inference, as_method, as_prior
+from opelda.learning._plan import Parameters
+from opelda.learning._state import State
+from opelda.metrics import log_predictive_probability
+from opelda.metrics._top_words import heaviest
+
+# Weights of topics ranked at a time.
+WEIGHTS_AT_ONCE = 2**24
+
+
+class ReadsTopics(Parameters):
+    """The part of a learner that only reads what was learned."""
+
+    _state: State
+
+    def _checked(self, X: Any) -> sparse.csr_array:
+        raise NotImplementedError  # the learner's
+
+    @property
+    def components_(self) -> NDArray[np.float32]:
+        """The topics, K x V: each row a distribution over the words; read only.
+
+        Made once and kept until the model learns on, up to 256 MB.
+        """
+        topics = np.asarray(self._read(self._learned()), np.float32)
+        topics.flags.writeable = False
+        return topics
+
+    @property
+    def n_batch_iter_(self) -> int:
+        """Updates made so far."""
+        return self._learned().n_updates
+
+    @property
+    def n_docs_seen_(self) -> int:
+        """Documents learned from so far, each as often as it was seen."""
+        return self._learned().n_docs_seen
+
+    @property
+    def n_unknown_tokens_(self) -> float:
+        """Tokens met in streams whose words the model has no column for."""
+        return self._learned().n_unknown_tokens
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The vocabulary that a stream was counted with."""
+        words = self._learned().vocabulary
+        if words is None:
+            raise AttributeError("This model learned from matrices: it has no vocabulary.")
+        return words
+
+    @property
+    def n_words_added_(self) -> int:
+        """Words that got a column while learning, those since evicted among them."""
+        return self.vocabulary_.n_added
+
+    @property
+    def n_words_dropped_(self) -> int:
+        """Words refused for want of a column; one refused again counts again."""
+        return self.vocabulary_.n_dropped
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Infer the topic mixtures of documents.
+
+        A document's mixture depends on the document, the topics and the seed, on nothing else.
+        `transform_method` says how it is inferred: as while learning, but by EM in the place of
+        OPE, unless a method was given.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, V), Corpus, or documents
+            As for `fit`. Texts need a model with a vocabulary, as one that learned from documents
+            has, and are tokenised as those it learned from.
+
+        Returns
+        -------
+        array (D, K)
+            Rows sum to 1; float64 for float64 counts, else float32.
+        """
+        matrix, found = self._inferred(X, MIXTURES)
+        theta = np.asarray(found.theta)
+        return theta.astype(np.float64 if matrix.dtype == np.float64 else np.float32, copy=False)
+
+    def infer(self, X: Any) -> Inference:
+        """Infer the mixtures of `transform` with certificates, as `opelda.inference.infer` does.
+
+        Parameters
+        ----------
+        X : as for `transform`
+        """
+        _, found = self._inferred(X, EVERYTHING)
+        return as_inference(found, self._transform_method())
+
+    def _inferred(self, X: Any, wanted: Wanted) -> tuple[sparse.csr_array, Solution]:
+        state = self._learned()
+        self._check_topics(state)
+        with state.lock:
+            matrix, engine = self._checked(X), self._engine()
+            alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
+            task = Task(self._transform_method(), alpha, state.seed)
+            return matrix, engine.infer(state.weights, engine.documents(matrix), task, wanted)
+
+    def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
+        """Return the topics (K, V), or those of some words, as they are between two updates."""
+        with state.lock:
+            return self._engine().read(state.weights, words)
+
+    def _learned(self) -> State:
+        """Return the state; scikit-learn's own check takes longer than a document."""
+        if not hasattr(self, "_state"):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return self._state
+
+    def score(
+        self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5
+    ) -> float:
+        """Return the log predictive probability of held-out tokens, the mean over documents.
+
+        Of each document 70% of the tokens are observed and the rest predicted, over `n_splits`
+        random splits. The mixtures are inferred by VB whatever the model learned with, so that the
+        scores of different learners can be compared.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, V)
+        y : ignored
+        method : str or Method
+        n_splits : int
+        """
+        self._check_topics(self._learned())
+        return self._score(self._checked(X), method=method, n_splits=n_splits)
+
+    def perplexity(
+        self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5
+    ) -> float:
+        """Return exp(-score(X))."""
+        return float(np.exp(-self.score(X, method=method, n_splits=n_splits)))
+
+    def _score(
+        self, matrix: sparse.csr_array, *, method: str | Method = "vb", n_splits: int
+    ) -> float:
+        state = self._state
+        if as_method(method).needs_every_word or matrix.nnz >= matrix.shape[1]:
+            topics, counted = Topics(self._read(state)), matrix
+        else:  # the topics of the documents' words will do
+            words, slots = np.unique(matrix.indices, return_inverse=True)
+            words = words.astype(np.int32)
+            topics = Topics.of_words(self._read(state, words), words)
+            parts = (matrix.data, slots, matrix.indptr)
+            counted = sparse.csr_array(parts, (matrix.shape[0], len(words)))
+        found = log_predictive_probability(
+            topics,
+            counted,
+            doc_topic_prior=as_prior(self.doc_topic_prior, state.weights.n_topics),
+            method=method,
+            n_splits=n_splits,
+            random_state=state.seed,
+            engine=self._engine(),
+        )
+        return float(found)
+
+    def top_words(self, n_words: int = 10, feature_names: Any = None) -> list[list[str]]:
+        """Return each topic's most probable words, the most probable first.
+
+        Parameters
+        ----------
+        n_words : int
+            Words per topic; all, if there are fewer.
+        feature_names : sequence of str, optional
+            The words of the columns. By default those of the model's vocabulary, else those of the
+            data frame it was fitted on, else x0, x1, ...
+        """
+        n_columns = self._learned().weights.n_words
+        n = whole("n_words", n_words)
+        names = self._words() if feature_names is None else feature_names
+        if len(names) != n_columns:
+            raise InputError(
+                f"has {len(names)} words but the topics have {n_columns} columns.", "feature_names"
+            )
+        return [[str(names[j]) for j in topic] for topic in self._heaviest(min(n, n_columns))]
+
+    def _heaviest(self, n: int) -> NDArray[np.intp]:
+        """Return the ids of each topic's n most probable words, a part of the words at a time."""
+        state = self._state
+        n_words = state.weights.n_words
+        weights, ids = [], []
+        size = max(1, WEIGHTS_AT_ONCE // state.weights.n_topics)
+        for first in range(0, n_words, size):
+            words = np.arange(first, min(first + size, n_words), dtype=np.int32)
+            topics = self._read(state, words)
+            best = heaviest(topics, min(n, len(words)))
+            weights.append(np.take_along_axis(topics, best, axis=1))
+            ids.append(best + first)
+        best = heaviest(np.concatenate(weights, axis=1), n)
+        return np.take_along_axis(np.concatenate(ids, axis=1), best, axis=1)
+
+    def _words(self) -> Any:
+        if self._state.vocabulary is not None:
+            return self._state.vocabulary.words
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self._state.weights.n_words)] if names is None else names

@@ -1,0 +1,338 @@
+"""Outputs: no command destroys what it reads, none loses what was learned for want of a place."""
+
+import csv
+import io
+import os
+import re
+import resource
+import shutil
+from collections import namedtuple
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import opelda
+from opelda.corpus import read
+from opelda.corpus.formats._writing import read_cell, safe_cell
+
+TEXTS = "star galaxy orbit\nbread flour oven\n" * 20
+
+
+def content(folder):
+    """Return what lies in a folder; links as what they point to."""
+    return {
+        str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, model_file):
+    """Files whose names invite mistakes."""
+    for name in ("t.txt", "vocab.x.txt", "b.npz.vocab", "plain.txt", "d/a.txt", "d/in/b.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(TEXTS)
+    (tmp_path / "docword.y.txt").write_text("2\n2\n2\n1 1 4\n2 2 1\n")
+    for name in ("vocab.y.txt", "w.mtx.vocab", "mine.jsonl.vocab", "stop.txt"):
+        (tmp_path / name).write_text("star\nbread\n")
+    (tmp_path / "linked.mtx.vocab").symlink_to("t.txt")
+    (tmp_path / "d" / "far.txt").symlink_to("../plain.txt")
+    (tmp_path / "e").symlink_to("d")
+    shutil.copy(model_file, tmp_path / "m.opelda")
+    return tmp_path
+
+
+DESTRUCTIVE = {
+    "the vocabulary is the source": "convert vocab.x.txt docword.x.txt --format lines",
+    "so it is of a matrix": "convert b.npz.vocab b.npz --format lines",
+    "by a link": "convert t.txt linked.mtx",
+    "the source's vocabulary": "convert docword.y.txt docword.y.txt.gz",
+    "the words of the columns": "convert docword.y.txt w.mtx --column-words w.mtx.vocab",
+    "the stop words": "convert t.txt stop.txt --stop-words stop.txt",
+    "the table on the stop words": "convert t.txt stop.csv --to lines --stop-words ./stop.csv",
+    "a vocabulary made by hand": "convert t.txt mine.jsonl",
+    "a vocabulary for two": "convert t.txt plain.txt.gz --to lines",
+    "a document": "convert d d/a.txt --to lines",
+    "a document to come": "convert d d/new.txt --to lines",
+    "a folder in the folder": "convert d d/new --to files",
+    "a document behind a link": "convert d plain.txt --to lines",
+    "a folder by a link": "transform m.opelda e -o d/b.csv",
+    "a table among documents": "transform m.opelda d -o d/b.csv",
+    "deep in the folder": "transform m.opelda d -o d/in/b.csv",
+    "the same folder": "transform m.opelda . -o b.csv",
+    "a pattern's": "transform m.opelda d/in/*.csv -o d/in/b.csv",
+    "what a pattern would match": "transform m.opelda d/in/*.csv -o d/in/c.csv",
+    "at any depth": "transform m.opelda d/**/*.csv -o d/c.csv",
+    "one of a list": "transform m.opelda t.txt plain.txt d/in/b.csv -o d/in/b.csv",
+    "the model": "transform m.opelda t.txt -o m.csv",
+    "a model among documents": "fit d -k 2 -o d/m.opelda",
+    "a checkpoint among documents": "stream d -k 2 --checkpoint d/state",
+}
+
+
+@pytest.mark.parametrize("name", DESTRUCTIVE)
+def test_nothing_that_is_read_is_written_on(cli, folder, name):
+    (folder / "stop.csv").write_text("star\n")
+    if name == "the model":
+        (folder / "m.csv").symlink_to("m.opelda")
+    before = content(folder)
+    done = cli(*DESTRUCTIVE[name].split(), "-q")
+    assert content(folder) == before
+    assert done.code == 2, done.err
+    assert re.fullmatch(r"opelda: .*; .*\.\n", done.err)
+
+
+HARMLESS = {
+    "beside the folder": "transform m.opelda d -o b.csv",
+    "hidden in the folder": "transform m.opelda d -o d/.b.csv",
+    "what a pattern does not match": "transform m.opelda d/*.txt -o d/theta.csv",
+    "deeper than the pattern": "transform m.opelda d/*.txt -o d/in/theta.txt.csv",
+    "another name": "convert docword.y.txt docword.z.txt.gz",
+    "no vocabulary": "convert t.txt - --to lines",
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_other_places_can_be_written_to(cli, folder, name):
+    before = content(folder)
+    done = cli(*HARMLESS[name].split(), "-q")
+    assert done.code == 0, done.err
+    assert content(folder).items() >= before.items()
+
+
+def test_a_target_is_replaced_with_its_vocabulary(cli, folder):
+    for source, words in (("t.txt", 6), ("stop.txt", 2)):
+        assert cli("convert", source, "new.jsonl", "-q").code == 0
+        assert len(read("new.jsonl").words) == words
+        assert len((folder / "new.jsonl.vocab").read_text().split()) == words
+
+
+def test_counts_without_words_are_not_given_those_of_another(cli, folder):
+    assert cli("convert", "docword.y.txt", "y.mtx", "-q").code == 0
+    (folder / "none").mkdir()
+    (folder / "docword.y.txt").rename(folder / "none" / "docword.y.txt")
+    before = content(folder)
+    done = cli("convert", "none/docword.y.txt", "y.mtx", "-q")
+    assert done.code == 2
+    assert "y.mtx.vocab" in done.err
+    assert content(folder) == before
+
+
+LONG = "é" * 100 + "x" * 48  # 248 bytes
+
+
+@pytest.mark.parametrize("length", [234, 255])
+def test_names_may_be_as_long_as_the_system_allows(cli, folder, length):
+    def name(end, room=0):
+        return "x" * (length - len(end) - room) + end
+
+    assert cli("fit", "t.txt", "-k", 2, "-o", name(".opelda"), "-q").code == 0
+    assert cli("transform", "m.opelda", "t.txt", "-o", name(".csv"), "-q").code == 0
+    assert cli("transform", "m.opelda", "t.txt", "-o", name(".parquet"), "-q").code == 0
+    assert cli("convert", "t.txt", name(".jsonl", len(".vocab")), "-q").code == 0
+    opelda.save(opelda.load("m.opelda"), LONG + ".opelda"[:7])
+    assert cli("stream", "t.txt", "--checkpoint", name(".state"), "-k", 2, "-q").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit t.txt -k 2 -o {}.opelda",
+        "stream t.txt -k 2 --checkpoint {}.state.dir",
+        "stream t.txt -k 2 --checkpoint c -o {}.opelda",
+        "transform m.opelda t.txt -o {}.parquet",
+        "convert t.txt {}.jsonl",
+        "convert t.txt {}.txt --to files",
+    ],
+)
+def test_a_name_that_is_too_long_is_refused_before_anything_is_read(
+    cli, folder, command, monkeypatch
+):
+    def read(*args, **options):
+        raise AssertionError
+
+    for place in ("opelda.corpus.read", "opelda.corpus.stream", "opelda.load"):
+        monkeypatch.setattr(place, read)
+    before = sorted(os.listdir(folder))
+    done = cli(*command.format("y" * 249).split())  # with the vocabulary's suffix 256 and more
+    assert done.code == 2
+    assert re.fullmatch(r"opelda: .*File name too long.*\.\n", done.err)
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_name_too_long_to_save_is_said_at_once(tmp_path, model_file, monkeypatch):
+    model = opelda.load(model_file)
+    monkeypatch.setattr("os.fsync", lambda _: pytest.fail("it was written first"))
+    with pytest.raises(opelda.errors.ModelFileError, match="File name too long"):
+        opelda.save(model, tmp_path / ("x" * 256))
+    assert os.listdir(tmp_path) == []
+
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_a_disk_without_room_is_found_before_learning(cli, folder, monkeypatch):
+    def learn(*args):
+        raise AssertionError
+
+    monkeypatch.setattr("opelda.TopicModel.fit", learn)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(10**9, 10**9 - 900, 900))
+    before = content(folder)
+    done = cli("fit", "t.txt", "-k", 50, "--min-df", 1, "-q")
+    assert done.code == 2
+    assert content(folder) == before
+    said = re.search(r"(\d+\.\d) kB,.* 900 B;", done.err)
+    assert said, done.err
+    assert float(said[1]) >= 50 * 6 * 4 / 1000
+
+
+def test_so_is_a_limit_to_the_size_of_files(process, folder):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+
+    done = process("fit", "t.txt", "-k", 50, "--min-df", 1, "-q", preexec_fn=limit)
+    assert done.returncode == 2
+    assert "1.0 kB" in done.stderr
+    assert not (folder / "model.opelda").exists()
+
+
+def test_the_size_that_is_asked_for_is_that_of_the_file(cli, folder, monkeypatch):
+    asked = []
+    monkeypatch.setattr("opelda.cli._paths.check_room", lambda path, size: asked.append(size))
+    chance = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(3_000)]
+    lines = (" ".join(chance.choice(words, 40)) for _ in range(2_000))
+    (folder / "many.txt").write_text("\n".join(lines))
+    assert cli("fit", "many.txt", "-k", 20, "--preset", "fast", "-q").code == 0
+    assert asked == pytest.approx([(folder / "model.opelda").stat().st_size], rel=0.05)
+
+
+@pytest.mark.parametrize("places", [1, 2])
+def test_what_was_learned_is_saved_elsewhere(cli, folder, places, monkeypatch, tmp_path_factory):
+    spare, rename = tmp_path_factory.mktemp("spare"), os.replace
+    (folder / "out").mkdir()
+    full = [str(folder / "out"), str(folder)][:places]
+
+    def replace(source, target):
+        if os.path.dirname(target) in full:
+            raise OSError(28, "No space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr("os.replace", replace)
+    monkeypatch.setattr("tempfile.tempdir", str(spare))
+    done = cli("fit", "t.txt", "-k", 2, "-o", "out/new.opelda", "-q")
+    monkeypatch.undo()
+    assert done.code == 2
+    assert "No space left on device" in done.err
+    saved = [*(folder if places == 1 else spare).glob("new-*.opelda")]
+    assert len(saved) == 1
+    assert str(saved[0]) in done.err
+    assert opelda.load(saved[0]).n_components == 2
+    assert os.listdir(folder / "out") == []
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1.5", "@a", "\tx", "\rx", "'a", "a\x1b[31m\x9b"]
+PLAIN = [
+    "a",
+    "a\\b",
+    "a=b",
+    "C:\\docs\\a.txt",
+    "100%",
+    "",
+    "naïve",
+    '"q", r',
+    "a-b",
+    "x'y",
+    "\u00a0a",
+]
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv"])
+def test_no_name_is_a_formula_in_a_table(cli, folder, end):
+    names = FORMULAS + PLAIN
+    pl.DataFrame({"id": names, "text": ["star"] * len(names)}).write_parquet(folder / "t.parquet")
+    done = cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", f"t.{end}")
+    assert done.code == 0, done.err
+    written = (folder / f"t.{end}").read_bytes().decode()
+    cells = [
+        row["document"]
+        for row in csv.DictReader(io.StringIO(written), delimiter="," if end == "csv" else "\t")
+    ]
+    assert cells[len(FORMULAS) :] == PLAIN
+    assert all(cell.startswith("'") for cell in cells[: len(FORMULAS)])
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", written.replace("\r\n", "\n"))
+    assert [read_cell(cell) for cell in cells] == names
+    gaps = pl.read_csv(folder / f"t.{end}", separator="," if end == "csv" else "\t")["gap"]
+    assert gaps.dtype == pl.Float64
+
+
+def test_other_forms_of_a_table_keep_names_as_they_are(cli, folder):
+    pl.DataFrame({"id": FORMULAS, "text": ["star"] * len(FORMULAS)}).write_parquet("t.parquet")
+    for name, reader in (("o.parquet", pl.read_parquet), ("o.jsonl", pl.read_ndjson)):
+        cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", name)
+        assert reader(name)["document"].unique(maintain_order=True).to_list() == FORMULAS
+    cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", "o.npz")
+    assert np.load("o.npz")["document"].tolist() == FORMULAS
+
+
+@given(st.text())
+def test_every_cell_can_be_read_back_and_is_safe(text):
+    cell = safe_cell(text)
+    assert read_cell(cell) == text
+    assert not re.match(r"[=+\-@\t\r]", cell)
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", cell)
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv"])
+def test_no_cell_is_a_formula_in_a_converted_corpus(cli, folder, end):
+    names = ["=1+1", "@me", "-1", "'a", "plain"]
+    texts = ["=sum cup", "+1", "@tea", "'tis tea", "tea"]
+    pl.DataFrame({"id": names, "text": texts}).write_parquet(folder / "t.parquet")
+    options = ("--name-column", "id", "--pattern", r"\S+")
+    assert cli("convert", "t.parquet", f"c.{end}", *options, "-q").code == 0
+    for line in (folder / f"c.{end}").read_text().splitlines():
+        for cell in re.split("[,\t]", line):
+            assert not re.match(r'"?[=+\-@]', cell)
+    again = read(f"c.{end}", name_column="name")
+    assert again.names == names
+    bags = [[again.words[i] for i in again.X[[row]].indices] for row in range(5)]
+    assert [sorted(bag) for bag in bags] == [sorted(text.split()) for text in texts]
+
+
+INEFFECTIVE = {
+    "weights that are all written": "transform m.opelda t.txt -o o.csv --min-weight 0.1",
+    "dense JSON": "transform m.opelda t.txt --dense --min-weight 0.1",
+    "names in a matrix": "convert t.jsonl t.npz --name-column id",
+    "names in lines": "convert t.jsonl new.txt --name-column id",
+    "names in LDA-C": "convert t.jsonl t.ldac --name-column id",
+}
+
+
+@pytest.mark.parametrize("name", INEFFECTIVE)
+def test_options_that_cannot_be_honoured_are_refused(cli, folder, name):
+    (folder / "t.jsonl").write_text('{"id": 1, "text": "star"}\n')
+    before = content(folder)
+    done = cli(*INEFFECTIVE[name].split(), "-q")
+    assert done.code == 2
+    option = "--min-weight" if "weight" in INEFFECTIVE[name] else "--name-column"
+    assert option in done.err
+    assert content(folder) == before
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_an_archive_of_few_documents(cli, folder, rows):
+    (folder / "few.jsonl").write_text('{"text": "star"}\n' * rows)
+    for option in ("--dense", "--sparse"):
+        done = cli("transform", "m.opelda", "few.jsonl", "-o", "few.npz", option)
+        if done.code:  # there is nothing to infer
+            assert rows == 0
+            continue
+        with np.load("few.npz") as found:
+            assert found["document"].tolist() == [str(row) for row in range(rows)]
+        if option == "--sparse":
+            assert sparse.load_npz("few.npz").shape == (rows, 3)

@@ -1,0 +1,150 @@
+"""Ctrl-C, the request to end and a closed terminal: what was learned is always saved."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import opelda
+from opelda.learning._checkpoint import FILE
+
+LONG = ("--passes", 1_000_000, "-v")
+STREAM = ("--checkpoint", "c", "-k", 3, "--batch-size", 20, "--every", 1000)
+
+
+def learning(process, corpus_file, **options):
+    """Start a fit that would take for ever; return it once it has learned something."""
+    running = process("fit", corpus_file, "-k", 3, "-o", "m", *LONG, wait=False, **options)
+    line = ""
+    while "docs/s" not in line:  # a line per update
+        line = running.stderr.readline()
+        assert line, running.communicate()
+    return running
+
+
+def streaming(process, texts):
+    """Start a stream; return it when it waits for more than the 120 documents it learned from."""
+    running = process(
+        "stream", "-", *STREAM, "--summary-every", 120, wait=False, stdin=subprocess.PIPE
+    )
+    running.stdin.write("\n".join(texts[:130]) + "\n")
+    running.stdin.flush()
+    assert "120 documents" in running.stderr.readline()
+    return running
+
+
+def ended(running):
+    out, err = running.communicate()
+    assert running.returncode == 130, err
+    assert "Traceback" not in err
+    assert "unexpected" not in err
+    return out, err
+
+
+@pytest.mark.parametrize("gap", [0, 0.001, 0.003, 0.005])
+def test_two_signals_in_a_row_are_one(process, corpus_file, tmp_path, gap):
+    running = learning(process, corpus_file)
+    running.send_signal(signal.SIGINT)
+    time.sleep(gap)
+    running.send_signal(signal.SIGINT)
+    out, err = ended(running)
+    assert "what was learned is in m" in err
+    assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
+    assert "documents" in out
+
+
+def test_two_signals_of_a_stream(process, texts, tmp_path):
+    running = streaming(process, texts)
+    running.send_signal(signal.SIGHUP)
+    time.sleep(0.001)
+    running.send_signal(signal.SIGTERM)
+    assert "the same command goes on from c" in ended(running)[1]
+    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 120
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_requests_to_end_are_like_ctrl_c(process, corpus_file, tmp_path, number):
+    running = learning(process, corpus_file)
+    running.send_signal(number)
+    assert "what was learned is in m" in ended(running)[1]
+    assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
+
+
+def test_a_signal_at_any_moment_is_taken_once(tmp_path):
+    """One that strikes while another is being handled, or when the work is done, is no error."""
+    script = tmp_path / "script.py"
+    script.write_text(STRIKES)
+    subprocess.run([sys.executable, script], check=True)
+
+
+STRIKES = """
+import os, signal, sys
+from opelda.cli._ending import Stop
+
+def strike(frame, event, argument):  # before every line, of `attempt` and of the handler
+    moments.append(frame.f_lineno)
+    if len(moments) in (number, number + 1):
+        os.kill(os.getpid(), signal.SIGINT)
+    return strike
+
+def work():
+    for n in range(3):
+        done.append(n)
+    return done
+
+lines = 1
+number = 0
+while number <= lines:
+    number += 1
+    moments, done = [], []
+    with Stop() as stop:
+        sys.settrace(strike)
+        found = stop.attempt(work)
+        sys.settrace(None)
+    lines = len(moments)
+    assert stop.stopped == (number <= lines), (number, moments)
+    assert found == done or stop.stopped
+    assert found in (None, [0, 1, 2])
+assert lines > 10
+"""
+
+
+def test_a_terminal_that_is_closed(process, corpus_file, tmp_path):
+    """The signal comes, and whatever is written from then on fails."""
+    main, other = pty.openpty()
+    code = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0);"
+    code += "os.execv(sys.executable, [sys.executable, '-m', 'opelda', *sys.argv[1:]])"
+    args = ("fit", corpus_file, "-k", 3, "-o", "m", "--passes", 1_000_000)
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, args)],
+        cwd=tmp_path,
+        stdin=other,
+        stdout=other,
+        stderr=other,
+        start_new_session=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(other)
+    shown = b""
+    while b"docs/s, " not in shown or b"pass " not in shown:
+        shown += os.read(main, 65536)
+    os.close(main)
+    assert running.wait() > 0
+    assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
+
+
+def test_what_was_ignored_from_the_start_stays_so(corpus_file, tmp_path):
+    """As by nohup: a terminal that closes does not end it."""
+    code = f"trap '' HUP; exec {sys.executable} -m opelda fit {corpus_file} -k 3 --passes 400 -v"
+    running = subprocess.Popen(
+        ["bash", "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    while b"docs/s" not in running.stderr.readline():
+        assert running.poll() is None
+    running.send_signal(signal.SIGHUP)
+    running.communicate()
+    assert running.returncode == 0

@@ -1,0 +1,57 @@
+"""An update rule of one's own in place of a name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import opelda
+from opelda import TopicModel
+from opelda.corpus import generate
+from opelda.errors import InputError
+from opelda.learning._rules import ML, Online, Streaming
+
+MADE = generate(60, n_words=30, n_topics=3, random_state=0)
+OPTIONS = {"preset": "paper", "batch_size": 20, "random_state": 0}
+
+
+@dataclass(frozen=True)
+class Forgetting(Streaming):
+    """Streaming Bayes in which whatever was learned before fades."""
+
+    keep: float = 0.5
+
+    def prepare(self, weights, step, n_docs, mass):
+        """Shrink the counts, not the prior."""
+        super().prepare(weights, step, n_docs, mass)
+        weights.shrink(self.keep)
+        return np.full(weights.n_topics, 1.0 / weights.scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [("ml", ML()), ("online", Online()), ("streaming", Streaming())]
+)
+def test_the_object_of_a_name_learns_as_the_name_does(name, rule):
+    by_name = TopicModel(3, learning=name, **OPTIONS).fit(MADE.X)
+    by_rule = clone(TopicModel(3, learning=rule, **OPTIONS)).fit(MADE.X)
+    assert np.array_equal(by_name.components_, by_rule.components_)
+
+
+def test_a_rule_from_outside_is_used():
+    """Half of what was learned is gone after each batch: 20 tokens, 10 and 20, 5 and 10 and 20."""
+    X = np.full((3, 4), 5.0)
+    model = TopicModel(1, learning=Forgetting(), **{**OPTIONS, "batch_size": 1}).partial_fit(X)
+    assert model._state.weights.totals == pytest.approx(35 + 4 * 1.0)  # eta is 1/K
+
+
+def test_a_model_with_a_rule_of_ones_own_is_not_saved(tmp_path):
+    model = TopicModel(3, learning=Forgetting(), **OPTIONS).fit(MADE.X)
+    with pytest.raises(InputError, match=r"learning is .*which a model file cannot hold"):
+        opelda.save(model, tmp_path / "model.opelda")
+
+
+@pytest.mark.parametrize("rule", [3, object(), Streaming, ["ml"], "fast"])
+def test_what_is_no_rule_is_refused(rule):
+    with pytest.raises(InputError, match="learning must be"):
+        TopicModel(3, learning=rule).fit(MADE.X)
