@@ -160,6 +160,8 @@ def _read(options: Namespace, **words: Any) -> Corpus:
     paths: list[Any] = ["-" if source == "-" else Path(source) for source in options.data]
     source = paths[0] if len(paths) == 1 else paths
     reading = given(options, READING)
+    if options.test is not None:
+        reading.pop("first_id", None)  # it is said of the test documents
     if "vocabulary" in words and "-" not in paths:
         first = read(source, **(reading | {"limit": 1}))
         found, wanted = first.X.shape[1], len(words["vocabulary"])

@@ -46,7 +46,7 @@ READING = (
     Option("-t --text-column", "text_column", "column or key with the text; may be repeated", list),
     Option("--encoding", "encoding", "of texts; UTF-8 if not given"),
     Option("--column-words", "column_words", "file of the columns' words, one a line"),
-    Option("--first-id", "first_id", "number of the first word, 0 or 1", int),
+    Option("--first-id", "first_id", "number of the first word, 0 or 1; of --test if given", int),
     Option("--on-error", "on_error", "stop at a malformed document, or skip it"),
     Option("--limit", "limit", "read the first so many documents only", int),
 )
