@@ -92,9 +92,11 @@ def process(tmp_path):
             return subprocess.run(
                 command(*args), cwd=tmp_path, env=env, capture_output=True, text=True, **options
             )
-        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-            # a shell's background jobs ignore Ctrl-C, and so would what they start
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        # a shell's background jobs ignore Ctrl-C, nohup's a closed terminal, and so would what
+        # they start; what has a handler here has none there
+        for number in (signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
         return subprocess.Popen(
             command(*args),
             cwd=tmp_path,
