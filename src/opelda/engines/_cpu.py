@@ -18,7 +18,7 @@ from opelda.engines._cpu_tables import Table
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
 from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, histogram
+from opelda.engines._tokens import TokenCounts, Tokens, histogram
 from opelda.engines._weights import HostWeights, Prior, Weights
 from opelda.errors import EngineError
 
@@ -191,9 +191,7 @@ class CPUEngine:
         padded = tables.padded_prior(prior, counts.n_topics)
         return Weights(self.name, rows, counts.n_topics, padded, prior_weight=1.0, sums=sums)
 
-    def histogram(self, tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
-        """Count documents by tokens per topic; see `Engine.histogram`."""
-        return histogram(tokens, n_topics, share)
+    histogram = staticmethod(histogram)
 
     def infer(
         self, topics: Table | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

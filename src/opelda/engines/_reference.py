@@ -17,7 +17,7 @@ from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changi
 from opelda.engines._keys import GOLDEN, content_keys, mix, seeded
 from opelda.engines._reference_equations import SMALLEST, Fixed
 from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted, completed
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, histogram, tokens_of
+from opelda.engines._tokens import TokenCounts, Tokens, histogram, tokens_of
 from opelda.engines._weights import HostWeights, Prior, Weights
 
 Array = NDArray[np.float64]
@@ -157,9 +157,7 @@ class ReferenceEngine:
         rows = np.ldexp(counts.cells[:, : counts.n_topics].astype(np.float64), -counts.shift)
         return Weights(self.name, rows, counts.n_topics, _double(prior), prior_weight=1.0)
 
-    def histogram(self, tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
-        """Count documents by tokens per topic."""
-        return histogram(tokens, n_topics, share)
+    histogram = staticmethod(histogram)
 
     def infer(
         self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

@@ -1,7 +1,5 @@
 """Outputs: no command destroys what it reads, none loses what was learned for want of a place."""
 
-import csv
-import io
 import os
 import re
 import resource
@@ -9,15 +7,11 @@ import shutil
 from collections import namedtuple
 
 import numpy as np
-import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 import opelda
 from opelda.corpus import read
-from opelda.corpus.formats._writing import read_cell, safe_cell
 
 TEXTS = "star galaxy orbit\nbread flour oven\n" * 20
 
@@ -234,74 +228,6 @@ def test_what_was_learned_is_saved_elsewhere(cli, folder, places, monkeypatch, t
     assert str(saved[0]) in done.err
     assert opelda.load(saved[0]).n_components == 2
     assert os.listdir(folder / "out") == []
-
-
-FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1.5", "@a", "\tx", "\rx", "'a", "a\x1b[31m\x9b"]
-PLAIN = [
-    "a",
-    "a\\b",
-    "a=b",
-    "C:\\docs\\a.txt",
-    "100%",
-    "",
-    "naïve",
-    '"q", r',
-    "a-b",
-    "x'y",
-    "\u00a0a",
-]
-
-
-@pytest.mark.parametrize("end", ["csv", "tsv"])
-def test_no_name_is_a_formula_in_a_table(cli, folder, end):
-    names = FORMULAS + PLAIN
-    pl.DataFrame({"id": names, "text": ["star"] * len(names)}).write_parquet(folder / "t.parquet")
-    done = cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", f"t.{end}")
-    assert done.code == 0, done.err
-    written = (folder / f"t.{end}").read_bytes().decode()
-    cells = [
-        row["document"]
-        for row in csv.DictReader(io.StringIO(written), delimiter="," if end == "csv" else "\t")
-    ]
-    assert cells[len(FORMULAS) :] == PLAIN
-    assert all(cell.startswith("'") for cell in cells[: len(FORMULAS)])
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", written.replace("\r\n", "\n"))
-    assert [read_cell(cell) for cell in cells] == names
-    gaps = pl.read_csv(folder / f"t.{end}", separator="," if end == "csv" else "\t")["gap"]
-    assert gaps.dtype == pl.Float64
-
-
-def test_other_forms_of_a_table_keep_names_as_they_are(cli, folder):
-    pl.DataFrame({"id": FORMULAS, "text": ["star"] * len(FORMULAS)}).write_parquet("t.parquet")
-    for name, reader in (("o.parquet", pl.read_parquet), ("o.jsonl", pl.read_ndjson)):
-        cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", name)
-        assert reader(name)["document"].unique(maintain_order=True).to_list() == FORMULAS
-    cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", "o.npz")
-    assert np.load("o.npz")["document"].tolist() == FORMULAS
-
-
-@given(st.text())
-def test_every_cell_can_be_read_back_and_is_safe(text):
-    cell = safe_cell(text)
-    assert read_cell(cell) == text
-    assert not re.match(r"[=+\-@\t\r]", cell)
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", cell)
-
-
-@pytest.mark.parametrize("end", ["csv", "tsv"])
-def test_no_cell_is_a_formula_in_a_converted_corpus(cli, folder, end):
-    names = ["=1+1", "@me", "-1", "'a", "plain"]
-    texts = ["=sum cup", "+1", "@tea", "'tis tea", "tea"]
-    pl.DataFrame({"id": names, "text": texts}).write_parquet(folder / "t.parquet")
-    options = ("--name-column", "id", "--pattern", r"\S+")
-    assert cli("convert", "t.parquet", f"c.{end}", *options, "-q").code == 0
-    for line in (folder / f"c.{end}").read_text().splitlines():
-        for cell in re.split("[,\t]", line):
-            assert not re.match(r'"?[=+\-@]', cell)
-    again = read(f"c.{end}", name_column="name")
-    assert again.names == names
-    bags = [[again.words[i] for i in again.X[[row]].indices] for row in range(5)]
-    assert [sorted(bag) for bag in bags] == [sorted(text.split()) for text in texts]
 
 
 INEFFECTIVE = {
