@@ -44,12 +44,16 @@ class ReadWriteLock:
 
     def __enter__(self) -> None:
         me = self._me()
+        # Readers and writers alike enter their name first and look for the others then, so that one
+        # of two sees the other; nobody learns on a served model, and no guard is needed.
+        self._readers.add(me)
+        if not self._writers:
+            return
         with self._guard:
-            if not self._writers:  # nobody learns: the way of a served model
-                self._readers.add(me)
-                return
+            self._readers.discard(me)
             self._waiting.add(me)
             try:
+                self._changed.notify_all()
                 while self._writing not in (None, me) or (
                     self._writers - {me} and me not in self._next
                 ):
@@ -61,9 +65,9 @@ class ReadWriteLock:
                 self._changed.notify_all()
 
     def __exit__(self, *error: object) -> None:
-        with self._guard:
-            self._readers.discard(get_ident())
-            if self._writers:
+        self._readers.discard(get_ident())
+        if self._writers:
+            with self._guard:
                 self._changed.notify_all()
 
     @contextmanager
