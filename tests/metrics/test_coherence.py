@@ -100,6 +100,14 @@ def test_against_sets(measure, topics, X, n_words):
         assert np.array_equal(coherence(ids, kind(X), measure=measure, n_words=n_words), found)
 
 
+def test_ids_of_all_words_are_not_taken_for_counts():
+    """Beside one document whose counts add up to one, as a topic's probabilities do."""
+    X = np.array([[0, 0, 0, 0, 0, 0.5, 0.5]])
+    ids = np.array([[3, 1, 2, 0, 5, 4, 6]])
+    words = np.array([[0.2, 0.5, 0.3, 0.6, 0.05, 0.1, 0.0]])
+    assert coherence(ids, X, n_words=7) == coherence(words, X, n_words=7)
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 @given(weights, matrices, st.data())
 def test_order_and_batches_do_not_matter(measure, topics, X, data):

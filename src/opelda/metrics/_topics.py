@@ -170,6 +170,9 @@ def _seem_swapped(topics: Any, X: Any) -> bool:
     counts = _first_rows(topics)
     if counts is None or (counts != np.floor(counts)).any() or counts.sum(axis=1).max() <= 1:
         return False
+    # as many ids as there are words are all of them, each once
+    if (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all():
+        return False
     rows = _first_rows(X)
     if rows is None or rows.shape[1] != counts.shape[1] or _n_rows(X) > _n_rows(topics):
         return False
