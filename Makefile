@@ -19,18 +19,21 @@ test-heavy: $(VENV)/.installed-dev
 test-reproduction: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "not heavy" reproduction
 
-# Native code under sanitizers: whatever they find ends the run. SHORT=1 takes a selection.
+# Native code under sanitizers: whatever they find ends the run, and is said on standard error, which pytest must not
+# capture. SHORT=1 takes a selection.
 NATIVE_TESTS := $(if $(SHORT),tests/engines/test_cpu.py tests/engines/test_interrupts.py tests/corpus/test_merging_native.py,\
   tests/engines tests/corpus/text tests/corpus/formats tests/corpus/test_merging_native.py)
 SANITIZED = LD_PRELOAD="$(foreach library,$(1),$(shell $${CXX:-c++} -print-file-name=$(library).so))" PYTHONMALLOC=malloc
 # no leaks: the interpreter frees little of its own when it ends
 test-asan: .envs/asan/.installed
 	$(call SANITIZED,libasan libubsan libstdc++) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  .envs/asan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(NATIVE_TESTS)
+	  .envs/asan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider --capture=sys $(NATIVE_TESTS)
 
+# polars' allocator has a thread that starts before the sanitizer knows it; some tests fork
 test-tsan: .envs/tsan/.installed
-	$(call SANITIZED,libtsan libstdc++) TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/native/tsan.supp" \
-	  setarch -R .envs/tsan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(NATIVE_TESTS)
+	$(call SANITIZED,libtsan libstdc++) _RJEM_MALLOC_CONF=background_thread:false \
+	  TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 suppressions=$(CURDIR)/native/tsan.supp" \
+	  setarch -R .envs/tsan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider --capture=sys $(NATIVE_TESTS)
 
 .envs/asan/.installed: SANITIZE := address,undefined
 .envs/tsan/.installed: SANITIZE := thread
