@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
 .PHONY: demo test test-heavy test-reproduction test-asan test-tsan lint bench bench-peers figures reproduce clean
@@ -42,8 +43,8 @@ test-tsan: .envs/tsan/.installed
 	$(PYTHON) -m venv $(@D)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	  > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
-	$(@D)/bin/pip install --quiet --disable-pip-version-check scikit-build-core nanobind cmake ninja
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . \
+	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja
+	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . \
 	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
 	@touch $@
 
@@ -90,25 +91,25 @@ compiler:
 	  { echo "opelda needs a C++20 compiler and found none: install g++ or clang++, or set CXX, and run again." >&2; exit 1; }
 
 $(VENV)/.installed: $(VENV)/bin/pip $(SOURCES) | compiler
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/pip $(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/bin/pip $(SOURCES) | compiler
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,reproduction]'
+	$(BIN)/pip $(INSTALL) -e '.[dev,reproduction]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-reproduction
 
 $(VENV)/.installed-reproduction: $(VENV)/bin/pip $(SOURCES) | compiler
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[reproduction]'
+	$(BIN)/pip $(INSTALL) -e '.[reproduction]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/pip $(INSTALL) -e '.[bench]'
 	@touch $@
 
 $(PEERS)/.installed: benchmarks/peers/requirements.txt $(SOURCES) | compiler
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -e '.[plot]'
-	@install="$(PEERS)/bin/pip install --quiet --disable-pip-version-check"; \
+	$(PEERS)/bin/pip $(INSTALL) -e '.[plot]'
+	@install="$(PEERS)/bin/pip $(INSTALL)"; \
 	$$install -r benchmarks/peers/requirements.txt || while read -r peer; do \
 	  $$install "$$peer" || echo "$$peer could not be installed and is left out." >&2; \
 	done < benchmarks/peers/requirements.txt
