@@ -11,14 +11,14 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?
 demo: $(VENV)/.installed
 	$(BIN)/opelda demo
 
-test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto -m "not heavy"
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy"
 
-test-heavy: $(VENV)/.installed-dev
-	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto
+test-heavy: $(VENV)/.installed-test
+	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto --dist worksteal
 
-test-reproduction: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto -m "not heavy" reproduction
+test-reproduction: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy" reproduction
 
 # Native code under sanitizers: whatever they find ends the run, and is said on standard error, which pytest must not
 # capture. SHORT=1 takes a selection.
@@ -39,7 +39,7 @@ test-tsan: .envs/tsan/.installed
 .envs/asan/.installed: SANITIZE := address,undefined
 .envs/tsan/.installed: SANITIZE := thread
 # the packages are those of $(VENV), seen through a path; its own opelda is installed here
-.envs/%san/.installed: $(SOURCES) | $(VENV)/.installed-dev
+.envs/%san/.installed: $(SOURCES) | $(VENV)/.installed-test
 	$(PYTHON) -m venv $(@D)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	  > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
@@ -48,7 +48,7 @@ test-tsan: .envs/tsan/.installed
 	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
 	@touch $@
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -70,7 +70,7 @@ PEERS := .envs/peers
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python -m benchmarks.peers $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
 
-figures: $(VENV)/.installed-dev
+figures: $(VENV)/.installed-test
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/learning_figures.py
 
@@ -94,15 +94,19 @@ $(VENV)/.installed: $(VENV)/bin/pip $(SOURCES) | compiler
 	$(BIN)/pip $(INSTALL) -e .
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/bin/pip $(SOURCES) | compiler
-	$(BIN)/pip $(INSTALL) -e '.[dev,reproduction]'
+$(VENV)/.installed-test: $(VENV)/bin/pip $(SOURCES) | compiler
+	$(BIN)/pip $(INSTALL) -e '.[test,reproduction]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-reproduction
 
 $(VENV)/.installed-reproduction: $(VENV)/bin/pip $(SOURCES) | compiler
 	$(BIN)/pip $(INSTALL) -e '.[reproduction]'
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-bench: $(VENV)/.installed-dev
+$(VENV)/.installed-lint: $(VENV)/.installed-test
+	$(BIN)/pip $(INSTALL) -e '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-test
 	$(BIN)/pip $(INSTALL) -e '.[bench]'
 	@touch $@
 
