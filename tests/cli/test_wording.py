@@ -7,14 +7,11 @@ from opelda.cli import app
 from opelda.cli._ending import OPTIONS, as_option, sentence
 from opelda.errors import EngineError, InputError, ModelFileError
 
-# of documents' columns: options of `opelda.corpus.read`'s own names
-READING: set[str] = set()
-
 
 def test_the_options_exist():
     commands = typer.main.get_command(app).commands.values()
     known = {option for command in commands for param in command.params for option in param.opts}
-    assert set(OPTIONS.values()) - READING <= known
+    assert set(OPTIONS.values()) <= known
 
 
 @pytest.mark.parametrize("name", OPTIONS)
