@@ -46,7 +46,7 @@ def run(seed, *, alpha=0.1, domain=None, **options):
         domain=recorder,
         x0=options.pop("x0", domain.center()),
         n_iter=T,
-        tol=None,
+        max_gap=None,
         history_every=1,
         callback=lambda iterate: iterates.append(iterate.x),
         random_state=seed,
@@ -146,7 +146,7 @@ def test_practical_first_iteration_moves_nothing():
 @given(seeds, st.sampled_from(["random", "balanced"]))
 def test_a_longer_run_continues_a_shorter_one(seed, kind):
     g1, g2 = topic_terms(seed, 0.5)
-    options = {"domain": Simplex(TOPICS), "history_every": 1, "tol": None, "coins": kind}
+    options = {"domain": Simplex(TOPICS), "history_every": 1, "max_gap": None, "coins": kind}
     short = maximize(g1, g2, n_iter=21, random_state=seed, **options)
     long = maximize(g1, g2, n_iter=40, random_state=seed, **options)
     np.testing.assert_array_equal(long.f_history[:21], short.f_history)
@@ -158,7 +158,7 @@ def test_a_step_asks_no_gradient_of_a_term_not_picked_yet(seed):
     g1 = Term(lambda x: x[0], lambda x: [1.0, 0.0])
     asked = []
     g2 = Term(lambda x: 0.0, lambda x: asked.append(1) or [0.0, 0.0])
-    options = {"n_iter": 8, "history_every": 9, "tol": None, "check_gradient": False}
+    options = {"n_iter": 8, "history_every": 9, "max_gap": None, "check_gradient": False}
     maximize(g1, g2, domain=Simplex(2), random_state=seed, **options)
     needed = np.logical_or.accumulate(~draw_coins(7, "random", np.random.default_rng(seed)))
     needed[0] = True  # the start is recorded, as is the last iterate

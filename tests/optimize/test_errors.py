@@ -22,9 +22,9 @@ def call(g1=ZERO, g2=ZERO, **options):
         ({"n_iter": 0}, "n_iter", "must be a whole number, at least 1, got 0"),
         ({"n_iter": 1e3}, "n_iter", "must be a whole number, at least 1, got 1000.0"),
         ({"history_every": 0}, "history_every", "must be a whole number"),
-        ({"tol": -1}, "tol", "must be a number from 0 .* got -1"),
-        ({"tol": np.nan}, "tol", "must be a number from 0 .* got nan"),
-        ({"tol": "0.1"}, "tol", "must be a number from 0 .* got '0.1'"),
+        ({"max_gap": -1}, "max_gap", "must be a number from 0 .* got -1"),
+        ({"max_gap": np.nan}, "max_gap", "must be a number from 0 .* got nan"),
+        ({"max_gap": "0.1"}, "max_gap", "must be a number from 0 .* got '0.1'"),
         ({"schedule": "fast"}, "schedule", "must be 'practical' or 'literal', got 'fast'"),
         ({"coins": "even"}, "coins", "must be 'random' or 'balanced', got 'even'"),
         ({"keep": "all"}, "keep", "must be 'last' or 'best', got 'all'"),
@@ -40,7 +40,7 @@ def call(g1=ZERO, g2=ZERO, **options):
         ({"x0": [[1, 0, 0]], "domain": lambda d: d}, "x0", r"has shape \(1, 3\)"),
         ({"x0": [0.5, 0.5, 0.25]}, "x0", "lies outside"),
         ({"x0": [], "domain": lambda d: d}, "x0", r"has shape \(0,\)"),
-        ({"tol": np.complex128(1)}, "tol", "must be a number from 0"),
+        ({"max_gap": np.complex128(1)}, "max_gap", "must be a number from 0"),
     ],
 )
 def test_arguments(options, parameter, message):

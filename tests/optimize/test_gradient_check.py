@@ -100,7 +100,7 @@ MADE = [*SMOOTH, absolute, largest, *RIPPLES]
 
 
 def run(g1, g2, domain, **options):
-    return maximize(g1, g2, domain=domain, n_iter=2, tol=None, **options)
+    return maximize(g1, g2, domain=domain, n_iter=2, max_gap=None, **options)
 
 
 @many

@@ -10,6 +10,7 @@ from opelda._validation import number, real_array, whole
 from opelda.errors import InputError
 
 Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
 
 
 class Domain(ABC):

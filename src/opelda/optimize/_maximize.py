@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from opelda._validation import choice, flag, number, real_array, seed, whole
 from opelda.errors import InputError
 from opelda.optimize._domains import Domain, Vector
+from opelda.optimize._finish import Ascent, Picks
 from opelda.optimize._terms import OUTSIDE, Iterate, Oracle, Point, Term
 
 Coins: TypeAlias = Literal["random", "balanced"]
@@ -23,7 +24,8 @@ class MaximizeResult:
     Attributes
     ----------
     x : ndarray of shape (n,)
-        The point: the last iterate, or with ``keep="best"`` the recorded one of largest f.
+        The point: the last iterate, or with ``keep="best"`` the recorded one of largest f; in a
+        run that was finished, the one of smallest gap.
     f, g1, g2 : float
         The objective and its two terms at `x`.
     gap : float
@@ -33,9 +35,9 @@ class MaximizeResult:
         not, the gap says how far `x` is from being stationary and nothing more: a stationary
         point may be a local maximum, a saddle or a minimum, and a higher one may exist.
     converged : bool
-        Whether ``gap <= tol``; without a `tol`, whether the gap is zero.
+        Whether ``gap <= max_gap``; without a `max_gap`, whether the gap is zero.
     n_iter : int
-        Iterations done, that is the last t of Algorithm 1.
+        Iterations done: the last t of Algorithm 1, and more only in a run that was finished.
     history_iter : ndarray of int
         The iterations recorded, the start first.
     f_history, gap_history : ndarray of float
@@ -72,7 +74,7 @@ def maximize(
     domain: Domain | Oracle,
     x0: ArrayLike | None = None,
     n_iter: int = 1000,
-    tol: float | None = 1e-6,
+    max_gap: float | None = None,
     schedule: Literal["practical", "literal"] = "practical",
     coins: Coins = "random",
     keep: Literal["last", "best"] = "last",
@@ -99,11 +101,12 @@ def maximize(
         The start, inside the domain to within 1e-6; its centre by default. A bare oracle's domain
         is unknown, so there only a wrong start that shows in the gap is noticed.
     n_iter : int, default=1000
-        Iterations T. In the practical schedule they are T - 1 moves.
-    tol : float or None, default=1e-6
-        Stop once the iterate that would be returned has a gap of at most `tol` (in units of f).
-        Tested whenever progress is recorded, except at the start, which may be stationary without
-        being a maximum. None runs all iterations.
+        Iterations T of OPE. In the practical schedule they are T - 1 moves.
+    max_gap : float or None, default=None
+        The largest gap that will do, in units of f: if f is concave, the point returned is at most
+        this far below the maximum. OPE stops at the first record after the start where the gap of
+        the point to be returned is that small; where its `n_iter` iterations were not enough, the
+        run is finished, see Notes. None runs OPE's iterations as they are, whatever the gap.
     schedule : {"practical", "literal"}, default="practical"
         "practical": the first pick is g1 and moves nothing, so no step has length 1 and an
         interior start stays interior. "literal": Algorithm 1 as printed, whose first step puts
@@ -113,10 +116,12 @@ def maximize(
         consecutive pair of picks holds g1 and g2 once, in random order; every single pick is still
         uniform.
     keep : {"last", "best"}, default="last"
-        Return the last iterate, or the one of largest f among those recorded.
+        Return the last iterate, or the one of largest f among those recorded; a run is finished
+        from that one.
     history_every : int, default=10
         Record f and the gap at the start, at every iteration divisible by this, and at the last
         one. A record costs both values and one oracle call; its gradients serve the next step.
+        Iterations that finish a run are all recorded.
     random_state : int, Generator, RandomState or None, default=None
         Source of the coins. The same integer gives the same run.
     callback : callable, optional
@@ -136,8 +141,19 @@ def maximize(
         For bad input, a gradient that its term's values contradict, and a term that is not finite
         at an iterate; the message names the term and the iteration.
 
+    Warns
+    -----
+    UserWarning
+        If `max_gap` was not reached, or if finishing the run showed that f is not concave.
+
     Notes
     -----
+    A run is finished by steps on f itself, without coins: over the vertices found so far, with a
+    line search, one weight against another (pairwise Frank-Wolfe) and all of them together
+    (Newton). Such an iteration evaluates one gradient per vertex in use and a few more, and calls
+    the oracle once. There are at most ``1000 + 10 n`` of them, fewer where rounding leaves no
+    further progress. A step stays where both terms are finite.
+
     The gap bounds ``max f - f(x)`` when f is concave. When it is not, a gap of zero means a
     stationary point, not a global maximum: run several seeds or starts and compare f.
 
@@ -157,6 +173,9 @@ def maximize(
     >>> result = maximize(likelihood, prior, domain=Simplex(3), n_iter=5000, random_state=0)
     >>> result.x.round(2)  # (seen + 1) / 13
     array([0.54, 0.31, 0.15])
+    >>> result = maximize(likelihood, prior, domain=Simplex(3), max_gap=1e-9, random_state=0)
+    >>> result.x.round(4), result.converged
+    (array([0.5385, 0.3077, 0.1538]), True)
     """
     for name, term in (("g1", g1), ("g2", g2)):
         if not isinstance(term, Term):
@@ -166,8 +185,8 @@ def maximize(
                 name,
             )
     last, every = whole("n_iter", n_iter), whole("history_every", history_every)
-    if tol is not None:
-        tol = number("tol", tol, 0.0, np.inf)
+    if max_gap is not None:
+        max_gap = number("max_gap", max_gap, 0.0, np.inf)
     choice("schedule", schedule, ("practical", "literal"))
     choice("coins", coins, get_args(Coins))
     choice("keep", keep, ("last", "best"))
@@ -183,6 +202,7 @@ def maximize(
     current = kept = point.evaluate()
     if checked:  # after the start's record: what is not finite there is said as such
         point.check_gradients()
+    picks = Picks(x, t)
     history = [current]
     stop = callback is not None and callback(current) is True
 
@@ -192,8 +212,11 @@ def maximize(
         t += 1
         a, b = (a + 1, b) if pick_g1 else (a, b + 1)
         # x + (e - x)/t, written so that a step of 1 lands on e and nothing falls below zero.
-        x = ((t - 1) * x + point.vertex(a, b)) / t
+        vertex = point.vertex(a, b)
+        x = ((t - 1) * x + vertex) / t
         point = Point(g1, g2, oracle, x, t)
+        if max_gap is not None:
+            picks.add(vertex)
         if t % every and t != last:
             continue
         current = point.evaluate()
@@ -202,7 +225,22 @@ def maximize(
         if keep == "last" or current.f > kept.f:
             kept = current
         stop = callback is not None and callback(current) is True
-        stop = stop or (tol is not None and kept.gap <= tol)
+        stop = stop or (max_gap is not None and kept.gap <= max_gap)
+
+    if max_gap is not None and not stop and kept.gap > max_gap:
+        # the picks are those of the last iterate; a better one before it is an atom by itself
+        found = picks.atoms() if kept is current else (kept.x[None], np.ones(1))
+        scale = max(abs(record.g1) + abs(record.g2) for record in history)
+        ascent = Ascent(Point(g1, g2, oracle, kept.x, t), *found, scale)
+        for current in ascent.iterates():
+            history.append(current)
+            if current.gap < kept.gap:
+                kept = current
+            stop = callback is not None and callback(current) is True
+            if stop or kept.gap <= max_gap:
+                break
+        t = current.iteration
+        ascent.warn(kept.gap, np.inf if stop else max_gap)
 
     return MaximizeResult(
         x=kept.x,
@@ -210,7 +248,7 @@ def maximize(
         g1=kept.g1,
         g2=kept.g2,
         gap=kept.gap,
-        converged=kept.gap <= (tol or 0.0),
+        converged=kept.gap <= (max_gap or 0.0),
         n_iter=t,
         history_iter=np.array([record.iteration for record in history], dtype=np.int64),
         f_history=np.array([record.f for record in history]),

@@ -1,16 +1,12 @@
 """The general polytope {x : A x <= b, A_eq x = b_eq}: its oracle is a linear program (HiGHS)."""
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog  # type: ignore[import-untyped, unused-ignore]
 
 from opelda._validation import real_array
 from opelda.errors import InputError
-from opelda.optimize._domains import Domain, Vector
-
-Matrix: TypeAlias = NDArray[np.float64]
+from opelda.optimize._domains import Domain, Matrix, Vector
 
 _INFEASIBLE = 2  # scipy.optimize.linprog's status
 

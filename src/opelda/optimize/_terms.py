@@ -127,6 +127,22 @@ class Point:
     def g2_gradient(self) -> Vector:
         return _gradient(self.g2, "g2", self.x, self.iteration)
 
+    @cached_property
+    def slope(self) -> Vector:
+        """The gradient of f."""
+        return self.g1_gradient + self.g2_gradient
+
+    @cached_property
+    def best(self) -> Vector:
+        """The vertex that is best along f'."""
+        return self._best(self.slope)
+
+    @cached_property
+    def values(self) -> tuple[float, float]:
+        """The two terms."""
+        g1 = _value(self.g1, "g1", self.x, self.iteration)
+        return g1, _value(self.g2, "g2", self.x, self.iteration)
+
     def vertex(self, a: int, b: int) -> Vector:
         """Return e_t = argmax over the domain of <a g1'(x) + b g2'(x), e>."""
         # F_t' of Algorithm 1 but for a factor 2/t. A term not picked yet is not evaluated.
@@ -135,10 +151,8 @@ class Point:
 
     def evaluate(self) -> Iterate:
         """Return f, its terms and the Frank-Wolfe gap, max over v of <f'(x), v - x>."""
-        g1 = _value(self.g1, "g1", self.x, self.iteration)
-        g2 = _value(self.g2, "g2", self.x, self.iteration)
-        slope = self.g1_gradient + self.g2_gradient
-        gap = float(slope @ (self._best(slope) - self.x))
+        (g1, g2), slope = self.values, self.slope
+        gap = float(slope @ (self.best - self.x))
         scale = float(np.abs(slope).sum() * (1.0 + np.abs(self.x).max()))
         if gap < -_NEGATIVE_GAP * scale:
             raise InputError(

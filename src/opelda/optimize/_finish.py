@@ -1,0 +1,206 @@
+"""Finishing a run: from OPE's last iterate up to a point whose gap is as small as is wanted.
+
+Each iteration takes two steps on f itself, both a change of the weights with which the iterate is
+a convex combination of atoms, points of the domain that are known. The pairwise step of
+Lacoste-Julien & Jaggi ("On the global linear convergence of Frank-Wolfe optimization variants",
+2015) moves weight from the worst atom to the best vertex of the domain. A Newton step over the
+weights then corrects all of them at once; its second derivatives are differences of gradients.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opelda.optimize._domains import Matrix, Vector
+from opelda.optimize._terms import Iterate, Point
+
+_MOST_COORDINATES = 2**24  # of all OPE's vertices that are kept, 128 MiB
+_FLAT = 0.1  # a line search ends where the slope has fallen to this part of its first value
+_TRIALS = 40  # of one line search
+# Of differences of gradients, as parts of the way to an atom: a thousandth of its weight, lest a
+# logarithm of a small coordinate bend within it, between these.
+_WIDTHS = 1e-9, 1e-6
+_SINGULAR = 1e-10  # curvature below this part of the largest is taken for rounding
+_ABOVE = 1e-6  # f above a tangent by more than this part of its largest value is not rounding
+_PATIENCE = 20  # iterations without a larger f or a smaller gap
+
+
+class Picks:
+    """The iterate of OPE as a convex combination: the start, and how often each vertex was picked.
+
+    At most n + 1 vertices are kept apart, fewer if n is large; the one that was picked longest ago
+    is merged into the start, whose place the mean of both takes.
+    """
+
+    def __init__(self, start: Vector, count: int) -> None:
+        self._base, self._base_count = count * start, count
+        self._most = max(1, min(len(start) + 1, _MOST_COORDINATES // len(start)))
+        self._picked: dict[bytes, tuple[Vector, int]] = {}
+
+    def add(self, vertex: Vector) -> None:
+        """Count one more pick of `vertex`."""
+        key = vertex.tobytes()
+        _, count = self._picked.pop(key, (vertex, 0))
+        self._picked[key] = vertex, count + 1
+        if len(self._picked) > self._most:
+            vertex, count = self._picked.pop(next(iter(self._picked)))
+            self._base += count * vertex
+            self._base_count += count
+
+    def atoms(self) -> tuple[Matrix, Vector]:
+        """Return the atoms, one per row, and their weights."""
+        pairs = list(self._picked.values())
+        if self._base_count:
+            pairs.append((self._base / self._base_count, self._base_count))
+        counts = np.array([count for _, count in pairs], dtype=np.float64)
+        return np.array([atom for atom, _ in pairs]), counts / counts.sum()
+
+
+@dataclass
+class Ascent:
+    """An ascent of f over convex combinations of atoms, which may be left after any iteration.
+
+    Attributes
+    ----------
+    point : Point
+        The iterate, ``weights @ atoms``.
+    atoms : ndarray of shape (k, n)
+        Points of the domain.
+    weights : ndarray of shape (k,)
+        Positive, of sum 1.
+    scale : float
+        The largest size of f's values so far.
+    concave : bool
+        False once a value of f was seen above a tangent of it.
+    """
+
+    point: Point
+    atoms: Matrix
+    weights: Vector
+    scale: float
+    concave: bool = True
+    _ended: str = "rounding leaves no further progress"
+
+    def iterates(self) -> Iterator[Iterate]:
+        """Yield iterates, at most 1000 + 10 n; fewer where rounding leaves no further progress."""
+        most = 1000 + 10 * len(self.point.x)
+        largest, least, waited = -np.inf, np.inf, 0
+        for iteration in range(self.point.iteration + 1, self.point.iteration + most + 1):
+            with np.errstate(all="ignore"):  # logarithms at an edge are tried, and left
+                moved = self._pairwise(iteration)
+                if not (self._newton(iteration) or moved):
+                    return
+                current = self.point.evaluate()
+            yield current
+            waited = 0 if current.f > largest or current.gap < least else waited + 1
+            if waited == _PATIENCE:
+                return
+            largest, least = max(largest, current.f), min(least, current.gap)
+        self._ended = f"{most} iterations were not enough to finish"
+
+    def warn(self, gap: float, max_gap: float) -> None:
+        """Say to the caller's caller what is not kept of the promise of a gap."""
+        said = []
+        if not self.concave:
+            said.append(
+                "f is not concave, it lies above a tangent: the gap says how far x is from "
+                "stationary, not how far f is below its maximum. Compare f from several starts."
+            )
+        if gap > max_gap:
+            said.append(f"The gap is {gap:.3g}, above max_gap={max_gap:g}: {self._ended}.")
+        for text in said:
+            warnings.warn(text, UserWarning, stacklevel=3)
+
+    def _pairwise(self, iteration: int) -> bool:
+        """Move weight from the worst atom to the best vertex of the domain."""
+        vertex, worst = self.point.best, np.argmin(self.atoms @ self.point.slope)
+        same = np.flatnonzero((self.atoms == vertex).all(axis=1))
+        atoms = self.atoms if same.size else np.vstack([self.atoms, vertex])
+        weights = self.weights if same.size else np.append(self.weights, 0.0)
+        change = np.zeros(len(weights))
+        change[same[0] if same.size else -1] = 1.0
+        change[worst] -= 1.0
+        return self._move(atoms, weights, change, iteration)
+
+    def _newton(self, iteration: int) -> bool:
+        """Move towards the maximum of a quadratic model of f, as far as the weights allow."""
+        x, slope = self.point.x, self.point.slope
+        ways = self.atoms - x
+        widths = np.clip(1e-3 * self.weights, *_WIDTHS)
+        bends = np.empty_like(ways)
+        for i, width in enumerate(widths):
+            near = self._trial(x + width * ways[i], iteration)
+            if near is None:
+                return False
+            bends[i] = (near.slope - slope) / width
+        model, rise = bends @ ways.T, ways @ slope
+        if not np.isfinite(model).all():
+            return False
+        curvature, axes = np.linalg.eigh(-(model + model.T) / 2)
+        # where f bends upwards the size of the bend is taken, and the step climbs all the same
+        size = np.abs(curvature)
+        size = np.maximum(size, _SINGULAR * max(size.max(), np.abs(rise).max()))
+        if not size.all():
+            return False
+        aims = axes @ ((axes.T @ rise) / size)
+        return self._move(self.atoms, self.weights, aims - aims.sum() * self.weights, iteration)
+
+    def _move(self, atoms: Matrix, weights: Vector, change: Vector, iteration: int) -> bool:
+        """Search along a change of the weights for where f is flat; return whether it moved."""
+        # from x, since the weights are scaled to a sum of 1 and the change may miss 0 by rounding
+        ways = atoms - self.point.x
+        way = change @ ways
+        first = float(self.point.slope @ way)
+        summands = float(np.abs(change) @ np.abs(ways) @ np.abs(self.point.slope))
+        if not first > np.finfo(float).eps * summands:
+            return False
+        limits = np.full(len(weights), np.inf)
+        np.divide(-weights, change, out=limits, where=change < 0.0)
+        end = float(limits.min())
+
+        # the slope is positive at `low`; at `high` it is negative, or a term is not finite (nan)
+        low, at_low, high, at_high = 0.0, first, np.inf, np.nan
+        step, reached = min(1.0, end), None
+        for _ in range(_TRIALS):
+            mixed = np.maximum(weights + step * change, 0.0)
+            mixed[limits <= step] = 0.0
+            mixed /= mixed.sum()
+            point = self._trial(mixed @ atoms, iteration, valued=True)
+            at_step = np.nan if point is None else float(point.slope @ way)
+            if point is not None:
+                self._compare(point, step * first, step * at_step)
+            if point is not None and at_step >= -_FLAT * first:
+                low, at_low, reached = step, at_step, (point, mixed)
+                if at_step <= _FLAT * first or step == end:
+                    break
+            else:
+                high, at_high = step, at_step
+            if high == np.inf:
+                step = end
+            else:
+                part = 0.5 if np.isnan(at_high) else at_low / (at_low - at_high)
+                step = low + (high - low) * min(max(part, 0.1), 0.9)
+        if reached is None:
+            return False
+        self.point, mixed = reached
+        self.atoms, self.weights = atoms[mixed > 0.0], mixed[mixed > 0.0]
+        return True
+
+    def _compare(self, other: Point, rise: float, other_rise: float) -> None:
+        """Note whether f lies above a tangent: at this point or at the other, with these rises."""
+        values = np.array([self.point.values, other.values])
+        self.scale = max(self.scale, float(np.abs(values).sum(axis=1).max()))
+        gain = values[1].sum() - values[0].sum()
+        if max(gain - rise, other_rise - gain) > _ABOVE * self.scale:
+            self.concave = False
+
+    def _trial(self, x: Vector, iteration: int, valued: bool = False) -> Point | None:
+        """Return the point at `x`, or None where a term is not finite, or fails as math.log(0)."""
+        point = replace(self.point, x=x, iteration=iteration)
+        try:
+            _ = point.slope, valued and point.values
+        except (ValueError, ArithmeticError):
+            return None
+        return point
