@@ -40,12 +40,21 @@ inline double likelihood_slope(const Document& doc, const double* ratio, int64_t
 
 OPELDA_INLINE double positive(double gap) { return gap > 0 ? gap : 0; }
 
+// The most that any mixture is ahead in log-likelihood where the steepest topic's slope is so much:
+// N log(slope / N) (Jensen), and what rounding may have hidden of it: sums of positive numbers, one
+// for each of n words and m topics, and a few products.
+inline double jensen_loss(const Document& doc, double slope, int64_t n_topics) {
+    const double rounding = 0x1p-52 * double(doc.n + n_topics + 16);
+    return doc.tokens * std::log1p(positive(slope / doc.tokens * (1 + rounding) - 1));
+}
+
 // Certifies any mixture: every method's results pass through here, except OPE's, whose own kernel
-// does it on the way.
+// does it on the way. Single precision finds the topics that may be the steepest, double decides.
 struct Certifier {
     const Problem& p;
     Document doc;
-    double *x, *ratio, *slope;
+    double *x, *ratio, *prior_slope;
+    float *ratio32, *slope;
 
     explicit Certifier(const Problem& problem) : p(problem) {}
 
@@ -53,40 +62,81 @@ struct Certifier {
         doc.allocate(arena, p.max_words);
         x = arena.array<double>(padded(p.max_words));
         ratio = arena.array<double>(padded(p.max_words));
-        slope = arena.array<double>(p.stride);
+        ratio32 = arena.array<float>(padded(p.max_words));
+        prior_slope = arena.array<double>(p.stride);
+        slope = arena.array<float>(p.stride);
     }
 
     void run(int64_t index, const float* theta, const Outputs& out) {
         doc.open(p, index);
+        explain(theta);
+        out.log_likelihood[index] = log_likelihood(doc, x, ratio);
+        double excess = 0;
+        out.log_prior[index] = prior(theta, &excess);
+        for (int64_t j = 0; j < doc.n_padded; j += kDoubles)
+            store(ratio32 + j, narrow(load(ratio + j) / doc.tokens));
+        add_rows(doc.n, doc.row, ratio32, p.stride, 1.0f, slope);
+        // sums of n positive terms in single precision: at most n units of 2^-24 off, and a few
+        const double off = 0x1p-24 * double(doc.n + 8);
+        const double likeliest = steepest(off, [](int64_t) { return 0.0; });
+        const double best = steepest(off, [&](int64_t k) { return prior_slope[k]; });
+        out.likelihood_gap[index] = positive(likeliest - doc.tokens);
+        out.likelihood_loss[index] = jensen_loss(doc, likeliest, p.n_topics);
+        out.gap[index] = positive(best - doc.tokens - excess);
+    }
+
+private:
+    // The words' probabilities under the mixture, divided by its sum: floats hardly ever make 1.
+    void explain(const float* theta) {
+        double whole = 0;
+        for (int64_t k = 0; k < p.n_topics; ++k) whole += theta[k];
         for (int64_t j = 0; j < doc.n; ++j) {
-            vd acc = {};
+            vd acc[2] = {};
             int64_t k = 0;
-            for (; k + kDoubles <= p.n_topics; k += kDoubles)
-                acc += widen(theta + k) * widen(doc.row[j] + k);
-            double total = sum(acc);
+            for (; k + 2 * kDoubles <= p.n_topics; k += 2 * kDoubles)
+                for (int i = 0; i < 2; ++i)
+                    acc[i] +=
+                        widen(theta + k + i * kDoubles) * widen(doc.row[j] + k + i * kDoubles);
+            double total = sum(acc[0] + acc[1]);
             for (; k < p.n_topics; ++k) total += double(theta[k]) * doc.row[j][k];
-            x[j] = total;
+            x[j] = total / whole;
         }
         for (int64_t j = doc.n; j < doc.n_padded; ++j) x[j] = 1;
-        out.log_likelihood[index] = log_likelihood(doc, x, ratio);
-        std::memset(slope, 0, sizeof(double) * p.stride);
-        for (int64_t j = 0; j < doc.n; ++j) {
-            const float* row = doc.row[j];
-            const double r = ratio[j];
-            for (int64_t k = 0; k < p.stride; ++k) slope[k] += r * row[k];
+    }
+
+    // sum_k (alpha_k - 1) log theta_k, and the sum of alpha_k - 1.
+    double prior(const float* theta, double* excess) {
+        vd total = {}, all = {};
+        for (int64_t k = 0; k < p.n_topics; k += kDoubles) {
+            double share[kDoubles], weight[kDoubles];
+            for (int i = 0; i < kDoubles; ++i) {
+                const bool there = k + i < p.n_topics;
+                weight[i] = there ? double(p.alpha[k + i]) - 1 : 0;
+                share[i] = there ? double(theta[k + i]) : 1;
+            }
+            const vd floored = max(load(share), broadcast(kTiny));
+            total += load(weight) * log(floored);
+            all += load(weight);
+            store(prior_slope + k, load(weight) / floored);
         }
-        double best = -1e300, best_likelihood = -1e300, prior = 0, constant = 0;
+        *excess = sum(all);
+        return sum(total);
+    }
+
+    // max_k of g1'_k and something more, g1'_k known to within `off` of itself beforehand.
+    template <class More> double steepest(double off, const More& more) const {
+        double least = -1e300;  // that the largest has
         for (int64_t k = 0; k < p.n_topics; ++k) {
-            const double weight = double(p.alpha[k]) - 1;
-            const double share = theta[k] > kTiny ? double(theta[k]) : kTiny;
-            prior += weight * std::log(share);
-            constant += weight;
-            if (slope[k] > best_likelihood) best_likelihood = slope[k];
-            if (slope[k] + weight / share > best) best = slope[k] + weight / share;
+            const double low = doc.tokens * slope[k] * (1 - off) + more(k);
+            if (low > least) least = low;
         }
-        out.log_prior[index] = prior;
-        out.likelihood_gap[index] = positive(best_likelihood - doc.tokens);
-        out.gap[index] = positive(best - doc.tokens - constant);
+        double best = -1e300;
+        for (int64_t k = 0; k < p.n_topics; ++k) {
+            if (!(doc.tokens * slope[k] * (1 + off) + more(k) >= least)) continue;
+            const double value = likelihood_slope(doc, ratio, k) + more(k);
+            if (value > best) best = value;
+        }
+        return best;
     }
 };
 

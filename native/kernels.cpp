@@ -8,6 +8,7 @@
 #include "cvb.hpp"
 #include "cvb0.hpp"
 #include "em.hpp"
+#include "exact.hpp"
 #include "fw.hpp"
 #include "learning.hpp"
 #include "ope.hpp"
@@ -27,6 +28,36 @@ void ope(const Problem& p, const OpePlan& plan, const Outputs& out, opelda::Queu
         for (int64_t i = begin; i < end; ++i) {
             worker.run(i, end, out);
             if (sink) opelda::append(*sink, i, worker.n_picked(), worker.topics(), worker.counts());
+        }
+    }
+}
+
+void exact(const Problem& p, const ExactSettings& settings, const Outputs& out,
+           opelda::Queue& queue, opelda::PickSink* sink) {
+    Exact worker(p, settings);
+    Certifier certifier(p);
+    float* scratch;  // the mixture to be certified, where none is wanted
+    const Arena arena([&](Arena& a) {
+        worker.allocate(a);
+        certifier.allocate(a);
+        scratch = a.array<float>(p.n_topics);
+    });
+    int64_t begin, end;
+    while (opelda::take(queue, begin, end)) {
+        for (int64_t i = begin; i < end; ++i) {
+            const int32_t steps = worker.solve(i, end);
+            const int64_t n = worker.n_picked();
+            if (opelda::stopped()) return;
+            out.n_iter[i] = steps;
+            out.likelihood_loss[i] = worker.loss();
+            if (sink) opelda::append(*sink, i, n, worker.topics(), worker.shares());
+            if (n == 0 || !(out.theta || out.gap)) continue;
+            float* theta = out.theta ? out.theta + i * p.n_topics : scratch;
+            std::memset(theta, 0, sizeof(float) * p.n_topics);
+            for (int64_t k = 0; k < n; ++k) theta[worker.topics()[k]] = worker.shares()[k];
+            if (!out.gap) continue;
+            certifier.run(i, theta, out);
+            if (worker.loss() < out.likelihood_loss[i]) out.likelihood_loss[i] = worker.loss();
         }
     }
 }
@@ -66,6 +97,7 @@ const opelda::Kernels table = {
     .cgs = run_solver<Cgs>,
     .fw = run_solver<Fw>,
     .em = run_em,
+    .exact = exact,
     .certify = certify,
     .topic_rows = topic_rows,
     .add = add,

@@ -39,8 +39,9 @@ struct Outputs {
     double* likelihood_gap;
     double* log_likelihood;
     double* log_prior;
-    float* factors;        // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
-    int32_t* kept_topics;  // n_docs x (topics kept): EM's
+    double* likelihood_loss;  // the most that any mixture is ahead in log-likelihood
+    float* factors;           // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
+    int32_t* kept_topics;     // n_docs x (topics kept): EM's
     float* kept_shares;
 };
 
@@ -97,6 +98,11 @@ struct EmSettings {
     int64_t n_iter;
     int64_t n_kept;            // topics
     const float* start_words;  // V: sum_k start_k beta_kj
+};
+
+struct ExactSettings {
+    double max_loss, max_loss_per_token;  // nats
+    const float* start_words;             // V: the words' means over topics
 };
 
 // The rows a learner keeps, and where to write the topics of a batch's words:
@@ -194,10 +200,10 @@ bool take(Queue& queue, int64_t& begin, int64_t& end);
 bool stopped();
 [[noreturn]] void out_of_memory();  // throws std::bad_alloc
 
-// Receives what OPE picked for one document, in picking order.
+// Receives the topics of one document and how much of it each is.
 struct PickSink;
 void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics,
-            const int32_t* counts);
+            const float* shares);
 
 // Rows to be written as one-byte floats.
 struct Coarsening {
@@ -221,6 +227,7 @@ struct Kernels {
     Solve<CgsSettings>* cgs;
     Solve<FwSettings>* fw;
     Solve<EmSettings>* em;
+    void (*exact)(const Problem&, const ExactSettings&, const Outputs&, Queue&, PickSink*);
     void (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
     void (*topic_rows)(const TopicRows&, Queue&);
     void (*add)(const Addition&, Queue&);

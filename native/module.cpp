@@ -1,27 +1,16 @@
 // The Python module opelda._native: arrays in, arrays filled. The caller (engines/_cpu*.py) has
 // checked shapes and types.
 #include <algorithm>
-#include <vector>
 
-#include "arrays.hpp"
-#include "kernels.hpp"
+#include "picks.hpp"
 
 namespace opelda {
 
-struct PickSink {
-    explicit PickSink(int64_t n_docs) : parts((n_docs + kStep - 1) / kStep), lengths(n_docs) {}
-    struct Part {
-        std::vector<int32_t> topics, counts;
-    };
-    std::vector<Part> parts;  // one per range of the queue, so threads never share one
-    std::vector<int32_t> lengths;
-};
-
 void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics,
-            const int32_t* counts) {
+            const float* shares) {
     auto& part = sink.parts[document / kStep];
     part.topics.insert(part.topics.end(), topics, topics + n);
-    part.counts.insert(part.counts.end(), counts, counts + n);
+    part.shares.insert(part.shares.end(), shares, shares + n);
     sink.lengths[document] = int32_t(n);
 }
 
@@ -63,7 +52,7 @@ struct Batch {
 struct Results {
     MaybeOut<float, 2> theta;
     MaybeOut<int32_t, 1> n_iter;
-    MaybeOut<double, 1> gap, likelihood_gap, log_likelihood, log_prior;
+    MaybeOut<double, 1> gap, likelihood_gap, log_likelihood, log_prior, likelihood_loss;
     MaybeOut<float, 2> factors;
     MaybeOut<int32_t, 2> kept_topics;
     MaybeOut<float, 2> kept_shares;
@@ -75,6 +64,7 @@ struct Results {
                 .likelihood_gap = pointer(likelihood_gap),
                 .log_likelihood = pointer(log_likelihood),
                 .log_prior = pointer(log_prior),
+                .likelihood_loss = pointer(likelihood_loss),
                 .factors = pointer(factors),
                 .kept_topics = pointer(kept_topics),
                 .kept_shares = pointer(kept_shares)};
@@ -110,21 +100,7 @@ nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<fl
             best_kernels().ope(problem, plan, outputs, queue, want_picks ? &sink : nullptr);
         });
     }
-    if (!want_picks) return nb::none();
-    size_t total = 0;
-    for (const auto& part : sink.parts) total += part.topics.size();
-    int64_t* indptr;
-    int32_t *topics, *counts;
-    auto indptr_array = numpy_array<int64_t>(sink.lengths.size() + 1, &indptr);
-    auto topics_array = numpy_array<int32_t>(total, &topics);
-    auto counts_array = numpy_array<int32_t>(total, &counts);
-    indptr[0] = 0;
-    for (size_t i = 0; i < sink.lengths.size(); ++i) indptr[i + 1] = indptr[i] + sink.lengths[i];
-    for (const auto& part : sink.parts) {
-        topics = std::copy(part.topics.begin(), part.topics.end(), topics);
-        counts = std::copy(part.counts.begin(), part.counts.end(), counts);
-    }
-    return nb::make_tuple(indptr_array, topics_array, counts_array);
+    return want_picks ? sink.arrays() : nb::none();
 }
 
 // Runs one of the iterative methods, which takes so many iterations.
@@ -176,6 +152,24 @@ void em(const Batch& batch, const Results& results, int64_t n_iter, int64_t n_ke
     const EmSettings settings = {
         .n_iter = n_iter, .n_kept = n_kept, .start_words = start_words.data()};
     solve(&Kernels::em, settings, batch, results, n_iter, n_threads);
+}
+
+nb::object exact(const Batch& batch, const Results& results, double max_loss,
+                 double max_loss_per_token, In<float, 1> start_words, bool want_picks,
+                 int n_threads) {
+    const auto problem = batch.problem();
+    const ExactSettings settings = {.max_loss = max_loss,
+                                    .max_loss_per_token = max_loss_per_token,
+                                    .start_words = start_words.data()};
+    const auto outputs = results.outputs();
+    PickSink sink(want_picks ? problem.n_docs : 0);
+    {
+        const Released released(problem.work(20));
+        run_ranges(problem.n_docs, n_threads, [&](Queue& queue) {
+            best_kernels().exact(problem, settings, outputs, queue, want_picks ? &sink : nullptr);
+        });
+    }
+    return want_picks ? sink.arrays() : nb::none();
 }
 
 void certify(const Batch& batch, In<float, 2> theta, const Results& results, int n_threads) {
@@ -237,21 +231,23 @@ NB_MODULE(_native, m) {
             [](Results* self, MaybeOut<float, 2> theta, MaybeOut<int32_t, 1> n_iter,
                MaybeOut<double, 1> gap, MaybeOut<double, 1> likelihood_gap,
                MaybeOut<double, 1> log_likelihood, MaybeOut<double, 1> log_prior,
-               MaybeOut<float, 2> factors, MaybeOut<int32_t, 2> kept_topics,
-               MaybeOut<float, 2> kept_shares) {
+               MaybeOut<double, 1> likelihood_loss, MaybeOut<float, 2> factors,
+               MaybeOut<int32_t, 2> kept_topics, MaybeOut<float, 2> kept_shares) {
                 new (self) Results{.theta = theta,
                                    .n_iter = n_iter,
                                    .gap = gap,
                                    .likelihood_gap = likelihood_gap,
                                    .log_likelihood = log_likelihood,
                                    .log_prior = log_prior,
+                                   .likelihood_loss = likelihood_loss,
                                    .factors = factors,
                                    .kept_topics = kept_topics,
                                    .kept_shares = kept_shares};
             },
             "theta"_a.none(), "n_iter"_a.none(), "gap"_a.none(), "likelihood_gap"_a.none(),
-            "log_likelihood"_a.none(), "log_prior"_a.none(), "factors"_a.none(),
-            "kept_topics"_a.none() = nb::none(), "kept_shares"_a.none() = nb::none());
+            "log_likelihood"_a.none(), "log_prior"_a.none(), "likelihood_loss"_a.none(),
+            "factors"_a.none(), "kept_topics"_a.none() = nb::none(),
+            "kept_shares"_a.none() = nb::none());
     m.def("ope", &ope, "batch"_a, "results"_a, nb::kw_only(), "a"_a, "b"_a, "a2"_a.none(),
           "b2"_a.none(), "coin"_a.none(), "base"_a, "start"_a, "start_words"_a, "seed"_a.none(),
           "n_restarts"_a, "tol"_a, "screen"_a, "want_picks"_a, "n_threads"_a);
@@ -265,6 +261,8 @@ NB_MODULE(_native, m) {
     m.def("fw", &fw, "batch"_a, "results"_a, nb::kw_only(), "steps"_a, "n_threads"_a);
     m.def("em", &em, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "n_kept"_a, "start_words"_a,
           "n_threads"_a);
+    m.def("exact", &exact, "batch"_a, "results"_a, nb::kw_only(), "max_loss"_a,
+          "max_loss_per_token"_a, "start_words"_a, "want_picks"_a, "n_threads"_a);
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
     m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);

@@ -32,7 +32,7 @@ public:
         walk.allocate(arena);
         bounds.allocate(arena);
         kept_topic = arena.array<int32_t>(walk.max_picked);
-        kept_count = arena.array<int32_t>(walk.max_picked);
+        kept_count = arena.array<float>(walk.max_picked);
         x64 = arena.array<double>(walk.capacity);
         ratio64 = arena.array<double>(walk.capacity);
     }
@@ -50,7 +50,7 @@ public:
     // The picks of the last run, in picking order.
     int64_t n_picked() const { return kept; }
     const int32_t* topics() const { return kept_topic; }
-    const int32_t* counts() const { return kept_count; }
+    const float* counts() const { return kept_count; }
 
 private:
     void search(int64_t restart);
@@ -66,7 +66,8 @@ private:
 
     // the best of the restarts
     int64_t kept = 0, kept_moves = 0;
-    int32_t *kept_topic, *kept_count;
+    int32_t* kept_topic;
+    float* kept_count;
 
     // for the certificate
     double alpha_excess = 0, log_prior_start = 0;
@@ -138,11 +139,14 @@ inline double Ope::certify(int64_t index, const Outputs& out) {
     if (out.gap) {
         walk.evaluate_picked();
         const Vertex steepest = bounds.vertex(1, 1), likeliest = bounds.vertex(1, 0);
+        const double slope = likelihood_slope(walk.doc, ratio64, likeliest.topic);
         out.gap[index] =
             positive(likelihood_slope(walk.doc, ratio64, steepest.topic) - walk.doc.tokens +
                      walk.mass() * walk.prior_slope(steepest.topic, steepest.slot) - alpha_excess);
-        out.likelihood_gap[index] =
-            positive(likelihood_slope(walk.doc, ratio64, likeliest.topic) - walk.doc.tokens);
+        out.likelihood_gap[index] = positive(slope - walk.doc.tokens);
+        // the steepest was found in single precision
+        out.likelihood_loss[index] =
+            jensen_loss(walk.doc, slope * (1 + double(bounds.noise)), p.n_topics);
         out.log_likelihood[index] = likelihood;
         out.log_prior[index] = prior_term;
     }
@@ -170,7 +174,7 @@ inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
         if (out.gap) certify(index, out);
         kept = walk.picked, kept_moves = walk.moves;
         std::memcpy(kept_topic, walk.topic, sizeof(int32_t) * walk.picked);
-        std::memcpy(kept_count, walk.count, sizeof(int32_t) * walk.picked);
+        for (int64_t i = 0; i < kept; ++i) kept_count[i] = float(walk.count[i]);
     }
     if (out.n_iter) out.n_iter[index] = int32_t(kept_moves);
     if (!out.theta) return;
@@ -180,7 +184,7 @@ inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
     for (int64_t k = 0; k < p.n_topics; ++k) theta[k] = kept_base / mass * plan.start[k];
     for (int64_t i = 0; i < kept; ++i) {
         const int64_t k = kept_topic[i];
-        theta[k] = (kept_base * plan.start[k] + float(kept_count[i])) / mass;
+        theta[k] = (kept_base * plan.start[k] + kept_count[i]) / mass;
     }
 }
 

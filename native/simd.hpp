@@ -48,8 +48,9 @@ OPELDA_INLINE vd load(const double* p) {
 OPELDA_INLINE void store(float* p, vf v) { *reinterpret_cast<vf_any*>(p) = v; }
 OPELDA_INLINE void store(float* p, vh v) { std::memcpy(p, &v, sizeof v); }
 OPELDA_INLINE void store(double* p, vd v) { std::memcpy(p, &v, sizeof v); }
-OPELDA_INLINE vf broadcast(float s) { return vf{} + s; }
-OPELDA_INLINE vd broadcast(double s) { return vd{} + s; }
+// (s - 0 is s, which the compiler knows; 0 + s is not where s is -0, and would be computed.)
+OPELDA_INLINE vf broadcast(float s) { return s - vf{}; }
+OPELDA_INLINE vd broadcast(double s) { return s - vd{}; }
 OPELDA_INLINE vf as_float(vi bits) {
     vf v;
     std::memcpy(&v, &bits, sizeof v);
@@ -141,17 +142,22 @@ OPELDA_INLINE bool all(vl v) {
     return fold(v, [](auto a, auto b) { return a & b; }) != 0;
 }
 
-// kLanes vectors to the vector of their sums, by the same tree: each step folds pairs of vectors
-// into one for both.
-template <int Half, int... L> OPELDA_INLINE vf join(vf a, vf b, std::integer_sequence<int, L...>) {
-    return __builtin_shufflevector(a, b, (L & Half ? kLanes + L - Half : L)...) +
-           __builtin_shufflevector(a, b, (L & Half ? kLanes + L : L + Half)...);
+// As many vectors as one has lanes, to the vector of their sums, by the same tree: each step folds
+// pairs of vectors into one for both.
+template <int Half, class V, int... L>
+OPELDA_INLINE V join(V a, V b, std::integer_sequence<int, L...>) {
+    constexpr int n = sizeof...(L);
+    return __builtin_shufflevector(a, b, (L & Half ? n + L - Half : L)...) +
+           __builtin_shufflevector(a, b, (L & Half ? n + L : L + Half)...);
 }
-template <int Half = kLanes / 2> OPELDA_INLINE vf sums(vf* v) {
+template <int Half, class V> OPELDA_INLINE V fold_sums(V* v) {
+    constexpr int n = sizeof(V) / sizeof(v[0][0]);
     for (int i = 0; i < Half; ++i)
-        v[i] = join<Half>(v[i], v[i + Half], std::make_integer_sequence<int, kLanes>{});
-    if constexpr (Half > 1) return sums<Half / 2>(v);
+        v[i] = join<Half>(v[i], v[i + Half], std::make_integer_sequence<int, n>{});
+    if constexpr (Half > 1) return fold_sums<Half / 2>(v);
     return v[0];
 }
+OPELDA_INLINE vf sums(vf* v) { return fold_sums<kLanes / 2>(v); }
+OPELDA_INLINE vd sums(vd* v) { return fold_sums<kDoubles / 2>(v); }
 
 }  // namespace OPELDA_ISA

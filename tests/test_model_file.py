@@ -201,6 +201,9 @@ def test_the_golden_file_of_version_1(tmp_path):
         "n_sweeps": None,
         "transform_method": "same",
         "engine": "cpu",
+        "max_loss": None,
+        "max_loss_per_token": None,
+        "sparse_output": False,
     }
     assert model.get_params() == expected["parameters"] | added_since | {
         "inference": OPE(n_iter=20, coins="balanced"),

@@ -75,11 +75,13 @@ PUBLIC = {
         "OpeldaError",
     ],
     "opelda.inference": [
+        "AccuracyWarning",
         "CCCP",
         "CGS",
         "CVB",
         "CVB0",
         "EM",
+        "Exact",
         "FW",
         "HAMCMC",
         "Inference",

@@ -6,9 +6,9 @@ The registries are made from these: importing one of them takes scikit-learn, a 
 LEARNERS = (
     "MLOPE", "OnlineOPE", "StreamingOPE", "OnlineVB", "StreamingVB", "OnlineCVB0", "OnlineCGS",
 )  # fmt: skip
-# also the names of their classes, in capitals
 METHODS = (
-    "ope", "em", "vb", "cvb", "cvb0", "cgs", "fw", "ofw", "cccp", "smm", "tli", "pmd", "hamcmc",
+    "ope", "em", "exact", "vb", "cvb", "cvb0", "cgs", "fw", "ofw", "cccp", "smm", "tli", "pmd",
+    "hamcmc",
 )  # fmt: skip
 PRESETS = {
     "best": "the best topics that were measured",

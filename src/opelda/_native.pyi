@@ -33,6 +33,7 @@ class Results:
         likelihood_gap: _Doubles | None,
         log_likelihood: _Doubles | None,
         log_prior: _Doubles | None,
+        likelihood_loss: _Doubles | None,
         factors: _Floats | None,
         kept_topics: _Ints | None = None,
         kept_shares: _Floats | None = None,
@@ -57,7 +58,17 @@ def ope(
     screen: bool,
     want_picks: bool,
     n_threads: int,
-) -> tuple[_Longs, _Ints, _Ints] | None: ...
+) -> tuple[_Longs, _Ints, _Floats] | None: ...
+def exact(
+    batch: Batch,
+    results: Results,
+    *,
+    max_loss: float,
+    max_loss_per_token: float,
+    start_words: _Floats,
+    want_picks: bool,
+    n_threads: int,
+) -> tuple[_Longs, _Ints, _Floats] | None: ...
 def vb(
     batch: Batch,
     results: Results,

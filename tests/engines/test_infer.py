@@ -26,6 +26,7 @@ from opelda.inference import (
     SMM,
     TLI,
     VB,
+    Exact,
 )
 from opelda.inference._method import Document
 
@@ -66,15 +67,20 @@ PLAIN = [
     PMD(n_particles=20, n_iter=3),
     HAMCMC(n_iter=10, burn_in=5),
 ]
+# finds a maximum by other steps than its reference; tests/inference/test_exact.py compares maxima
+OTHER_STEPS = [Exact()]
 NAMES = {"ids": repr}
-every_method = pytest.mark.parametrize("method", KERNELS + PLAIN, **NAMES)
-some_methods = pytest.mark.parametrize("method", [KERNELS[0], EM(), VB(), CGS(), OFW()], **NAMES)
+every_method = pytest.mark.parametrize("method", KERNELS + PLAIN + OTHER_STEPS, **NAMES)
+comparable_methods = pytest.mark.parametrize("method", KERNELS + PLAIN, **NAMES)
+some_methods = pytest.mark.parametrize(
+    "method", [KERNELS[0], EM(), Exact(), VB(), CGS(), OFW()], **NAMES
+)
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 
 
 def test_every_method_is_tested():
-    assert {method.name for method in KERNELS + PLAIN} == set(METHODS)
-    assert all(method.kernel(7, 0) is not None for method in KERNELS)
+    assert {method.name for method in KERNELS + PLAIN + OTHER_STEPS} == set(METHODS)
+    assert all(method.kernel(7, 0) is not None for method in KERNELS + OTHER_STEPS)
     assert all(method.kernel(7, 0) is None for method in PLAIN)
 
 
@@ -97,7 +103,7 @@ def assert_near(tested, found, expected):
     np.testing.assert_allclose(found.n_tokens, expected.n_tokens, rtol=1e-6)
 
 
-@every_method
+@comparable_methods
 @pytest.mark.parametrize("n_topics", [1, 7, 40])
 def test_mixtures_are_those_of_the_reference(tested, engine, method, n_topics):
     X, beta, alpha = made(n_topics, n_topics=n_topics)

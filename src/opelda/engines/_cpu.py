@@ -14,6 +14,7 @@ from opelda._validation import threads
 from opelda.engines import _cpu_kernels as kernels
 from opelda.engines import _cpu_tables as tables
 from opelda.engines import _cpu_updates as updates
+from opelda.engines._accuracy import kept
 from opelda.engines._cpu_tables import Table
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
@@ -132,15 +133,10 @@ class CPUEngine:
         solution, table = self._explained(table, rows, batch, task, divide=divide)
         n_topics, n_words = weights.n_topics, len(batch.words)
         values = np.zeros(table.rows.shape, np.float32)
+        every = np.arange(n_words, dtype=np.int32)
+        as_is, threads = np.ones(n_topics), self.n_threads
         updates.add(
-            values,
-            np.arange(n_words, dtype=np.int32),
-            batch,
-            table,
-            solution,
-            divide=divide,
-            gain=np.ones(n_topics),
-            n_threads=self.n_threads,
+            values, every, batch, table, solution, divide=divide, gain=as_is, n_threads=threads
         )
         mass = updates.mass(solution, batch.tokens, n_topics)
         return Statistics(batch.words, values[:, :n_topics].astype(np.float64), mass, rows.n_docs)
@@ -297,4 +293,8 @@ class CPUEngine:
     ) -> Solution:
         # asking for the threads takes longer than starting a kernel
         n_threads = self.n_threads if rows.n_docs > kernels.AT_ONCE else 1
-        return kernels.solve(table, rows, task, wanted, screen, n_threads)
+
+        def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
+            return kernels.solve(table, some, how, parts, screen, n_threads)
+
+        return kept(infer, table.known_part(rows), task, wanted)

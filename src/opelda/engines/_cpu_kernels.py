@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from opelda import _native
 from opelda.engines import _settings as s
+from opelda.engines._accuracy import is_concave
 from opelda.engines._cpu_tables import Table, aligned_empty, padded, row_width
 from opelda.engines._documents import Rows
 from opelda.engines._engine import Task
@@ -38,6 +39,7 @@ class Call:
         self.n_threads = n_threads
         self.n_iter = np.empty(rows.n_docs, np.int32)
         self.certificate = Certificate.room(rows.n_docs) if wanted.certificate else None
+        self.loss: NDArray[np.float64] | None = None
 
     def dense(self) -> NDArray[np.float32]:
         """Return room for one number per document and topic."""
@@ -55,7 +57,7 @@ class Call:
         coarse = self.table.coarse(self.n_threads) if kernel is _native.ope else (None, None)
         return kernel(
             native_batch(self.table, self.rows, self.alpha, *coarse),
-            native_results(theta, self.n_iter, self.certificate, factors, *kept),
+            native_results(theta, self.n_iter, self.certificate, self.loss, factors, *kept),
             n_threads=self.n_threads,
             **settings,
         )
@@ -73,6 +75,7 @@ def native_results(
     theta: Any,
     n_iter: Any,
     certificate: Certificate | None,
+    loss: Any = None,
     factors: Any = None,
     topics: Any = None,
     shares: Any = None,
@@ -82,7 +85,8 @@ def native_results(
     if certificate is not None:
         c = certificate
         gaps = c.gap, c.likelihood_gap, c.log_likelihood, c.log_prior
-    return _native.Results(theta, n_iter, *gaps, factors, topics, shares)
+        loss = c.likelihood_loss
+    return _native.Results(theta, n_iter, *gaps, loss, factors, topics, shares)
 
 
 def run(settings: s.KernelSettings, call: Call) -> Solution:
@@ -91,6 +95,8 @@ def run(settings: s.KernelSettings, call: Call) -> Solution:
         return _ope(settings, call)
     if isinstance(settings, s.EMSettings):
         return _em(settings, call)
+    if isinstance(settings, s.ExactSettings):
+        return _exact(settings, call)
     theta = call.dense()
     factors = call.dense() if call.wanted.factors and isinstance(settings, s.VBSettings) else None
     given = vars(settings)
@@ -146,6 +152,27 @@ def _em(settings: s.EMSettings, call: Call) -> Solution:
     call.run(_native.em, theta, kept=kept, start_words=start_words, **vars(settings))
     picks = _em_picks(call.rows, start, *kept) if wanted.picks else None
     return Solution(theta, call.n_iter, certificate=call.certificate, picks=picks)
+
+
+def _exact(settings: s.ExactSettings, call: Call) -> Solution:
+    wanted, rows = call.wanted, call.rows
+    theta = call.dense() if wanted.theta else None
+    if call.certificate is None:
+        call.loss = np.empty(rows.n_docs)
+    found = call.run(
+        _native.exact,
+        theta,
+        start_words=call.table.mean,
+        want_picks=wanted.picks,
+        **vars(settings),
+    )
+    picks = None
+    if found is not None:
+        rest = rows.empty.astype(np.float32)  # nothing speaks for any topic but the prior
+        indptr, topics, shares = found
+        picks = Picks(indptr, topics, shares, rest, _normalised(call.alpha))
+    loss = call.loss if call.certificate is None else call.certificate.likelihood_loss.copy()
+    return Solution(theta, call.n_iter, certificate=call.certificate, picks=picks, loss=loss)
 
 
 def _normalised(alpha: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -254,13 +281,14 @@ def as_weights(
 def solve(
     table: Table, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
 ) -> Solution:
-    """Infer by a method's kernel, or by NumPy where it has none."""
-    rows = table.known_part(rows)
+    """Infer by a method's kernel, or by NumPy where it has none; documents' words are known."""
     alpha = task.alpha.astype(np.float32)
     settings = task.method.kernel(table.n_topics, task.seed)
+    if isinstance(settings, s.OPESettings) and not screen:
+        settings = replace(settings, screen=False)
+    if isinstance(settings, s.ExactSettings) and is_concave(task.alpha):
+        settings = None  # the kernel knows the likelihood only
     if settings is not None:
-        if isinstance(settings, s.OPESettings) and not screen:
-            settings = replace(settings, screen=False)
         found = run(settings, Call(table, rows, alpha, wanted, n_threads))
     else:
         found = task.method.solve(Batch.of(table, rows, alpha), task.seed)

@@ -63,6 +63,13 @@ class Rows:
         before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
         return Rows(before[self.indptr], self.words[keep], self.counts[keep])
 
+    def take(self, chosen: NDArray[np.intp]) -> "Rows":
+        """Return some of the documents."""
+        lengths = np.diff(self.indptr)[chosen]
+        ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+        at = np.repeat(self.indptr[chosen] - ends[:-1], lengths) + np.arange(ends[-1])
+        return Rows(ends, self.words[at], self.counts[at])
+
     @property
     def n_docs(self) -> int:
         """Number of documents."""

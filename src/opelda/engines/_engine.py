@@ -5,7 +5,7 @@ docs/architecture.md has the same as one table, to write an engine from.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -24,6 +24,7 @@ class Solver(Protocol):
 
     expects_logs: ClassVar[bool]  # takes exp(E[log beta]) in the place of beta while learning
     needs_every_word: ClassVar[bool]  # looks at topics of words that a document does not hold
+    knows_loss: ClassVar[bool]  # its kernel bounds how far mixtures are behind the likeliest
 
     def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
         """Return the settings of the method's kernel; None where it has none."""
@@ -35,12 +36,35 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True)
+class Accuracy:
+    """The most nats that a mixture may be behind the best one: a document, and a token."""
+
+    max_loss: float = np.inf
+    max_loss_per_token: float = np.inf
+
+    def limits(self, n_tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what each document may lose."""
+        each = np.full(len(n_tokens), self.max_loss)
+        if np.isfinite(self.max_loss_per_token):
+            each = np.minimum(each, self.max_loss_per_token * n_tokens)
+        return each
+
+    def at_most(self, max_loss: float) -> "Accuracy":
+        """Return the same, or more."""
+        return replace(self, max_loss=min(self.max_loss, max_loss))
+
+
+@dataclass(frozen=True)
 class Task:
     """How mixtures are to be inferred."""
 
     method: Solver
     alpha: NDArray[np.float64]
     seed: int  # of 64 bits: the user's in the lower half, in learning the update's number above it
+    accuracy: Accuracy | None = None  # that every mixture is to have
+    # makes the method that finds the best mixtures, of an accuracy; needed for one, and for bounds
+    # that are close
+    exact: Callable[..., Solver] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines import _reference_equations as equations
+from opelda.engines._accuracy import kept
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
 from opelda.engines._keys import GOLDEN, content_keys, mix, seeded
@@ -163,7 +164,7 @@ class ReferenceEngine:
         self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
         """Infer mixtures by the method's own reference."""
-        return self._solve(self._fixed(topics), documents.part(), task, wanted.certificate)
+        return self._solve(self._fixed(topics), documents.part(), task, wanted)
 
     def certify(
         self, topics: Fixed | Weights, documents: Documents, theta: NDArray[Any], alpha: Array
@@ -183,20 +184,22 @@ class ReferenceEngine:
     def _fixed(self, topics: Fixed | Weights) -> Fixed:
         return Fixed(equations.probabilities(topics)) if isinstance(topics, Weights) else topics
 
-    def _solve(self, fixed: Fixed, rows: Rows, task: Task, certify: bool) -> Solution:
-        rows = fixed.known_part(rows)
-        found = task.method.solve(Batch.of(fixed, rows, task.alpha), task.seed)
-        if certify:
-            theta = np.asarray(found.theta)
-            certificate = equations.certificate_of(fixed.rows, rows, theta, task.alpha)
-            found = replace(found, certificate=certificate)
-        return completed(found, rows, task.alpha)
+    def _solve(self, fixed: Fixed, rows: Rows, task: Task, wanted: Wanted) -> Solution:
+        def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
+            found = how.method.solve(Batch.of(fixed, some, how.alpha), how.seed)
+            if parts.certificate:
+                theta = np.asarray(found.theta)
+                certificate = equations.certificate_of(fixed.rows, some, theta, how.alpha)
+                found = replace(found, certificate=certificate)
+            return completed(found, some, how.alpha)
+
+        return kept(infer, fixed.known_part(rows), task, wanted)
 
     def _explained(
         self, weights: Weights, rows: Rows, task: Task, divide: bool, certify: bool = False
     ) -> Solution:
         beta = equations.probabilities(weights, logs=divide and task.method.expects_logs)
-        return self._solve(Fixed(beta), rows, task, certify)
+        return self._solve(Fixed(beta), rows, task, Wanted(certificate=certify))
 
     def _summed(
         self, weights: Weights, rows: Rows, task: Task, divide: bool, found: Solution

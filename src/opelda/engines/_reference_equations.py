@@ -68,6 +68,7 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
     for d in np.flatnonzero(~rows.empty):
         here = slice(rows.indptr[d], rows.indptr[d + 1])
         counts, mixture = rows.counts[here].astype(np.float64), theta[d].astype(np.float64)
+        mixture /= mixture.sum()  # floats hardly ever make 1
         columns = beta[rows.words[here]]
         x = np.maximum(columns @ mixture, SMALLEST)
         floored = np.maximum(mixture, SMALLEST)
@@ -75,6 +76,10 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
         prior = (alpha - 1) / floored
         # on the simplex <f'(theta), theta> = N + sum_k (alpha_k - 1)
         found.likelihood_gap[d] = max(likelihood.max() - counts.sum(), 0.0)
+        # N log(max_k g1'_k / N) by Jensen's inequality, and room for the sums' rounding
+        rounding = 2.0**-52 * (len(counts) + len(alpha) + 16)
+        slope = likelihood.max() / counts.sum() * (1 + rounding)
+        found.likelihood_loss[d] = counts.sum() * np.log(max(slope, 1.0))
         constant = counts.sum() + (alpha - 1).sum()
         found.gap[d] = max((likelihood + prior).max() - constant, 0.0)
         found.log_likelihood[d] = counts @ np.log(x)

@@ -40,6 +40,14 @@ class EMSettings:
 
 
 @dataclass(frozen=True)
+class ExactSettings:
+    """What a mixture may be behind the likeliest one, in nats a document and a token."""
+
+    max_loss: float
+    max_loss_per_token: float = float("inf")
+
+
+@dataclass(frozen=True)
 class VBSettings:
     """Iterations at most, when to stop, and the first gamma (K,) where it is not alpha + N/K."""
 
@@ -84,5 +92,12 @@ class FWSettings:
 
 
 KernelSettings: TypeAlias = (
-    OPESettings | EMSettings | VBSettings | CVB0Settings | CVBSettings | CGSSettings | FWSettings
+    OPESettings
+    | EMSettings
+    | ExactSettings
+    | VBSettings
+    | CVB0Settings
+    | CVBSettings
+    | CGSSettings
+    | FWSettings
 )

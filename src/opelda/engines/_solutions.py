@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from opelda.engines._documents import Rows
 
@@ -41,27 +42,29 @@ class Batch:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Per document: the two gaps and the two terms of f (float64 arrays)."""
+    """Per document: the two gaps, the two terms of f, and what can be missing (float64 arrays)."""
 
     gap: NDArray[np.float64]
     likelihood_gap: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
     log_prior: NDArray[np.float64]
+    # an upper bound, its own rounding included: what any mixture can be ahead in log-likelihood
+    likelihood_loss: NDArray[np.float64]
 
     @classmethod
     def room(cls, n_docs: int) -> "Certificate":
         """Return arrays to be filled."""
-        return cls(*(np.empty(n_docs) for _ in range(4)))
+        return cls(*(np.empty(n_docs) for _ in range(5)))
 
 
 @dataclass(frozen=True)
 class Picks:
-    """Mixtures as OPE and EM make them: a few topics, and a rest spread like the start.
+    """Mixtures as OPE, EM and Exact make them: a few topics, and a rest spread like the start.
 
     theta_dk = rest_d start_k + (share of topic k in document d, 0 where it was never picked).
     """
 
-    # CSR of the topics each document moved to, in picking order, or those that EM kept
+    # CSR of the topics each document moved to, in picking order, or those that were kept
     indptr: NDArray[np.int64]
     topics: NDArray[np.int32]
     shares: NDArray[np.float32]
@@ -76,11 +79,14 @@ class Wanted:
     theta: bool = True  # dense, even where mixtures also come as `Picks`
     certificate: bool = True
     factors: bool = False  # the weights of tokens' topics, where those are not the mixture
-    picks: bool = True  # the mixtures of OPE and EM as a few topics and a rest
+    picks: bool = True  # the mixtures of OPE, EM and Exact as a few topics and a rest
+    close: bool = False  # bounds close to what they bound, at the cost of an exact mixture each
 
 
-EVERYTHING = Wanted()
+EVERYTHING = Wanted(close=True)
+SPARSE = Wanted(theta=False, close=True)  # mixtures as picks where the method makes them so
 MIXTURES = Wanted(certificate=False, picks=False)
+FEW_TOPICS = Wanted(theta=False, certificate=False)
 
 
 @dataclass(frozen=True)
@@ -92,10 +98,42 @@ class Solution:
     # the documents' lengths, without words that no topic has; with a certificate only
     n_tokens: NDArray[np.float64] | None = None
     certificate: Certificate | None = None
-    picks: Picks | None = None  # of OPE and EM
+    picks: Picks | None = None  # of OPE, EM and Exact
     # VB's exp(E[log theta]), up to a factor a document: P(z = k) of a token of word j is
     # proportional to factors_dk beta_kj; None: the mixture itself
     factors: NDArray[np.float32] | None = None
+    # the most nats that any mixture is ahead, where that was asked for: in log-likelihood, or in f
+    # where that is concave
+    loss: NDArray[np.float64] | None = None
+
+    def dense(self) -> NDArray[Any]:
+        """Return the mixtures, a number for each document and topic."""
+        if self.theta is not None:
+            return self.theta
+        assert self.picks is not None
+        theta: NDArray[Any] = self.picks.rest[:, None] * self.picks.start + self.picked().toarray()
+        return theta
+
+    def as_csr(self) -> sparse.csr_array:
+        """Return the mixtures as a sparse matrix; documents without a rest are never dense."""
+        picks = self.picks
+        if picks is None or (self.theta is not None and picks.rest.any()):
+            return sparse.csr_array(self.dense())
+        picked, full = self.picked(), np.flatnonzero(picks.rest)
+        if not len(full):
+            return picked
+        dense = picked[full].toarray() + picks.rest[full, None] * picks.start
+        return with_rows(picked, full, sparse.csr_array(dense))
+
+    def picked(self) -> sparse.csr_array:
+        """Return the part of the mixtures that lies on topics that were picked."""
+        picks = self.picks
+        assert picks is not None
+        parts = picks.shares, picks.topics, picks.indptr
+        shape = len(picks.rest), len(picks.start)
+        picked = sparse.csr_array(parts, shape=shape, copy=True)  # it is sorted in place
+        picked.sort_indices()
+        return picked
 
     def mean_gap(self, rows: Rows) -> float:
         """Return the mean over documents with words; NaN without certificates."""
@@ -104,8 +142,17 @@ class Solution:
         )
 
 
+def with_rows(
+    matrix: sparse.csr_array, rows: NDArray[np.intp], others: sparse.csr_array
+) -> sparse.csr_array:
+    """Return the matrix with other rows in the places of some of its own."""
+    order = np.arange(matrix.shape[0])
+    order[rows] = len(order) + np.arange(len(rows))
+    return sparse.csr_array(sparse.vstack([matrix, others], "csr")[order])
+
+
 def completed(found: Solution, rows: Rows, alpha: NDArray[np.float64]) -> Solution:
-    """Give documents without words the prior's mean, and certified ones their lengths."""
+    """Give documents without words the prior's mean, and those with bounds their lengths."""
     empty = rows.empty
     if empty.any():
         if found.theta is not None:
@@ -115,14 +162,16 @@ def completed(found: Solution, rows: Rows, alpha: NDArray[np.float64]) -> Soluti
             found.factors[empty] = 0.0
         if found.certificate is not None:
             certify_empty(found.certificate, rows, alpha)
-    return found if found.certificate is None else replace(found, n_tokens=rows.tokens())
+    if found.certificate is None and found.loss is None:
+        return found
+    return replace(found, n_tokens=rows.tokens())
 
 
 def certify_empty(certificate: Certificate, rows: Rows, alpha: NDArray[np.float64]) -> None:
     """Without words there is nothing to be wrong about: the prior's mean is the answer."""
     empty = rows.empty
     certificate.gap[empty] = certificate.likelihood_gap[empty] = 0.0
-    certificate.log_likelihood[empty] = 0.0
+    certificate.log_likelihood[empty] = certificate.likelihood_loss[empty] = 0.0
     certificate.log_prior[empty] = float((alpha - 1) @ np.log(alpha / alpha.sum()))
 
 

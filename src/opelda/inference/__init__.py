@@ -6,7 +6,7 @@
 """
 
 from opelda import _names
-from opelda.inference._infer import Inference, infer
+from opelda.inference._infer import AccuracyWarning, Inference, infer
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
 from opelda.inference.cccp import CCCP
@@ -14,6 +14,7 @@ from opelda.inference.cgs import CGS
 from opelda.inference.cvb import CVB
 from opelda.inference.cvb0 import CVB0
 from opelda.inference.em import EM
+from opelda.inference.exact import Exact
 from opelda.inference.fw import FW
 from opelda.inference.hamcmc import HAMCMC
 from opelda.inference.ofw import OFW
@@ -23,7 +24,8 @@ from opelda.inference.smm import SMM
 from opelda.inference.tli import TLI, TLIWarning
 from opelda.inference.vb import VB
 
-METHODS: dict[str, type[Method]] = {name: globals()[name.upper()] for name in _names.METHODS}
+_CLASSES = (OPE, EM, Exact, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC)
+METHODS: dict[str, type[Method]] = dict(zip(_names.METHODS, _CLASSES, strict=True))
 
 __all__ = [
     "CCCP",
@@ -40,6 +42,8 @@ __all__ = [
     "SMM",
     "TLI",
     "VB",
+    "AccuracyWarning",
+    "Exact",
     "Inference",
     "Method",
     "TLIWarning",

@@ -1,19 +1,21 @@
 """The one entry point: documents and topics in, certified mixtures out."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda._validation import counts, real_array, seed
+from opelda._validation import counts, flag, real_array, seed
 from opelda.engines import Engine, get_engine
-from opelda.engines._engine import Task
-from opelda.engines._solutions import Solution
+from opelda.engines._engine import Accuracy, Task
+from opelda.engines._solutions import EVERYTHING, SPARSE, Solution
 from opelda.errors import InputError
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
+from opelda.inference.exact import LEAST_LOSS, Exact, accuracy_of
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,19 @@ class Inference:
 
     Attributes
     ----------
-    theta : float32 array (D, K)
+    theta : float32 array or CSR array (D, K)
         Topic mixtures; rows sum to 1.
     gap : float64 array (D,)
         Frank-Wolfe gap of f = log-likelihood + log-prior: zero exactly at stationary points; with
         ``doc_topic_prior >= 1`` no mixture's f is more than this above the one returned.
     likelihood_gap : float64 array (D,)
-        The same for the log-likelihood alone, which is concave: no mixture explains the document's
-        words better by more than this (in nats).
+        The same for the log-likelihood alone.
+    likelihood_loss : float64 array (D,)
+        No mixture at all explains the document's words better by more than this, in nats: an upper
+        bound, its own rounding included, and at most about 0.01 above what is truly lost.
+    loss : float64 array (D,)
+        The same for what `max_loss` is about: `likelihood_loss`, but the loss in f where f has a
+        maximum of its own (all of ``doc_topic_prior`` at least 1, and some more).
     log_likelihood, log_prior : float64 arrays (D,)
         The two terms of f: sum_j d_j log x_j and sum_k (alpha_k - 1) log theta_k.
     n_iter : int32 array (D,)
@@ -40,28 +47,23 @@ class Inference:
         For OPE and EM: how much of each mixture lies on the topics it moved to or kept. The rest
         is the start's, spread over all topics.
     method : Method
+    missed : int array
+        The documents, by their rows, for which the accuracy that was asked could not be proved;
+        their `loss` says what could.
     """
 
-    theta: NDArray[np.float32]
+    theta: Any
     gap: NDArray[np.float64]
     likelihood_gap: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
     log_prior: NDArray[np.float64]
+    likelihood_loss: NDArray[np.float64]
+    loss: NDArray[np.float64]
     n_iter: NDArray[np.int32]
     n_tokens: NDArray[np.float64]
     picked: sparse.csr_array | None = field(repr=False)
     method: Method
-
-    @property
-    def likelihood_loss(self) -> NDArray[np.float64]:
-        """The most that any mixture can be ahead in log-likelihood: N log(1 + likelihood_gap / N).
-
-        A bound like `likelihood_gap` itself, never above it and often far below: by Jensen's
-        inequality sum_j d_j log(x*_j / x_j) <= N log(sum_j d_j x*_j / x_j / N), and the last sum is
-        at most max_k g1'_k = N + likelihood_gap.
-        """
-        tokens = np.maximum(self.n_tokens, np.finfo(float).tiny)
-        return tokens * np.log1p(self.likelihood_gap / tokens)
+    missed: NDArray[np.intp]
 
     @property
     def objective(self) -> NDArray[np.float64]:
@@ -70,8 +72,8 @@ class Inference:
 
     def __repr__(self) -> str:
         n_docs, n_topics = self.theta.shape
-        mean = f"{self.gap.mean():.4g}" if n_docs else "-"
-        return f"Inference({n_docs} documents, {n_topics} topics, {self.method}, mean gap {mean})"
+        mean = f"{self.loss.mean():.4g}" if n_docs else "-"
+        return f"Inference({n_docs} documents, {n_topics} topics, {self.method}, mean loss {mean})"
 
 
 def infer(
@@ -80,6 +82,9 @@ def infer(
     *,
     doc_topic_prior: ArrayLike | None = None,
     method: str | Method = "ope",
+    max_loss: float | None = None,
+    max_loss_per_token: float | None = None,
+    sparse_output: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
@@ -97,6 +102,13 @@ def infer(
         alpha of the Dirichlet prior; None is 1/K.
     method : str or Method
         ``"ope"`` or any other name or object of `opelda.inference`.
+    max_loss, max_loss_per_token : float or None
+        The accuracy, in nats per document and per token: no mixture at all may be ahead by more
+        (see `Inference.loss`). Documents for which the method's own mixture is not that good get
+        the best one there is, by `Exact`.
+    sparse_output : bool
+        Mixtures as a CSR array, which is small where most topics have no share at all, as those of
+        ``method="exact"``.
     random_state : int, RandomState, Generator or None
         Same seed, same mixtures: they depend on nothing but the seed, the document and the topics.
     n_jobs : int or None
@@ -128,29 +140,92 @@ def infer(
             "documents with the topics' own vocabulary.",
             "X",
         )
-    task = Task(as_method(method), as_prior(doc_topic_prior, table.n_topics), seed(random_state))
-    found = resolved.infer(table.on(resolved), resolved.documents(matrix), task)
-    return as_inference(found, task.method)
+    alpha = as_prior(doc_topic_prior, table.n_topics)
+    accuracy = accuracy_of(max_loss, max_loss_per_token)
+    task = as_task(as_method(method), alpha, seed(random_state), accuracy)
+    few = flag("sparse_output", sparse_output) and task.method.knows_loss
+    wanted = SPARSE if few else EVERYTHING
+    found = resolved.infer(table.on(resolved), resolved.documents(matrix), task, wanted)
+    return as_inference(found, task, sparse_output)
 
 
-def as_inference(solution: Solution, method: Any) -> Inference:
+class AccuracyWarning(UserWarning):
+    """The accuracy that was asked could not be proved for some documents.
+
+    >>> issubclass(AccuracyWarning, UserWarning)
+    True
+    """
+
+
+def as_task(
+    method: Method, alpha: NDArray[np.float64], random_seed: int, accuracy: Accuracy | None
+) -> Task:
+    """Return how mixtures are inferred: with all that is needed to bound what they lose."""
+    if accuracy is not None and isinstance(method, Exact):
+        own = method.kernel(len(alpha), random_seed)
+        tighter = {name: min(value, getattr(own, name)) for name, value in vars(accuracy).items()}
+        limits = {name: None if np.isinf(value) else value for name, value in tighter.items()}
+        method = Exact(**limits)
+    return Task(method, alpha, random_seed, accuracy, _exact)
+
+
+def _exact(max_loss: float, max_loss_per_token: float) -> Exact:
+    each = None if np.isinf(max_loss_per_token) else max_loss_per_token
+    return Exact(max(max_loss, LEAST_LOSS), each)
+
+
+def missed(solution: Solution, accuracy: Accuracy | None) -> NDArray[np.intp]:
+    """Return the documents without a proof of the accuracy, and warn of them."""
+    if accuracy is None:
+        return np.empty(0, np.intp)
+    assert solution.loss is not None
+    assert solution.n_tokens is not None
+    found = np.flatnonzero(~(solution.loss <= accuracy.limits(solution.n_tokens)))
+    if len(found):
+        named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+        worst = solution.loss[found].max()
+        which = "document" if len(found) == 1 else "documents"
+        warnings.warn(
+            f"{len(found)} {which} could not be proved to be as accurate as asked (rows {named}): "
+            f"the best bound is {worst:.3g} nats at worst; ask for less.",
+            AccuracyWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def as_inference(solution: Solution, task: Task, sparse_output: bool) -> Inference:
     """Return an engine's whole answer as users see it."""
-    certificate, n_tokens = solution.certificate, solution.n_tokens
+    if solution.theta is not None and solution.theta.dtype != np.float32:
+        solution = _in_single_precision(solution)
+    certificate, n_tokens, loss = solution.certificate, solution.n_tokens, solution.loss
     assert certificate is not None
     assert n_tokens is not None
-    theta = np.ascontiguousarray(solution.theta, np.float32)
-    picked, picks = None, solution.picks
-    if picks is not None:
-        parts = picks.shares, picks.topics, picks.indptr
-        picked = sparse.csr_array(parts, shape=theta.shape)
-        picked.sort_indices()
+    assert loss is not None
     return Inference(
-        theta=theta,
+        theta=solution.as_csr() if sparse_output else np.ascontiguousarray(solution.theta),
         **vars(certificate),
+        loss=loss,
         n_iter=solution.n_iter.astype(np.int32, copy=False),
         n_tokens=n_tokens,
-        picked=picked,
-        method=method,
+        picked=None if solution.picks is None else solution.picked(),
+        method=cast(Method, task.method),
+        missed=missed(solution, task.accuracy),
+    )
+
+
+def _in_single_precision(solution: Solution) -> Solution:
+    """Round mixtures, which lets each x_j, and so each token, lose a few units of 2^-24."""
+    assert solution.certificate is not None
+    assert solution.loss is not None
+    assert solution.n_tokens is not None
+    lost = solution.n_tokens * 2.0**-22
+    likelihood_loss = solution.certificate.likelihood_loss + lost
+    return replace(
+        solution,
+        theta=np.asarray(solution.theta, np.float32),
+        certificate=replace(solution.certificate, likelihood_loss=likelihood_loss),
+        loss=solution.loss + lost,
     )
 
 

@@ -62,6 +62,8 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     expects_logs: ClassVar[bool] = False
     # the mixture depends on the topics of words that the document does not hold
     needs_every_word: ClassVar[bool] = False
+    # the kernel bounds how far its mixtures are behind the likeliest ones
+    knows_loss: ClassVar[bool] = False
 
     def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
         """Return the settings of the engines' kernel for this method; None where there is none.

@@ -20,7 +20,7 @@ from opelda.learning._saving import FORMAT, KIND, as_parts, parameters
 
 FILE = "checkpoint.opelda"
 # Parameters that may change between a run and its continuation without changing the result.
-FREE = ("n_passes", "transform_method")
+FREE = ("n_passes", "transform_method", "max_loss", "max_loss_per_token", "sparse_output")
 
 
 class Checkpoint:

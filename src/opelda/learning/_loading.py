@@ -29,7 +29,15 @@ from opelda.learning._saving import (
 from opelda.learning._state import State
 
 # Parameters that older files do not have, and what they mean by that.
-SINCE = {"preset": "paper", "init": None, "n_sweeps": None, "transform_method": None}
+SINCE = {
+    "preset": "paper",
+    "init": None,
+    "n_sweeps": None,
+    "transform_method": None,
+    "max_loss": None,
+    "max_loss_per_token": None,
+    "sparse_output": False,
+}
 METHOD_PARAMETERS = ("inference", "transform_method")
 
 # Parameters of methods that had other names.

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import choice, number, real_array, seed, whole
+from opelda._validation import choice, flag, number, real_array, seed, whole
 from opelda.engines import Engine, get_engine
 from opelda.engines._documents import Chosen, Documents
-from opelda.engines._engine import Step, Task, Updated
+from opelda.engines._engine import Accuracy, Step, Task, Updated
 from opelda.engines._weights import Prior, extended
 from opelda.errors import InputError
 from opelda.inference import EM, Method
 from opelda.inference._infer import as_method, as_prior
+from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
 from opelda.learning._rules import Rule, rule_of
 from opelda.learning._state import State
@@ -147,6 +148,9 @@ class Parameters:
     n_components: int
     doc_topic_prior: Any
     transform_method: str | Method | None
+    max_loss: float | None
+    max_loss_per_token: float | None
+    sparse_output: bool
     engine: Any
     n_jobs: int | None
     random_state: Any
@@ -179,6 +183,10 @@ class Parameters:
             return as_method(given, "transform_method")
         return EM() if given is None and self._learns_by_ope() else self._inference()
 
+    def _accuracy(self) -> Accuracy | None:
+        """Return what mixtures may lose at the most once the topics are learned."""
+        return accuracy_of(self.max_loss, self.max_loss_per_token)
+
     def _engine(self) -> Engine:
         """Return the engine of the parameters; the topics learned so far move to it."""
         engine: Engine = get_engine(self.engine, self.n_jobs)
@@ -202,6 +210,8 @@ class Parameters:
         for used in (method, self._transform_method()):
             used.check()
             used.check_for(n_topics)
+        self._accuracy()
+        flag("sparse_output", self.sparse_output)
         if np.ndim(settings["topic_word_prior"]) == 0:
             as_word_prior(settings["topic_word_prior"], n_topics, 1)
         population = settings.get("population")

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from opelda._validation import whole
+from opelda._validation import flag, whole
 from opelda.corpus import Vocabulary
 from opelda.engines._engine import Task
-from opelda.engines._solutions import EVERYTHING, MIXTURES, Solution, Wanted
+from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
-from opelda.inference._infer import as_inference, as_method, as_prior
+from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.metrics import log_predictive_probability
@@ -74,12 +74,12 @@ class ReadsTopics(Parameters):
         """Words refused for want of a column; one refused again counts again."""
         return self.vocabulary_.n_dropped
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Infer the topic mixtures of documents.
 
         A document's mixture depends on the document, the topics and the seed, on nothing else.
         `transform_method` says how it is inferred: as while learning, but by EM in the place of
-        OPE, unless a method was given.
+        OPE, unless a method was given; `max_loss` how good it must be.
 
         Parameters
         ----------
@@ -89,11 +89,12 @@ class ReadsTopics(Parameters):
 
         Returns
         -------
-        array (D, K)
+        array (D, K), or CSR array with `sparse_output`
             Rows sum to 1; float64 for float64 counts, else float32.
         """
-        matrix, found = self._inferred(X, MIXTURES)
-        theta = np.asarray(found.theta)
+        matrix, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
+        missed(found, task.accuracy)
+        theta = found.as_csr() if self.sparse_output else np.asarray(found.theta)
         return theta.astype(np.float64 if matrix.dtype == np.float64 else np.float32, copy=False)
 
     def infer(self, X: Any) -> Inference:
@@ -103,17 +104,23 @@ class ReadsTopics(Parameters):
         ----------
         X : as for `transform`
         """
-        _, found = self._inferred(X, EVERYTHING)
-        return as_inference(found, self._transform_method())
+        _, found, task = self._inferred(X, EVERYTHING, SPARSE)
+        return as_inference(found, task, self.sparse_output)
 
-    def _inferred(self, X: Any, wanted: Wanted) -> tuple[sparse.csr_array, Solution]:
+    def _inferred(
+        self, X: Any, wanted: Wanted, of_few: Wanted
+    ) -> tuple[sparse.csr_array, Solution, Task]:
+        """Infer; where mixtures are to be sparse, and are, what is wanted is another thing."""
         state = self._learned()
         self._check_topics(state)
         with state.lock:
             matrix, engine = self._checked(X), self._engine()
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
-            task = Task(self._transform_method(), alpha, state.seed)
-            return matrix, engine.infer(state.weights, engine.documents(matrix), task, wanted)
+            task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
+            if flag("sparse_output", self.sparse_output) and task.method.knows_loss:
+                wanted = of_few
+            found = engine.infer(state.weights, engine.documents(matrix), task, wanted)
+            return matrix, found, task
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or those of some words, as they are between two updates."""

@@ -33,6 +33,13 @@ PARAMETERS = """
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
         learning. None: the same, but EM in the place of OPE, for its mixtures predict unseen words
         better and cost less.
+    max_loss, max_loss_per_token : float or None
+        The accuracy of `transform` and `infer`, in nats per document and per token: no mixture at
+        all may be ahead by more. Documents whose mixture is not that good get the best one there
+        is, by `opelda.inference.Exact`. None: whatever the method finds.
+    sparse_output : bool
+        `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
+        at all, as with ``transform_method="exact"``.
     engine : str or Engine
         Where it runs: "cpu", "reference" (slow, plain NumPy), or an engine made with its resources.
     n_jobs : int or None
@@ -100,6 +107,9 @@ class PaperLearner(Learner):
     n_iter: int = 50
     n_passes: int = 1
     transform_method: str | Method | None = None
+    max_loss: float | None = None
+    max_loss_per_token: float | None = None
+    sparse_output: bool = False
     engine: Any = "cpu"
     n_jobs: int | None = None
     random_state: Any = None

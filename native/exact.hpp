@@ -1,0 +1,199 @@
+// The mixture of a document that has the largest likelihood, to within what is asked
+// (inference/exact.py).
+//
+// An active set: Newton's method on a few topics (exact_face.hpp), one gradient over all topics,
+// which certifies the mixture or names the topics that are missing, and so on. For every mixture q,
+//     L(q) - L(theta) <= N log(max_k G_k),  G_k = sum_j d_j / N beta_kj / x_j
+// (Jensen), so the loop ends when that number, its rounding included, is small enough. Single
+// precision first; what it cannot certify is taken up in double.
+#pragma once
+
+#include <cmath>
+
+#include "certificate.hpp"
+#include "em_choice.hpp"
+#include "exact_face.hpp"
+
+namespace OPELDA_ISA {
+
+using opelda::ExactSettings;
+using opelda::Queue;
+
+constexpr int64_t kFirstTopics = 16;  // that the first face has
+constexpr int kFirstLeaps = 3;        // on it
+constexpr float kHardly = 2e-2f;      // a topic with less after them is left out if it is too flat
+constexpr int64_t kMostAdded = 8;     // topics a round
+constexpr int kMostRounds = 60;
+constexpr int64_t kMostTopics = 1024;  // of a face
+constexpr int64_t kMostPacked = int64_t(1) << 26;
+
+class Exact {
+public:
+    Exact(const Problem& p, const ExactSettings& settings) : p(p), settings(settings), ahead(p) {}
+
+    void allocate(Arena& arena) {
+        doc.allocate(arena, p.max_words);
+        const int64_t words = padded(p.max_words);
+        int64_t most = kMostPacked / (words > 0 ? words : 1);
+        if (most > kMostTopics) most = kMostTopics;
+        if (most < kFirstTopics) most = kFirstTopics;
+        if (most > p.n_topics) most = p.n_topics;
+        face.allocate(arena, p.max_words, most);
+        face64.allocate(arena, p.max_words, most);
+        means = arena.array<float>(words);
+        ratio = arena.array<float>(words);
+        score = arena.array<float>(p.stride);
+        score64 = arena.array<double>(p.stride);
+        chosen = arena.array<int32_t>(p.stride + 1);
+    }
+
+    // Returns the number of Newton's steps; for a document without words, whose mixture is the
+    // caller's, there are no topics.
+    int32_t solve(int64_t index, int64_t last) {
+        doc.open(p, index);
+        face.size = steps = 0;
+        bound = 0;
+        if (doc.n == 0) return 0;
+        ahead.aim(index + 1, last, 3);
+        begin(index);
+        const double asked = limit();
+        const double off = rounding(0x1p-24);
+        const double top = climb(face, std::exp(asked / doc.tokens) / (1 + off) - 1, off);
+        bound = doc.tokens * std::log(top * (1 + rounding(0x1p-24)));
+        if (!(bound <= asked) && !opelda::stopped()) finish(asked);
+        face.keep_positive();
+        if (!(bound > 0)) bound = 0;
+        return steps;
+    }
+
+    int64_t n_picked() const { return face.size; }
+    const int32_t* topics() const { return face.topic; }
+    const float* shares() const { return face.weight; }
+    // What any mixture can be ahead in log-likelihood, at the most.
+    double loss() const { return bound; }
+
+private:
+    double limit() const {
+        const double by_tokens = settings.max_loss_per_token * doc.tokens;
+        return settings.max_loss < by_tokens ? settings.max_loss : by_tokens;
+    }
+
+    // The topics that explain most from the uniform mixture, after a few steps of EM.
+    void begin(int64_t index) {
+        const int32_t* words = p.words + p.indptr[index];
+        const float all = float(1 / doc.tokens);
+        for (int64_t j = 0; j < doc.n; ++j) means[j] = settings.start_words[words[j]];
+        for (int64_t j = doc.n; j < doc.n_padded; ++j) means[j] = 1;
+        for (int64_t j = 0; j < doc.n_padded; j += kLanes)
+            store(ratio + j, load(doc.count + j) * all / load(means + j));
+        add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
+        ahead.turn();
+        const int64_t n = kFirstTopics < p.n_topics ? kFirstTopics : p.n_topics;
+        choose_largest(score, p.n_topics, p.stride, n, chosen);
+        face.open(doc, means);
+        for (int64_t i = 0; i < n; ++i) face.add(chosen[i], score[chosen[i]]);
+        face.pack(0);
+        face.evaluate();
+        for (int t = 0; t < kFirstLeaps && !doc.stopped(t); ++t) face.leap();
+        ahead.turn();
+        face.drop([&](int64_t i) { return face.weight[i] < kHardly && face.slope[i] < 1; });
+        face.evaluate();
+    }
+
+    void gradient(Face<float>& on) {
+        for (int64_t j = 0; j < doc.n_padded; j += kLanes)
+            store(ratio + j, load(on.ratio + j) * load(on.scale() + j));
+        add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
+    }
+
+    void gradient(Face<double>& on) {
+        std::memset(score64, 0, sizeof(double) * p.stride);
+        for (int64_t j = 0; j < doc.n; ++j) {
+            const double r = on.ratio[j] * on.scale()[j];
+            for (int64_t k = 0; k < p.stride; ++k) score64[k] += r * doc.row[j][k];
+        }
+    }
+
+    float* scores(const Face<float>&) { return score; }
+    double* scores(const Face<double>&) { return score64; }
+
+    // Climbs until no topic is steeper than 1 + enough; returns how steep the steepest is.
+    // Differences as small as `rounding` are noise.
+    template <class T> double climb(Face<T>& on, double enough, double rounding) {
+        const double goal = enough > rounding ? enough : rounding;
+        double within = 0.05;  // how flat the face has to be before all topics are looked at
+        for (int round = 0;; ++round) {
+            if (within < goal) within = goal;
+            for (int t = 0; t < 8 && on.steepest() > 1 + within && !doc.stopped(255); ++t, ++steps)
+                on.step();
+            ahead.turn();
+            gradient(on);
+            T* all = scores(on);
+            for (int64_t i = 0; i < on.size; ++i) all[on.topic[i]] = 0;
+            typename Face<T>::V highest = {};
+            for (int64_t k = 0; k < p.stride; k += Face<T>::kWide)
+                highest = max(highest, load(all + k));
+            const T others = largest(highest);
+            const T inside = on.steepest();
+            const double steepest = others > inside ? others : inside;
+            if (steepest <= 1 + goal || round == kMostRounds || doc.stopped(255)) return steepest;
+            on.drop([&](int64_t i) { return !(on.weight[i] > 0) && on.slope[i] < T(0.98); });
+            if (others > 1 + goal) {
+                const double worth = 1 + (0.3 * (others - 1) > goal ? 0.3 * (others - 1) : goal);
+                const int64_t first = on.size;
+                for (int64_t k = 0; k < p.n_topics && !on.full() && on.size < first + kMostAdded;
+                     ++k)
+                    if (all[k] >= worth) on.add(int32_t(k), 0);
+                if (on.size == first) return steepest;  // no room
+                on.pack(first);
+                on.evaluate();
+            }
+            within = 0.1 * (steepest - 1) < 0.05 ? 0.1 * (steepest - 1) : 0.05;
+        }
+    }
+
+    // How much a slope may be off: by sums of positive numbers over words and, in x and in the
+    // whole of the weights, over topics, and by a few products (docs/inference.md).
+    double rounding(double unit) const { return unit * double(doc.n + 2 * face.size + 20); }
+
+    // The same in double precision, from where single precision ended. The mixture is rounded to
+    // floats again, which costs little of the likelihood but much of Jensen's bound: so the bound
+    // is taken before, and the likelihood lost by rounding is added.
+    void finish(double asked) {
+        take_over();
+        const double off = rounding(0x1p-52);
+        const double top = climb(face64, std::expm1(0.9 * asked / doc.tokens) - off, off);
+        const double ahead_of_this = doc.tokens * std::log1p(top - 1 + off * top);
+        const double exact = face64.log_likelihood();
+        face64.keep_positive();
+        face.size = 0;
+        for (int64_t i = 0; i < face64.size; ++i)
+            face.add(face64.topic[i], float(face64.weight[i]));
+        take_over();
+        const double lost = exact - face64.log_likelihood() + 64 * off;
+        const double better = ahead_of_this + doc.tokens * (lost > 0 ? lost : 0);
+        if (better < bound) bound = better;
+    }
+
+    // Makes the double-precision face that of the floats.
+    void take_over() {
+        face64.open(doc, means);
+        for (int64_t i = 0; i < face.size; ++i) face64.add(face.topic[i], face.weight[i]);
+        face64.pack(0);
+        face64.evaluate();
+    }
+
+    const Problem& p;
+    const ExactSettings& settings;
+    Prefetcher ahead;
+    Document doc;
+    Face<float> face;
+    Face<double> face64;
+    float *means, *ratio, *score;
+    double* score64;
+    int32_t* chosen;
+    int32_t steps = 0;
+    double bound = 0;
+};
+
+}  // namespace OPELDA_ISA

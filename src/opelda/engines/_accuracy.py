@@ -1,0 +1,110 @@
+"""The accuracy that mixtures are asked to have, and how those that have less are made good."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.engines._documents import Rows
+from opelda.engines._engine import Accuracy, Task
+from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, with_rows
+
+# Nats to which the best mixture is known where it only serves to say how good another one is.
+CLOSE = 0.01
+# What the sums of certificates may be off, a token: those of OPE know the start's words in single
+# precision only.
+OFF_PER_TOKEN = 3e-7
+
+
+def is_concave(alpha: NDArray[np.float64]) -> bool:
+    """Whether the prior bends the objective, and downwards: then its maximum is the best mixture.
+
+    Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
+    """
+    return bool((alpha >= 1).all() and (alpha > 1).any())
+
+
+def kept(
+    infer: Callable[[Rows, Task, Wanted], Solution], rows: Rows, task: Task, wanted: Wanted
+) -> Solution:
+    """Infer, and keep what was promised: exact mixtures where the method's are not good enough.
+
+    Where bounds are to be close, the exact mixture is also found of those that are good enough, for
+    L(q) - L(theta) = (L(q) - L(best)) + (L(best) - L(theta)), and the first is at most the best
+    one's own bound: with it in hand, how far another is behind is known closely.
+    """
+    accuracy, alpha = task.accuracy, task.alpha
+    close = wanted.close and wanted.certificate and task.exact is not None
+    certifies = task.method.knows_loss and not is_concave(alpha)
+    certificate = wanted.certificate or (accuracy is not None and not certifies)
+    found = infer(rows, task, replace(wanted, certificate=certificate))
+    if accuracy is None and not close:
+        return found
+    n_tokens = rows.tokens()
+    loss = _losses(found, n_tokens, alpha).copy()
+    asked = accuracy or Accuracy()
+    limits = asked.limits(n_tokens)
+    some = np.flatnonzero((loss > (np.minimum(limits, CLOSE) if close else limits)) & ~rows.empty)
+    if len(some):
+        assert task.exact is not None
+        exact = replace(task, method=task.exact(**vars(asked.at_most(CLOSE))))
+        certificate = wanted.certificate or is_concave(alpha)
+        best = infer(rows.take(some), exact, replace(wanted, certificate=certificate))
+        best_loss = _losses(best, n_tokens[some], alpha)
+        missed = np.flatnonzero((loss[some] > limits[some]) & (best_loss < loss[some]))
+        if close:
+            assert found.certificate is not None
+            assert best.certificate is not None
+            behind = _value(best.certificate, alpha) - _value(found.certificate, alpha)[some]
+            behind = np.maximum(behind + OFF_PER_TOKEN * n_tokens[some], 0.0)
+            loss[some] = np.minimum(loss[some], best_loss + behind)
+        loss[some[missed]] = best_loss[missed]
+        found = _replaced(found, some[missed], best, missed)
+        if close and found.certificate is not None and not is_concave(alpha):
+            found.certificate.likelihood_loss[some] = loss[some]
+    found = replace(found, loss=loss, n_tokens=n_tokens)
+    return found if wanted.certificate else replace(found, certificate=None)
+
+
+def _losses(
+    found: Solution, n_tokens: NDArray[np.float64], alpha: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what any mixture can be ahead, at the most: in log-likelihood, or in f if concave."""
+    if found.loss is not None:
+        return found.loss
+    certificate = found.certificate
+    assert certificate is not None
+    if not is_concave(alpha):
+        return certificate.likelihood_loss
+    weight = n_tokens + (alpha - 1).sum()  # f is a sum of logarithms that weigh so much
+    loss: NDArray[np.float64] = weight * (np.log1p(certificate.gap / weight) + 1e-12)
+    return loss
+
+
+def _value(certificate: Certificate, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the best mixture has most of."""
+    if is_concave(alpha):
+        return certificate.log_likelihood + certificate.log_prior
+    return certificate.log_likelihood
+
+
+def _replaced(
+    found: Solution, rows: NDArray[np.intp], best: Solution, of: NDArray[np.intp]
+) -> Solution:
+    """Return the solution with other mixtures for some rows."""
+    if not len(rows):
+        return found
+    found.n_iter[rows] += best.n_iter[of]
+    if found.theta is not None:
+        found.theta[rows] = best.dense()[of]
+    if found.certificate is not None and best.certificate is not None:
+        for name, values in vars(found.certificate).items():
+            values[rows] = getattr(best.certificate, name)[of]
+    if found.picks is None:
+        return found
+    both = with_rows(found.picked(), rows, best.as_csr()[of])
+    rest = found.picks.rest.copy()
+    rest[rows] = 0.0
+    parts = both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data
+    return replace(found, picks=Picks(*parts, rest, found.picks.start))

@@ -1,0 +1,144 @@
+"""Exact: the likeliest mixture, to within the loss that is asked."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from opelda._validation import number
+from opelda.engines._accuracy import is_concave
+from opelda.engines._engine import Accuracy
+from opelda.engines._settings import ExactSettings
+from opelda.inference._method import Document, Limits, Method, Vector
+
+LEAST_LOSS = 1e-9  # nats: sums in double precision are good for little more
+DEFAULT_LOSS = 0.01
+MOST_STEPS = 1000
+# Where the barrier ends, in parts of the tokens, and what is no share any more then: the barrier
+# holds a topic without one at about its own size.
+LAST_BARRIER, NO_SHARE = 1e-13, 1e-8
+
+
+def loss_limit(name: str, value: Any) -> float | None:
+    """Check the most nats that may be lost; None is no limit."""
+    return None if value is None else number(name, value, LEAST_LOSS, 1e300)
+
+
+def accuracy_of(max_loss: float | None, max_loss_per_token: float | None) -> Accuracy | None:
+    """Return what was asked, checked; None where nothing was."""
+    if max_loss is None and max_loss_per_token is None:
+        return None
+    whole = loss_limit("max_loss", max_loss)
+    each = loss_limit("max_loss_per_token", max_loss_per_token)
+    return Accuracy(np.inf if whole is None else whole, np.inf if each is None else each)
+
+
+@dataclass
+class Exact(Method):
+    """The best mixture there is: no other is ahead by more than `max_loss`.
+
+    The log-likelihood sum_j d_j log x_j is concave in the mixture, so its maximum can be found and
+    proved: at any mixture theta no other is ahead by more than N log(max_k G_k / N), G_k = sum_j
+    d_j beta_kj / x_j. The kernel keeps a few topics, climbs to their maximum by Newton's method,
+    looks at all topics' G_k once, and takes in those that are too steep, until the number is small
+    enough. About ten topics of a hundred have a share in the end, all others exactly none.
+
+    The prior plays no part where some alpha_k < 1, since the posterior then has no maximum. Where
+    all are at least 1 and some are more, the posterior's maximum is found, and `max_loss` is meant
+    in its logarithm; every topic has a share then, and a document takes milliseconds.
+
+    Parameters
+    ----------
+    max_loss : float or None
+        The most that any mixture may be ahead, in nats per document; from 1e-9.
+    max_loss_per_token : float or None
+        The same in nats per token; the smaller of the two counts. None: no such limit.
+
+    References
+    ----------
+    Kim et al., "A fast algorithm for maximum likelihood estimation of mixture proportions using
+    sequential quadratic programming" (2020), and Lindsay, "Mixture models: theory, geometry and
+    applications" (1995), on the problem; the bound is Jensen's inequality. docs/inference.md has
+    the theorem.
+
+    Examples
+    --------
+    >>> from opelda.inference import infer
+    >>> topics = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    >>> result = infer([[4, 0, 2]], topics, method=Exact(max_loss=1e-6))
+    >>> result.theta.round(3)
+    array([[0.714, 0.   , 0.286]], dtype=float32)
+    >>> bool(result.loss[0] <= 1e-6)
+    True
+    """
+
+    name: ClassVar[str] = "exact"
+    knows_loss: ClassVar[bool] = True
+    limits: ClassVar[Limits] = {
+        "max_loss": loss_limit,
+        "max_loss_per_token": loss_limit,
+    }
+
+    max_loss: float | None = 0.01
+    max_loss_per_token: float | None = None
+
+    def kernel(self, n_topics: int, seed: int) -> ExactSettings:
+        """Return the settings of the engine's kernel."""
+        asked = accuracy_of(self.max_loss, self.max_loss_per_token) or Accuracy(DEFAULT_LOSS)
+        return ExactSettings(**vars(asked))
+
+    def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
+        """Return one document's mixture and the number of Newton's steps.
+
+        A path to the maximum of F(w) = sum_j d_j log x_j + sum_k (a_k + barrier) log w_k - M sum_k
+        w_k from inside, with ever lower barriers; M is such that w sums to 1 in the end. It has
+        nothing in common with the kernels but the problem, and no use for a limit: it goes as far
+        as double precision does.
+        """
+        d, beta, n_tokens = document.counts, document.beta, document.n_tokens
+        weight = document.alpha - 1 if is_concave(document.alpha) else np.zeros(len(beta))
+        w = np.full(len(beta), 1.0 / len(beta))
+        barrier, n_steps = n_tokens / len(beta), 0
+        while barrier > LAST_BARRIER * n_tokens and n_steps < MOST_STEPS:
+            a = weight + barrier
+            slope, step = _newton(d, beta, a, w)
+            rise = float(slope @ step)
+            with np.errstate(divide="ignore"):
+                length = min(1.0, 0.99 * float(np.min(np.where(step < 0, -w / step, np.inf))))
+            before = _objective(d, beta, a, w)
+            while length > 1e-12 and not (
+                _objective(d, beta, a, w + length * step) >= before + 1e-4 * length * rise
+            ):
+                length /= 2
+            w = w + length * step
+            n_steps += 1
+            if rise < 1e-3 * max(barrier, 1e-12 * n_tokens) or length <= 1e-12:
+                barrier *= 0.1
+        w[(w < NO_SHARE) & (weight == 0)] = 0.0
+        return w / w.sum(), n_steps
+
+
+def _objective(d: Vector, beta: Vector, a: Vector, w: Vector) -> float:
+    total = d.sum() + a.sum()
+    return float(d @ np.log(w @ beta) + a @ np.log(w) - total * w.sum())
+
+
+def _newton(d: Vector, beta: Vector, a: Vector, w: Vector) -> tuple[Vector, Vector]:
+    """Return the slope of the objective and Newton's step, by a system of words or of topics.
+
+    The curvature is C = diag(a / w^2) + B diag(d / x^2) B^T: with fewer words than topics the
+    formula of Woodbury has the smaller system.
+    """
+    x = w @ beta
+    slope = beta @ (d / x) + a / w - (d.sum() + a.sum())
+    scaled = beta * (np.sqrt(d) / x)  # (K, n)
+    diagonal = a / w**2
+    n_topics, n_words = beta.shape
+    if n_topics <= n_words:
+        curvature = scaled @ scaled.T
+        curvature[np.diag_indices(n_topics)] += diagonal
+        return slope, np.linalg.solve(curvature, slope)
+    within = scaled.T @ (scaled / diagonal[:, None])
+    within[np.diag_indices(n_words)] += 1.0
+    first = slope / diagonal
+    return slope, first - (scaled @ np.linalg.solve(within, scaled.T @ first)) / diagonal

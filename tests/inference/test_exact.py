@@ -1,0 +1,273 @@
+"""Exact: no mixture is ahead by more than was asked, whatever the document."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+
+from opelda.engines import CPUEngine
+from opelda.errors import InputError
+from opelda.inference import METHODS, OPE, AccuracyWarning, Exact, Topics, infer
+
+pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
+LOSSES = (1.0, 0.1, 0.01, 1e-4, 1e-6)
+
+
+def single(topics):
+    """Return topics as kernels know them, in double precision."""
+    known = np.asarray(topics, np.float32).astype(np.float64)
+    known[known < 1e-15] = 0.0
+    return known
+
+
+def log_likelihood(d, topics, theta):
+    """sum_j d_j log x_j in extended precision, the mixture made to sum to 1."""
+    theta = theta.astype(np.longdouble) / theta.astype(np.longdouble).sum()
+    held = (d > 0) & (topics > 0).any(axis=0)
+    x = theta @ topics[:, held].astype(np.longdouble)
+    return float((d[held].astype(np.longdouble) * np.log(x)).sum())
+
+
+def best_by_scipy(d, topics, weight):
+    """Return the largest sum_j d_j log x_j + sum_k weight_k log theta_k that L-BFGS finds."""
+    held = (d > 0) & (topics > 0).any(axis=0)
+    d, topics = d[held].astype(np.float64), topics[:, held]
+
+    def negative(eta):
+        theta = np.exp(eta - eta.max())
+        theta = np.maximum(theta / theta.sum(), 1e-300)
+        x = theta @ topics
+        slope = topics @ (d / x) + weight / theta
+        return -(d @ np.log(x) + weight @ np.log(theta)), -theta * (slope - slope @ theta)
+
+    start = np.zeros(len(topics))
+    return -minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).fun
+
+
+@given(data=st.data())
+def test_every_document_is_within_what_was_asked(data, draw_problem):
+    X, topics, _ = draw_problem(data, alphas=(None,))
+    asked = data.draw(st.sampled_from(LOSSES), label="max_loss")
+    result = infer(X, topics, method="exact", max_loss=asked)
+    assert (result.loss <= asked).all()
+    assert len(result.missed) == 0
+    assert np.array_equal(result.loss, result.likelihood_loss)
+    np.testing.assert_allclose(result.theta.sum(axis=1), 1, rtol=1e-5)
+    assert (result.theta >= 0).all()
+    reference = infer(X, topics, method="exact", engine="reference").theta
+    known = single(topics)
+    for d, theta, other, loss in zip(X, result.theta, reference, result.loss, strict=True):
+        found = log_likelihood(d, known, theta)
+        best = max(best_by_scipy(d, known, np.zeros(len(topics))), log_likelihood(d, known, other))
+        assert best - found <= loss + 1e-9 * (1 + d.sum())
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["ope", "em", "vb", "cvb0", "fw", "cccp"]))
+def test_bounds_of_every_method_are_true_and_close(seed, method):
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(60, 0.1), 15)
+    X = rng.poisson(0.5, (8, 60))
+    result = infer(X, topics, method=method, random_state=seed)
+    best = infer(X, topics, method="exact", engine="reference").theta
+    for i, d in enumerate(X):
+        behind = log_likelihood(d, single(topics), best[i])
+        behind -= log_likelihood(d, single(topics), result.theta[i])
+        assert behind - 1e-6 <= result.likelihood_loss[i] <= behind + 0.011
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_any_method_is_finished(method, engine, make_problem):
+    X, topics, _ = make_problem(1, n_docs=12, n_topics=8)
+    plain = infer(X, topics, method=method, random_state=0, engine=engine)
+    result = infer(X, topics, method=method, random_state=0, engine=engine, max_loss=0.1)
+    assert (result.loss <= 0.1).all()
+    tokens = X.sum(axis=1)
+    own = tokens * np.log1p(plain.likelihood_gap / tokens) <= 0.1 - 1e-5
+    assert np.array_equal(result.theta[own], plain.theta[own])
+    each = infer(X, topics, method=method, random_state=0, engine=engine, max_loss_per_token=1e-4)
+    assert (each.loss <= 1e-4 * tokens).all()
+
+
+def test_mixtures_that_are_good_enough_stay(make_problem):
+    X, topics, _ = make_problem(2, n_docs=40)
+    plain = infer(X, topics, method="vb", random_state=0)
+    tokens = X.sum(axis=1)
+    own = tokens * np.log1p(plain.likelihood_gap / tokens)
+    asked = float(np.median(own))
+    result = infer(X, topics, method="vb", random_state=0, max_loss=asked)
+    same = (result.theta == plain.theta).all(axis=1)
+    assert np.array_equal(same, own <= asked)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.001, 1.5, 8.0, "vector", "some at 1"])
+@pytest.mark.parametrize("method", ["exact", "em"])
+@pytest.mark.parametrize("n_words", [9, 40])
+def test_a_concave_prior_counts(alpha, method, n_words, make_problem):
+    X, topics, _ = make_problem(3, n_docs=6, n_topics=12, n_words=n_words)
+    prior = np.full(12, alpha) if isinstance(alpha, float) else np.linspace(1.0, 3.0, 12)
+    if alpha == "some at 1":
+        prior[:6] = 1.0
+    result = infer(X, topics, method=method, doc_topic_prior=prior, max_loss=0.01)
+    assert (result.loss <= 0.01).all()
+    for d, f, loss in zip(X, result.objective, result.loss, strict=True):
+        assert best_by_scipy(d, single(topics), prior - 1) - f <= loss + 1e-4
+    if alpha != 1.0:
+        assert (result.likelihood_loss > 0).all()
+
+
+def hard_cases():
+    rng = np.random.default_rng(0)
+    plain = rng.dirichlet(np.full(30, 0.2), 8)
+    yield "duplicate topics", np.repeat(plain, 5, axis=0), rng.poisson(1.0, (6, 30))
+    alike = plain[:1] * (1 + 1e-6 * rng.standard_normal((40, 30)))
+    yield "topics all but alike", alike / alike.sum(axis=1, keepdims=True), rng.poisson(1, (6, 30))
+    yield "more topics than words", rng.dirichlet(np.full(4, 0.3), 300), rng.poisson(2, (6, 4)) + 1
+    yield "one word", rng.dirichlet(np.full(30, 0.2), 50), np.eye(30, dtype=int)[:6] * 7
+    yield "many tokens", plain, rng.poisson(1e6 / 30, (6, 30))
+    zeros = np.where(plain < 0.02, 0, plain)
+    yield "exact zeros", zeros / zeros.sum(axis=1, keepdims=True), rng.poisson(1.0, (6, 30))
+    only = 0.999 * np.eye(12) + 0.001 / 12
+    yield "a topic a word", only / only.sum(axis=1, keepdims=True), rng.poisson(2.0, (6, 12))
+    rare = np.full((20, 30), 1e-12)
+    rare[:, :10] = rng.dirichlet(np.full(10, 0.3), 20)
+    rare[3, 20] = 0.5
+    yield "nearly impossible words", rare / rare.sum(axis=1, keepdims=True), rng.poisson(1, (6, 30))
+    none = plain.copy()
+    none[:, 5] = 0
+    yield "impossible words", none / none.sum(axis=1, keepdims=True), rng.poisson(1.0, (6, 30))
+    yield "fractions", plain, rng.gamma(0.1, 1.0, (6, 30))
+    huge = rng.dirichlet(np.full(30, 0.2), 20_000)
+    yield "20,000 topics", huge, rng.poisson(1.0, (6, 30))
+
+
+@pytest.mark.parametrize(("topics", "X"), [pytest.param(*c[1:], id=c[0]) for c in hard_cases()])
+@pytest.mark.parametrize("asked", [1.0, 0.01, 1e-4])
+def test_hard_cases(topics, X, asked):
+    result = infer(X, topics, method="exact", max_loss=asked)
+    assert (result.loss <= asked).all()
+    known = single(topics)
+    if len(topics) > 1000:
+        return
+    best = infer(X, topics, method="exact", engine="reference").theta
+    for d, theta, other, loss in zip(X, result.theta, best, result.loss, strict=True):
+        d = np.asarray(d, np.float32)
+        behind = log_likelihood(d, known, other) - log_likelihood(d, known, theta)
+        assert behind <= loss + 1e-12 * d.sum()
+
+
+def test_few_topics_have_a_share(make_problem):
+    X, topics, _ = make_problem(4, n_docs=50, n_topics=100, n_words=200, n_tokens=60)
+    result = infer(X, topics, method="exact")
+    few = infer(X, topics, method="exact", sparse_output=True)
+    assert (result.theta > 0).sum(axis=1).mean() <= 30
+    assert isinstance(few.theta, sparse.csr_array)
+    assert few.theta.nnz == (result.theta > 0).sum()
+    assert np.array_equal(few.theta.toarray(), result.theta)
+    assert np.array_equal(few.loss, result.loss)
+
+
+@pytest.mark.parametrize("method", ["ope", "em", "vb", "cccp", "exact"])
+def test_sparse_output_is_the_same_mixture(method, make_problem):
+    X, topics, _ = make_problem(5)
+    X[3] = 0
+    for options in ({}, {"max_loss": 0.5}):
+        dense = infer(X, topics, method=method, random_state=0, **options)
+        few = infer(X, topics, method=method, random_state=0, sparse_output=True, **options)
+        np.testing.assert_allclose(few.theta.toarray(), dense.theta, rtol=1e-6)
+        assert np.array_equal(few.loss, dense.loss)
+
+
+@pytest.mark.parametrize("max_loss", [0.1, 1e-5])
+def test_a_mixture_is_the_document_s_own(max_loss, make_problem):
+    X, topics, _ = make_problem(6, n_docs=200, n_topics=40)
+    table = Topics(topics)
+    options = {"method": OPE(n_iter=10), "max_loss": max_loss, "random_state": 0}
+    whole = infer(X, table, n_jobs=1, **options)
+    for threads in (2, 7):
+        assert np.array_equal(infer(X, table, n_jobs=threads, **options).theta, whole.theta)
+    order = np.random.default_rng(0).permutation(200)
+    assert np.array_equal(infer(X[order], table, **options).theta, whole.theta[order])
+    assert np.array_equal(infer(X[60:65], table, **options).loss, whole.loss[60:65])
+
+
+def test_what_cannot_be_proved_is_named():
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(30, 0.2), 10)
+    X = rng.poisson(1.0, (9, 30)).astype(float)
+    X[[2, 5]] *= 1e12
+    with pytest.warns(AccuracyWarning, match=r"2 documents could not .* \(rows 2, 5\)"):
+        result = infer(X, topics, max_loss=1e-6, random_state=0)
+    assert result.missed.tolist() == [2, 5]
+    assert (result.loss[[2, 5]] > 1e-6).all()
+    assert (np.delete(result.loss, [2, 5]) <= 1e-6).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(infer(X, topics, max_loss_per_token=1e-6, random_state=0).missed) == 0
+
+
+def test_empty_documents_lose_nothing():
+    result = infer([[0, 0], [1, 2]], [[0.5, 0.5], [0.9, 0.1]], max_loss=0.01, random_state=0)
+    assert result.loss[0] == 0
+    np.testing.assert_allclose(result.theta[0], 0.5)
+
+
+def test_every_instruction_set_keeps_the_promise(make_problem):
+    X, topics, _ = make_problem(7, n_docs=100, n_topics=50)
+    engine = CPUEngine(1)
+    best = engine.instruction_set
+    try:
+        for name in ("base", best):
+            engine.use_instruction_set(name)
+            result = infer(X, topics, method="exact", engine=engine, max_loss=1e-4)
+            assert (result.loss <= 1e-4).all()
+    finally:
+        engine.use_instruction_set(best)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1e-12, "0.1", float("nan"), True])
+@pytest.mark.parametrize("name", ["max_loss", "max_loss_per_token"])
+def test_losses_that_cannot_be_asked(name, value):
+    with pytest.raises(InputError, match=f"{name} must be a number from 1e-09"):
+        infer([[1, 2]], [[0.5, 0.5]], **{name: value})
+    with pytest.raises(InputError, match=f"{name} must be a number from 1e-09"):
+        infer([[1, 2]], [[0.5, 0.5]], method=Exact(**{name: value}))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(100))
+def test_no_mixture_is_ahead_by_more_in_a_million_documents(seed):
+    """Of every kind of document, against mixtures found by other methods and other arithmetic."""
+    rng = np.random.default_rng(seed)
+    n_topics, n_words = int(rng.integers(2, 120)), int(rng.integers(2, 400))
+    topics = rng.dirichlet(np.full(n_words, rng.choice([0.02, 0.1, 1.0])), n_topics)
+    if seed % 3 == 0:
+        topics = topics + 1e-6
+        topics /= topics.sum(axis=1, keepdims=True)
+    table = Topics(topics.astype(np.float32) / topics.astype(np.float32).sum(1, keepdims=True))
+    theta = rng.dirichlet(np.full(n_topics, 0.1), 10_000)
+    X = sparse.csr_array(rng.poisson(theta @ topics * rng.gamma(1, 60, (10_000, 1))), dtype=float)
+    asked = float(rng.choice(LOSSES))
+    ours = [infer(X, table, method=m, max_loss=asked, random_state=0) for m in ("exact", "ope")]
+    ours += [infer(X, table, method="em")]
+    others = [infer(X, table, method="exact", max_loss=1e-7)]
+    others += [infer(X, table, method="vb", doc_topic_prior=0.01)]
+    known = table.components.astype(np.float64)
+    entries = X.tocoo()
+
+    def values(theta):
+        theta = theta.astype(np.float64) / theta.astype(np.float64).sum(axis=1, keepdims=True)
+        x = np.einsum("ik,ki->i", theta[entries.row], known[:, entries.col])
+        with np.errstate(divide="ignore"):
+            return np.bincount(entries.row, entries.data * np.log(x), X.shape[0])
+
+    best = np.max([values(other.theta) for other in others], axis=0)
+    tokens = X.sum(axis=1)
+    for result in ours:
+        assert (best - values(result.theta) <= result.loss + 1e-10 * (1 + tokens)).all()
+    assert (ours[0].loss <= asked).all()
+    assert (ours[1].loss <= asked).all()
