@@ -52,8 +52,8 @@ def test_no_name_is_a_formula_in_a_table(cli, folder, end):
     assert all(cell.startswith("'") for cell in cells[: len(FORMULAS)])
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", written.replace("\r\n", "\n"))
     assert [read_cell(cell) for cell in cells] == names
-    gaps = pl.read_csv(folder / f"t.{end}", separator="," if end == "csv" else "\t")["gap"]
-    assert gaps.dtype == pl.Float64
+    losses = pl.read_csv(folder / f"t.{end}", separator="," if end == "csv" else "\t")["loss"]
+    assert losses.dtype == pl.Float64
 
 
 def test_other_forms_of_a_table_keep_names_as_they_are(cli, folder):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import opelda
 
-FACTS = ["document", "tokens", "unknown_tokens", "gap", "likelihood_loss"]
+FACTS = ["document", "tokens", "unknown_tokens", "loss"]
 
 
 def test_fit_says_what_was_done_and_saves_the_model(cli, corpus_file, texts):
@@ -93,14 +93,13 @@ def test_transform_writes_what_the_model_infers(cli, corpus_file, model_file, te
         theta = found["theta"]
     else:
         found = _frame(name)
-        assert found.columns[:5] == FACTS
+        assert found.columns[:4] == FACTS
         if "theta" in found.columns:
             theta = np.array(found["theta"].to_list())
         else:
             theta = found.select([f"topic_{k}" for k in range(3)]).to_numpy()
     assert np.allclose(theta, expected.theta, atol=1e-6)
-    assert np.allclose(found["gap"], expected.gap)
-    assert np.allclose(found["likelihood_loss"], expected.likelihood_loss)
+    assert np.allclose(found["loss"], expected.loss)
     assert np.allclose(found["tokens"], 12)
     assert not np.asarray(found["unknown_tokens"]).any()
 
@@ -157,7 +156,7 @@ def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
     whole = pl.read_parquet("whole.parquet")
     assert pl.read_parquet("parts.parquet").equals(whole)
     assert pl.read_csv("parts.csv").shape == whole.shape
-    assert np.array_equal(np.load("parts.npz")["gap"], whole["gap"].to_numpy())
+    assert np.array_equal(np.load("parts.npz")["loss"], whole["loss"].to_numpy())
     sparse_options = ("--sparse", "--min-weight", 0.0)
     assert cli("transform", model_file, corpus_file, "-o", "s.npz", *sparse_options).code == 0
     assert np.array_equal(sparse.load_npz("s.npz").toarray(), np.load("parts.npz")["theta"])
@@ -175,16 +174,57 @@ def test_evaluate_agrees_with_the_metrics(cli, corpus_file, model_file, texts):
     assert found["npmi"] == pytest.approx(npmi(model.components_, X).mean())
     assert found["topic_diversity"] == topic_diversity(model.components_)
     certificate = model.infer(X)
-    assert found["gap"]["max"] == pytest.approx(certificate.gap.max())
-    assert found["likelihood_loss"]["median"] == pytest.approx(
-        np.median(certificate.likelihood_loss)
-    )
+    assert found["loss"]["median"] == pytest.approx(np.median(certificate.loss))
+    for nats, share in found["share_within"].items():
+        assert share == (certificate.loss <= float(nats)).mean()
     assert found["tokens"] == 2880
     assert found["unknown_tokens"] == 0
     told = cli("evaluate", model_file, corpus_file, "--splits", 3)
     assert (told.code, told.err) == (0, "")
     assert "perplexity" in told.out
     assert f"{score:.4f}" in told.out
+
+
+def test_an_accuracy_that_is_asked_is_kept(cli, corpus_file, model_file):
+    asked = ("--max-loss", 0.001)
+    assert cli("transform", model_file, corpus_file, "-o", "t.parquet", *asked).code == 0
+    assert (_frame("t.parquet")["loss"] <= 0.001).all()
+    found = json.loads(cli("evaluate", model_file, corpus_file, "--json", *asked).out)
+    assert found["share_within"] == {"0.01": 1.0, "0.1": 1.0, "1": 1.0}
+    told = cli("evaluate", model_file, corpus_file, *asked)
+    assert "within 0.01 nats 100.0%" in told.out
+    refused = cli("transform", model_file, corpus_file, "--max-loss", 0)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--max-loss must be a number from 1e-09" in refused.err
+
+
+def test_exact_mixtures_are_held_as_they_are(cli, corpus_file, model_file, texts):
+    options = ("--sparse", "--transform-method", "exact")
+    assert cli("transform", model_file, corpus_file, "-o", "e.npz", *options).code == 0
+    model = opelda.load(model_file).set_params(transform_method="exact", sparse_output=True)
+    expected = model.transform(model.vocabulary_.count(texts))
+    found = sparse.load_npz("e.npz")
+    assert found.nnz == expected.nnz < np.prod(expected.shape)
+    assert np.array_equal(found.toarray(), expected.toarray())
+
+
+def test_what_cannot_be_proved_is_named(cli, model_file, tmp_path):
+    words = opelda.load(model_file).vocabulary_.words[:8]
+    rows = [[3, 2, 1, 0, 0, 1, 2, 4], [5e12, 1e12, 2e12, 0, 7e12, 0, 1, 9e12]]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    sparse.save_npz(tmp_path / "counts.npz", sparse.csr_matrix(rows))
+    told = cli(
+        "transform",
+        model_file,
+        tmp_path / "counts.npz",
+        "--column-words",
+        tmp_path / "vocab.txt",
+        "--max-loss",
+        1e-6,
+    )
+    assert told.code == 0
+    assert "1 document could not be proved" in told.err
+    assert "the first is 1" in told.err
 
 
 def _frame(name):

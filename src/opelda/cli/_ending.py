@@ -36,7 +36,8 @@ OPTIONS = {
     for name in (
         "batch_size", "checkpoint", "column_words", "encoding", "engine", "every", "first_id",
         "format", "learner", "learning_decay", "learning_offset", "limit", "max_df",
-        "max_features", "min_df", "min_weight", "name_column", "ngrams", "on_error", "pattern",
+        "max_features", "max_loss", "max_loss_per_token", "min_df", "min_weight", "name_column",
+        "ngrams", "on_error", "pattern",
         "preset", "stem", "stop_words", "text_column", "transform_method",
     )
 } | {

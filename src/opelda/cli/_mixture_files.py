@@ -52,8 +52,7 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
             "document": batch.names or list(range(first, first + batch.X.shape[0])),
             "tokens": found.n_tokens,
             "unknown_tokens": batch.n_tokens - row_sums(batch.X),
-            "gap": found.gap,
-            "likelihood_loss": found.likelihood_loss,
+            "loss": found.loss,
         }
     )
 
@@ -156,7 +155,7 @@ class _Npz:
 
 def _kept(theta: NDArray[np.float32], min_weight: float) -> NDArray[np.bool_]:
     """Return which topics of each document are heavy enough; the heaviest always is."""
-    keep: NDArray[np.bool_] = theta >= min_weight
+    keep: NDArray[np.bool_] = (theta >= min_weight) & (theta > 0)
     keep[np.arange(len(keep)), theta.argmax(axis=1)] = True
     return keep
 

@@ -85,6 +85,23 @@ def transform_option() -> Any:
 
 
 @dataclass(frozen=True)
+class Accuracy:
+    """How good documents' mixtures must be."""
+
+    PANEL: ClassVar[str] = "Accuracy"
+
+    max_loss: float | None = option(
+        None,
+        help="No mixture may be ahead of a document's by more nats than this, such as 0.01; those "
+        "that are not that good are replaced by the best there is.",
+        metavar="NATS",
+    )
+    max_loss_per_token: float | None = option(
+        None, help="The same, in nats for each of the document's tokens.", metavar="NATS"
+    )
+
+
+@dataclass(frozen=True)
 class Show:
     """How much is said, and how."""
 

@@ -8,9 +8,22 @@ import typer
 from opelda.cli._app import command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import AsJson, Engine, Jobs, Model, NamelessReading, Show
+from opelda.cli._options import (
+    Accuracy,
+    AsJson,
+    Engine,
+    Jobs,
+    Model,
+    NamelessReading,
+    Show,
+    given_options,
+    transform_option,
+)
+from opelda.cli._promise import Promise
 from opelda.cli._show import plain, skipped_documents
 from opelda.cli._standard_streams import print_facts, print_json
+
+WITHIN = (0.01, 0.1, 1)  # nats of the best mixture
 
 
 @command(
@@ -31,6 +44,8 @@ def evaluate(
         5, help="Random splits of each document into tokens seen and tokens to predict.", min=1
     ),
     words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
+    transform_method: str | None = transform_option(),
+    accuracy: Accuracy,
     jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
@@ -40,11 +55,17 @@ def evaluate(
     """Score a model on documents.
 
     Log predictive probability and perplexity of held-out tokens, NPMI coherence of the topics' top
-    words over the same documents, topic diversity, and the certificates of inference.
+    words over the same documents, topic diversity, and how far documents' mixtures are at the most
+    behind the best there are.
     """
     learned = load_model(model, jobs, engine)
+    if transform_method is not None:
+        learned.set_params(transform_method=transform_method)
+    learned.set_params(**given_options(accuracy))
     documents = read_over(columns_of(learned), corpus, reading, show, jobs)
-    found = measured(learned, documents, splits, words)
+    promise = Promise(learned)
+    found = measured(learned, documents, splits, words, promise)
+    promise.complain()
     skipped_documents(documents.n_skipped, documents.problems, show)
     if as_json:
         print_json({"model": model, **found})
@@ -52,7 +73,9 @@ def evaluate(
         print_facts(_facts(found))
 
 
-def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str, Any]:
+def measured(
+    model: Any, documents: Any, splits: int, n_words: int, promise: Promise
+) -> dict[str, Any]:
     """Return all figures, fit for JSON."""
     from opelda.metrics import log_predictive_probability, npmi, topic_diversity
 
@@ -61,7 +84,8 @@ def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str,
     predicted = log_predictive_probability(
         model, X, n_splits=splits, random_state=model._state.seed, n_jobs=model.n_jobs
     )
-    certificate = model.infer(X)
+    inferred = promise.infer(X)
+    promise.note(range(len(documents)), inferred)
     coherence = npmi(model, X, n_words=n_words)
     return {
         "documents": len(documents),
@@ -77,8 +101,8 @@ def measured(model: Any, documents: Any, splits: int, n_words: int) -> dict[str,
         "npmi": float(coherence.mean()),
         "npmi_by_topic": [float(value) for value in coherence],
         "topic_diversity": float(topic_diversity(model)),
-        "gap": _spread(certificate.gap),
-        "likelihood_loss": _spread(certificate.likelihood_loss),
+        "loss": _spread(inferred.loss),
+        "share_within": {str(nats): float((inferred.loss <= nats).mean()) for nats in WITHIN},
     }
 
 
@@ -94,10 +118,10 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     tokens, unknown = found["tokens"], found["unknown_tokens"]
     empty = f" ({found['empty_documents']:,} empty)" if found["empty_documents"] else ""
     share = unknown / max(tokens + unknown, 1.0)
-    spread = {
-        name: ", ".join(f"{part} {value:.3g}" for part, value in found[name].items())
-        for name in ("gap", "likelihood_loss")
-    }
+    spread = ", ".join(f"{part} {value:.3g}" for part, value in found["loss"].items())
+    within = ", ".join(
+        f"within {nats} nats {share:.1%}" for nats, share in found["share_within"].items()
+    )
     return [
         ("documents", f"{found['documents']:,}{empty}"),
         ("tokens", f"{tokens:,.0f}, and {unknown:,.0f} unknown to the model ({share:.1%})"),
@@ -110,6 +134,6 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("perplexity", f"{found['perplexity']:,.1f}"),
         ("coherence (NPMI)", f"{found['npmi']:.3f}"),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
-        ("gap", spread["gap"]),
-        ("likelihood loss", f"{spread['likelihood_loss']} nats per document"),
+        ("behind the best mixture", f"at most: {spread} nats per document"),
+        ("documents", within),
     ]

@@ -4,8 +4,19 @@ from opelda.cli._app import command, option
 from opelda.cli._ending import StoppedError
 from opelda.cli._inputs import blocks, open_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import Engine, Jobs, Model, Reading, Show, Sources, transform_option
+from opelda.cli._options import (
+    Accuracy,
+    Engine,
+    Jobs,
+    Model,
+    Reading,
+    Show,
+    Sources,
+    given_options,
+    transform_option,
+)
 from opelda.cli._paths import check_output
+from opelda.cli._promise import Promise
 from opelda.cli._show import count, skipped_documents
 from opelda.cli._standard_streams import note
 from opelda.errors import InputError
@@ -18,6 +29,7 @@ MIN_WEIGHT = 0.01
     "opelda transform model.opelda new.txt | head",
     "opelda transform model.opelda articles.jsonl --name-column id -o theta.parquet",
     "opelda transform model.opelda articles.jsonl -o theta.csv.gz --sparse --min-weight 0.05",
+    "opelda transform model.opelda articles.jsonl -o theta.npz --sparse --transform-method exact",
 )
 def transform(
     *,
@@ -39,13 +51,14 @@ def transform(
     ),
     min_weight: float | None = option(
         None,
-        help="Sparse: leave out lighter topics than this; 0.01. A document's heaviest always "
-        "stays.",
+        help="Sparse: leave out lighter topics than this; 0.01, or none for the method exact. A "
+        "document's heaviest always stays.",
         min=0.0,
         max=1.0,
         metavar="WEIGHT",
     ),
     transform_method: str | None = transform_option(),
+    accuracy: Accuracy,
     jobs: Jobs = None,
     engine: Engine = None,
     reading: Reading,
@@ -54,9 +67,8 @@ def transform(
     """Infer documents' topics, each with a certificate of how good the inference is.
 
     For each document: its name or number, its [bold]tokens[/bold] with words that the model has,
-    its [bold]unknown_tokens[/bold] with others, the Frank-Wolfe [bold]gap[/bold] of its mixture,
-    [bold]likelihood_loss[/bold], the most nats by which any other mixture could explain its words
-    better, and the weights of its topics.
+    its [bold]unknown_tokens[/bold] with others, [bold]loss[/bold], the most nats by which any other
+    mixture could explain its words better, and the weights of its topics.
     """
     from opelda.cli._mixture_files import facts_of, format_of, writer
 
@@ -72,16 +84,19 @@ def transform(
     learned = load_model(model, jobs, engine)
     if transform_method is not None:
         learned.set_params(transform_method=transform_method)
+    learned.set_params(**given_options(accuracy))
+    promise = Promise(learned)
     columns = columns_of(learned)
     opened = open_over(columns, corpus, reading, jobs)
     n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
     if sparse and min_weight is None:
-        min_weight = MIN_WEIGHT
+        min_weight = 0.0 if promise.few_topics else MIN_WEIGHT
     try:
         with writer(output, kind, min_weight) as write:
             for block in blocks(opened, columns, show, "inferring"):
-                found = learned.infer(block.X)
+                found = promise.infer(block.X)
                 facts = facts_of(block, n_docs, found)
+                promise.note(facts["document"], found)
                 write(facts, found.theta)
                 n_docs += len(facts)
                 n_unknown += float(facts["unknown_tokens"].sum())
@@ -90,6 +105,7 @@ def transform(
         what = "" if output == "-" else f"; nothing was written to {output}"
         raise StoppedError(f"stopped after {count(n_docs, 'document')}{what}.") from None
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
+    promise.complain()
     if output == "-":
         return
     known = n_tokens / max(n_tokens + n_unknown, 1.0)
