@@ -53,8 +53,10 @@ inline double jensen_loss(const Document& doc, double slope, int64_t n_topics) {
 struct Certifier {
     const Problem& p;
     Document doc;
-    double *x, *ratio, *prior_slope;
+    double *x, *ratio;
+    double *share, *weights, *prior_slope, *nothing;  // per topic: theta_k, alpha_k - 1, and so on
     float *ratio32, *slope;
+    int32_t* place;
 
     explicit Certifier(const Problem& problem) : p(problem) {}
 
@@ -63,8 +65,17 @@ struct Certifier {
         x = arena.array<double>(padded(p.max_words));
         ratio = arena.array<double>(padded(p.max_words));
         ratio32 = arena.array<float>(padded(p.max_words));
-        prior_slope = arena.array<double>(p.stride);
+        for (double** per_topic : {&share, &weights, &prior_slope, &nothing})
+            *per_topic = arena.array<double>(p.stride);
         slope = arena.array<float>(p.stride);
+        place = arena.array<int32_t>(p.stride + 1);
+    }
+
+    void prepare() {
+        for (int64_t k = 0; k < p.stride; ++k) {
+            weights[k] = k < p.n_topics ? double(p.alpha[k]) - 1 : 0;
+            nothing[k] = 0;
+        }
     }
 
     void run(int64_t index, const float* theta, const Outputs& out) {
@@ -72,14 +83,14 @@ struct Certifier {
         explain(theta);
         out.log_likelihood[index] = log_likelihood(doc, x, ratio);
         double excess = 0;
-        out.log_prior[index] = prior(theta, &excess);
+        out.log_prior[index] = prior(&excess);
         for (int64_t j = 0; j < doc.n_padded; j += kDoubles)
             store(ratio32 + j, narrow(load(ratio + j) / doc.tokens));
         add_rows(doc.n, doc.row, ratio32, p.stride, 1.0f, slope);
         // sums of n positive terms in single precision: at most n units of 2^-24 off, and a few
         const double off = 0x1p-24 * double(doc.n + 8);
-        const double likeliest = steepest(off, [](int64_t) { return 0.0; });
-        const double best = steepest(off, [&](int64_t k) { return prior_slope[k]; });
+        const double likeliest = steepest(off, nothing);
+        const double best = steepest(off, prior_slope);
         out.likelihood_gap[index] = positive(likeliest - doc.tokens);
         out.likelihood_loss[index] = jensen_loss(doc, likeliest, p.n_topics);
         out.gap[index] = positive(best - doc.tokens - excess);
@@ -87,54 +98,66 @@ struct Certifier {
 
 private:
     // The words' probabilities under the mixture, divided by its sum: floats hardly ever make 1.
+    // Topics without a share, of which exact mixtures have many, are not read.
     void explain(const float* theta) {
         double whole = 0;
-        for (int64_t k = 0; k < p.n_topics; ++k) whole += theta[k];
+        int64_t n_shares = 0;
+        for (int64_t k = 0; k < p.stride; ++k) {
+            share[k] = k < p.n_topics ? double(theta[k]) : 0;
+            whole += share[k];
+            place[n_shares] = int32_t(k);
+            n_shares += share[k] != 0;
+        }
+        const bool few = 4 * n_shares < p.n_topics;
         for (int64_t j = 0; j < doc.n; ++j) {
-            vd acc[2] = {};
-            int64_t k = 0;
-            for (; k + 2 * kDoubles <= p.n_topics; k += 2 * kDoubles)
-                for (int i = 0; i < 2; ++i)
-                    acc[i] +=
-                        widen(theta + k + i * kDoubles) * widen(doc.row[j] + k + i * kDoubles);
-            double total = sum(acc[0] + acc[1]);
-            for (; k < p.n_topics; ++k) total += double(theta[k]) * doc.row[j][k];
+            const float* row = doc.row[j];
+            double total = 0;
+            if (few) {
+                for (int64_t i = 0; i < n_shares; ++i) total += share[place[i]] * row[place[i]];
+            } else {
+                vd acc[4] = {};
+                for (int64_t k = 0; k < p.stride; k += 4 * kDoubles)
+                    for (int i = 0; i < 4; ++i)
+                        acc[i] += load(share + k + i * kDoubles) * widen(row + k + i * kDoubles);
+                total = sum((acc[0] + acc[1]) + (acc[2] + acc[3]));
+            }
             x[j] = total / whole;
         }
         for (int64_t j = doc.n; j < doc.n_padded; ++j) x[j] = 1;
     }
 
     // sum_k (alpha_k - 1) log theta_k, and the sum of alpha_k - 1.
-    double prior(const float* theta, double* excess) {
+    double prior(double* excess) {
         vd total = {}, all = {};
-        for (int64_t k = 0; k < p.n_topics; k += kDoubles) {
-            double share[kDoubles], weight[kDoubles];
-            for (int i = 0; i < kDoubles; ++i) {
-                const bool there = k + i < p.n_topics;
-                weight[i] = there ? double(p.alpha[k + i]) - 1 : 0;
-                share[i] = there ? double(theta[k + i]) : 1;
-            }
-            const vd floored = max(load(share), broadcast(kTiny));
-            total += load(weight) * log(floored);
-            all += load(weight);
-            store(prior_slope + k, load(weight) / floored);
+        for (int64_t k = 0; k < p.stride; k += kDoubles) {
+            const vd floored = max(load(share + k), broadcast(kTiny)), weight = load(weights + k);
+            total += weight * log(floored);
+            all += weight;
+            store(prior_slope + k, weight / floored);
         }
         *excess = sum(all);
         return sum(total);
     }
 
     // max_k of g1'_k and something more, g1'_k known to within `off` of itself beforehand.
-    template <class More> double steepest(double off, const More& more) const {
-        double least = -1e300;  // that the largest has
-        for (int64_t k = 0; k < p.n_topics; ++k) {
-            const double low = doc.tokens * slope[k] * (1 - off) + more(k);
-            if (low > least) least = low;
+    double steepest(double off, const double* more) {
+        const double low = doc.tokens * (1 - off), high = doc.tokens * (1 + off);
+        vd least = broadcast(-1e300);  // that the largest has
+        for (int64_t k = 0; k < p.n_topics; k += kDoubles) {
+            vd value = low * widen(slope + k) + load(more + k);
+            for (int64_t i = p.n_topics - k; i < kDoubles; ++i) value[i] = -1e300;
+            least = max(least, value);
         }
+        const double enough = largest(least);
         double best = -1e300;
-        for (int64_t k = 0; k < p.n_topics; ++k) {
-            if (!(doc.tokens * slope[k] * (1 + off) + more(k) >= least)) continue;
-            const double value = likelihood_slope(doc, ratio, k) + more(k);
-            if (value > best) best = value;
+        for (int64_t k = 0; k < p.n_topics; k += kDoubles) {
+            const vd value = high * widen(slope + k) + load(more + k);
+            if (!(largest(value) >= enough)) continue;
+            for (int64_t i = 0; i < kDoubles && k + i < p.n_topics; ++i) {
+                if (!(value[i] >= enough)) continue;
+                const double found = likelihood_slope(doc, ratio, k + i) + more[k + i];
+                if (found > best) best = found;
+            }
         }
         return best;
     }

@@ -173,6 +173,7 @@ inline void run_em(const Problem& given, const EmSettings& settings, const Outpu
         certifier.allocate(a);
     });
     em.prepare();
+    certifier.prepare();
     const int64_t width = em.n_topics_kept();
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) {

@@ -42,6 +42,7 @@ void exact(const Problem& p, const ExactSettings& settings, const Outputs& out,
         certifier.allocate(a);
         scratch = a.array<float>(p.n_topics);
     });
+    certifier.prepare();
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) {
         for (int64_t i = begin; i < end; ++i) {
@@ -65,6 +66,7 @@ void exact(const Problem& p, const ExactSettings& settings, const Outputs& out,
 void certify(const Problem& p, const float* theta, const Outputs& out, opelda::Queue& queue) {
     Certifier worker(p);
     const Arena arena([&](Arena& a) { worker.allocate(a); });
+    worker.prepare();
     int64_t begin, end;
     while (opelda::take(queue, begin, end))
         for (int64_t i = begin; i < end; ++i) worker.run(i, theta + i * p.n_topics, out);

@@ -85,6 +85,7 @@ void run_solver(const Problem& p, const Settings& settings, const Outputs& out, 
         solver.allocate(a);
     });
     solver.prepare();
+    certifier.prepare();
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) {
         for (int64_t i = begin; i < end; ++i) {
