@@ -102,9 +102,43 @@ OPELDA_INLINE void add_rows_rest(int64_t n, const float* const* rows, const floa
     if constexpr (Tiles > 1) add_rows_rest<Tiles - 1>(n, rows, weight, at, rest, scale, out);
 }
 
+// Rows that are added at once where they are long: each is then read in one go, which is what the
+// processor fetches ahead, and few pages are read from at a time.
+constexpr int kAlong = 8;
+constexpr int64_t kLongRow = 64;  // from here on, and for more words than a few
+
+// out += sum_j weight_j row_j of Rows rows; instead of out it is 0 if they are the first.
+template <int Rows>
+OPELDA_INLINE void add_along(const float* const* rows, const float* weight, int64_t stride,
+                             bool first, float* out) {
+    constexpr int vectors = kPad / kLanes;
+    for (int64_t at = 0; at < stride; at += kPad) {
+        vf acc[vectors];
+        for (int i = 0; i < vectors; ++i) acc[i] = first ? vf{} : load(out + at + i * kLanes);
+        for (int j = 0; j < Rows; ++j)
+            for (int i = 0; i < vectors; ++i) acc[i] += weight[j] * load(rows[j] + at + i * kLanes);
+        for (int i = 0; i < vectors; ++i) store(out + at + i * kLanes, acc[i]);
+    }
+}
+
+__attribute__((noinline)) inline void add_long_rows(int64_t n, const float* const* rows,
+                                                    const float* weight, int64_t stride,
+                                                    float scale, float* out) {
+    int64_t j = 0;
+    for (; j + kAlong <= n; j += kAlong)
+        add_along<kAlong>(rows + j, weight + j, stride, j == 0, out);
+    if (j + 4 <= n) add_along<4>(rows + j, weight + j, stride, j == 0, out), j += 4;
+    if (j + 2 <= n) add_along<2>(rows + j, weight + j, stride, j == 0, out), j += 2;
+    if (j < n) add_along<1>(rows + j, weight + j, stride, j == 0, out);
+    if (scale == 1) return;
+    for (int64_t k = 0; k < stride; k += kLanes) store(out + k, load(out + k) * scale);
+}
+
 // out_k = scale * sum_j weight_j row_jk for every topic: each row is read once per tile of topics.
 inline void add_rows(int64_t n, const float* const* rows, const float* weight, int64_t stride,
                      float scale, float* out) {
+    if (stride >= kLongRow && n >= 2 * kAlong)
+        return add_long_rows(n, rows, weight, stride, scale, out);
     int64_t at = 0;
     for (; at + kTile * kLanes <= stride; at += kTile * kLanes)
         add_rows_tile<kTile>(n, rows, weight, at, scale, out);

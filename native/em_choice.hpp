@@ -62,4 +62,37 @@ __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, in
     }
 }
 
+// The same for some number from `least` to `most`, which takes fewer looks at the values; returns
+// it.
+__attribute__((noinline)) inline int64_t choose_some(float* value, int64_t n, int64_t stride,
+                                                     int64_t least, int64_t most, int32_t* chosen) {
+    for (int64_t k = n; k < stride; ++k) value[k] = -1;
+    vf top = {};
+    for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));
+    // with the first guess for an interval that the limit is in most likely; outside of it, or with
+    // many equals, there is the long way
+    int32_t high = bits_of(largest(top)), low = high - (6 << 23);
+    for (int looks = 0; looks < 16 && n > most; ++looks) {
+        const int32_t middle = low + (high - low) / 2;
+        vi counts = {};
+        for (int64_t k = 0; k < stride; k += kLanes) counts -= as_bits(load(value + k)) > middle;
+        const int32_t count = total(counts);
+        if (count > most) {
+            low = middle;
+        } else if (count < least) {
+            high = middle;
+        } else {
+            int64_t found = 0;
+            for (int64_t k = 0; k < n; ++k) {
+                chosen[found] = int32_t(k);
+                found += bits_of(value[k]) > middle;
+            }
+            return found;
+        }
+    }
+    const int64_t wanted = most < n ? most : n;
+    choose_largest(value, n, stride, wanted, chosen);
+    return wanted;
+}
+
 }  // namespace OPELDA_ISA

@@ -11,15 +11,15 @@
 #include <cmath>
 
 #include "certificate.hpp"
-#include "em_choice.hpp"
-#include "exact_face.hpp"
+#include "exact_outside.hpp"
 
 namespace OPELDA_ISA {
 
 using opelda::ExactSettings;
 using opelda::Queue;
 
-constexpr int64_t kFirstTopics = 16;  // that the first face has
+constexpr int64_t kManyTopics = 512;  // from here on the rows of a document fill caches
+constexpr int64_t kFirstTopics = 16;  // that the first face has at the most; with many, twice that
 constexpr int kFirstLeaps = 3;        // on it
 constexpr float kHardly = 2e-2f;      // a topic with less after them is left out if it is too flat
 constexpr int64_t kMostAdded = 8;     // topics a round
@@ -29,22 +29,21 @@ constexpr int64_t kMostPacked = int64_t(1) << 26;
 
 class Exact {
 public:
-    Exact(const Problem& p, const ExactSettings& settings) : p(p), settings(settings), ahead(p) {}
+    Exact(const Problem& p, const ExactSettings& settings)
+        : p(p), settings(settings), ahead(p), outside(p), outside64(p) {}
 
     void allocate(Arena& arena) {
         doc.allocate(arena, p.max_words);
         const int64_t words = padded(p.max_words);
         int64_t most = kMostPacked / (words > 0 ? words : 1);
         if (most > kMostTopics) most = kMostTopics;
-        if (most < kFirstTopics) most = kFirstTopics;
+        if (most < 2 * kFirstTopics) most = 2 * kFirstTopics;
         if (most > p.n_topics) most = p.n_topics;
         face.allocate(arena, p.max_words, most);
         face64.allocate(arena, p.max_words, most);
         means = arena.array<float>(words);
-        ratio = arena.array<float>(words);
-        score = arena.array<float>(p.stride);
-        score64 = arena.array<double>(p.stride);
-        chosen = arena.array<int32_t>(p.stride + 1);
+        outside.allocate(arena);
+        outside64.allocate(arena);
     }
 
     // Returns the number of Newton's steps; for a document without words, whose mixture is the
@@ -54,13 +53,16 @@ public:
         face.size = steps = 0;
         bound = 0;
         if (doc.n == 0) return 0;
-        ahead.aim(index + 1, last, 3);
+        // many long rows the processor fetches faster by itself, as it reads along them
+        large = p.stride >= kManyTopics && doc.n >= 2 * kAlong;
+        ahead.aim(large ? last : index + 1, last, 8);
         begin(index);
         const double asked = limit();
         const double off = rounding(0x1p-24);
-        const double top = climb(face, std::exp(asked / doc.tokens) / (1 + off) - 1, off);
+        const double top = climb(face, outside, std::exp(asked / doc.tokens) / (1 + off) - 1, off);
         bound = doc.tokens * std::log(top * (1 + rounding(0x1p-24)));
         if (!(bound <= asked) && !opelda::stopped()) finish(asked);
+        ahead.turn();
         face.keep_positive();
         if (!(bound > 0)) bound = 0;
         return steps;
@@ -81,80 +83,76 @@ private:
     // The topics that explain most from the uniform mixture, after a few steps of EM.
     void begin(int64_t index) {
         const int32_t* words = p.words + p.indptr[index];
+        float* score = outside.score;
+        int32_t* chosen = outside.chosen;
         const float all = float(1 / doc.tokens);
         for (int64_t j = 0; j < doc.n; ++j) means[j] = settings.start_words[words[j]];
         for (int64_t j = doc.n; j < doc.n_padded; ++j) means[j] = 1;
         for (int64_t j = 0; j < doc.n_padded; j += kLanes)
-            store(ratio + j, load(doc.count + j) * all / load(means + j));
-        add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
+            store(outside.ratio + j, load(doc.count + j) * all / load(means + j));
+        add_rows(doc.n, doc.row, outside.ratio, p.stride, 1.0f, score);
         ahead.turn();
-        const int64_t n = kFirstTopics < p.n_topics ? kFirstTopics : p.n_topics;
-        choose_largest(score, p.n_topics, p.stride, n, chosen);
+        const int64_t first = large ? 2 * kFirstTopics : kFirstTopics;
+        const int64_t n = choose_some(score, p.n_topics, p.stride, first / 4 * 3, first, chosen);
         face.open(doc, means);
         for (int64_t i = 0; i < n; ++i) face.add(chosen[i], score[chosen[i]]);
         face.pack(0);
         face.evaluate();
-        for (int t = 0; t < kFirstLeaps && !doc.stopped(t); ++t) face.leap();
-        ahead.turn();
+        for (int t = 0; t < kFirstLeaps && !doc.stopped(t); ++t) {
+            ahead.turn();
+            face.leap();
+        }
         face.drop([&](int64_t i) { return face.weight[i] < kHardly && face.slope[i] < 1; });
         face.evaluate();
     }
 
-    void gradient(Face<float>& on) {
-        for (int64_t j = 0; j < doc.n_padded; j += kLanes)
-            store(ratio + j, load(on.ratio + j) * load(on.scale() + j));
-        add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
-    }
-
-    void gradient(Face<double>& on) {
-        std::memset(score64, 0, sizeof(double) * p.stride);
-        for (int64_t j = 0; j < doc.n; ++j) {
-            const double r = on.ratio[j] * on.scale()[j];
-            for (int64_t k = 0; k < p.stride; ++k) score64[k] += r * doc.row[j][k];
-        }
-    }
-
-    float* scores(const Face<float>&) { return score; }
-    double* scores(const Face<double>&) { return score64; }
-
     // Climbs until no topic is steeper than 1 + enough; returns how steep the steepest is.
     // Differences as small as `rounding` are noise.
-    template <class T> double climb(Face<T>& on, double enough, double rounding) {
+    template <class T>
+    double climb(Face<T>& on, Outside<T>& rest, double enough, double rounding) {
         const double goal = enough > rounding ? enough : rounding;
         double within = 0.05;  // how flat the face has to be before all topics are looked at
         for (int round = 0;; ++round) {
             if (within < goal) within = goal;
-            for (int t = 0; t < 8 && on.steepest() > 1 + within && !doc.stopped(255); ++t, ++steps)
+            for (int t = 0; t < 8 && on.steepest() > 1 + within && !doc.stopped(255); ++t) {
+                ahead.turn();
                 on.step();
+                ++steps;
+            }
             ahead.turn();
-            gradient(on);
-            T* all = scores(on);
-            for (int64_t i = 0; i < on.size; ++i) all[on.topic[i]] = 0;
-            typename Face<T>::V highest = {};
-            for (int64_t k = 0; k < p.stride; k += Face<T>::kWide)
-                highest = max(highest, load(all + k));
-            const T others = largest(highest);
+            const T others = rest.look(on, doc, T(1 + 0.9 * goal), round == 0);
             const T inside = on.steepest();
             const double steepest = others > inside ? others : inside;
             if (steepest <= 1 + goal || round == kMostRounds || doc.stopped(255)) return steepest;
-            on.drop([&](int64_t i) { return !(on.weight[i] > 0) && on.slope[i] < T(0.98); });
             if (others > 1 + goal) {
+                // from afar a few steps of EM are cheaper than Newton's, but prove nothing
+                const bool far = round < 3 && others > T(1.1);
                 const double worth = 1 + (0.3 * (others - 1) > goal ? 0.3 * (others - 1) : goal);
-                const int64_t first = on.size;
-                for (int64_t k = 0; k < p.n_topics && !on.full() && on.size < first + kMostAdded;
-                     ++k)
-                    if (all[k] >= worth) on.add(int32_t(k), 0);
+                on.drop([&](int64_t i) {
+                    if (on.weight[i] > 0 || !(on.slope[i] < T(0.98))) return false;
+                    rest.leave(on.topic[i]);
+                    return true;
+                });
+                const int64_t first = on.size, most = first + kMostAdded;
+                for (int64_t i = 0; i < rest.n_chosen && !on.full() && on.size < most; ++i) {
+                    if (!(rest.slope[i] >= worth)) continue;
+                    const T some = T(0.1) * (rest.slope[i] - 1);
+                    on.add(rest.chosen[i], !far ? 0 : some < T(0.05) ? some : T(0.05));
+                    rest.join(rest.chosen[i]);
+                }
                 if (on.size == first) return steepest;  // no room
                 on.pack(first);
                 on.evaluate();
+                if (far) on.leap(), on.leap();
             }
-            within = 0.1 * (steepest - 1) < 0.05 ? 0.1 * (steepest - 1) : 0.05;
+            within = others > 1 + goal ? 0.1 * (others - 1) : 0;
+            if (within > 0.05) within = 0.05;
         }
     }
 
     // How much a slope may be off: by sums of positive numbers over words and, in x and in the
     // whole of the weights, over topics, and by a few products (docs/inference.md).
-    double rounding(double unit) const { return unit * double(doc.n + 2 * face.size + 20); }
+    double rounding(double unit) const { return unit * double(doc.n + 2 * face.size + 40); }
 
     // The same in double precision, from where single precision ended. The mixture is rounded to
     // floats again, which costs little of the likelihood but much of Jensen's bound: so the bound
@@ -162,7 +160,8 @@ private:
     void finish(double asked) {
         take_over();
         const double off = rounding(0x1p-52);
-        const double top = climb(face64, std::expm1(0.9 * asked / doc.tokens) - off, off);
+        const double enough = std::expm1(0.9 * asked / doc.tokens) - off;
+        const double top = climb(face64, outside64, enough, off);
         const double ahead_of_this = doc.tokens * std::log1p(top - 1 + off * top);
         const double exact = face64.log_likelihood();
         face64.keep_positive();
@@ -189,10 +188,11 @@ private:
     Document doc;
     Face<float> face;
     Face<double> face64;
-    float *means, *ratio, *score;
-    double* score64;
-    int32_t* chosen;
+    Outside<float> outside;
+    Outside<double> outside64;
+    float* means;  // per word
     int32_t steps = 0;
+    bool large = false;
     double bound = 0;
 };
 

@@ -138,6 +138,9 @@ OPELDA_INLINE int32_t smallest(vi v) {
 OPELDA_INLINE bool any(vi v) {
     return fold(v, [](auto a, auto b) { return a | b; }) != 0;
 }
+OPELDA_INLINE bool any(vl v) {
+    return fold(v, [](auto a, auto b) { return a | b; }) != 0;
+}
 OPELDA_INLINE bool all(vl v) {
     return fold(v, [](auto a, auto b) { return a & b; }) != 0;
 }
@@ -156,6 +159,20 @@ template <int Half, class V> OPELDA_INLINE V fold_sums(V* v) {
         v[i] = join<Half>(v[i], v[i + Half], std::make_integer_sequence<int, n>{});
     if constexpr (Half > 1) return fold_sums<Half / 2>(v);
     return v[0];
+}
+// As many vectors as one has lanes, a square, turned about its diagonal.
+template <int Half, class V, int... L>
+OPELDA_INLINE void swap_blocks(V& a, V& b, std::integer_sequence<int, L...>) {
+    constexpr int n = sizeof...(L);
+    const V first = __builtin_shufflevector(a, b, (L & Half ? n + L - Half : L)...);
+    b = __builtin_shufflevector(a, b, (L & Half ? n + L : L + Half)...);
+    a = first;
+}
+template <int Half, class V> OPELDA_INLINE void transpose(V* v) {
+    constexpr int n = sizeof(V) / sizeof(v[0][0]);
+    for (int i = 0; i < n; ++i)
+        if (!(i & Half)) swap_blocks<Half>(v[i], v[i + Half], std::make_integer_sequence<int, n>{});
+    if constexpr (Half > 1) transpose<Half / 2>(v);
 }
 OPELDA_INLINE vf sums(vf* v) { return fold_sums<kLanes / 2>(v); }
 OPELDA_INLINE vd sums(vd* v) { return fold_sums<kDoubles / 2>(v); }

@@ -1,0 +1,135 @@
+// The topics that are not of a face, how steep they are, and which of them matter.
+#pragma once
+
+#include "em_choice.hpp"
+#include "exact_face.hpp"
+
+namespace OPELDA_ISA {
+
+constexpr float kLowSlope = 0.6f;  // too low to matter before the next gradient
+
+template <class T> class Outside {
+public:
+    T *score, *ratio;  // per topic: G_k at the last gradient; per word: part_j / x_j for the rows
+    int32_t* chosen;
+    T* slope;  // of the chosen
+    int64_t n_chosen = 0;
+
+    explicit Outside(const Problem& p) : p(p) {}
+
+    void allocate(Arena& arena) {
+        for (T** per_topic : {&score, &slope}) *per_topic = arena.array<T>(p.stride);
+        ratio = arena.array<T>(padded(p.max_words));
+        chosen = arena.array<int32_t>(p.stride + 1);
+        steep = arena.array<int32_t>(p.stride + 1);
+    }
+
+    // The slopes of the topics outside of the face, or bounds of them that are at most `limit`:
+    // between two mixtures no slope grows more than part_j / x_j does at the most, so that those of
+    // an earlier mixture are good enough for most topics. Returns the highest; those above `limit`
+    // are in `chosen`.
+    T look(Face<T>& on, const Document& doc, T limit, bool anew) {
+        if (!anew) {
+            const T growth = on.growth();
+            n_chosen = 0;
+            if (growth * highest <= limit) return growth * highest;
+            if (growth * T(kLowSlope) <= limit) {
+                choose(limit / growth);
+                if (n_chosen <= 4 + p.stride / 16) return look_at_chosen(on, doc, limit);
+            }
+        }
+        look_at_all(on, doc);
+        choose(limit);
+        for (int64_t i = 0; i < n_chosen; ++i) slope[i] = score[chosen[i]];
+        return highest;
+    }
+
+    // A topic joins the face, or leaves it.
+    void join(int32_t k) { score[k] = -score[k]; }
+    void leave(int32_t k) {
+        score[k] = -score[k];
+        if (score[k] > highest) highest = score[k];
+    }
+
+private:
+    // Leaves those that are steeper than `limit`, and returns the highest slope or `limit`.
+    T look_at_chosen(const Face<T>& on, const Document& doc, T limit) {
+        by_row(on, doc);
+        T top = limit;
+        int64_t kept = 0;
+        for (int64_t i = 0; i < n_chosen; ++i) {
+            const int64_t k = chosen[i];
+            T acc[4] = {};
+            int64_t j = 0;
+            for (; j + 4 <= doc.n; j += 4)
+                for (int l = 0; l < 4; ++l) acc[l] += ratio[j + l] * doc.row[j + l][k];
+            for (; j < doc.n; ++j) acc[0] += ratio[j] * doc.row[j][k];
+            const T g = acc[0] + acc[1] + (acc[2] + acc[3]);
+            if (g > top) top = g;
+            slope[kept] = g;
+            chosen[kept] = int32_t(k);
+            kept += g > limit;
+        }
+        n_chosen = kept;
+        return top;
+    }
+
+    // Takes the gradient. The slopes of the face's topics are made negative, to keep them apart.
+    void look_at_all(Face<T>& on, const Document& doc) {
+        gradient(on, doc);
+        on.remember();
+        find_steep();
+        for (int64_t i = 0; i < on.size; ++i) score[on.topic[i]] = -score[on.topic[i]];
+        typename Face<T>::V top = {};
+        for (int64_t k = 0; k < p.stride; k += Face<T>::kWide) top = max(top, load(score + k));
+        highest = largest(top);
+    }
+
+    // Chooses the topics steeper than `limit`, which is not below kLowSlope.
+    void choose(T limit) {
+        n_chosen = 0;
+        for (int64_t i = 0; i < n_steep; ++i) {
+            chosen[n_chosen] = steep[i];
+            n_chosen += score[steep[i]] > limit;
+        }
+    }
+
+    // Finds the topics that are at all steep.
+    void find_steep() {
+        n_steep = 0;
+        for (int64_t block = 0; block < p.stride; block += kPad) {
+            auto above = load(score + block) > T(kLowSlope);
+            for (int64_t k = Face<T>::kWide; k < kPad; k += Face<T>::kWide)
+                above |= load(score + block + k) > T(kLowSlope);
+            if (!any(above)) continue;
+            for (int64_t k = block; k < block + kPad; ++k) {
+                steep[n_steep] = int32_t(k);
+                n_steep += score[k] > T(kLowSlope);
+            }
+        }
+    }
+
+    void gradient(const Face<T>& on, const Document& doc) {
+        by_row(on, doc);
+        if constexpr (sizeof(T) == sizeof(float)) {
+            add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
+        } else {
+            std::memset(score, 0, sizeof(T) * p.stride);
+            for (int64_t j = 0; j < doc.n; ++j)
+                for (int64_t k = 0; k < p.stride; ++k) score[k] += ratio[j] * doc.row[j][k];
+        }
+    }
+
+    // The words' ratios, as the rows need them.
+    void by_row(const Face<T>& on, const Document& doc) {
+        for (int64_t j = 0; j < doc.n; j += Face<T>::kWide)
+            store(ratio + j, load(on.ratio + j) * load(on.scale() + j));
+    }
+
+    const Problem& p;
+    T highest = 0;   // of the scores outside of the face
+    int32_t* steep;  // the topics that were steeper than kLowSlope
+    int64_t n_steep = 0;
+};
+
+}  // namespace OPELDA_ISA
