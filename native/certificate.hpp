@@ -15,13 +15,17 @@ using opelda::Outputs;
 // finite certificate.
 constexpr double kTiny = 1e-30;
 
+// The same in double precision, whose bounds are promises: less than any product of a share and a
+// weight, and d_j divided by it is still finite.
+constexpr double kImpossible = 1e-280;
+
 // sum_j d_j log x_j; leaves d_j / x_j in `ratio`.
 inline double log_likelihood(const Document& doc, const double* x, double* ratio) {
     vd total = {};
     for (int64_t j = 0; j < doc.n_padded; j += kDoubles) {
         vd xs = load(x + j);
         const vd d = widen(doc.count + j);
-        xs = max(xs, broadcast(kTiny));
+        xs = max(xs, broadcast(kImpossible));
         total += d * log(xs);
         store(ratio + j, d / xs);
     }
@@ -80,31 +84,34 @@ struct Certifier {
 
     void run(int64_t index, const float* theta, const Outputs& out) {
         doc.open(p, index);
-        explain(theta);
+        const double rarest = explain(theta);
         out.log_likelihood[index] = log_likelihood(doc, x, ratio);
         double excess = 0;
         out.log_prior[index] = prior(&excess);
-        for (int64_t j = 0; j < doc.n_padded; j += kDoubles)
+        const bool in_range = rarest > 1e-25;  // of single precision
+        for (int64_t j = 0; j < doc.n_padded && in_range; j += kDoubles)
             store(ratio32 + j, narrow(load(ratio + j) / doc.tokens));
-        add_rows(doc.n, doc.row, ratio32, p.stride, 1.0f, slope);
+        if (in_range) add_rows(doc.n, doc.row, ratio32, p.stride, 1.0f, slope);
+        for (int64_t k = 0; k < p.n_topics && !in_range; ++k) slope[k] = 3e38f;  // any may be
         // sums of n positive terms in single precision: at most n units of 2^-24 off, and a few
-        const double off = 0x1p-24 * double(doc.n + 8);
+        const double off = in_range ? 0x1p-24 * double(doc.n + 8) : 1;
         const double likeliest = steepest(off, nothing);
         const double best = steepest(off, prior_slope);
         out.likelihood_gap[index] = positive(likeliest - doc.tokens);
-        out.likelihood_loss[index] = jensen_loss(doc, likeliest, p.n_topics);
+        out.likelihood_loss[index] =
+            rarest > kImpossible ? jensen_loss(doc, likeliest, p.n_topics) : HUGE_VAL;
         out.gap[index] = positive(best - doc.tokens - excess);
     }
 
 private:
     // The words' probabilities under the mixture, divided by its sum: floats hardly ever make 1.
-    // Topics without a share, of which exact mixtures have many, are not read.
-    void explain(const float* theta) {
-        double whole = 0;
+    // Topics without a share, of which exact mixtures have many, are not read. Returns the least.
+    double explain(const float* theta) {
+        double whole = 0, rarest = 1;
         int64_t n_shares = 0;
+        for (int64_t k = 0; k < p.n_topics; ++k) whole += theta[k];
         for (int64_t k = 0; k < p.stride; ++k) {
-            share[k] = k < p.n_topics ? double(theta[k]) : 0;
-            whole += share[k];
+            share[k] = k < p.n_topics ? theta[k] / whole : 0;
             place[n_shares] = int32_t(k);
             n_shares += share[k] != 0;
         }
@@ -121,9 +128,11 @@ private:
                         acc[i] += load(share + k + i * kDoubles) * widen(row + k + i * kDoubles);
                 total = sum((acc[0] + acc[1]) + (acc[2] + acc[3]));
             }
-            x[j] = total / whole;
+            x[j] = total;
+            if (!(total >= rarest)) rarest = total;
         }
         for (int64_t j = doc.n; j < doc.n_padded; ++j) x[j] = 1;
+        return rarest;
     }
 
     // sum_k (alpha_k - 1) log theta_k, and the sum of alpha_k - 1.
@@ -133,7 +142,9 @@ private:
             const vd floored = max(load(share + k), broadcast(kTiny)), weight = load(weights + k);
             total += weight * log(floored);
             all += weight;
-            store(prior_slope + k, weight / floored);
+            // what a concave prior asks of a topic without a share has no end
+            const vd steep = weight / floored, endless = broadcast(HUGE_VAL), none = {};
+            store(prior_slope + k, ((weight > none) & (load(share + k) <= none)) ? endless : steep);
         }
         *excess = sum(all);
         return sum(total);

@@ -22,10 +22,9 @@ constexpr int64_t kManyTopics = 512;  // from here on the rows of a document fil
 constexpr int64_t kFirstTopics = 16;  // that the first face has at the most; with many, twice that
 constexpr int kFirstLeaps = 3;        // on it
 constexpr float kHardly = 2e-2f;      // a topic with less after them is left out if it is too flat
-constexpr int64_t kMostAdded = 8;     // topics a round
+constexpr int64_t kMostAdded = 8;     // topics a round, or a quarter of those there are
 constexpr int kMostRounds = 60;
 constexpr int64_t kMostTopics = 1024;  // of a face
-constexpr int64_t kMostPacked = int64_t(1) << 26;
 
 class Exact {
 public:
@@ -34,11 +33,9 @@ public:
 
     void allocate(Arena& arena) {
         doc.allocate(arena, p.max_words);
+        static_assert(2 * kFirstTopics <= kLeastTopics);
         const int64_t words = padded(p.max_words);
-        int64_t most = kMostPacked / (words > 0 ? words : 1);
-        if (most > kMostTopics) most = kMostTopics;
-        if (most < 2 * kFirstTopics) most = 2 * kFirstTopics;
-        if (most > p.n_topics) most = p.n_topics;
+        const int64_t most = kMostTopics < p.n_topics ? kMostTopics : p.n_topics;
         face.allocate(arena, p.max_words, most);
         face64.allocate(arena, p.max_words, most);
         means = arena.array<float>(words);
@@ -61,10 +58,11 @@ public:
         const double off = rounding(0x1p-24);
         const double top = climb(face, outside, std::exp(asked / doc.tokens) / (1 + off) - 1, off);
         bound = doc.tokens * std::log(top * (1 + rounding(0x1p-24)));
+        if (face.any_impossible()) bound = HUGE_VAL;
         if (!(bound <= asked) && !opelda::stopped()) finish(asked);
         ahead.turn();
         face.keep_positive();
-        if (!(bound > 0)) bound = 0;
+        bound = bound != bound ? HUGE_VAL : positive(bound);
         return steps;
     }
 
@@ -133,7 +131,8 @@ private:
                     rest.leave(on.topic[i]);
                     return true;
                 });
-                const int64_t first = on.size, most = first + kMostAdded;
+                const int64_t first = on.size;
+                const int64_t most = first + (first / 4 > kMostAdded ? first / 4 : kMostAdded);
                 for (int64_t i = 0; i < rest.n_chosen && !on.full() && on.size < most; ++i) {
                     if (!(rest.slope[i] >= worth)) continue;
                     const T some = T(0.1) * (rest.slope[i] - 1);
@@ -158,20 +157,42 @@ private:
     // floats again, which costs little of the likelihood but much of Jensen's bound: so the bound
     // is taken before, and the likelihood lost by rounding is added.
     void finish(double asked) {
+        cover();
         take_over();
         const double off = rounding(0x1p-52);
         const double enough = std::expm1(0.9 * asked / doc.tokens) - off;
         const double top = climb(face64, outside64, enough, off);
         const double ahead_of_this = doc.tokens * std::log1p(top - 1 + off * top);
+        if (face64.any_impossible()) return;
         const double exact = face64.log_likelihood();
         face64.keep_positive();
         face.size = 0;
         for (int64_t i = 0; i < face64.size; ++i)
             face.add(face64.topic[i], float(face64.weight[i]));
         take_over();
+        if (face64.any_impossible()) return;
         const double lost = exact - face64.log_likelihood() + 64 * off;
         const double better = ahead_of_this + doc.tokens * (lost > 0 ? lost : 0);
         if (better < bound) bound = better;
+    }
+
+    // Gives a share to the likeliest topic of each word that has no probability so far: as much as
+    // the word is of the document.
+    void cover() {
+        const int64_t first = face.size;
+        for (int64_t j = 0; j < doc.n; ++j) {
+            if (!face.impossible(j)) continue;
+            int64_t best = 0;
+            for (int64_t k = 1; k < p.n_topics; ++k)
+                if (doc.row[j][k] > doc.row[j][best]) best = k;
+            const float part = float(doc.count[j] / doc.tokens);
+            int64_t at = 0;
+            while (at < face.size && face.topic[at] != best) ++at;
+            if (at == face.size && face.full()) return;
+            if (at == face.size) face.add(int32_t(best), 0);
+            if (face.weight[at] < part) face.weight[at] = part;
+        }
+        face.pack(first);
     }
 
     // Makes the double-precision face that of the floats.

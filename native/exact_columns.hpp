@@ -35,6 +35,9 @@ template <> struct FaceNumbers<double> {
     static constexpr double ridge = 1e-9, noise = 1e-14;
 };
 
+constexpr int64_t kMostPacked = int64_t(1) << 26;  // weights of a face
+constexpr int64_t kLeastTopics = 32;               // that there is room for, however long
+
 template <class T> class Columns {
 public:
     using V = typename FaceNumbers<T>::V;
@@ -48,16 +51,23 @@ public:
 
     void allocate(Arena& arena, int64_t max_words, int64_t most) {
         most_ = padded(most);
+        const int64_t words = padded(max_words);
+        const int64_t fewest = (most_ < kLeastTopics ? most_ : kLeastTopics) * words;
+        const int64_t all = most_ * words < kMostPacked ? most_ * words : kMostPacked;
         topic = arena.array<int32_t>(most_);
         for (T** per_topic : {&weight, &slope}) *per_topic = arena.array<T>(most_);
         for (T** per_word : {&ratio, &then_, &curve_, &part_, &scale_})
             *per_word = arena.array<T>(padded(max_words));
         column_ = arena.array<T*>(most_);
         free_ = arena.array<T*>(most_);
-        packed_ = arena.array<T>(padded(max_words) * most_);
+        packed_ = arena.array<T>(fewest > all ? fewest : all);
     }
 
-    bool full() const { return size == most_; }
+    // How many topics there is room for depends on the document alone.
+    bool full() const {
+        const int64_t fit = kMostPacked / words_, most = fit > kLeastTopics ? fit : kLeastTopics;
+        return size >= (most < most_ ? most : most_);
+    }
 
     // Takes a document, whose words have these means, and no topics so far.
     void open(const Document& document, const float* means) {
@@ -120,6 +130,17 @@ public:
             kept += weight[i] > 0;
         }
         size = kept;
+    }
+
+    // Whether a word has no probability, or so little that x was not its own. No slope says
+    // anything before every word has some.
+    bool impossible(int64_t j) const {
+        return !(part_[j] / ratio[j] > T(1.001) * FaceNumbers<T>::floor);
+    }
+    bool any_impossible() const {
+        int64_t n = 0;
+        for (int64_t j = 0; j < doc_->n; ++j) n += impossible(j);
+        return n > 0;
     }
 
     // Makes the weights a mixture, and computes the words' probabilities and the slopes.

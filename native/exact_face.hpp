@@ -46,7 +46,7 @@ public:
         if (!again) {
             each([&](int64_t i) {
                 const V none = {}, one = broadcast(T(1));
-                store(in_ + i, load(weight + i) > none || load(slope + i) > one ? one : none);
+                store(in_ + i, ((load(weight + i) > none) | (load(slope + i) > one)) ? one : none);
             });
             if (!model()) return spread();
         }

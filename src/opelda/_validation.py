@@ -31,9 +31,10 @@ def whole(name: str, value: Any, least: int = 1, most: int = 2**62) -> int:
 
 def number(name: str, value: Any, low: float, high: float, *, above: bool = False) -> float:
     """Return a finite number from `low` to `high`; with `above`, not `low` itself."""
-    good = _is_whole(value) or isinstance(value, float | np.floating)
-    if good and (low < value if above else low <= value) and value <= high:
-        return float(value)
+    if _is_whole(value) or isinstance(value, float | np.floating):
+        known = float(value)
+        if (low < known if above else low <= known) and known <= high:
+            return known
     limits = f"above {low:g}, at most {high:g}" if above else f"from {low:g} to {high:g}"
     raise InputError(f"must be a number {limits}, got {value!r}.", name)
 

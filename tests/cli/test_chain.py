@@ -203,6 +203,8 @@ def test_exact_mixtures_are_held_as_they_are(cli, corpus_file, model_file, texts
     assert cli("transform", model_file, corpus_file, "-o", "e.npz", *options).code == 0
     model = opelda.load(model_file).set_params(transform_method="exact", sparse_output=True)
     expected = model.transform(model.vocabulary_.count(texts))
+    opelda.save(model, "sparse.opelda")
+    assert cli("transform", "sparse.opelda", corpus_file, "-o", "s.csv").code == 0
     found = sparse.load_npz("e.npz")
     assert found.nnz == expected.nnz < np.prod(expected.shape)
     assert np.array_equal(found.toarray(), expected.toarray())

@@ -11,7 +11,7 @@ class Promise:
     """A model's accuracy, over many blocks of documents: what misses it is counted and named."""
 
     def __init__(self, model: Any) -> None:
-        self._model = model
+        self._model = model.set_params(sparse_output=False)  # files are written block by block
         self._n_missed, self._first = 0, ""
         self._worst = 0.0
         # most topics have no share at all

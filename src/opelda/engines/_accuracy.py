@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from opelda.engines._documents import Rows
 from opelda.engines._engine import Accuracy, Task
-from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, with_rows
+from opelda.engines._solutions import Picks, Solution, Wanted, with_rows
 
 # Nats to which the best mixture is known where it only serves to say how good another one is.
 CLOSE = 0.01
@@ -22,7 +22,8 @@ def is_concave(alpha: NDArray[np.float64]) -> bool:
 
     Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
     """
-    return bool((alpha >= 1).all() and (alpha > 1).any())
+    known = alpha.astype(np.float32)  # as kernels do
+    return bool((known >= 1).all() and (known > 1).any())
 
 
 def kept(
@@ -32,15 +33,15 @@ def kept(
 
     Where bounds are to be close, the exact mixture is also found of those that are good enough, for
     L(q) - L(theta) = (L(q) - L(best)) + (L(best) - L(theta)), and the first is at most the best
-    one's own bound: with it in hand, how far another is behind is known closely.
+    one's own bound: with it in hand, how far another is behind is known closely. (Not where the
+    prior counts: exact mixtures take long then.)
     """
     accuracy, alpha = task.accuracy, task.alpha
-    close = wanted.close and wanted.certificate and task.exact is not None
-    certifies = task.method.knows_loss and not is_concave(alpha)
-    certificate = wanted.certificate or (accuracy is not None and not certifies)
-    found = infer(rows, task, replace(wanted, certificate=certificate))
-    if accuracy is None and not close:
+    bounded = accuracy is not None or (wanted.close and wanted.certificate)
+    found = _bounded(infer, rows, task, wanted) if bounded else infer(rows, task, wanted)
+    if not bounded:
         return found
+    close = wanted.close and wanted.certificate and task.exact is not None and not is_concave(alpha)
     n_tokens = rows.tokens()
     loss = _losses(found, n_tokens, alpha).copy()
     asked = accuracy or Accuracy()
@@ -49,19 +50,21 @@ def kept(
     if len(some):
         assert task.exact is not None
         exact = replace(task, method=task.exact(**vars(asked.at_most(CLOSE))))
-        certificate = wanted.certificate or is_concave(alpha)
-        best = infer(rows.take(some), exact, replace(wanted, certificate=certificate))
+        best = _bounded(infer, rows.take(some), exact, wanted)
         best_loss = _losses(best, n_tokens[some], alpha)
         missed = np.flatnonzero((loss[some] > limits[some]) & (best_loss < loss[some]))
         if close:
             assert found.certificate is not None
             assert best.certificate is not None
-            behind = _value(best.certificate, alpha) - _value(found.certificate, alpha)[some]
+            behind = best.certificate.log_likelihood - found.certificate.log_likelihood[some]
             behind = np.maximum(behind + OFF_PER_TOKEN * n_tokens[some], 0.0)
-            loss[some] = np.minimum(loss[some], best_loss + behind)
+            # where a word is impossible, the likelihood that is stated is not the true one
+            loss[some] = np.where(
+                np.isinf(loss[some]), np.inf, np.minimum(loss[some], best_loss + behind)
+            )
         loss[some[missed]] = best_loss[missed]
         found = _replaced(found, some[missed], best, missed)
-        if close and found.certificate is not None and not is_concave(alpha):
+        if close and found.certificate is not None:
             found.certificate.likelihood_loss[some] = loss[some]
     found = replace(found, loss=loss, n_tokens=n_tokens)
     return found if wanted.certificate else replace(found, certificate=None)
@@ -78,15 +81,19 @@ def _losses(
     if not is_concave(alpha):
         return certificate.likelihood_loss
     weight = n_tokens + (alpha - 1).sum()  # f is a sum of logarithms that weigh so much
-    loss: NDArray[np.float64] = weight * (np.log1p(certificate.gap / weight) + 1e-12)
+    loss: NDArray[np.float64] = weight * (np.log1p(certificate.gap / weight) + 1e-11)
     return loss
 
 
-def _value(certificate: Certificate, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what the best mixture has most of."""
-    if is_concave(alpha):
-        return certificate.log_likelihood + certificate.log_prior
-    return certificate.log_likelihood
+def _bounded(
+    infer: Callable[[Rows, Task, Wanted], Solution], rows: Rows, task: Task, wanted: Wanted
+) -> Solution:
+    """Infer, with bounds of what is lost: the method's own where it has them, else certificates."""
+    if task.method.knows_loss:
+        found = infer(rows, task, wanted)
+        if found.loss is not None or found.certificate is not None:
+            return found
+    return infer(rows, task, replace(wanted, certificate=True))
 
 
 def _replaced(

@@ -15,6 +15,7 @@ from opelda.engines._weights import Weights
 # As in the kernels: smaller probabilities count as zero, a word that no topic knows is alike in all
 # of them, and a mixture's logarithm and ratios exist.
 SMALLEST_PROBABILITY, SMALLEST = 1e-15, 1e-30
+IMPOSSIBLE = 1e-280  # less than any product of a share and a probability
 LOWEST_PEAK = np.log(1e-6)
 
 Array = NDArray[np.float64]
@@ -70,7 +71,7 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
         counts, mixture = rows.counts[here].astype(np.float64), theta[d].astype(np.float64)
         mixture /= mixture.sum()  # floats hardly ever make 1
         columns = beta[rows.words[here]]
-        x = np.maximum(columns @ mixture, SMALLEST)
+        x = np.maximum(columns @ mixture, IMPOSSIBLE)
         floored = np.maximum(mixture, SMALLEST)
         likelihood = (counts / x) @ columns
         prior = (alpha - 1) / floored
@@ -80,6 +81,10 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
         rounding = 2.0**-52 * (len(counts) + len(alpha) + 16)
         slope = likelihood.max() / counts.sum() * (1 + rounding)
         found.likelihood_loss[d] = counts.sum() * np.log(max(slope, 1.0))
+        if x.min() <= IMPOSSIBLE:
+            found.likelihood_loss[d] = np.inf
+        if (mixture[alpha > 1] == 0).any():  # log 0
+            found.gap[d] = np.inf
         constant = counts.sum() + (alpha - 1).sum()
         found.gap[d] = max((likelihood + prior).max() - constant, 0.0)
         found.log_likelihood[d] = counts @ np.log(x)

@@ -24,7 +24,22 @@ from opelda.inference.smm import SMM
 from opelda.inference.tli import TLI, TLIWarning
 from opelda.inference.vb import VB
 
-_CLASSES = (OPE, EM, Exact, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC)
+_CLASSES: tuple[type[Method], ...] = (
+    OPE,
+    EM,
+    Exact,
+    VB,
+    CVB,
+    CVB0,
+    CGS,
+    FW,
+    OFW,
+    CCCP,
+    SMM,
+    TLI,
+    PMD,
+    HAMCMC,
+)
 METHODS: dict[str, type[Method]] = dict(zip(_names.METHODS, _CLASSES, strict=True))
 
 __all__ = [

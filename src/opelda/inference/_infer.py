@@ -1,7 +1,7 @@
 """The one entry point: documents and topics in, certified mixtures out."""
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from opelda.engines._solutions import EVERYTHING, SPARSE, Solution
 from opelda.errors import InputError
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
-from opelda.inference.exact import LEAST_LOSS, Exact, accuracy_of
+from opelda.inference.exact import Exact, accuracy_of
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Inference:
     Attributes
     ----------
     theta : float32 array or CSR array (D, K)
-        Topic mixtures; rows sum to 1.
+        Topic mixtures; rows sum to 1. Of the reference engine in double precision.
     gap : float64 array (D,)
         Frank-Wolfe gap of f = log-likelihood + log-prior: zero exactly at stationary points; with
         ``doc_topic_prior >= 1`` no mixture's f is more than this above the one returned.
@@ -33,7 +33,8 @@ class Inference:
         The same for the log-likelihood alone.
     likelihood_loss : float64 array (D,)
         No mixture at all explains the document's words better by more than this, in nats: an upper
-        bound, its own rounding included, and at most about 0.01 above what is truly lost.
+        bound, its own rounding included. It is at most about 0.01 and 3e-7 a token above what is
+        truly lost, but where f has a maximum of its own.
     loss : float64 array (D,)
         The same for what `max_loss` is about: `likelihood_loss`, but the loss in f where f has a
         maximum of its own (all of ``doc_topic_prior`` at least 1, and some more).
@@ -44,8 +45,8 @@ class Inference:
     n_tokens : float64 array (D,)
         Length of each document, without the words that no topic has.
     picked : CSR array (D, K) or None
-        For OPE and EM: how much of each mixture lies on the topics it moved to or kept. The rest
-        is the start's, spread over all topics.
+        For OPE, EM and Exact: how much of each mixture lies on the topics it moved to or kept. The
+        rest, of which Exact has none, is the start's, spread over all topics.
     method : Method
     missed : int array
         The documents, by their rows, for which the accuracy that was asked could not be proved;
@@ -161,17 +162,16 @@ def as_task(
     method: Method, alpha: NDArray[np.float64], random_seed: int, accuracy: Accuracy | None
 ) -> Task:
     """Return how mixtures are inferred: with all that is needed to bound what they lose."""
-    if accuracy is not None and isinstance(method, Exact):
-        own = method.kernel(len(alpha), random_seed)
-        tighter = {name: min(value, getattr(own, name)) for name, value in vars(accuracy).items()}
-        limits = {name: None if np.isinf(value) else value for name, value in tighter.items()}
-        method = Exact(**limits)
-    return Task(method, alpha, random_seed, accuracy, _exact)
+    if isinstance(method, Exact):  # which promises something by itself
+        accuracy = method.accuracy(accuracy)
+        method = as_exact(**vars(accuracy))
+    return Task(method, alpha, random_seed, accuracy, as_exact)
 
 
-def _exact(max_loss: float, max_loss_per_token: float) -> Exact:
-    each = None if np.isinf(max_loss_per_token) else max_loss_per_token
-    return Exact(max(max_loss, LEAST_LOSS), each)
+def as_exact(max_loss: float, max_loss_per_token: float) -> Exact:
+    """Return the method with limits in the place of infinities."""
+    finite = [None if np.isinf(limit) else limit for limit in (max_loss, max_loss_per_token)]
+    return Exact(*finite)
 
 
 def missed(solution: Solution, accuracy: Accuracy | None) -> NDArray[np.intp]:
@@ -196,8 +196,6 @@ def missed(solution: Solution, accuracy: Accuracy | None) -> NDArray[np.intp]:
 
 def as_inference(solution: Solution, task: Task, sparse_output: bool) -> Inference:
     """Return an engine's whole answer as users see it."""
-    if solution.theta is not None and solution.theta.dtype != np.float32:
-        solution = _in_single_precision(solution)
     certificate, n_tokens, loss = solution.certificate, solution.n_tokens, solution.loss
     assert certificate is not None
     assert n_tokens is not None
@@ -211,21 +209,6 @@ def as_inference(solution: Solution, task: Task, sparse_output: bool) -> Inferen
         picked=None if solution.picks is None else solution.picked(),
         method=cast(Method, task.method),
         missed=missed(solution, task.accuracy),
-    )
-
-
-def _in_single_precision(solution: Solution) -> Solution:
-    """Round mixtures, which lets each x_j, and so each token, lose a few units of 2^-24."""
-    assert solution.certificate is not None
-    assert solution.loss is not None
-    assert solution.n_tokens is not None
-    lost = solution.n_tokens * 2.0**-22
-    likelihood_loss = solution.certificate.likelihood_loss + lost
-    return replace(
-        solution,
-        theta=np.asarray(solution.theta, np.float32),
-        certificate=replace(solution.certificate, likelihood_loss=likelihood_loss),
-        loss=solution.loss + lost,
     )
 
 

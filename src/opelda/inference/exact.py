@@ -50,9 +50,10 @@ class Exact(Method):
     Parameters
     ----------
     max_loss : float or None
-        The most that any mixture may be ahead, in nats per document; from 1e-9.
+        The most that any mixture may be ahead, in nats per document; from 1e-9. None: what `infer`
+        or the model is asked for, and 0.01 if that is nothing.
     max_loss_per_token : float or None
-        The same in nats per token; the smaller of the two counts. None: no such limit.
+        The same in nats per token; the smaller of the two counts.
 
     References
     ----------
@@ -79,13 +80,22 @@ class Exact(Method):
         "max_loss_per_token": loss_limit,
     }
 
-    max_loss: float | None = 0.01
+    max_loss: float | None = None
     max_loss_per_token: float | None = None
 
     def kernel(self, n_topics: int, seed: int) -> ExactSettings:
         """Return the settings of the engine's kernel."""
-        asked = accuracy_of(self.max_loss, self.max_loss_per_token) or Accuracy(DEFAULT_LOSS)
-        return ExactSettings(**vars(asked))
+        return ExactSettings(**vars(self.accuracy()))
+
+    def accuracy(self, asked: Accuracy | None = None) -> Accuracy:
+        """Return what mixtures may lose: as its parameters say, and no more than is asked."""
+        own = accuracy_of(self.max_loss, self.max_loss_per_token)
+        if own is None or asked is None:
+            return own or asked or Accuracy(DEFAULT_LOSS)
+        return Accuracy(
+            min(own.max_loss, asked.max_loss),
+            min(own.max_loss_per_token, asked.max_loss_per_token),
+        )
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of Newton's steps.
@@ -114,7 +124,10 @@ class Exact(Method):
             n_steps += 1
             if rise < 1e-3 * max(barrier, 1e-12 * n_tokens) or length <= 1e-12:
                 barrier *= 0.1
-        w[(w < NO_SHARE) & (weight == 0)] = 0.0
+        keep = (w >= NO_SHARE) | (weight > 0)
+        rare = ~(beta[keep] > 0).any(axis=0)  # no word may become impossible
+        keep[(beta[:, rare] * w[:, None]).argmax(axis=0)] = True
+        w[~keep] = 0.0
         return w / w.sum(), n_steps
 
 

@@ -135,5 +135,5 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("coherence (NPMI)", f"{found['npmi']:.3f}"),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
         ("behind the best mixture", f"at most: {spread} nats per document"),
-        ("documents", within),
+        ("share of documents", within),
     ]
