@@ -142,9 +142,7 @@ private:
             const vd floored = max(load(share + k), broadcast(kTiny)), weight = load(weights + k);
             total += weight * log(floored);
             all += weight;
-            // what a concave prior asks of a topic without a share has no end
-            const vd steep = weight / floored, endless = broadcast(HUGE_VAL), none = {};
-            store(prior_slope + k, ((weight > none) & (load(share + k) <= none)) ? endless : steep);
+            store(prior_slope + k, weight / floored);
         }
         *excess = sum(all);
         return sum(total);

@@ -25,9 +25,7 @@ def test_counts_and_priors_of_every_size(method, count, alpha):
     result = infer(X, topics, method=method, doc_topic_prior=alpha, random_state=0)
     np.testing.assert_allclose(result.theta.sum(axis=1), 1, atol=2e-6)
     for name in ("gap", "likelihood_gap", "likelihood_loss", "log_likelihood", "log_prior"):
-        # log 0: of a share that the prior asks for, or of a word
-        endless = name == "gap" and alpha > 1 and (result.theta == 0).any()
-        endless |= name == "likelihood_loss" and method == "fw"
+        endless = name == "likelihood_loss" and method == "fw"  # a word may be impossible
         assert endless or np.isfinite(getattr(result, name)).all(), name
 
 

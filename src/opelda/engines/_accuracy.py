@@ -82,6 +82,8 @@ def _losses(
         return certificate.likelihood_loss
     weight = n_tokens + (alpha - 1).sum()  # f is a sum of logarithms that weigh so much
     loss: NDArray[np.float64] = weight * (np.log1p(certificate.gap / weight) + 1e-11)
+    if found.theta is not None:  # a share of 0 that the prior asks for is the logarithm of 0
+        loss[(found.theta[:, alpha > 1] == 0).any(axis=1)] = np.inf
     return loss
 
 

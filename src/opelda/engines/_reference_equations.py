@@ -83,8 +83,6 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
         found.likelihood_loss[d] = counts.sum() * np.log(max(slope, 1.0))
         if x.min() <= IMPOSSIBLE:
             found.likelihood_loss[d] = np.inf
-        if (mixture[alpha > 1] == 0).any():  # log 0
-            found.gap[d] = np.inf
         constant = counts.sum() + (alpha - 1).sum()
         found.gap[d] = max((likelihood + prior).max() - constant, 0.0)
         found.log_likelihood[d] = counts @ np.log(x)
