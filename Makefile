@@ -60,6 +60,7 @@ lint: $(VENV)/.installed-lint
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/inference.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/transform.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/guarantee.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/learning.py --peer 5000 $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/docword.py
 	$(if $(DATA),$(BIN)/python benchmarks/ingest.py --data $(DATA))

@@ -56,7 +56,8 @@ def test_pictures_are_small_and_carry_no_date(picture):
 
 
 def test_every_figure_is_shown_on_the_page(figures):
-    assert {Path(p).stem for p in PICTURES} == set(figures.FIGURES)
+    timed = {"guarantee"}  # by benchmarks/guarantee.py
+    assert {Path(p).stem for p in PICTURES} == set(figures.FIGURES) | timed
 
 
 def test_collapse_in_small(figures):
