@@ -45,7 +45,7 @@ LOOKS: dict[str, Look] = {
     "OPE, alpha 1": Look("#0072B2", "s", "--"),
     "BOPE": Look("#332288", "p"),
     "EM": Look("#661100", "+"),
-    "Exact": Look("#D55E00", "*"),
+    "Exact": Look("#EE3377", "*", "-."),
     "VB": Look("#000000", "P"),
     "CVB": Look("#882255", "d"),
     "CVB0": Look("#E69F00", "v"),

@@ -17,6 +17,7 @@ from reproduction.methods.found import fallen_back
 from reproduction.methods.measuring import (
     FLAT,
     NAMES,
+    OTHERS,
     PLAIN,
     UNSCREENED,
     Problem,
@@ -47,7 +48,7 @@ def reached(data):
 
 def test_methods_have_the_settings_iterations():
     X, topics = [[3, 1, 2]], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]
-    assert {*NAMES.values(), "em"} == set(METHODS)
+    assert {*NAMES.values(), *OTHERS} == set(METHODS)
     for name in (*DENSE, UNSCREENED, FLAT, PLAIN):
         method = new_method(name, Settings(n_iter=7))
         if "tol" in method.get_params():
