@@ -32,7 +32,7 @@ template <> struct FaceNumbers<double> {
     }
     static constexpr double floor = 1e-100;
     static constexpr double unit = 0x1p-53;
-    static constexpr double ridge = 1e-9, noise = 1e-14;
+    static constexpr double ridge = 1e-7, noise = 1e-14;
 };
 
 constexpr int64_t kMostPacked = int64_t(1) << 26;  // weights of a face
