@@ -1,4 +1,4 @@
-"""What was asked of mixtures, and the documents that it cannot be proved for."""
+"""The accuracy that was asked of mixtures, and the documents that it cannot be proved for."""
 
 import warnings
 from typing import Any

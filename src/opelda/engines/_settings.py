@@ -41,7 +41,7 @@ class EMSettings:
 
 @dataclass(frozen=True)
 class ExactSettings:
-    """What a mixture may be behind the likeliest one, in nats a document and a token."""
+    """The most nats that a mixture may be behind the likeliest one, a document and a token."""
 
     max_loss: float
     max_loss_per_token: float = float("inf")
