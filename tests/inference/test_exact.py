@@ -1,7 +1,5 @@
 """Exact: no mixture is ahead by more than was asked, whatever the document."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,10 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from opelda import TopicModel
 from opelda.engines import CPUEngine
-from opelda.errors import InputError
-from opelda.inference import METHODS, OPE, AccuracyWarning, Exact, Topics, infer
+from opelda.inference import Topics, infer
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 LOSSES = (1.0, 0.1, 0.01, 1e-4, 1e-6)
@@ -78,32 +74,6 @@ def test_bounds_of_every_method_are_true_and_close(seed, method):
         behind = log_likelihood(d, single(topics), best[i])
         behind -= log_likelihood(d, single(topics), result.theta[i])
         assert behind - 1e-6 <= result.likelihood_loss[i] <= behind + 0.011
-
-
-@pytest.mark.parametrize("method", sorted(METHODS))
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_any_method_is_finished(method, engine, make_problem):
-    X, topics, _ = make_problem(1, n_docs=12, n_topics=8)
-    plain = infer(X, topics, method=method, random_state=0, engine=engine)
-    result = infer(X, topics, method=method, random_state=0, engine=engine, max_loss=0.1)
-    assert (result.loss <= 0.1).all()
-    tokens = X.sum(axis=1)
-    own = tokens * np.log1p(plain.likelihood_gap / tokens) <= 0.1 - 1e-5
-    if method != "exact":
-        assert np.array_equal(result.theta[own], plain.theta[own])
-    each = infer(X, topics, method=method, random_state=0, engine=engine, max_loss_per_token=1e-4)
-    assert (each.loss <= 1e-4 * tokens).all()
-
-
-def test_mixtures_that_are_good_enough_stay(make_problem):
-    X, topics, _ = make_problem(2, n_docs=40)
-    plain = infer(X, topics, method="vb", random_state=0)
-    tokens = X.sum(axis=1)
-    own = tokens * np.log1p(plain.likelihood_gap / tokens)
-    asked = float(np.median(own))
-    result = infer(X, topics, method="vb", random_state=0, max_loss=asked)
-    same = (result.theta == plain.theta).all(axis=1)
-    assert np.array_equal(same, own <= asked)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1.001, 1.5, 8.0, "vector", "some at 1"])
@@ -226,91 +196,6 @@ def test_steep_priors_are_bounded_too(alpha, method):
         assert best_by_scipy(d, single(topics), known - 1) - f <= loss + 1e-9 * alpha.sum()
 
 
-def test_a_method_that_promises_by_itself_is_held_to_it():
-    rng = np.random.default_rng(1)
-    topics = rng.dirichlet(np.full(30, 0.2), 10)
-    X = rng.poisson(1.0, (3, 30)) * 1e12
-    with pytest.warns(AccuracyWarning, match="3 documents"):
-        assert infer(X, topics, method=Exact(max_loss=1e-6)).missed.tolist() == [0, 1, 2]
-    loose = infer(X / 1e12, topics, method="exact", max_loss=5.0)
-    assert loose.method.max_loss == 5.0
-    assert loose.n_iter.sum() < infer(X / 1e12, topics, method="exact").n_iter.sum()
-    both = infer(X / 1e12, topics, method=Exact(max_loss=1e-4), max_loss=5.0)
-    assert (both.loss <= 1e-4).all()
-
-
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
-@pytest.mark.parametrize("method", ["exact", "em", "vb", "cccp"])
-@pytest.mark.parametrize("alpha", [None, 1.5])
-def test_transform_keeps_the_promise(engine, method, alpha, make_problem):
-    X, _, _ = make_problem(8, n_docs=30, n_topics=4)
-    model = TopicModel(
-        4, preset="paper", doc_topic_prior=alpha, batch_size=10, random_state=0, engine=engine
-    ).fit(X)
-    model.set_params(transform_method=method, max_loss=0.01)
-    found = model.infer(X)
-    assert (found.loss <= 0.01).all()
-    np.testing.assert_allclose(model.transform(X), found.theta, rtol=1e-6)
-    model.set_params(sparse_output=True)
-    np.testing.assert_allclose(model.transform(X).toarray(), found.theta, rtol=1e-6)
-
-
-def test_few_topics_have_a_share(make_problem):
-    X, topics, _ = make_problem(4, n_docs=50, n_topics=100, n_words=200, n_tokens=60)
-    result = infer(X, topics, method="exact")
-    few = infer(X, topics, method="exact", sparse_output=True)
-    assert (result.theta > 0).sum(axis=1).mean() <= 30
-    assert isinstance(few.theta, sparse.csr_array)
-    assert few.theta.nnz == (result.theta > 0).sum()
-    assert np.array_equal(few.theta.toarray(), result.theta)
-    assert np.array_equal(few.loss, result.loss)
-
-
-@pytest.mark.parametrize("method", ["ope", "em", "vb", "cccp", "exact"])
-def test_sparse_output_is_the_same_mixture(method, make_problem):
-    X, topics, _ = make_problem(5)
-    X[3] = 0
-    for options in ({}, {"max_loss": 0.5}):
-        dense = infer(X, topics, method=method, random_state=0, **options)
-        few = infer(X, topics, method=method, random_state=0, sparse_output=True, **options)
-        np.testing.assert_allclose(few.theta.toarray(), dense.theta, rtol=1e-6)
-        assert np.array_equal(few.loss, dense.loss)
-
-
-@pytest.mark.parametrize("max_loss", [0.1, 1e-5])
-def test_a_mixture_is_the_document_s_own(max_loss, make_problem):
-    X, topics, _ = make_problem(6, n_docs=200, n_topics=40)
-    table = Topics(topics)
-    options = {"method": OPE(n_iter=10), "max_loss": max_loss, "random_state": 0}
-    whole = infer(X, table, n_jobs=1, **options)
-    for threads in (2, 7):
-        assert np.array_equal(infer(X, table, n_jobs=threads, **options).theta, whole.theta)
-    order = np.random.default_rng(0).permutation(200)
-    assert np.array_equal(infer(X[order], table, **options).theta, whole.theta[order])
-    assert np.array_equal(infer(X[60:65], table, **options).loss, whole.loss[60:65])
-
-
-def test_what_cannot_be_proved_is_named():
-    rng = np.random.default_rng(1)
-    topics = rng.dirichlet(np.full(30, 0.2), 10)
-    X = rng.poisson(1.0, (9, 30)).astype(float)
-    X[[2, 5]] *= 1e12
-    with pytest.warns(AccuracyWarning, match=r"2 documents could not .* \(rows 2, 5\)"):
-        result = infer(X, topics, max_loss=1e-6, random_state=0)
-    assert result.missed.tolist() == [2, 5]
-    assert (result.loss[[2, 5]] > 1e-6).all()
-    assert (np.delete(result.loss, [2, 5]) <= 1e-6).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(infer(X, topics, max_loss_per_token=1e-6, random_state=0).missed) == 0
-
-
-def test_empty_documents_lose_nothing():
-    result = infer([[0, 0], [1, 2]], [[0.5, 0.5], [0.9, 0.1]], max_loss=0.01, random_state=0)
-    assert result.loss[0] == 0
-    np.testing.assert_allclose(result.theta[0], 0.5)
-
-
 def test_every_instruction_set_keeps_the_promise(make_problem):
     X, topics, _ = make_problem(7, n_docs=100, n_topics=50)
     engine = CPUEngine(1)
@@ -322,15 +207,6 @@ def test_every_instruction_set_keeps_the_promise(make_problem):
             assert (result.loss <= 1e-4).all()
     finally:
         engine.use_instruction_set(best)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1e-12, "0.1", float("nan"), True])
-@pytest.mark.parametrize("name", ["max_loss", "max_loss_per_token"])
-def test_losses_that_cannot_be_asked(name, value):
-    with pytest.raises(InputError, match=f"{name} must be a number from 1e-09"):
-        infer([[1, 2]], [[0.5, 0.5]], **{name: value})
-    with pytest.raises(InputError, match=f"{name} must be a number from 1e-09"):
-        infer([[1, 2]], [[0.5, 0.5]], method=Exact(**{name: value}))
 
 
 @pytest.mark.heavy
