@@ -62,5 +62,7 @@ namespace opelda {
 void add_batches(nb::module_& m);   // module_batches.cpp
 void add_learning(nb::module_& m);  // module_learning.cpp
 void add_sampling(nb::module_& m);  // module_sampling.cpp
+void add_sweeps(nb::module_& m);    // module_sweeps.cpp
+void add_counts(nb::module_& m);    // module_counts.cpp
 
 }  // namespace opelda

@@ -12,7 +12,7 @@
 #include "fw.hpp"
 #include "learning.hpp"
 #include "ope.hpp"
-#include "resample.hpp"
+#include "sweep.hpp"
 #include "vb.hpp"
 
 namespace OPELDA_ISA {
@@ -103,8 +103,7 @@ const opelda::Kernels table = {
     .certify = certify,
     .topic_rows = topic_rows,
     .add = add,
-    .prior_masses = prior_masses,
-    .resample = resample,
+    .sweep = sweep,
     .coarsen = coarsen,
     .read_rows = read_rows_once,
 };

@@ -172,25 +172,47 @@ inline int64_t tokens_of(float count) {
     return whole + (float(whole) < count);
 }
 
-// A collection whose tokens each have a topic, to be drawn anew. Every word has a row.
-struct Resampling {
-    const float* rows;  // probabilities, word-major
-    int64_t stride;
-    int64_t n_topics;
-    const int64_t* indptr;
-    const int32_t* words;
-    const float* counts;
-    int64_t n_docs;
-    const int64_t* first_token;  // n_docs + 1
+constexpr int kSlots = 8;
+constexpr int kFetched = 64;  // tokens ahead, at most
+
+// Some of a document's topics: how many tokens each has (in the order of places, sweep.hpp), and
+// which it is, n_topics where a slot has none. The last are of a document's first group alone.
+struct alignas(64) SlotGroup {
+    float sizes[kSlots];
+    uint16_t topics[kSlots];
+    uint64_t key;  // of its random numbers
+    uint32_t n_slots;
+};
+
+// A collection in blocks of documents, whose tokens each have a topic, to be drawn anew. A block's
+// tokens lie word by word: run i is of the word run_words[i].
+struct Sweep {
+    const int64_t* block_docs;    // n_blocks + 1
+    const int64_t* block_groups;  // n_blocks + 1
+    const int64_t* block_runs;    // n_blocks + 1
+    const int32_t* run_words;
+    const int64_t* run_starts;  // of each run's tokens, and their end
+    const uint16_t*
+        at;  // tokens: the document's first group in the block; some more to fetch ahead
+    const float* weights;  // of tokens; none: all are 1
     uint16_t* z;
-    bool fresh;  // the tokens have no topics so far
-    int64_t n_sweeps;
-    const float* alpha;  // stride, padded with zeros
-    const float*
-        inverse;  // stride: what a token of weight 1 adds to a probability, 1 / sum_j lambda_kj
-    const uint64_t* keys;  // n_docs: of the documents' streams of random numbers
+    SlotGroup* groups;
+    const int64_t* first_group;  // of each document
+    int64_t n_topics;
+    int64_t stride;
+    // beta of each word: `base` but for some topics, or, where given, dense rows
+    const int64_t* row_starts;
+    const int32_t* row_topics;
+    const float* row_values;
+    const float* base;
+    const float* dense;
+    const float* prior;    // words: sum_k alpha_k beta_kj
+    const float* alpha;    // stride, padded with zeros
+    const float* inverse;  // stride: what a token of weight 1 adds to a probability
+    const uint64_t* keys;  // of documents
     uint64_t seed;         // of this sweep, mixed
-    float* prior;          // words: sum_k alpha_k beta_kj
+    bool fresh;            // the tokens have no topics so far
+    int64_t n_draws;
 };
 
 // threads.hpp. None of these is inline, nor is anything of the standard library called by kernels:
@@ -231,8 +253,7 @@ struct Kernels {
     void (*certify)(const Problem&, const float* theta, const Outputs&, Queue&);
     void (*topic_rows)(const TopicRows&, Queue&);
     void (*add)(const Addition&, Queue&);
-    void (*prior_masses)(const Resampling&, Queue&);
-    void (*resample)(const Resampling&, Queue&);
+    void (*sweep)(const Sweep&, Queue&);
     void (*coarsen)(const Coarsening&, Queue&);
     void (*read_rows)(const Problem&, Queue&, int64_t ahead, float* sum);
 };

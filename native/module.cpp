@@ -269,6 +269,8 @@ NB_MODULE(_native, m) {
     add_batches(m);
     add_learning(m);
     add_sampling(m);
+    add_sweeps(m);
+    add_counts(m);
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &use_kernels, "name"_a);
 }

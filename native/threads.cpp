@@ -162,9 +162,9 @@ bool take(Queue& queue, int64_t& begin, int64_t& end) {
     return begin < queue.end;
 }
 
-void run_ranges(int64_t n, int n_threads, const std::function<void(Queue&)>& worker) {
-    Queue queue{.end = n, .step = kStep};
-    const int64_t useful = std::min<int64_t>(n_threads, (n + kStep - 1) / kStep);
+void run_ranges(int64_t n, int n_threads, const std::function<void(Queue&)>& worker, int64_t step) {
+    Queue queue{.end = n, .step = step};
+    const int64_t useful = std::min<int64_t>(n_threads, (n + step - 1) / step);
     run_parts(int(std::max<int64_t>(1, useful)), [&](int) { worker(queue); });
 }
 

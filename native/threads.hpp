@@ -47,7 +47,9 @@ constexpr int64_t kStep = 32;  // items of a range
 // Takes the next range; false where there is none, or where the call is to end.
 bool take(Queue& queue, int64_t& begin, int64_t& end);
 
-// Calls `worker` on up to `n_threads` threads, each with the same queue of n items.
-void run_ranges(int64_t n, int n_threads, const std::function<void(Queue&)>& worker);
+// Calls `worker` on up to `n_threads` threads, each with the same queue of n items, from which it
+// takes `step` at a time.
+void run_ranges(int64_t n, int n_threads, const std::function<void(Queue&)>& worker,
+                int64_t step = kStep);
 
 }  // namespace opelda

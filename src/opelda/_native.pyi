@@ -8,7 +8,6 @@ _Longs: TypeAlias = NDArray[np.int64]
 _Keys: TypeAlias = NDArray[np.uint64]
 _Floats: TypeAlias = NDArray[np.float32]
 _Doubles: TypeAlias = NDArray[np.float64]
-_Cells: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 
 class Batch:
     def __init__(
@@ -171,33 +170,78 @@ def add(
 def content_keys(
     indptr: _Longs, words: _Ints, counts: _Floats, ids: _Ints | None, *, n_threads: int
 ) -> _Keys: ...
-def resample(
-    rows: _Floats,
-    *,
-    n_topics: int,
+
+GROUP_BYTES: int
+FETCHED: int
+
+def token_blocks(
     indptr: _Longs,
     words: _Ints,
     counts: _Floats,
     first_token: _Longs,
+    *,
+    n_topics: int,
+    n_words: int,
+    most_docs: int,
+    want_source: bool,
+    n_threads: int,
+) -> tuple[
+    _Longs, _Longs, _Longs, _Ints, _Longs, NDArray[np.uint16], _Longs, NDArray[np.int64] | None
+]: ...
+def sweep(
+    *,
+    block_docs: _Longs,
+    block_groups: _Longs,
+    block_runs: _Longs,
+    run_words: _Ints,
+    run_starts: _Longs,
+    at: NDArray[np.uint16],
+    first_group: _Longs,
+    weights: _Floats | None,
     z: NDArray[np.uint16],
-    fresh: bool,
-    n_sweeps: int,
+    groups: NDArray[np.uint8],
+    keys: _Keys,
+    n_topics: int,
+    row_starts: _Longs | None,
+    row_topics: _Ints | None,
+    row_values: _Floats | None,
+    base: _Floats | None,
+    dense: _Floats | None,
+    prior: _Floats,
     alpha: _Floats,
     inverse: _Floats,
-    keys: _Keys,
     seed: int,
+    fresh: bool,
+    n_draws: int,
     n_threads: int,
 ) -> None: ...
-def random_start(rows: _Floats, *, n_topics: int, seed: int, n_threads: int) -> None: ...
-def count_topics(
-    words: _Ints,
-    counts: _Floats,
+def count_tokens(
+    block_runs: _Longs,
+    run_words: _Ints,
+    run_starts: _Longs,
+    units: _Longs | None,
     z: NDArray[np.uint16],
-    cells: _Cells,
     *,
+    n_words: int,
+    n_topics: int,
     shift: int,
     n_threads: int,
+) -> tuple[_Longs, _Ints, _Longs]: ...
+def count_rows(
+    starts: _Longs,
+    topics: _Ints,
+    cells: _Longs,
+    *,
+    shift: int,
+    prior: float,
+    inverse: _Floats,
+    alpha: _Floats,
+    base_mass: float,
+    values: _Floats,
+    masses: _Floats,
+    n_threads: int,
 ) -> None: ...
-def as_weights(
-    cells: _Cells, rows: _Floats, sums: _Longs, *, shift: int, n_threads: int
+def add_counts(
+    rows: _Floats, starts: _Longs, topics: _Ints, cells: _Longs, *, factor: float, n_threads: int
 ) -> None: ...
+def random_start(rows: _Floats, *, n_topics: int, seed: int, n_threads: int) -> None: ...

@@ -15,6 +15,7 @@ from opelda.inference import CGS, CVB, CVB0, EM, FW, OPE, VB
 from opelda.learning._rules import Online
 
 from .made import make_task, make_topics, same_bytes
+from .tokens_made import cells_of
 
 K, V = 64, 400
 UNTOUCHED = -1
@@ -122,16 +123,14 @@ def test_an_update_that_was_stopped_changed_nothing(stopped, monkeypatch, method
 def test_a_sweep_that_was_stopped_can_be_made_again():
     engine, alpha = CPUEngine(2), np.full(K, 0.1)
     weights = engine.random_weights(V, K, 0.1, 0)
-    tokens, others = (engine.tokens(engine.documents(documents())) for _ in range(2))
+    tokens, others = (engine.tokens(engine.documents(documents()), K) for _ in range(2))
     nowhere = np.uint16(K)
-    tokens.topics[:] = nowhere
-    press_when(lambda: tokens.topics[0] != nowhere)
+    tokens.z[:] = nowhere
+    press_when(lambda: tokens.z[0] != nowhere)
     with pytest.raises(KeyboardInterrupt):
-        engine.sweep(weights, tokens, alpha, seed=1, first=True, n_draws=5_000)
-    assert (tokens.topics == nowhere).any()
-    cells = [
-        engine.sweep(weights, each, alpha, seed=1, first=True).cells for each in (tokens, others)
-    ]
+        engine.sweep(weights, tokens, alpha, seed=1, n_draws=5_000)
+    assert (tokens.z == nowhere).any()
+    cells = [cells_of(engine.sweep(weights, each, alpha, seed=1)) for each in (tokens, others)]
     assert np.array_equal(*cells)
     assert np.array_equal(tokens.topics, others.topics)
 

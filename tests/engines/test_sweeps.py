@@ -9,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda.engines import ReferenceEngine
-from opelda.engines._tokens import TokenCounts
+from opelda.engines._weights import HostWeights
 
-from .made import SEEDS, make_documents, make_topics, make_weights, plain_weights
-from .tokens_made import by_document, cells_of, copy_numbers, draw, tokens_of
+from .made import PRIORS, SEEDS, make_documents, make_topics, make_weights, plain_weights
+from .tokens_made import by_document, cells_of, copy_numbers, counts_of, draw, tokens_of
+
+
+def without_prior(engine, n_words=2, n_topics=2):
+    return engine.weights(HostWeights(np.ones((n_words, n_topics), np.float32), 1e-30))
 
 
 def within_sampling_error(seen, probabilities, n):
@@ -31,8 +35,8 @@ def test_draws_follow_the_posterior_of_a_document_s_topics(tested, engine, seed)
         prior = sum(lgamma(a + m) - lgamma(a) for a, m in zip(alpha, sizes, strict=True))
         exact[z] = np.exp(prior) * np.prod([topics[k, w] for k, w in zip(z, words, strict=True)])
     total = sum(exact.values())
-    tokens = tokens_of(engine, np.tile([2, 0, 1], (n, 1)))
-    draw(engine, tokens, topics, alpha, seed=seed, first=True, n_draws=15)
+    tokens = tokens_of(engine, np.tile([2, 0, 1], (n, 1)), 3)
+    draw(engine, tokens, topics, alpha, seed=seed, n_draws=15)
     cells = np.asarray(tokens.topics).reshape(n, 3) @ np.array([9, 3, 1])
     seen = np.bincount(cells, minlength=27) / n
     probabilities = np.array([exact[z] / total for z in product(range(3), repeat=3)])
@@ -42,11 +46,12 @@ def test_draws_follow_the_posterior_of_a_document_s_topics(tested, engine, seed)
 @pytest.mark.parametrize("count", [1.0, 0.5])
 def test_a_token_does_not_count_for_itself(tested, engine, count):
     alpha, n = np.array([0.4, 0.6]), tested.n_documents
-    tokens = tokens_of(engine, np.tile([count, 0], (n, 1)))
-    draw(engine, tokens, [[0.5, 0.5], [0.0, 1.0]], alpha, first=True)
+    tokens = tokens_of(engine, np.tile([count, 0], (n, 1)), 2)
+    draw(engine, tokens, [[0.5, 0.5], [0.0, 1.0]], alpha)
     assert not np.asarray(tokens.topics).any()  # only the first topic has the word
-    weights = engine.weights(plain_weights([[0.5, 0.5], [0.2, 0.8]], size=4.0))
-    engine.sweep(weights, tokens, alpha, seed=0, first=False)
+    engine.sweep(
+        without_prior(engine), tokens, alpha, counts=counts_of([[0.5, 0.5], [0.2, 0.8]], 4), seed=0
+    )
     # a token of weight 1 is a quarter of all that its topic has
     odds = alpha * [0.5 - count / 4, 0.2]
     seen = np.bincount(tokens.topics, minlength=2) / n
@@ -54,10 +59,10 @@ def test_a_token_does_not_count_for_itself(tested, engine, count):
 
 
 def test_a_token_that_is_all_its_topic_has_of_a_word_moves(engine):
-    tokens = tokens_of(engine, np.tile([1, 0], (50, 1)))
-    draw(engine, tokens, [[0.5, 0.5], [0.0, 1.0]], [0.5, 0.5], first=True)
-    weights = engine.weights(plain_weights([[0.1, 0.9], [0.2, 0.8]], size=5.0))
-    engine.sweep(weights, tokens, np.array([0.5, 0.5]), seed=0, first=False)
+    tokens = tokens_of(engine, np.tile([1, 0], (50, 1)), 2)
+    draw(engine, tokens, [[0.5, 0.5], [0.0, 1.0]], [0.5, 0.5])
+    counts = counts_of([[0.2, 0.8], [0.2, 0.8]], 5)
+    engine.sweep(without_prior(engine), tokens, np.array([0.5, 0.5]), counts=counts, seed=0)
     assert (np.asarray(tokens.topics) == 1).all()
 
 
@@ -68,33 +73,25 @@ def test_only_topics_that_have_the_word_are_drawn(engine, n_topics):
     topics[topics.sum(axis=1) == 0, 0] = 1e-3  # and topics that have next to nothing
     counts = np.random.default_rng(0).poisson(0.3, (20, 40))
     counts[:, 0] = 0
-    tokens = tokens_of(engine, counts)
-    draw(engine, tokens, topics, np.full(n_topics, 0.1), first=True, n_draws=3)
+    tokens = tokens_of(engine, counts, n_topics)
+    draw(engine, tokens, topics, np.full(n_topics, 0.1), n_draws=3)
     words = np.repeat(tokens.rows.words, tokens.rows.counts.astype(int))
     assert np.array_equal(tokens.topics, words % n_topics)
 
 
+@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("n_topics", [3, 16, 40])
-def test_draws_are_the_reference_s(tested, engine, n_topics):
+def test_draws_are_the_reference_s(tested, engine, n_topics, prior):
     """Sweep after sweep, with fractions and repeated words; all but where rounding decides."""
     rng = np.random.default_rng(n_topics)
-    X, host = make_documents(rng, 30, 40), make_weights(rng, 40, n_topics, "matrix")
+    X, host = make_documents(rng, 30, 40), make_weights(rng, 40, n_topics, prior)
     alpha, found = rng.uniform(0.05, 0.5, n_topics), []
     for e in (engine, ReferenceEngine()):
-        tokens, weights = tokens_of(e, X.toarray()), e.weights(host)
+        tokens, counts = tokens_of(e, X.toarray(), n_topics), None
         for number in (1, 2, 3):
-            drawn = e.sweep(
-                weights,
-                tokens,
-                alpha,
-                seed=7 + (number << 32),
-                first=number == 1,
-                n_draws=3 if number == 1 else 1,
-            )
-            weights = ReferenceEngine().counted(
-                TokenCounts(cells_of(drawn).copy(), n_topics, drawn.shift), host.prior
-            )
-            weights = e.weights(weights.host())
+            n_draws = 3 if number == 1 else 1
+            options = {"counts": counts, "seed": 7 + (number << 32), "n_draws": n_draws}
+            counts = e.sweep(e.weights(host), tokens, alpha, **options)
         found.append(np.asarray(tokens.topics))
     assert len(np.unique(found[0])) == n_topics
     assert (found[0] != found[1]).mean() <= tested.others / 5
@@ -106,32 +103,29 @@ def test_parts_in_any_order_add_up_to_the_same_bytes(engine, seed, fractions, cu
     rng = np.random.default_rng(seed)
     X = make_documents(rng, 20, 9, fractions)[rng.integers(0, 20, 20)]  # some of them twice
     topics, alpha = make_topics(rng, 4, 9), np.full(4, 0.3)
-    whole = tokens_of(engine, X.toarray())
+    whole = tokens_of(engine, X.toarray(), 4)
     ends = sorted({0, 20, *cuts})
     numbers = copy_numbers(X)
     places = [np.arange(first, last) for first, last in pairwise(ends)]
     places = [places[i] for i in rng.permutation(len(places))]
     parts = [
-        tokens_of(engine, X.toarray()[at], copies=numbers[at], shift=whole.shift) for at in places
+        tokens_of(engine, X.toarray()[at], 4, copies=numbers[at], shift=whole.shift)
+        for at in places
     ]
-    weights = engine.weights(plain_weights(topics))
-    for number in (1, 2):
-        options = {"seed": number << 32, "first": number == 1}
+    weights, counts = engine.weights(plain_weights(topics)), None
+    for number in (1, 2, 3):
+        options = {"counts": counts, "seed": number << 32}
         expected = engine.sweep(weights, whole, alpha, **options)
         drawn = [engine.sweep(weights, part, alpha, **options) for part in parts]
-        total = drawn[0]
+        counts = drawn[0]
         for more in drawn[1:]:
-            total = total + more
-        assert total.shift == expected.shift
-        assert np.array_equal(cells_of(total), cells_of(expected))
+            counts = counts + more
+        assert counts.shift == expected.shift
+        assert np.array_equal(cells_of(counts), cells_of(expected))
         ours = by_document(whole)
         for at, part in zip(places, parts, strict=True):
             for d, topics_of in zip(at, by_document(part), strict=True):
                 assert np.array_equal(ours[d], topics_of)
-        ours, theirs = (engine.counted(c, 0.1) for c in (expected, total))
-        assert np.array_equal(ours.host().rows, theirs.host().rows)
-        assert np.array_equal(ours.sums, theirs.sums)
-        weights = ours
 
 
 @given(SEEDS)
@@ -139,8 +133,8 @@ def test_the_order_of_documents_changes_nothing(engine, seed):
     rng = np.random.default_rng(seed)
     X = make_documents(rng, 15, 9)[rng.integers(0, 15, 20)].toarray()
     topics, order = make_topics(rng, 4, 9), rng.permutation(20)
-    one, other = tokens_of(engine, X), tokens_of(engine, X[order])
-    drawn = [draw(engine, t, topics, np.ones(4), first=True, n_draws=2) for t in (one, other)]
+    one, other = tokens_of(engine, X, 4), tokens_of(engine, X[order], 4)
+    drawn = [draw(engine, t, topics, np.ones(4), n_draws=2) for t in (one, other)]
     assert np.array_equal(cells_of(drawn[0]), cells_of(drawn[1]))
     ours, theirs = by_document(one), by_document(other)
 
@@ -153,20 +147,18 @@ def test_the_order_of_documents_changes_nothing(engine, seed):
 def test_identical_documents_do_not_move_in_step(engine):
     X = np.tile([2, 1, 3, 0, 1], (40, 1))
     topics, alpha = make_topics(np.random.default_rng(1), 5, 5), np.ones(5)
-    tokens = tokens_of(engine, X)
-    counts = draw(engine, tokens, topics, alpha, first=True)
+    tokens = tokens_of(engine, X, 5)
+    counts = draw(engine, tokens, topics, alpha)
     assert len(np.unique(np.array(by_document(tokens)), axis=0)) > 30
     # which copy is which changes nothing
     copies = np.random.default_rng(2).permutation(40)
-    others = tokens_of(engine, X, copies=copies)
-    assert np.array_equal(
-        cells_of(draw(engine, others, topics, alpha, first=True)), cells_of(counts)
-    )
+    others = tokens_of(engine, X, 5, copies=copies)
+    assert np.array_equal(cells_of(draw(engine, others, topics, alpha)), cells_of(counts))
     ours, theirs = np.array(by_document(tokens)), np.array(by_document(others))
     assert np.array_equal(theirs, ours[copies])
     # and copies that are told not to be told apart are alike
-    alike = tokens_of(engine, X, copies=np.zeros(40, np.int64))
-    draw(engine, alike, topics, alpha, first=True)
+    alike = tokens_of(engine, X, 5, copies=np.zeros(40, np.int64))
+    draw(engine, alike, topics, alpha)
     assert len(np.unique(np.array(by_document(alike)), axis=0)) == 1
 
 
@@ -174,8 +166,8 @@ def test_every_sweep_and_every_seed_draws_anew(engine):
     X = make_documents(np.random.default_rng(3), 20, 9).toarray()
     topics, found = np.full((5, 9), 1 / 9), []
     for seed in (1, 2, 1 + (1 << 32), 1 + (2 << 32)):
-        tokens = tokens_of(engine, X)
-        draw(engine, tokens, topics, np.ones(5), seed=seed, first=True)
+        tokens = tokens_of(engine, X, 5)
+        draw(engine, tokens, topics, np.ones(5), seed=seed)
         found.append(np.asarray(tokens.topics).copy())
     for i in range(4):
         for j in range(i):

@@ -5,12 +5,14 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
+from opelda.engines._tokens import TokenCounts
+
 from .made import plain_weights
 
 
-def tokens_of(engine, counts, **options):
+def tokens_of(engine, counts, n_topics, **options):
     matrix = sparse.csr_array(np.asarray(counts, np.float32))
-    return engine.tokens(engine.documents(matrix), **options)
+    return engine.tokens(engine.documents(matrix), n_topics, **options)
 
 
 def draw(engine, tokens, topics, alpha, seed=0, **options):
@@ -20,7 +22,13 @@ def draw(engine, tokens, topics, alpha, seed=0, **options):
 
 
 def cells_of(counts):
-    return np.asarray(counts.cells)[:, : counts.n_topics]
+    return counts.cells.toarray()
+
+
+def counts_of(topics, size, shift=16):
+    """Return counts that stand for topics (K, V), each with `size` tokens in all."""
+    cells = np.rint(np.ldexp(size * np.asarray(topics, float).T, shift)).astype(np.int64)
+    return TokenCounts(sparse.csr_array(cells), shift)
 
 
 def by_document(tokens):

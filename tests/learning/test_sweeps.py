@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from opelda import TopicModel, load, save
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
+from opelda.engines._tokens import SizeHistogram, TokenCounts
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.learning._sweeps import likelier_prior
@@ -43,10 +44,11 @@ def test_the_same_bytes_for_any_number_of_threads(n_jobs):
 def test_topics_after_sweeps_are_counts_and_prior():
     learned = model(n_sweeps=5, topic_word_prior=0.2).fit(CORPUS.X)
     store = learned._state.weights
-    assert store.prior_weight == store.scale == 1.0
-    assert store.sums.sum() == pytest.approx(CORPUS.X.sum(), rel=0.05)  # the start fades away
+    assert store.prior_weight == 1.0
+    tokens = store.scale * store.sums.sum()
+    assert tokens == pytest.approx(CORPUS.X.sum(), rel=0.05)  # the start fades away
     np.testing.assert_allclose(store.rows[:, :10].sum(axis=0), store.sums, rtol=1e-4)
-    topics = (store.rows[:, :10] + 0.2).T
+    topics = (store.scale * store.rows[:, :10] + 0.2).T
     topics /= topics.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(learned.components_, topics, rtol=1e-5)
 
@@ -96,18 +98,14 @@ def test_the_prior_that_sweeps_learn_makes_the_topics_likelier():
     lengths = rng.integers(0, 40, 3000)
     lengths[:4] = [0, 1, 39, 5]
     sizes = np.array([rng.multinomial(n, rng.dirichlet(truth)) for n in lengths])
-    engine = CPUEngine()
-    spread = sparse.csr_array(np.arange(40)[None, :] < lengths[:, None], dtype=np.float32)
-    tokens = engine.tokens(engine.documents(spread))
-    tokens.topics[:] = np.concatenate([np.repeat(np.arange(4), row) for row in sizes])
-    assert lengths.sum() == len(tokens.topics)
+    assert lengths.sum() == sizes.sum()
 
     def likelihood(alpha):
         total = alpha.sum()
         documents = gammaln(total) - gammaln(lengths + total)
         return (documents + (gammaln(sizes + alpha) - gammaln(alpha)).sum(axis=1)).sum()
 
-    seen = engine.histogram(tokens, 4, 1.0)
+    seen = SizeHistogram.of(np.nonzero(sizes)[1], sizes[sizes > 0], lengths)
     alpha, before = np.full(4, 2.5), -np.inf
     for _ in range(60):
         now = likelihood(alpha)
@@ -116,31 +114,35 @@ def test_the_prior_that_sweeps_learn_makes_the_topics_likelier():
     np.testing.assert_allclose(alpha, truth, rtol=0.3)
 
 
-def test_a_store_moves_towards_another():
+def test_weights_move_towards_counts():
     rng = np.random.default_rng(0)
-    rows, others = rng.random((2, 5, 16)).astype(np.float32)
-    store = Weights("cpu", rows.copy(), 16, 0.3, scale=0.5)
-    store.blend(Weights("cpu", others, 16, 0.3, prior_weight=1.0), 0.25)
-    expected = 0.75 * 0.5 * rows + 0.25 * others
-    np.testing.assert_allclose(store.rows, expected, rtol=1e-6)
-    np.testing.assert_allclose(store.sums, expected.sum(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(store.totals, store.sums + 0.3 * 5, rtol=1e-6)
+    rows = rng.random((5, 16)).astype(np.float32)
+    cells = rng.integers(0, 3, (5, 16))
+    counts = TokenCounts(sparse.csr_array(cells), 4)
+    weights = Weights("cpu", rows.copy(), 16, 0.3, scale=0.5)
+    CPUEngine(1).blend(weights, counts, 0.25)
+    expected = 0.75 * 0.5 * rows + 0.25 * cells / 16
+    np.testing.assert_allclose(weights.host().rows * weights.scale, expected, rtol=1e-6)
+    np.testing.assert_allclose(weights.sums * weights.scale, expected.sum(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(weights.totals, expected.sum(axis=0) + 0.3 * 5, rtol=1e-6)
+    CPUEngine(1).blend(weights, counts, 1.0)
+    np.testing.assert_allclose(weights.host().rows * weights.scale, cells / 16, rtol=1e-6)
 
 
-def test_a_store_that_is_interrupted_on_its_way_adds_up():
-    class Interrupted(Weights):
-        @property
-        def rows(self):
-            raise KeyboardInterrupt
-
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_weights_that_are_interrupted_on_their_way_add_up(share):
     rows = np.random.default_rng(0).random((5, 16)).astype(np.float32)
-    store = Weights("cpu", rows, 16, 0.3, scale=0.5)
-    other = object.__new__(Interrupted)
-    other.scale = 1.0
+    weights = Weights("cpu", rows, 16, 0.3, scale=0.5)
+
+    def add(factor):
+        weights.rows[2] += factor
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        store.blend(other, 0.25)
-    np.testing.assert_allclose(store.sums, store.rows.sum(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(store.totals, store.sums + 0.3 * 5, rtol=1e-6)
+        weights.blend(share, add)
+    np.testing.assert_allclose(weights.sums, weights.rows.sum(axis=0), rtol=1e-6)
+    totals = weights.scale * weights.sums + 0.3 * 5
+    np.testing.assert_allclose(weights.totals, totals, rtol=1e-6)
 
 
 def test_too_many_topics_to_sweep():
@@ -157,27 +159,19 @@ def test_a_swept_model_is_saved_and_loaded(tmp_path):
 
 
 def test_what_sweeps_ask_of_the_engine():
-    asked = []
+    asked, drawn = [], []
 
     class Watched(CPUEngine):
         def sweep(self, weights, tokens, alpha, **options):
-            lam = weights.rows[:, :10] * weights.scale + weights.prior_weight * weights.prior
-            asked.append((lam, alpha, options))
-            return super().sweep(weights, tokens, alpha, **options)
+            asked.append((weights.totals, alpha, options))
+            drawn.append(super().sweep(weights, tokens, alpha, **options))
+            return drawn[-1]
 
-        def counted(self, counts, prior):
-            found = super().counted(counts, prior)
-            counted.append(found.rows[:, :10] + found.prior)
-            return found
-
-    counted = []
-    store = model(n_sweeps=0).fit(CORPUS.X)._state.weights
-    start = store.rows[:, :10] * store.scale + store.prior_weight * store.prior
+    start = model(n_sweeps=0).fit(CORPUS.X)._state.weights
     model(n_sweeps=12, engine=Watched(1)).fit(CORPUS.X)
-    assert [options["first"] for *_, options in asked] == [True] + [False] * 11
+    assert np.array_equal(asked[0][0], start.totals)
+    assert [options["counts"] for *_, options in asked] == [None, *drawn[:-1]]
     assert len({options["seed"] for *_, options in asked}) == 12
-    for expected, (lam, _, _) in zip([start, *counted[:-1]], asked, strict=True):
-        np.testing.assert_allclose(lam, expected, rtol=1e-6)
     sums = [alpha.sum() for _, alpha, _ in asked]
     assert sums[:10] == pytest.approx([30.0] * 10)
     assert sums[10] < 30  # the documents have a few topics each

@@ -12,14 +12,16 @@ from scipy import sparse
 from opelda import _native
 from opelda._validation import threads
 from opelda.engines import _cpu_kernels as kernels
+from opelda.engines import _cpu_sweeps as sweeps
 from opelda.engines import _cpu_tables as tables
 from opelda.engines import _cpu_updates as updates
 from opelda.engines._accuracy import kept
+from opelda.engines._cpu_sweeps import BlockTokens
 from opelda.engines._cpu_tables import Table
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
 from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
-from opelda.engines._tokens import TokenCounts, Tokens, histogram
+from opelda.engines._tokens import TokenCounts, Tokens
 from opelda.engines._weights import HostWeights, Prior, Weights
 from opelda.errors import EngineError
 
@@ -153,41 +155,38 @@ class CPUEngine:
     def tokens(
         self,
         documents: Documents,
+        n_topics: int,
         *,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
-    ) -> Tokens:
+    ) -> BlockTokens:
         """Make tokens; see `Engine.tokens`."""
         rows, n_threads = documents.part(), self.n_threads
         keys = _native.content_keys(rows.indptr, rows.words, rows.counts, None, n_threads=n_threads)
-        return Tokens.of(rows, keys, documents.n_words, copies, shift)
+        tokens = Tokens.of(rows, documents.n_words, n_topics, keys, copies, shift)
+        return BlockTokens.laid_out(tokens, n_threads)
 
     def sweep(
         self,
         weights: Weights,
-        tokens: Tokens,
+        tokens: BlockTokens,
         alpha: NDArray[np.float64],
         *,
+        counts: TokenCounts | None = None,
         seed: int,
-        first: bool,
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw and count; see `Engine.sweep`."""
-        table = tables.topic_rows(weights, None, n_threads=self.n_threads)
         updates.check_words(tokens.rows.words, weights.n_words)
-        # a token's own share of its topic; one without a topic is in none
-        own = np.zeros(weights.n_topics) if first else 1.0 / weights.totals
-        how = {"seed": seed, "fresh": first, "n_sweeps": n_draws, "n_threads": self.n_threads}
-        kernels.draw_topics(table, tokens, alpha, own, **how)
-        return kernels.count_topics(table, tokens, self.n_threads)
+        n_threads = self.n_threads
+        sweeps.draw(weights, tokens, alpha, counts, seed=seed, n_draws=n_draws, n_threads=n_threads)
+        return sweeps.count(tokens, n_threads)
 
-    def counted(self, counts: TokenCounts, prior: Prior) -> Weights:
-        """Make weights of counts; see `Engine.counted`."""
-        rows, sums = kernels.as_weights(counts, self.n_threads)
-        padded = tables.padded_prior(prior, counts.n_topics)
-        return Weights(self.name, rows, counts.n_topics, padded, prior_weight=1.0, sums=sums)
+    def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
+        """Average; see `Engine.blend`."""
+        sweeps.blend(weights, counts, share, self.n_threads)
 
-    histogram = staticmethod(histogram)
+    histogram = staticmethod(BlockTokens.histogram)
 
     def infer(
         self, topics: Table | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

@@ -1,4 +1,4 @@
-"""One call of a native kernel: inference from its settings, certificates, draws of tokens."""
+"""One call of a native kernel: inference from its settings, and certificates."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from opelda import _native
 from opelda.engines import _settings as s
 from opelda.engines._accuracy import is_concave
-from opelda.engines._cpu_tables import Table, aligned_empty, padded, row_width
+from opelda.engines._cpu_tables import Table
 from opelda.engines._documents import Rows
 from opelda.engines._engine import Task
 from opelda.engines._keys import seeded
@@ -22,7 +22,6 @@ from opelda.engines._solutions import (
     certify_empty,
     completed,
 )
-from opelda.engines._tokens import TokenCounts, Tokens
 from opelda.errors import InputError
 
 MOST_TOKENS = 10**8  # of a document, for CGS, which keeps a topic for each
@@ -229,53 +228,6 @@ def certify(
     )
     certify_empty(certificate, rows, alpha)
     return certificate
-
-
-def draw_topics(
-    table: Table, tokens: Tokens, alpha: NDArray[np.float64], own: NDArray[np.float64], **how: Any
-) -> None:
-    """Draw every token's topic anew; `own` is a token's own share of its topic."""
-    rows, stride = tokens.rows, table.rows.shape[1]
-    _native.resample(
-        table.rows,
-        n_topics=table.n_topics,
-        indptr=rows.indptr,
-        words=rows.words,
-        counts=rows.counts,
-        first_token=tokens.first,
-        z=tokens.topics,
-        alpha=padded(alpha, stride),
-        inverse=padded(own, stride),
-        keys=tokens.keys,
-        **how,
-    )
-
-
-def count_topics(table: Table, tokens: Tokens, n_threads: int) -> TokenCounts:
-    """Count the tokens of each word and topic."""
-    cells: NDArray[Any]
-    if tokens.narrow:  # in memory that can become weights
-        cells = aligned_empty(*table.rows.shape).view(np.int32)
-        cells[:] = 0
-    else:
-        cells = np.zeros(table.rows.shape, np.int64)
-    words, counts, shift = tokens.rows.words, tokens.rows.counts, tokens.shift
-    _native.count_topics(words, counts, tokens.topics, cells, shift=shift, n_threads=n_threads)
-    return TokenCounts(cells, table.n_topics, shift)
-
-
-def as_weights(
-    counts: TokenCounts, n_threads: int
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return counts as rows of weights, in their own memory where that fits, and the sums."""
-    cells, n_topics = counts.cells, counts.n_topics
-    if cells.shape[1] != row_width(n_topics):
-        cells = np.zeros((len(cells), row_width(n_topics)), np.int64)
-        cells[:, :n_topics] = counts.cells
-    rows = cells.view(np.float32) if cells.dtype == np.int32 else aligned_empty(*cells.shape)
-    sums = np.empty(n_topics, np.int64)
-    _native.as_weights(cells, rows, sums, shift=counts.shift, n_threads=n_threads)
-    return rows, np.ldexp(sums.astype(np.float64), -counts.shift)
 
 
 def solve(

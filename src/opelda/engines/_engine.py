@@ -200,6 +200,7 @@ class Engine(Protocol):
     def tokens(
         self,
         documents: Documents,
+        n_topics: int,
         *,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
@@ -214,25 +215,26 @@ class Engine(Protocol):
     def sweep(
         self,
         weights: Weights,
-        tokens: Tokens,
+        tokens: Any,
         alpha: NDArray[np.float64],
         *,
+        counts: TokenCounts | None = None,
         seed: int,
-        first: bool,
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw every token's topic, given its document's others, and count them.
 
-        P(k) is proportional to (N_dk + alpha_k) beta_kj. With ``first`` the tokens have no topics
-        so far; else the weights hold the tokens' own, and each is left out of its own draw.
+        P(k) is proportional to (N_dk + alpha_k) beta_kj. Without counts the topics are those of the
+        weights, and tokens have none so far. Else they are the counts, to which the tokens belong,
+        and the weights' prior; each token is left out of its own draw.
         """
         ...
 
-    def counted(self, counts: TokenCounts, prior: Prior) -> Weights:
-        """Make weights of counts; the counts are used up."""
+    def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
+        """Make weights (1 - share) of what they are and `share` of counts, and all of the prior."""
         ...
 
-    def histogram(self, tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
+    def histogram(self, tokens: Any, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic, on about a share of them chosen by key."""
         ...
 

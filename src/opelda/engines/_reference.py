@@ -3,7 +3,7 @@
 Slow, and the oracle of the suite: an engine is right where it agrees with this one.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -18,10 +18,18 @@ from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changi
 from opelda.engines._keys import GOLDEN, content_keys, mix, seeded
 from opelda.engines._reference_equations import SMALLEST, Fixed
 from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted, completed
-from opelda.engines._tokens import TokenCounts, Tokens, histogram, tokens_of
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
 from opelda.engines._weights import HostWeights, Prior, Weights
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TopicTokens(Tokens):
+    """Tokens with topics, and those of each document: which, and how much of it each is."""
+
+    topics: NDArray[np.uint16]
+    slots: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
 
 
 class ReferenceEngine:
@@ -111,54 +119,69 @@ class ReferenceEngine:
     def tokens(
         self,
         documents: Documents,
+        n_topics: int,
         *,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
-    ) -> Tokens:
+    ) -> TopicTokens:
         """Make tokens."""
         rows = documents.part()
         keys = content_keys(rows.indptr, rows.words, rows.counts)
-        return Tokens.of(rows, keys, documents.n_words, copies, shift)
+        tokens = Tokens.of(rows, documents.n_words, n_topics, keys, copies, shift)
+        return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
 
     def sweep(
         self,
         weights: Weights,
-        tokens: Tokens,
+        tokens: TopicTokens,
         alpha: Array,
         *,
+        counts: TokenCounts | None = None,
         seed: int,
-        first: bool,
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw document by document, then count."""
-        beta, rows = equations.probabilities(weights), tokens.rows
-        own = np.zeros(weights.n_topics) if first else 1.0 / weights.totals
-        keys = seeded(tokens.keys, seed)
-        each = tokens_of(rows.counts)
-        words = np.repeat(rows.words, each)
-        token_weights = np.repeat(rows.counts / each, each).astype(np.float64)
-        for d in range(rows.n_docs):
+        own = np.zeros(weights.n_topics)
+        if counts is None:
+            tokens.slots.clear()
+        else:
+            lam = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
+            weights = Weights(self.name, lam, weights.n_topics, weights.prior, prior_weight=1.0)
+            own = 1.0 / weights.totals
+        beta, keys, sizes = (
+            equations.probabilities(weights),
+            seeded(tokens.keys, seed),
+            tokens.sizes(),
+        )
+        words = np.repeat(tokens.rows.words, tokens_of(tokens.rows.counts))
+        for d in range(tokens.rows.n_docs):
             here = slice(tokens.first[d], tokens.first[d + 1])
-            tokens.topics[here] = equations.draw_document(
-                beta[words[here]],
-                token_weights[here],
-                None if first else tokens.topics[here],
-                alpha,
-                own,
-                int(keys[d]),
-                n_draws,
+            document = equations.TokenDraws(
+                tokens.slots.setdefault(d, []), alpha, own, int(keys[d])
             )
-        cells = np.zeros((weights.n_words, weights.n_topics), np.int64)
-        units = np.floor(np.ldexp(token_weights, tokens.shift) + 0.5).astype(np.int64)
-        np.add.at(cells, (words, tokens.topics), units)
-        return TokenCounts(cells, weights.n_topics, tokens.shift)
+            for draw in range(n_draws):
+                known = None if counts is None and draw == 0 else tokens.topics[here]
+                tokens.topics[here] = document.draw(beta[words[here]], sizes[here], known)
+        cells = np.zeros((tokens.n_words, weights.n_topics), np.int64)
+        np.add.at(cells, (words, tokens.topics), tokens.units())
+        return TokenCounts(sparse.csr_array(cells), tokens.shift)
 
-    def counted(self, counts: TokenCounts, prior: Prior) -> Weights:
-        """Make weights of counts."""
-        rows = np.ldexp(counts.cells[:, : counts.n_topics].astype(np.float64), -counts.shift)
-        return Weights(self.name, rows, counts.n_topics, _double(prior), prior_weight=1.0)
+    def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
+        """Average."""
+        cells = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
 
-    histogram = staticmethod(histogram)
+        def add(factor: float) -> Array:
+            weights.rows[:] += factor * cells
+            return factor * counts.sums
+
+        weights.blend(share, add)
+
+    def histogram(self, tokens: TopicTokens, share: float) -> SizeHistogram:
+        """Count documents by their tokens per topic, on about a share of them."""
+        slots = [tokens.slots.get(int(d), []) for d in looked_at(tokens.keys, share)]
+        pairs = np.array([pair for document in slots for pair in document if pair[1] > 0])
+        topics, sizes = pairs.reshape(-1, 2).T
+        return SizeHistogram.of(topics, sizes, np.array([sum(n for _, n in d) for d in slots]))
 
     def infer(
         self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

@@ -91,57 +91,52 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
     return found
 
 
-def draw_document(
-    beta: Array,  # (n, K): the probabilities of each token's word
-    weights: Array,  # (n,)
-    topics: NDArray[np.uint16] | None,  # the tokens' so far
-    alpha: Array,
-    own: Array,
-    key: int,
-    n_draws: int,
-) -> NDArray[np.uint16]:
-    """Draw the topics of a document's tokens anew: P(k) ~ (N_k + alpha_k) (beta_k - own).
+class TokenDraws:
+    """The topics of a document's tokens, drawn anew: P(k) ~ (N_k + alpha_k) (beta_k - own_k).
 
-    N_k weighs the document's other tokens in topic k. The part with N_k comes first, over the
-    topics in use in the order in which they came into use; the part with alpha_k after it, in the
-    order of the topics: every engine must map the same uniform number to the same topic.
-    Tokens without `topics` are placed one after another first. A token of weight 1 is `own` of the
-    probability of its word in its topic.
+    N_k weighs the document's other tokens in topic k. The part with N_k comes first, over the slots
+    of the document's topics; the part with alpha_k after it, in the order of the topics: every
+    engine must map the same uniform number to the same topic. A topic that comes in takes the first
+    slot that is empty, or a new one. A token of weight 1 is `own` of the probability of its word in
+    its topic.
     """
-    n, n_topics = beta.shape
-    sizes, times = np.zeros(n_topics), np.zeros(n_topics, np.int64)
-    in_use: list[int] = []
 
-    def enter(k: int, weight: float) -> None:
-        sizes[k] += weight
-        times[k] += 1
-        if times[k] == 1:
-            in_use.append(k)
+    def __init__(self, slots: list[tuple[int, float]], alpha: Array, own: Array, key: int) -> None:
+        slots[:] = [(k, size) for k, size in slots if size > 0]
+        self.slots, self.alpha, self.own, self.key = slots, alpha, own, key
+        self.n_drawn = 0
 
-    def leave(k: int, weight: float) -> None:
-        sizes[k] -= weight
-        times[k] -= 1
-        if times[k] == 0:
-            sizes[k] = 0.0
-            in_use[in_use.index(k)] = in_use[-1]
-            in_use.pop()
+    def draw(
+        self, beta: Array, sizes: NDArray[np.float32], topics: NDArray[np.uint16] | None
+    ) -> NDArray[np.uint16]:
+        """Draw every token once: by the probabilities of its word (n, K), taken out of its topic.
 
-    fresh = topics is None
-    z = np.zeros(n, np.uint16) if topics is None else topics.copy()
-    if not fresh:
-        for i in range(n):
-            enter(int(z[i]), weights[i])
-    for sweep in range(n_draws):
-        u = uniforms(key, sweep * n, n)
-        for i in range(n):
+        Tokens without `topics` are placed one after another.
+        """
+        found = np.zeros(len(beta), np.uint16)
+        u = uniforms(self.key, self.n_drawn, len(beta))
+        self.n_drawn += len(beta)
+        for i, weight in enumerate(sizes.astype(np.float64)):
             p = beta[i].copy()
-            if not (fresh and sweep == 0):
-                now = int(z[i])
-                leave(now, weights[i])
-                # a token that was never counted is in no probability either
-                p[now] -= 0.0 if fresh else min(weights[i] * own[now], p[now])
-            ends = np.cumsum(np.concatenate((sizes[in_use] * p[in_use], alpha * p)))
+            if topics is not None:
+                now = int(topics[i])
+                self._add(now, -weight)
+                p[now] -= min(weight * self.own[now], p[now])
+            in_use = [k for k, _ in self.slots]
+            shares = np.array([size for _, size in self.slots])
+            ends = np.cumsum(np.concatenate((shares * p[in_use], self.alpha * p)))
             at = int(np.searchsorted(ends, u[i] * ends[-1], side="right"))
-            z[i] = in_use[at] if at < len(in_use) else at - len(in_use)
-            enter(int(z[i]), weights[i])
-    return z
+            found[i] = in_use[at] if at < len(in_use) else at - len(in_use)
+            self._add(int(found[i]), weight)
+        return found
+
+    def _add(self, topic: int, weight: float) -> None:
+        for at, (k, size) in enumerate(self.slots):
+            if k == topic:
+                self.slots[at] = topic, size + weight
+                return
+        empty = [at for at, (_, size) in enumerate(self.slots) if size == 0]
+        if empty:
+            self.slots[empty[0]] = topic, weight
+        else:
+            self.slots.append((topic, weight))

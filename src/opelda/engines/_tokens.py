@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from opelda.engines._documents import Rows
 from opelda.engines._keys import numbered
@@ -16,39 +17,59 @@ FRACTION_SHIFT = 16
 
 @dataclass(frozen=True)
 class Tokens:
-    """A collection token by token, each with a topic, owned by an engine.
+    """A collection token by token, as engines begin with it; each has its own form of it.
 
-    A count of c is ceil(c) tokens of equal weight, at most 16.
+    A count of c is ceil(c) tokens of equal weight, at most 16. A document's tokens are in the order
+    of its words.
     """
 
     rows: Rows
+    n_words: int
+    n_topics: int
     keys: NDArray[np.uint64]  # of the documents' random numbers: content, number of the copy
     first: NDArray[np.int64]  # (n_docs + 1,): the offset of each document's tokens
-    topics: NDArray[np.uint16]  # of each token; after an interrupted sweep, from both
     shift: int  # weights are whole multiples of 2**-shift, so that sums are exact in any order
-    narrow: bool  # sums fit 32 bits
 
     @classmethod
     def of(
         cls,
         rows: Rows,
-        content_keys: NDArray[np.uint64],
         n_words: int,
+        n_topics: int,
+        content_keys: NDArray[np.uint64],
         copies: NDArray[np.integer] | None,
         shift: int | None,
     ) -> "Tokens":
         """Make tokens of documents; see `Engine.tokens`."""
         ends = np.concatenate(([0], np.cumsum(tokens_of(rows.counts))))
-        first = ends[rows.indptr].astype(np.int64)
-        usual, narrow = unit_of(rows, n_words)
-        return cls(
-            rows=rows,
-            keys=numbered(content_keys, copies),
-            first=first,
-            topics=np.zeros(int(first[-1]), np.uint16),
-            shift=usual if shift is None else shift,
-            narrow=narrow and shift in (None, usual),
-        )
+        keys, first = numbered(content_keys, copies), ends[rows.indptr].astype(np.int64)
+        return cls(rows, n_words, n_topics, keys, first, unit_of(rows) if shift is None else shift)
+
+    @property
+    def alike(self) -> bool:
+        """Whether all tokens weigh 1."""
+        counts = self.rows.counts
+        return bool((counts == tokens_of(counts)).all())
+
+    def units(self) -> NDArray[np.int64]:
+        """Return what each token weighs in units of 2**-shift."""
+        return np.floor(np.ldexp(self._weights(), self.shift) + 0.5).astype(np.int64)
+
+    def sizes(self) -> NDArray[np.float32]:
+        """Return what each token weighs in its document.
+
+        Rounded, where it is not a whole number, to less than single precision of the document: the
+        sums of any of its tokens are exact then, and what comes and goes leaves nothing behind.
+        """
+        totals = np.repeat(self.rows.tokens(), np.diff(self.first))
+        grain = np.exp2(np.ceil(np.log2(np.maximum(totals, 1.0))) - 22)
+        each: NDArray[np.float64] = np.rint(self._weights() / grain) * grain
+        return each.astype(np.float32)
+
+    def _weights(self) -> NDArray[np.float64]:
+        counts = self.rows.counts
+        each = tokens_of(counts)
+        return np.repeat(counts / each.astype(np.float64), each)
 
 
 @dataclass(frozen=True)
@@ -58,28 +79,61 @@ class TokenCounts:
     Counts of parts of a collection are added with ``+``, in any order, to the same result.
     """
 
-    cells: NDArray[Any]  # int32 or int64 (V, at least K)
-    n_topics: int
+    cells: sparse.csr_array  # int64 (V, K), topics ascending
     shift: int
 
     def __add__(self, other: "TokenCounts") -> "TokenCounts":
-        k = self.n_topics  # engines may pad their rows
-        total = self.cells[:, :k].astype(np.int64) + other.cells[:, :k]
-        return TokenCounts(total, self.n_topics, self.shift)
+        return TokenCounts(sparse.csr_array(self.cells + other.cells), self.shift)
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+        return int(self.cells.shape[1])
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """What each topic has, in tokens."""
+        whole = self.cells.sum(axis=0, dtype=np.int64)
+        return np.ldexp(np.asarray(whole, np.float64).ravel(), -self.shift)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Where each word's topics begin, the topics, and how much each has."""
+        cells = self.cells
+        return (
+            cells.indptr.astype(np.int64, copy=False),
+            cells.indices.astype(np.int32, copy=False),
+            cells.data,
+        )
 
 
 @dataclass(frozen=True)
 class SizeHistogram:
-    """How many documents have so many tokens of a topic, and so many tokens in all.
+    """How many documents have so much of a topic, and so many tokens in all.
 
-    `times` documents have `sizes` > 0 tokens of `topics`; `n_alike` have `lengths` tokens.
+    `times` documents have `sizes` > 0 of `topics`; `n_alike` have `lengths` tokens.
     """
 
     topics: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.float64]
     times: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    lengths: NDArray[np.float64]
     n_alike: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, topics: NDArray[np.integer], sizes: NDArray[Any], lengths: NDArray[Any]
+    ) -> "SizeHistogram":
+        """Count documents by the sizes of their topics, one by one, and by their lengths."""
+        # most are small numbers: a topic and a size that many documents share are one term
+        kinds, times = np.unique(topics + 1j * sizes, return_counts=True)
+        lengths, n_alike = np.unique(lengths.astype(np.float64), return_counts=True)
+        return cls(kinds.real.astype(np.int64), kinds.imag, times, lengths, n_alike)
+
+
+def looked_at(keys: NDArray[np.uint64], share: float) -> NDArray[np.int64]:
+    """Return about a share of the documents, chosen by key: neither order nor split matters."""
+    return np.flatnonzero(keys.astype(np.float64) < share * 2.0**64)
 
 
 def tokens_of(counts: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -87,36 +141,10 @@ def tokens_of(counts: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.minimum(np.ceil(counts), MOST_TOKENS).astype(np.int64)
 
 
-def unit_of(rows: Rows, n_words: int) -> tuple[int, bool]:
-    """Return the shift that keeps whole counts exact, fractions close, and sums below 2**62.
-
-    And whether the sums even fit 32 bits.
-    """
+def unit_of(rows: Rows) -> int:
+    """Return the shift that keeps whole counts exact, fractions close, and sums below 2**62."""
     if not len(rows.counts):
-        return WHOLE_SHIFT, True
+        return WHOLE_SHIFT
     whole = bool((rows.counts == np.rint(rows.counts)).all())
-    of_words = np.bincount(rows.words, rows.counts, n_words)
-    shift = min(WHOLE_SHIFT if whole else FRACTION_SHIFT, 62 - _bits(of_words.sum()))
-    return shift, _bits(of_words.max()) + shift <= 31
-
-
-def _bits(total: float) -> int:
-    return int(np.ceil(np.log2(max(total, 1.0)))) + 1
-
-
-def histogram(tokens: Tokens, n_topics: int, share: float) -> SizeHistogram:
-    """Count the documents by their numbers of tokens per topic, on about a share of them.
-
-    A document's key decides whether it is looked at, so that neither order nor split matters.
-    """
-    docs = np.flatnonzero(tokens.keys.astype(np.float64) < share * 2.0**64)
-    lengths = tokens.first[docs + 1] - tokens.first[docs]
-    before = np.cumsum(lengths) - lengths
-    at = np.arange(lengths.sum()) + np.repeat(tokens.first[docs] - before, lengths)
-    cells = np.repeat(np.arange(len(docs)), lengths) * n_topics + tokens.topics[at]
-    cells, sizes = np.unique(cells, return_counts=True)  # the N_dk that are not 0
-    # most are small numbers: a topic and a number that many documents share are one term
-    longest = int(sizes.max(initial=0)) + 1
-    kinds, times = np.unique(cells % n_topics * longest + sizes, return_counts=True)
-    lengths, n_alike = np.unique(lengths, return_counts=True)
-    return SizeHistogram(kinds // longest, kinds % longest, times, lengths, n_alike)
+    bits = int(np.ceil(np.log2(max(rows.counts.sum(dtype=np.float64), 1.0)))) + 1
+    return min(WHOLE_SHIFT if whole else FRACTION_SHIFT, 62 - bits)

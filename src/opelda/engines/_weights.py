@@ -6,6 +6,7 @@ An update that shrinks every weight changes `scale` and `prior_weight` alone; on
 that a mini-batch holds are ever touched.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -89,7 +90,7 @@ class Weights:
     def totals(self) -> NDArray[np.float64]:
         """sum_j lambda_kj."""
         totals: NDArray[np.float64] = self.scale * self.sums
-        return totals + self.prior_weight * self._prior_sums()
+        return totals + self.prior_weight * prior_sums(self.prior, self.n_words, self.n_topics)
 
     def host(self) -> HostWeights:
         """Return the weights without padding; views of these arrays where there is none."""
@@ -129,16 +130,19 @@ class Weights:
         self.sums = np.zeros(self.n_topics)
         self.scale = 1.0
 
-    def blend(self, other: "Weights", share: float) -> None:
-        """Become (1 - share) of these weights and `share` of the other, as counts and prior."""
+    def blend(self, share: float, add: Callable[[float], NDArray[np.float64]]) -> None:
+        """Become (1 - share) of these weights, and `share` of counts, with all of the prior.
+
+        `add` adds the counts, times its argument, to the rows and returns how much sums grow.
+        """
         self.begin_change()
-        rows, scale = self.rows, self.scale
-        self.scale, self.prior_weight = 1.0, 1.0
-        kind = rows.dtype.type
         try:
-            rows *= kind((1.0 - share) * scale)
-            rows += kind(share * other.scale) * other.rows
-            self.sums = (1.0 - share) * scale * self.sums + share * other.scale * other.sums
+            if share < 1.0:
+                self.shrink(1.0 - share)
+            else:
+                self.clear()
+            self.prior_weight = 1.0
+            self.sums = self.sums + add(share / self.scale)
             self.touch()
         except BaseException:  # interrupted: the rows are part of the way there, and are counted
             self.recount()
@@ -197,13 +201,15 @@ class Weights:
         sums: NDArray[np.float64] = self.rows[:, : self.n_topics].sum(axis=0, dtype=np.float64)
         return sums
 
-    def _prior_sums(self) -> NDArray[np.float64] | float:
-        if not isinstance(self.prior, np.ndarray):
-            return self.prior * self.n_words
-        if self.prior.ndim == 1:
-            return float(self.prior.sum(dtype=np.float64))
-        sums: NDArray[np.float64] = self.prior[:, : self.n_topics].sum(axis=0, dtype=np.float64)
-        return sums
+
+def prior_sums(prior: Prior, n_words: int, n_topics: int) -> NDArray[np.float64] | float:
+    """sum_j eta_kj."""
+    if not isinstance(prior, np.ndarray):
+        return prior * n_words
+    if prior.ndim == 1:
+        return float(prior.sum(dtype=np.float64))
+    sums: NDArray[np.float64] = prior[:, :n_topics].sum(axis=0, dtype=np.float64)
+    return sums
 
 
 def extended(prior: Prior, n_words: int) -> Prior:

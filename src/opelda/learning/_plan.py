@@ -20,7 +20,7 @@ from opelda.learning._listeners import Listeners
 from opelda.learning._rules import Rule, rule_of
 from opelda.learning._state import State
 
-MOST_SWEPT_TOPICS = 2**16  # closing sweeps keep a token's topic in two bytes
+MOST_SWEPT_TOPICS = 2**16 - 1  # closing sweeps keep a token's topic in two bytes
 
 
 @dataclass(frozen=True)

@@ -41,27 +41,26 @@ def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterat
     engine, alpha, counts = plan.engine, plan.alpha, None
     if plan.learns_prior:
         alpha = np.full(plan.n_topics, FIRST_PRIOR / plan.n_topics)
-    tokens = engine.tokens(documents)
+    tokens = engine.tokens(documents, plan.n_topics)
     for number in range(1, plan.schedule.n_sweeps + 1):
         started = perf_counter()
-        drawn = engine.sweep(
-            counts or state.weights,
+        counts = engine.sweep(
+            state.weights,
             tokens,
             alpha,
+            counts=counts,
             seed=state.seed + (number << 32),
-            first=counts is None,
             n_draws=FIRST_DRAWS if counts is None else 1,
         )
         swept = perf_counter()
         share = max(LEAST_SHARE, 2.0 / (number + 1))
-        counts = engine.counted(drawn, state.weights.host().prior)  # of this sweep alone
         with state.lock.writing():
-            state.weights.blend(counts, share)
+            engine.blend(state.weights, counts, share)
             state.n_updates += 1
             state.n_docs_seen += documents.n_docs
         if plan.learns_prior and number % BETWEEN_PRIORS == 0:
             looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
-            alpha = likelier_prior(engine.histogram(tokens, plan.n_topics, looked_at), alpha)
+            alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
         yield Updated(share, swept - started, perf_counter() - swept, np.nan)
 
 

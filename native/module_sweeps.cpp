@@ -1,0 +1,182 @@
+// The part of the Python module that sweeps: tokens laid out in blocks, and drawn (sweep.hpp).
+#include <algorithm>
+#include <vector>
+
+#include "arrays.hpp"
+#include "kernels.hpp"
+#include "mixing.hpp"
+
+namespace opelda {
+namespace {
+
+constexpr int64_t kMostGroups = 1 << 16;  // of a block: two bytes say which
+
+template <class T> nb::object as_array(const std::vector<T>& values) {
+    T* data;
+    auto array = numpy_array<T>(values.size(), &data);
+    std::copy(values.begin(), values.end(), data);
+    return nb::cast(array);
+}
+
+int64_t groups_of(int64_t n_tokens, int64_t n_topics) {
+    return std::max<int64_t>(1, (std::min(n_tokens, n_topics) + kSlots - 1) / kSlots);
+}
+
+// A run: a block's tokens of a word.
+struct Runs {
+    std::vector<int32_t> words;
+    std::vector<int64_t> starts;
+};
+
+// One block's tokens, word by word; of a word's tokens first one of each document, then a second of
+// those that have one, and so on.
+Runs lay_out(const int64_t* indptr, const int32_t* words, const float* counts,
+             const int64_t* first_token, const int64_t* first_group, int64_t begin, int64_t end,
+             int64_t n_words, uint16_t* at, int64_t* source) {
+    struct Entry {
+        uint16_t group;
+        int16_t n;
+        int64_t token;  // the first of them
+    };
+    std::vector<int32_t> ends(size_t(n_words) + 1);
+    for (int64_t i = indptr[begin]; i < indptr[end]; ++i) ++ends[size_t(words[i]) + 1];
+    for (size_t j = 1; j < ends.size(); ++j) ends[j] += ends[j - 1];
+    std::vector<Entry> entries(size_t(indptr[end] - indptr[begin]));
+    for (int64_t d = begin; d < end; ++d) {
+        int64_t token = first_token[d];
+        for (int64_t i = indptr[d]; i < indptr[d + 1]; ++i) {
+            const auto n = int16_t(tokens_of(counts[i]));
+            const auto group = uint16_t(first_group[d] - first_group[begin]);
+            entries[size_t(ends[size_t(words[i])]++)] = {group, n, token};
+            token += n;
+        }
+    }
+    Runs runs;
+    int64_t to = first_token[begin];
+    for (int64_t j = 0; j < n_words; ++j) {
+        const size_t first = j ? size_t(ends[size_t(j) - 1]) : 0, last = size_t(ends[size_t(j)]);
+        if (first == last) continue;
+        runs.words.push_back(int32_t(j));
+        runs.starts.push_back(to);
+        bool more = true;
+        for (int16_t number = 0; more; ++number) {
+            more = false;
+            for (size_t e = first; e < last; ++e) {
+                if (entries[e].n <= number) continue;
+                at[to] = entries[e].group;
+                if (source) source[to] = entries[e].token + number;
+                ++to;
+                more |= entries[e].n > number + 1;
+            }
+        }
+    }
+    return runs;
+}
+
+// Documents divided into blocks, and their tokens as `Sweep` has them; `source` says which token of
+// the documents in their order each is.
+nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts,
+                       In<int64_t, 1> first_token, int64_t n_topics, int64_t n_words,
+                       int64_t most_docs, bool want_source, int n_threads) {
+    const int64_t n_docs = int64_t(indptr.shape(0)) - 1, n_tokens = first_token.data()[n_docs];
+    std::vector<int64_t> block_docs{0}, block_groups{0}, first_group(size_t(n_docs) + 1);
+    for (int64_t d = 0; d < n_docs; ++d) {
+        const int64_t n = groups_of(first_token.data()[d + 1] - first_token.data()[d], n_topics);
+        const int64_t here = first_group[size_t(d)];
+        if (d - block_docs.back() == most_docs || here + n - block_groups.back() > kMostGroups) {
+            block_docs.push_back(d);
+            block_groups.push_back(here);
+        }
+        first_group[size_t(d) + 1] = here + n;
+    }
+    if (n_docs) {
+        block_docs.push_back(n_docs);
+        block_groups.push_back(first_group.back());
+    }
+    const auto n_blocks = int64_t(block_docs.size()) - 1;
+    uint16_t* at;
+    int64_t* source = nullptr;
+    const auto at_array = numpy_array<uint16_t>(size_t(n_tokens) + kFetched, &at);
+    std::fill(at + n_tokens, at + n_tokens + kFetched, uint16_t(0));
+    nb::object source_array = nb::none();
+    if (want_source) source_array = nb::cast(numpy_array<int64_t>(size_t(n_tokens), &source));
+    std::vector<Runs> runs(static_cast<size_t>(n_blocks));
+    {
+        const Released released;
+        const auto work = [&](Queue& queue) {
+            int64_t begin, end;
+            while (take(queue, begin, end))
+                for (int64_t b = begin; b < end; ++b)
+                    runs[size_t(b)] =
+                        lay_out(indptr.data(), words.data(), counts.data(), first_token.data(),
+                                first_group.data(), block_docs[size_t(b)],
+                                block_docs[size_t(b) + 1], n_words, at, source);
+        };
+        run_ranges(n_blocks, n_threads, work, 1);
+    }
+    std::vector<int64_t> block_runs{0}, run_starts;
+    std::vector<int32_t> run_words;
+    for (const Runs& r : runs) {
+        run_words.insert(run_words.end(), r.words.begin(), r.words.end());
+        run_starts.insert(run_starts.end(), r.starts.begin(), r.starts.end());
+        block_runs.push_back(int64_t(run_words.size()));
+    }
+    run_starts.push_back(n_tokens);
+    return nb::make_tuple(as_array(block_docs), as_array(block_groups), as_array(block_runs),
+                          as_array(run_words), as_array(run_starts), nb::cast(at_array),
+                          as_array(first_group), source_array);
+}
+
+void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1> block_runs,
+           In<int32_t, 1> run_words, In<int64_t, 1> run_starts, In<uint16_t, 1> at,
+           In<int64_t, 1> first_group, MaybeIn<float, 1> weights, Out<uint16_t, 1> z,
+           Out<uint8_t, 1> groups, In<uint64_t, 1> keys, int64_t n_topics,
+           MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
+           MaybeIn<float, 1> row_values, MaybeIn<float, 1> base, MaybeIn<float, 2> dense,
+           In<float, 1> prior, In<float, 1> alpha, In<float, 1> inverse, uint64_t seed, bool fresh,
+           int64_t n_draws, int n_threads) {
+    const Sweep s = {.block_docs = block_docs.data(),
+                     .block_groups = block_groups.data(),
+                     .block_runs = block_runs.data(),
+                     .run_words = run_words.data(),
+                     .run_starts = run_starts.data(),
+                     .at = at.data(),
+                     .weights = pointer(weights),
+                     .z = z.data(),
+                     .groups = reinterpret_cast<SlotGroup*>(groups.data()),
+                     .first_group = first_group.data(),
+                     .n_topics = n_topics,
+                     .stride = int64_t(alpha.shape(0)),
+                     .row_starts = pointer(row_starts),
+                     .row_topics = pointer(row_topics),
+                     .row_values = pointer(row_values),
+                     .base = pointer(base),
+                     .dense = pointer(dense),
+                     .prior = prior.data(),
+                     .alpha = alpha.data(),
+                     .inverse = inverse.data(),
+                     .keys = keys.data(),
+                     .seed = mix(seed + kGolden),
+                     .fresh = fresh,
+                     .n_draws = n_draws};
+    const Released released;
+    run_ranges(
+        int64_t(block_docs.shape(0)) - 1, n_threads,
+        [&](Queue& queue) { best_kernels().sweep(s, queue); }, 1);
+}
+
+}  // namespace
+
+void add_sweeps(nb::module_& m) {
+    m.attr("GROUP_BYTES") = sizeof(SlotGroup);
+    m.attr("FETCHED") = kFetched;
+    m.def("token_blocks", &token_blocks, "indptr"_a, "words"_a, "counts"_a, "first_token"_a,
+          nb::kw_only(), "n_topics"_a, "n_words"_a, "most_docs"_a, "want_source"_a, "n_threads"_a);
+    m.def("sweep", &sweep, nb::kw_only(), "block_docs"_a, "block_groups"_a, "block_runs"_a,
+          "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "weights"_a.none(), "z"_a,
+          "groups"_a, "keys"_a, "n_topics"_a, "row_starts"_a.none(), "row_topics"_a.none(),
+          "row_values"_a.none(), "base"_a.none(), "dense"_a.none(), "prior"_a, "alpha"_a,
+          "inverse"_a, "seed"_a, "fresh"_a, "n_draws"_a, "n_threads"_a);
+}
+
+}  // namespace opelda

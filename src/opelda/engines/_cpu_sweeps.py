@@ -1,0 +1,219 @@
+"""The CPU's private parts of a sweep: tokens in blocks, drawn and counted by native code."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda import _native
+from opelda.engines import _cpu_tables as tables
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at
+from opelda.engines._weights import Prior, Weights, prior_sums
+
+# Documents of a block: more, and their topics do not stay in the second cache; fewer, and rows of
+# words are laid out for too few tokens.
+MOST_DOCS = 8192
+LEAST_DOCS = 128
+# of one of a document's groups of topics; see native/kernels.hpp
+GROUP = np.dtype(
+    [("sizes", "f4", 8), ("topics", "u2", 8), ("key", "u8"), ("n_slots", "u4"), ("", "u4")]
+)
+assert GROUP.itemsize == _native.GROUP_BYTES
+
+
+@dataclass(frozen=True)
+class BlockTokens(Tokens):
+    """Tokens in blocks of documents, word by word, and the topics that each document has."""
+
+    layout: dict[str, Any]  # what native code calls it
+    weights: NDArray[np.float32] | None  # of tokens in their documents; None: all are 1
+    counted: NDArray[np.int64] | None  # of tokens in the counts, likewise
+    z: NDArray[np.uint16]  # topics; after an interrupted sweep, from both
+    groups: NDArray[np.void]
+
+    @classmethod
+    def laid_out(cls, tokens: Tokens, n_threads: int) -> "BlockTokens":
+        """Divide documents into blocks: enough for all threads, if there are as many documents."""
+        alike = tokens.alike
+        most = tokens.rows.n_docs // (4 * n_threads)
+        layout = _layout(tokens, min(max(most, LEAST_DOCS), MOST_DOCS), not alike, n_threads)
+        source = layout.pop("source")
+        return cls(
+            **{field.name: getattr(tokens, field.name) for field in fields(tokens)},
+            layout=layout,
+            weights=None if alike else tokens.sizes()[source],
+            counted=None if alike else tokens.units()[source],
+            z=np.zeros(len(layout["at"]) - AHEAD, np.uint16),
+            groups=_aligned_groups(int(layout["first_group"][-1])),
+        )
+
+    @cached_property
+    def source(self) -> NDArray[np.int64]:
+        """Which token each is, document by document."""
+        groups = np.repeat(
+            np.diff(self.layout["block_groups"]).cumsum() - np.diff(self.layout["block_groups"]),
+            np.diff(self.layout["run_starts"][self.layout["block_runs"]]),
+        )
+        order: NDArray[np.int64] = np.argsort(groups + self.layout["at"][:-AHEAD], kind="stable")
+        return order
+
+    @property
+    def topics(self) -> NDArray[np.uint16]:
+        """The topics of the tokens, document by document."""
+        return self.z[self.source]
+
+    def forget(self) -> None:
+        """Make all tokens such as have no topic so far."""
+        self.groups["sizes"] = 0.0
+        self.groups["topics"] = self.n_topics
+        self.groups["n_slots"] = 0
+
+    def histogram(self, share: float) -> SizeHistogram:
+        """Count documents by their tokens per topic; see `Engine.histogram`."""
+        docs = looked_at(self.keys, share)
+        starts, lengths = self.layout["first_group"][docs], np.zeros(0)
+        each = self.layout["first_group"][docs + 1] - starts
+        at = np.arange(each.sum()) + np.repeat(starts - (each.cumsum() - each), each)
+        some = self.groups[at]
+        sizes, topics = some["sizes"], some["topics"]
+        if len(docs):
+            lengths = np.add.reduceat(sizes.sum(axis=1, dtype=np.float64), each.cumsum() - each)
+        return SizeHistogram.of(topics[sizes > 0], sizes[sizes > 0], lengths)
+
+
+AHEAD: int = _native.FETCHED  # tokens that kernels look ahead, beyond the last
+
+
+def _layout(tokens: Tokens, most_docs: int, want_source: bool, n_threads: int) -> dict[str, Any]:
+    names = "block_docs block_groups block_runs run_words run_starts at first_group source"
+    rows = tokens.rows
+    found = _native.token_blocks(
+        rows.indptr,
+        rows.words,
+        rows.counts,
+        tokens.first,
+        n_topics=tokens.n_topics,
+        n_words=tokens.n_words,
+        most_docs=most_docs,
+        want_source=want_source,
+        n_threads=n_threads,
+    )
+    return dict(zip(names.split(), found, strict=True))
+
+
+def _aligned_groups(n: int) -> NDArray[np.void]:
+    lines = tables.aligned_empty(n, GROUP.itemsize // 4)  # of 64 bytes
+    groups: NDArray[np.void] = lines.view(GROUP)[:, 0]
+    return groups
+
+
+def draw(
+    weights: Weights,
+    tokens: BlockTokens,
+    alpha: NDArray[np.float64],
+    counts: TokenCounts | None,
+    *,
+    seed: int,
+    n_draws: int,
+    n_threads: int,
+) -> None:
+    """Draw every token's topic anew, by counts and the weights' prior, or by the weights."""
+    stride = tables.row_width(weights.n_topics)
+    padded_alpha = tables.padded(alpha, stride)
+    if counts is None:
+        tokens.forget()
+        table = tables.topic_rows(weights, None, n_threads=n_threads)
+        inverse = np.zeros(stride, np.float32)  # no token is in the weights
+        topics = _dense(table.rows, padded_alpha)
+    else:
+        totals = counts.sums + prior_sums(weights.prior, weights.n_words, weights.n_topics)
+        inverse = tables.padded(1.0 / totals, stride)
+        topics = _of_counts(counts, weights.prior, inverse, padded_alpha, n_threads)
+    _native.sweep(
+        **tokens.layout,
+        weights=tokens.weights,
+        z=tokens.z,
+        groups=tokens.groups.view(np.uint8),
+        keys=tokens.keys,
+        n_topics=weights.n_topics,
+        **topics,
+        alpha=padded_alpha,
+        inverse=inverse,
+        seed=seed,
+        fresh=counts is None,
+        n_draws=n_draws,
+        n_threads=n_threads,
+    )
+
+
+def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:
+    none: dict[str, Any] = dict.fromkeys(("row_starts", "row_topics", "row_values", "base"))
+    return none | {"dense": rows, "prior": rows @ alpha}
+
+
+def _of_counts(
+    counts: TokenCounts,
+    prior: Prior,
+    inverse: NDArray[np.float32],
+    alpha: NDArray[np.float32],
+    n_threads: int,
+) -> dict[str, Any]:
+    """Return the topics that counts and a prior are: sparse rows, where the prior is one number."""
+    starts, topics, cells = counts.arrays
+    if isinstance(prior, np.ndarray):
+        dense = tables.aligned_empty(counts.cells.shape[0], len(inverse))
+        dense[:] = prior[:, None] if prior.ndim == 1 else prior
+        _native.add_counts(
+            dense, starts, topics, cells, factor=2.0**-counts.shift, n_threads=n_threads
+        )
+        dense *= inverse
+        return _dense(dense, alpha)
+    values = np.empty(len(topics), np.float32)
+    masses = np.empty(len(starts) - 1, np.float32)
+    base = np.float32(prior) * inverse
+    _native.count_rows(
+        starts,
+        topics,
+        cells,
+        shift=counts.shift,
+        prior=prior,
+        inverse=inverse,
+        alpha=alpha,
+        base_mass=float(base.astype(np.float64) @ alpha),
+        values=values,
+        masses=masses,
+        n_threads=n_threads,
+    )
+    rows = {"row_starts": starts, "row_topics": topics, "row_values": values, "base": base}
+    return rows | {"dense": None, "prior": masses}
+
+
+def count(tokens: BlockTokens, n_threads: int) -> TokenCounts:
+    """Count the tokens of each word and topic."""
+    layout, shape = tokens.layout, (tokens.n_words, tokens.n_topics)
+    starts, topics, cells = _native.count_tokens(
+        layout["block_runs"],
+        layout["run_words"],
+        layout["run_starts"],
+        tokens.counted,
+        tokens.z,
+        n_words=tokens.n_words,
+        n_topics=tokens.n_topics,
+        shift=tokens.shift,
+        n_threads=n_threads,
+    )
+    return TokenCounts(sparse.csr_array((cells, topics, starts), shape=shape), tokens.shift)
+
+
+def blend(weights: Weights, counts: TokenCounts, share: float, n_threads: int) -> None:
+    """Move weights towards counts; see `Engine.blend`. Only what the counts have is touched."""
+
+    def add(factor: float) -> NDArray[np.float64]:
+        unit = factor * 2.0**-counts.shift
+        _native.add_counts(weights.rows, *counts.arrays, factor=unit, n_threads=n_threads)
+        return factor * counts.sums
+
+    weights.blend(share, add)
