@@ -1,5 +1,6 @@
 // The part of the Python module that sweeps: tokens laid out in blocks, and drawn (sweep.hpp).
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "arrays.hpp"
@@ -28,32 +29,57 @@ struct Runs {
     std::vector<int64_t> starts;
 };
 
+// Where tokens go; the weights are left out where all are 1.
+struct TokenArrays {
+    uint16_t* at;
+    float* weights = nullptr;
+    int64_t* units = nullptr;
+};
+
+struct Collection {
+    const int64_t* indptr;
+    const int32_t* words;
+    const float* counts;
+    const int64_t* first_token;
+    int64_t n_words;
+    int shift;
+};
+
+// What a token weighs in its document is rounded to this, so that sums are exact: see
+// engines/_tokens.py.
+double grain(const Collection& c, int64_t doc) {
+    double total = 0;
+    for (int64_t i = c.indptr[doc]; i < c.indptr[doc + 1]; ++i) total += double(c.counts[i]);
+    return std::exp2(std::ceil(std::log2(std::max(total, 1.0))) - 22);
+}
+
 // One block's tokens, word by word; of a word's tokens first one of each document, then a second of
 // those that have one, and so on.
-Runs lay_out(const int64_t* indptr, const int32_t* words, const float* counts,
-             const int64_t* first_token, const int64_t* first_group, int64_t begin, int64_t end,
-             int64_t n_words, uint16_t* at, int64_t* source) {
+Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64_t begin,
+             int64_t end, const TokenArrays& out) {
     struct Entry {
         uint16_t group;
         int16_t n;
-        int64_t token;  // the first of them
+        float weight;
+        double count;
     };
-    std::vector<int32_t> ends(size_t(n_words) + 1);
-    for (int64_t i = indptr[begin]; i < indptr[end]; ++i) ++ends[size_t(words[i]) + 1];
+    std::vector<int32_t> ends(size_t(c.n_words) + 1);
+    for (int64_t i = c.indptr[begin]; i < c.indptr[end]; ++i) ++ends[size_t(c.words[i]) + 1];
     for (size_t j = 1; j < ends.size(); ++j) ends[j] += ends[j - 1];
-    std::vector<Entry> entries(size_t(indptr[end] - indptr[begin]));
+    std::vector<Entry> entries(size_t(c.indptr[end] - c.indptr[begin]));
     for (int64_t d = begin; d < end; ++d) {
-        int64_t token = first_token[d];
-        for (int64_t i = indptr[d]; i < indptr[d + 1]; ++i) {
-            const auto n = int16_t(tokens_of(counts[i]));
-            const auto group = uint16_t(first_group[d] - first_group[begin]);
-            entries[size_t(ends[size_t(words[i])]++)] = {group, n, token};
-            token += n;
+        const auto group = uint16_t(first_group[size_t(d)] - first_group[size_t(begin)]);
+        const double unit = out.weights ? grain(c, d) : 1.0;
+        for (int64_t i = c.indptr[d]; i < c.indptr[d + 1]; ++i) {
+            const int64_t n = tokens_of(c.counts[i]);
+            const double each = double(c.counts[i]) / double(n);
+            const auto weight = float(std::nearbyint(each / unit) * unit);
+            entries[size_t(ends[size_t(c.words[i])]++)] = {group, int16_t(n), weight, each};
         }
     }
     Runs runs;
-    int64_t to = first_token[begin];
-    for (int64_t j = 0; j < n_words; ++j) {
+    int64_t to = c.first_token[begin];
+    for (int64_t j = 0; j < c.n_words; ++j) {
         const size_t first = j ? size_t(ends[size_t(j) - 1]) : 0, last = size_t(ends[size_t(j)]);
         if (first == last) continue;
         runs.words.push_back(int32_t(j));
@@ -62,26 +88,31 @@ Runs lay_out(const int64_t* indptr, const int32_t* words, const float* counts,
         for (int16_t number = 0; more; ++number) {
             more = false;
             for (size_t e = first; e < last; ++e) {
-                if (entries[e].n <= number) continue;
-                at[to] = entries[e].group;
-                if (source) source[to] = entries[e].token + number;
+                const Entry& entry = entries[e];
+                if (entry.n <= number) continue;
+                out.at[to] = entry.group;
+                if (out.weights) {
+                    out.weights[to] = entry.weight;
+                    out.units[to] = int64_t(std::floor(std::ldexp(entry.count, c.shift) + 0.5));
+                }
                 ++to;
-                more |= entries[e].n > number + 1;
+                more |= entry.n > number + 1;
             }
         }
     }
     return runs;
 }
 
-// Documents divided into blocks, and their tokens as `Sweep` has them; `source` says which token of
-// the documents in their order each is.
+// Documents divided into blocks, and their tokens as `Sweep` has them. `alike`: all weigh 1.
 nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts,
-                       In<int64_t, 1> first_token, int64_t n_topics, int64_t n_words,
-                       int64_t most_docs, bool want_source, int n_threads) {
+                       In<int64_t, 1> first_token, int64_t n_topics, int64_t n_words, int shift,
+                       bool alike, int64_t most_docs, int n_threads) {
     const int64_t n_docs = int64_t(indptr.shape(0)) - 1, n_tokens = first_token.data()[n_docs];
+    const Collection c = {indptr.data(),      words.data(), counts.data(),
+                          first_token.data(), n_words,      shift};
     std::vector<int64_t> block_docs{0}, block_groups{0}, first_group(size_t(n_docs) + 1);
     for (int64_t d = 0; d < n_docs; ++d) {
-        const int64_t n = groups_of(first_token.data()[d + 1] - first_token.data()[d], n_topics);
+        const int64_t n = groups_of(c.first_token[d + 1] - c.first_token[d], n_topics);
         const int64_t here = first_group[size_t(d)];
         if (d - block_docs.back() == most_docs || here + n - block_groups.back() > kMostGroups) {
             block_docs.push_back(d);
@@ -94,12 +125,14 @@ nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1>
         block_groups.push_back(first_group.back());
     }
     const auto n_blocks = int64_t(block_docs.size()) - 1;
-    uint16_t* at;
-    int64_t* source = nullptr;
-    const auto at_array = numpy_array<uint16_t>(size_t(n_tokens) + kFetched, &at);
-    std::fill(at + n_tokens, at + n_tokens + kFetched, uint16_t(0));
-    nb::object source_array = nb::none();
-    if (want_source) source_array = nb::cast(numpy_array<int64_t>(size_t(n_tokens), &source));
+    TokenArrays out{};
+    const auto at = numpy_array<uint16_t>(size_t(n_tokens) + kFetched, &out.at);
+    std::fill(out.at + n_tokens, out.at + n_tokens + kFetched, uint16_t(0));
+    nb::object weights = nb::none(), units = nb::none();
+    if (!alike) {
+        weights = nb::cast(numpy_array<float>(size_t(n_tokens), &out.weights));
+        units = nb::cast(numpy_array<int64_t>(size_t(n_tokens), &out.units));
+    }
     std::vector<Runs> runs(static_cast<size_t>(n_blocks));
     {
         const Released released;
@@ -107,10 +140,8 @@ nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1>
             int64_t begin, end;
             while (take(queue, begin, end))
                 for (int64_t b = begin; b < end; ++b)
-                    runs[size_t(b)] =
-                        lay_out(indptr.data(), words.data(), counts.data(), first_token.data(),
-                                first_group.data(), block_docs[size_t(b)],
-                                block_docs[size_t(b) + 1], n_words, at, source);
+                    runs[size_t(b)] = lay_out(c, first_group, block_docs[size_t(b)],
+                                              block_docs[size_t(b) + 1], out);
         };
         run_ranges(n_blocks, n_threads, work, 1);
     }
@@ -123,8 +154,8 @@ nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1>
     }
     run_starts.push_back(n_tokens);
     return nb::make_tuple(as_array(block_docs), as_array(block_groups), as_array(block_runs),
-                          as_array(run_words), as_array(run_starts), nb::cast(at_array),
-                          as_array(first_group), source_array);
+                          as_array(run_words), as_array(run_starts), nb::cast(at),
+                          as_array(first_group), weights, units);
 }
 
 void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1> block_runs,
@@ -171,7 +202,8 @@ void add_sweeps(nb::module_& m) {
     m.attr("GROUP_BYTES") = sizeof(SlotGroup);
     m.attr("FETCHED") = kFetched;
     m.def("token_blocks", &token_blocks, "indptr"_a, "words"_a, "counts"_a, "first_token"_a,
-          nb::kw_only(), "n_topics"_a, "n_words"_a, "most_docs"_a, "want_source"_a, "n_threads"_a);
+          nb::kw_only(), "n_topics"_a, "n_words"_a, "shift"_a, "alike"_a, "most_docs"_a,
+          "n_threads"_a);
     m.def("sweep", &sweep, nb::kw_only(), "block_docs"_a, "block_groups"_a, "block_runs"_a,
           "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "weights"_a.none(), "z"_a,
           "groups"_a, "keys"_a, "n_topics"_a, "row_starts"_a.none(), "row_topics"_a.none(),

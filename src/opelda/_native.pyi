@@ -182,11 +182,20 @@ def token_blocks(
     *,
     n_topics: int,
     n_words: int,
+    shift: int,
+    alike: bool,
     most_docs: int,
-    want_source: bool,
     n_threads: int,
 ) -> tuple[
-    _Longs, _Longs, _Longs, _Ints, _Longs, NDArray[np.uint16], _Longs, NDArray[np.int64] | None
+    _Longs,
+    _Longs,
+    _Longs,
+    _Ints,
+    _Longs,
+    NDArray[np.uint16],
+    _Longs,
+    NDArray[np.float32] | None,
+    _Longs | None,
 ]: ...
 def sweep(
     *,

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from opelda import _native
 from opelda.engines import _cpu_tables as tables
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
 from opelda.engines._weights import Prior, Weights, prior_sums
 
 # Documents of a block: more, and their topics do not stay in the second cache; fewer, and rows of
@@ -22,31 +22,50 @@ GROUP = np.dtype(
     [("sizes", "f4", 8), ("topics", "u2", 8), ("key", "u8"), ("n_slots", "u4"), ("", "u4")]
 )
 assert GROUP.itemsize == _native.GROUP_BYTES
+AHEAD = _native.FETCHED  # tokens that kernels look ahead, beyond the last
+LAYOUT = (
+    "block_docs",
+    "block_groups",
+    "block_runs",
+    "run_words",
+    "run_starts",
+    "at",
+    "first_group",
+    "weights",
+)
 
 
 @dataclass(frozen=True)
 class BlockTokens(Tokens):
     """Tokens in blocks of documents, word by word, and the topics that each document has."""
 
-    layout: dict[str, Any]  # what native code calls it
-    weights: NDArray[np.float32] | None  # of tokens in their documents; None: all are 1
-    counted: NDArray[np.int64] | None  # of tokens in the counts, likewise
+    layout: dict[str, Any]  # as native code calls it; weights are None where all are 1
+    units: NDArray[np.int64] | None  # that tokens weigh in counts, likewise
     z: NDArray[np.uint16]  # topics; after an interrupted sweep, from both
     groups: NDArray[np.void]
 
     @classmethod
     def laid_out(cls, tokens: Tokens, n_threads: int) -> "BlockTokens":
         """Divide documents into blocks: enough for all threads, if there are as many documents."""
-        alike = tokens.alike
-        most = tokens.rows.n_docs // (4 * n_threads)
-        layout = _layout(tokens, min(max(most, LEAST_DOCS), MOST_DOCS), not alike, n_threads)
-        source = layout.pop("source")
+        rows = tokens.rows
+        found = _native.token_blocks(
+            rows.indptr,
+            rows.words,
+            rows.counts,
+            tokens.first,
+            n_topics=tokens.n_topics,
+            n_words=tokens.n_words,
+            shift=tokens.shift,
+            alike=bool((rows.counts == tokens_of(rows.counts)).all()),
+            most_docs=min(max(rows.n_docs // (4 * n_threads), LEAST_DOCS), MOST_DOCS),
+            n_threads=n_threads,
+        )
+        layout: dict[str, Any] = dict(zip(LAYOUT, found[:-1], strict=True))
         return cls(
             **{field.name: getattr(tokens, field.name) for field in fields(tokens)},
             layout=layout,
-            weights=None if alike else tokens.sizes()[source],
-            counted=None if alike else tokens.units()[source],
-            z=np.zeros(len(layout["at"]) - AHEAD, np.uint16),
+            units=found[-1],
+            z=np.zeros(int(tokens.first[-1]), np.uint16),
             groups=_aligned_groups(int(layout["first_group"][-1])),
         )
 
@@ -84,26 +103,6 @@ class BlockTokens(Tokens):
         return SizeHistogram.of(topics[sizes > 0], sizes[sizes > 0], lengths)
 
 
-AHEAD: int = _native.FETCHED  # tokens that kernels look ahead, beyond the last
-
-
-def _layout(tokens: Tokens, most_docs: int, want_source: bool, n_threads: int) -> dict[str, Any]:
-    names = "block_docs block_groups block_runs run_words run_starts at first_group source"
-    rows = tokens.rows
-    found = _native.token_blocks(
-        rows.indptr,
-        rows.words,
-        rows.counts,
-        tokens.first,
-        n_topics=tokens.n_topics,
-        n_words=tokens.n_words,
-        most_docs=most_docs,
-        want_source=want_source,
-        n_threads=n_threads,
-    )
-    return dict(zip(names.split(), found, strict=True))
-
-
 def _aligned_groups(n: int) -> NDArray[np.void]:
     lines = tables.aligned_empty(n, GROUP.itemsize // 4)  # of 64 bytes
     groups: NDArray[np.void] = lines.view(GROUP)[:, 0]
@@ -134,7 +133,6 @@ def draw(
         topics = _of_counts(counts, weights.prior, inverse, padded_alpha, n_threads)
     _native.sweep(
         **tokens.layout,
-        weights=tokens.weights,
         z=tokens.z,
         groups=tokens.groups.view(np.uint8),
         keys=tokens.keys,
@@ -198,7 +196,7 @@ def count(tokens: BlockTokens, n_threads: int) -> TokenCounts:
         layout["block_runs"],
         layout["run_words"],
         layout["run_starts"],
-        tokens.counted,
+        tokens.units,
         tokens.z,
         n_words=tokens.n_words,
         n_topics=tokens.n_topics,

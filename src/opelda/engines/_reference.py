@@ -151,7 +151,7 @@ class ReferenceEngine:
         beta, keys, sizes = (
             equations.probabilities(weights),
             seeded(tokens.keys, seed),
-            tokens.sizes(),
+            tokens.token_sizes(),
         )
         words = np.repeat(tokens.rows.words, tokens_of(tokens.rows.counts))
         for d in range(tokens.rows.n_docs):
@@ -163,7 +163,7 @@ class ReferenceEngine:
                 known = None if counts is None and draw == 0 else tokens.topics[here]
                 tokens.topics[here] = document.draw(beta[words[here]], sizes[here], known)
         cells = np.zeros((tokens.n_words, weights.n_topics), np.int64)
-        np.add.at(cells, (words, tokens.topics), tokens.units())
+        np.add.at(cells, (words, tokens.topics), tokens.token_units())
         return TokenCounts(sparse.csr_array(cells), tokens.shift)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:

@@ -45,17 +45,11 @@ class Tokens:
         keys, first = numbered(content_keys, copies), ends[rows.indptr].astype(np.int64)
         return cls(rows, n_words, n_topics, keys, first, unit_of(rows) if shift is None else shift)
 
-    @property
-    def alike(self) -> bool:
-        """Whether all tokens weigh 1."""
-        counts = self.rows.counts
-        return bool((counts == tokens_of(counts)).all())
-
-    def units(self) -> NDArray[np.int64]:
+    def token_units(self) -> NDArray[np.int64]:
         """Return what each token weighs in units of 2**-shift."""
         return np.floor(np.ldexp(self._weights(), self.shift) + 0.5).astype(np.int64)
 
-    def sizes(self) -> NDArray[np.float32]:
+    def token_sizes(self) -> NDArray[np.float32]:
         """Return what each token weighs in its document.
 
         Rounded, where it is not a whole number, to less than single precision of the document: the

@@ -1,0 +1,79 @@
+"""Draws against the dense conditional of every token, worked out in NumPy from what was drawn."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import chi2
+
+from opelda.corpus import generate
+from opelda.engines import CPUEngine
+
+from .tokens_made import by_document, cells_of, tokens_of
+
+N_BINS = 40
+
+
+def surprises(X, before, after, counts, alpha, eta, rng):
+    """Return a number per token that is uniform if each was drawn from its conditional.
+
+    When a token is drawn, those before it in its document have their new topics, those after it
+    the old ones: P(k) ~ (N_dk + alpha_k) (lambda_kj + eta - own) / sum_j (lambda_kj + eta).
+    """
+    lam = cells_of(counts) * 2.0**-counts.shift
+    totals = lam.sum(axis=0) + eta * len(lam)
+    found = []
+    for d, (old, new) in enumerate(zip(before, after, strict=True)):
+        part = slice(X.indptr[d], X.indptr[d + 1])
+        each = np.minimum(np.ceil(X.data[part]), 16).astype(int)
+        words, weights = np.repeat(X.indices[part], each), np.repeat(X.data[part] / each, each)
+        sizes = np.bincount(old, weights, len(alpha))
+        for i, (word, weight) in enumerate(zip(words, weights, strict=True)):
+            sizes[old[i]] -= weight
+            own = weight * (np.arange(len(alpha)) == old[i])
+            p = (np.maximum(sizes, 0) + alpha) * (lam[word] + eta - own) / totals
+            ends = np.cumsum(p)
+            found.append((ends[new[i]] - rng.random() * p[new[i]]) / ends[-1])
+            sizes[new[i]] += weight
+    return np.array(found)
+
+
+def is_uniform(values):
+    """Chi-square at one wrong alarm in a billion."""
+    seen = np.bincount(np.minimum(values * N_BINS, N_BINS - 1).astype(int), minlength=N_BINS)
+    expected = len(values) / N_BINS
+    return ((seen - expected) ** 2 / expected).sum() < chi2.isf(1e-9, N_BINS - 1)
+
+
+def swept(X, n_topics, alpha, eta, seed, n_sweeps=3):
+    """Sweep a few times; return the topics before and after the last sweep, and its counts."""
+    engine = CPUEngine(2)
+    tokens, counts = tokens_of(engine, X.toarray(), n_topics), None
+    weights = engine.random_weights(X.shape[1], n_topics, eta, seed)
+    for number in range(n_sweeps):
+        before, drawn_by = by_document(tokens), counts
+        counts = engine.sweep(weights, tokens, alpha, counts=counts, seed=seed + (number << 32))
+    return before, by_document(tokens), drawn_by
+
+
+@pytest.mark.parametrize("n_topics", [2, 9, 30, 200])
+@pytest.mark.parametrize("prior", [0.5, 20.0])
+def test_every_token_is_drawn_from_its_conditional(n_topics, prior):
+    """Few and many topics a document, and draws that land in the prior's part."""
+    seed = np.random.SeedSequence().entropy % 2**32  # holds for any
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(generate(150, n_words=80, n_topics=5, n_tokens=60, random_state=seed).X)
+    X.data *= rng.choice([1.0, 1.0, 1.0, 20.0], X.nnz)
+    alpha = rng.dirichlet(np.ones(n_topics)) * prior
+    drawn = swept(X, n_topics, alpha, 0.1, int(seed))
+    assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
+
+
+def test_a_wrong_conditional_is_noticed():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(generate(150, n_words=80, n_topics=5, n_tokens=60, random_state=0).X)
+    alpha = np.full(9, 0.2)
+    before, after, counts = swept(X, 9, alpha, 0.1, 0)
+    assert is_uniform(surprises(X, before, after, counts, alpha, 0.1, rng))
+    assert not is_uniform(surprises(X, before, after, counts, 10 * alpha, 0.1, rng))
+    assert not is_uniform(surprises(X, before, after, counts, alpha, 10.0, rng))
+    assert not is_uniform(surprises(X, before[::-1], after, counts, alpha, 0.1, rng))
