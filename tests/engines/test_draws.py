@@ -54,7 +54,7 @@ def is_uniform(values):
 
 
 def swept(X, n_topics, alpha, eta, seed, n_sweeps=40):
-    """Sweep until topics differ; return the topics before and after the last sweep, and its counts."""
+    """Sweep until topics differ; return the topics before and after the last sweep, and counts."""
     engine = CPUEngine(2)
     tokens, counts = tokens_of(engine, X.toarray(), n_topics), None
     weights = engine.random_weights(X.shape[1], n_topics, eta, seed)
