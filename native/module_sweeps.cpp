@@ -73,7 +73,7 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
         for (int64_t i = c.indptr[d]; i < c.indptr[d + 1]; ++i) {
             const int64_t n = tokens_of(c.counts[i]);
             const double each = double(c.counts[i]) / double(n);
-            const auto weight = float(std::nearbyint(each / unit) * unit);
+            const auto weight = float(std::max(std::nearbyint(each / unit), 1.0) * unit);
             entries[size_t(ends[size_t(c.words[i])]++)] = {group, int16_t(n), weight, each};
         }
     }

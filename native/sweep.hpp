@@ -16,24 +16,11 @@
 
 #include "arena.hpp"
 #include "randomness.hpp"
+#include "slots.hpp"
 
 namespace OPELDA_ISA {
 
-using opelda::kSlots;
-using opelda::SlotGroup;
 using opelda::Sweep;
-
-// As many tokens are drawn at once, each in a lane, as a register has lanes, at most eight.
-constexpr int kTokens = kLanes < 8 ? kLanes : 8;
-typedef float vt __attribute__((vector_size(4 * kTokens)));
-typedef int32_t vn __attribute__((vector_size(4 * kTokens)));
-
-OPELDA_INLINE vt load_tokens(const float* p) {
-    vt v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-}
-OPELDA_INLINE void store_tokens(float* p, vt v) { std::memcpy(p, &v, sizeof v); }
 
 class Sweeper {
 public:
@@ -41,16 +28,17 @@ public:
 
     void allocate(Arena& arena) {
         row = arena.array<float>(s.stride + kPad);
-        sums = arena.array<float>(s.stride / kPad);
-        ends = arena.array<float>((s.stride + kSlots) * kTokens);
-        nothing = arena.array<SlotGroup>(1);
+        before = arena.array<float>(padded(s.stride / kPad));
+        shares = arena.array<Share>(s.n_topics);
+        ends = arena.array<float>(kAtOnce * kFew);
+        many_ends = arena.array<float>(s.stride + kSlots);
     }
 
     void prepare() {
         for (int64_t k = 0; k < s.stride + kPad; ++k) row[k] = 0;
         if (s.base) std::memcpy(row, s.base, size_t(s.n_topics) * sizeof(float));
-        *nothing = {};
-        for (uint16_t& topic : nothing->topics) topic = uint16_t(s.n_topics);
+        for (int64_t k = 0; k < s.n_topics; ++k) shares[k] = {s.inverse[k], s.alpha[k]};
+        for (int64_t b = 0; b < padded(s.stride / kPad); ++b) before[b] = __builtin_huge_valf();
     }
 
     void run(int64_t block) {
@@ -60,6 +48,7 @@ public:
             for (int64_t i = s.block_runs[block]; i < s.block_runs[block + 1]; ++i) {
                 if (opelda::stopped()) return;
                 lay_out(s.run_words[i]);
+                fetch_rows(i, s.block_runs[block + 1] - 1);
                 const bool first = s.fresh && draw == 0;
                 if (s.weights)
                     first ? go_through<false, true>(i) : go_through<false, false>(i);
@@ -74,20 +63,11 @@ private:
     void begin_documents(int64_t block) {
         for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
             SlotGroup* doc = s.groups + s.first_group[d];
+            const int64_t soon = d + 8 < s.block_docs[block + 1] ? d + 8 : d;
+            __builtin_prefetch(s.groups + s.first_group[soon], 1, 3);
+            __builtin_prefetch(s.groups + s.first_group[soon] + 1, 1, 3);
             doc->key = mix(s.keys[d] + s.seed);
-            uint32_t kept = 0;
-            for (uint32_t slot = 0; slot < doc->n_slots; ++slot) {
-                const SlotGroup& from = doc[slot / kSlots];
-                SlotGroup& to = doc[kept / kSlots];
-                to.sizes[kept % kSlots] = from.sizes[slot % kSlots];
-                to.topics[kept % kSlots] = from.topics[slot % kSlots];
-                kept += to.sizes[kept % kSlots] > 0;
-            }
-            for (uint32_t slot = kept; slot < doc->n_slots; ++slot) {
-                doc[slot / kSlots].sizes[slot % kSlots] = 0;
-                doc[slot / kSlots].topics[slot % kSlots] = uint16_t(s.n_topics);
-            }
-            doc->n_slots = kept;
+            squeeze(doc, uint16_t(s.n_topics));
         }
     }
 
@@ -101,191 +81,210 @@ private:
         for (int64_t i = s.row_starts[word]; i < s.row_starts[word + 1]; ++i)
             row[s.row_topics[i]] = s.row_values[i];
     }
+    // Words are rare in a block, and their rows far apart: fetched ahead of run i.
+    OPELDA_INLINE void fetch_rows(int64_t i, int64_t last) const {
+        if (s.dense) return;
+        const int64_t far = s.run_words[i + 8 < last ? i + 8 : last];
+        __builtin_prefetch(s.row_starts + far);
+        __builtin_prefetch(s.prior + far);
+        const int64_t near = s.row_starts[s.run_words[i + 4 < last ? i + 4 : last]];
+        __builtin_prefetch(s.row_topics + near);
+        __builtin_prefetch(s.row_values + near);
+    }
     void clear(int64_t word) {
         if (s.dense) return;
         for (int64_t i = s.row_starts[word]; i < s.row_starts[word + 1]; ++i)
             row[s.row_topics[i]] = s.base[s.row_topics[i]];
     }
 
-    // Draws the block's tokens of a word, some at a time: first the random numbers, and which
-    // documents have few topics, for nothing of it waits for anything else; then the topics.
+    // Draws the block's tokens of a word. A document's tokens of the word are not neighbours where
+    // others have it too: tokens are drawn together as long as documents ascend, in three steps
+    // over all of them, for within a step no token waits for another.
     template <bool Unit, bool First> void go_through(int64_t run) {
-        const int64_t end = s.run_starts[run + 1];
-        for (int64_t begin = s.run_starts[run]; begin < end; begin += kAtOnce) {
-            const uint32_t n = uint32_t(end - begin < kAtOnce ? end - begin : kAtOnce);
-            const uint16_t* at = s.at + begin;
-            uint32_t n_few = 0, n_more = 0;
-            for (uint32_t i = 0; i < n; ++i) {
-                __builtin_prefetch(groups + at[i + kAhead], 1, 3);
-                SlotGroup* doc = groups + at[i];
-                const uint64_t key = doc->key += kGolden;
-                uniforms[i] = (float(int32_t(mix(key) >> 40)) + 0.5f) * 0x1p-24f;
-                const bool few = doc->n_slots <= kSlots;
-                lists[0][n_few] = lists[1][n_more] = i;
-                n_few += few, n_more += !few;
-            }
-            draw_list<Unit, First>(begin, lists[0], n_few);
-            draw_list<Unit, First>(begin, lists[1], n_more);
+        for (int64_t begin = s.run_starts[run]; begin < s.run_starts[run + 1];) {
+            const int64_t left = s.run_starts[run + 1] - begin;
+            const uint32_t n =
+                take_out<Unit, First>(begin, uint32_t(left < kAtOnce ? left : kAtOnce));
+            weigh<Unit, First>(begin, n);
+            choose<Unit, First>(begin, n);
+            begin += n;
         }
     }
 
-    // A document's tokens of a word are not neighbours where others have it too: tokens are drawn
-    // together as long as documents ascend.
+    // Gives tokens their random numbers and takes them out of their topics, as long as their
+    // documents ascend and there are no more than that many; returns how many.
     template <bool Unit, bool First>
-    OPELDA_INLINE void draw_list(int64_t begin, const uint32_t* list, uint32_t n) {
-        constexpr std::make_integer_sequence<int, kTokens> lanes{};
-        const uint16_t* at = s.at + begin;
-        for (uint32_t i = 0; i < n;) {
-            bool ascend = i + kTokens <= n;
-            if (ascend)
-                for (int t = 1; t < kTokens; ++t) ascend &= at[list[i + t]] > at[list[i + t - 1]];
-            if (ascend) [[likely]] {
-                draw<Unit, First>(begin, list + i, kTokens, lanes);
-                i += kTokens;
-                continue;
+    OPELDA_INLINE uint32_t take_out(int64_t begin, uint32_t most) {
+        const uint16_t* const __restrict at = s.at + begin;
+        const uint16_t* const __restrict z = s.z + begin;
+        SlotGroup* const groups = this->groups;
+        uint32_t i = 0, here;
+        do {
+            __builtin_prefetch(groups + at[i + kAhead], 1, 3);
+            __builtin_prefetch(groups + at[i + kAhead] + 1, 1, 3);  // (there or not)
+            here = at[i];
+            SlotGroup* const doc = groups + here;
+            const uint64_t key = doc->key += kGolden;
+            uniforms[i] = float(int32_t(mix(key) >> 40)) * 0x1p-24f + 0x1p-25f;
+            if (!First) *size_of(doc, doc->n_slots, z[i]) -= Unit ? 1 : s.weights[begin + i];
+        } while (++i < most && at[i] > here);
+        return i;
+    }
+
+    // How much of row[now] the token itself is.
+    template <bool Unit> OPELDA_INLINE float own_part(uint32_t now, int64_t token) const {
+        const float most = Unit ? shares[now].inverse : shares[now].inverse * s.weights[token];
+        return smaller(most, row[now]);
+    }
+
+    // The running sums of the tokens' slots, one float after the other: putting four together costs
+    // more than it saves. And the place among them that is drawn, beyond them where there are too
+    // many slots (choose_further). Slots without a topic add nothing, exactly.
+    template <bool Unit, bool First> OPELDA_INLINE void weigh(int64_t begin, uint32_t n) {
+        const uint16_t* const __restrict at = s.at + begin;
+        const uint16_t* const __restrict z = s.z + begin;
+        const SlotGroup* const groups = this->groups;
+        float* const row = this->row;
+        const float prior = this->prior;
+        float* __restrict end = ends;
+        for (uint32_t i = 0; i < n; ++i, end += kFew) {
+            const SlotGroup* doc = groups + at[i];
+            const uint32_t now = z[i], n_slots = doc->n_slots;
+            float rest = prior, beta = 0;
+            if (!First) {  // the row is the token's own for a moment
+                beta = row[now];
+                const float own = own_part<Unit>(now, begin + i);
+                rest = larger(prior - own * shares[now].alpha, 0);
+                row[now] = beta - own;
             }
-            int some = 1;
-            while (some < kTokens && i + some < n && at[list[i + some]] > at[list[i + some - 1]])
-                ++some;
-            draw_few<Unit, First>(begin, list + i, some);
-            i += some;
+            float used = add(doc, 0, row, 0, end);
+            used = add(doc, kQuad, row, used, end + kQuad);
+            for (uint32_t first = kSlots; first < n_slots && n_slots <= kFew; first += kQuad)
+                used = add(doc + first / kSlots, first % kSlots, row, used, end + first);
+            if (!First) row[now] = beta;
+            targets[i] = n_slots <= kFew ? uniforms[i] * (used + rest) : __builtin_huge_valf();
         }
     }
-    template <bool Unit, bool First> void draw_few(int64_t begin, const uint32_t* list, int n) {
-        draw<Unit, First>(begin, list, n, std::make_integer_sequence<int, kTokens>{});
-    }
-
-    // Draws topics for n tokens of different documents.
-    template <bool Unit, bool First, int... T>
-    OPELDA_INLINE void draw(int64_t begin, const uint32_t* list, const int n,
-                            std::integer_sequence<int, T...>) {
-        SlotGroup* const docs[] = {(T < n ? groups + s.at[begin + list[T]] : nothing)...};
-        const vt u = {(T < n ? uniforms[list[T]] : 0)...};
-        const float weight[] = {(Unit ? 1.0f : T < n ? s.weights[begin + list[T]] : 0)...};
-        const uint32_t now[] = {(!First && T < n ? s.z[begin + list[T]] : uint32_t(s.n_topics))...};
-        vt rest = prior - vt{}, staying = {}, own = {};
-        uint32_t slot[] = {(First ? 0 * T : slot_of(docs[T], uint16_t(now[T])))...};
-        if (!First) {  // the tokens taken out of their topics; own is 0 where they are in no count
-            const vt heavy = {weight[T]...}, beta = {row[now[T]]...};
-            own = heavy * vt{s.inverse[now[T]]...};
-            own = own < beta ? own : beta;
-            rest -= own * vt{s.alpha[now[T]]...};
-            rest = rest > 0 ? rest : vt{};
-            staying =
-                (vt{docs[T][slot[T] / kSlots].sizes[slot[T] % kSlots]...} - heavy) * (beta - own);
-        }
-        vn place = {int32_t(slot[T])...};
-        uint32_t most = 0;
-        ((most = docs[T]->n_slots > most ? docs[T]->n_slots : most), ...);
-        vt used = {};
-        for (uint32_t first = 0; first < most; first += kTokens) {
-            const SlotGroup* const part[] = {
-                (first < docs[T]->n_slots ? docs[T] + first / kSlots : nothing)...};
-            const uint32_t from = first % kSlots;
-            vt size[] = {load_tokens(part[T]->sizes + from)...};
-            transpose<kTokens / 2>(size);
-            const auto add = [&](uint32_t i, vt sizes) __attribute__((always_inline)) {
-                const vt mass = sizes * vt{row[part[T]->topics[from + i]]...};
-                used += First ? mass : (place == int32_t(i) ? staying : mass);
-                store_tokens(ends + (first + i) * kTokens, used);
-            };
-            (add(T, size[T]), ...);
-            place -= kTokens;
-        }
-        const vt target = u * (used + rest);
-        vn passed = {};
-        for (uint32_t i = 0; i < most; i += kTokens)
-            ((passed -= load_tokens(ends + (i + T) * kTokens) <= target), ...);
-        ((T < n ? move<First>(begin + list[T], docs[T], now[T], slot[T], weight[T], own[T],
-                              uint32_t(passed[T]), target[T] - used[T])
-                : void()),
-         ...);
+    OPELDA_INLINE static float add(const SlotGroup* group, uint32_t from, const float* row,
+                                   float used, float* __restrict end) {
+        uint64_t topics;
+        std::memcpy(&topics, group->topics + from, sizeof topics);
+        float sums[kQuad];
+        for (int k = 0; k < kQuad; ++k)
+            sums[k] = used += group->sizes[from + k] * row[topics >> (16 * k) & 0xffff];
+        for (int k = 0; k < kQuad; ++k) end[k] = sums[k];
+        return used;
     }
 
-    template <bool First> OPELDA_INLINE void move(int64_t token, SlotGroup* doc, uint32_t now,
-                                                  uint32_t slot, float weight, float own,
-                                                  uint32_t to, float beyond) {
-        if (!First) doc[slot / kSlots].sizes[slot % kSlots] -= weight;
-        if (beyond < 0) [[likely]] {
+    // Puts the tokens into the topics drawn: mostly one of the document's first group.
+    template <bool Unit, bool First> OPELDA_INLINE void choose(int64_t begin, uint32_t n) {
+        const uint16_t* const __restrict at = s.at + begin;
+        uint16_t* const __restrict z = s.z + begin;
+        SlotGroup* const groups = this->groups;
+        const float* end = ends;
+        for (uint32_t i = 0; i < n; ++i, end += kFew) {
+            SlotGroup* const doc = groups + at[i];
+            const uint32_t to = count_up_to(end, targets[i]);
+            if (to < kSlots) [[likely]] {
+                doc->sizes[to] += Unit ? 1 : s.weights[begin + i];
+                z[i] = doc->topics[to];
+            } else {
+                choose_further<Unit, First>(begin + i, doc, end, targets[i], uniforms[i]);
+            }
+        }
+    }
+    template <bool Unit, bool First>
+    __attribute__((noinline)) void choose_further(int64_t token, SlotGroup* doc, const float* end,
+                                                  float target, float u) {
+        const uint32_t now = First ? uint32_t(s.n_topics) : s.z[token], n = doc->n_slots;
+        if (n > kFew) {
+            end = many_ends;
+            target = u * weigh_many<Unit, First>(token, doc, now);
+        }
+        uint32_t to = n > kFew ? 0 : kSlots;
+        while (to < n && end[to] <= target) ++to;
+        const float weight = Unit ? 1 : s.weights[token];
+        if (to < n) {
             doc[to / kSlots].sizes[to % kSlots] += weight;
             s.z[token] = doc[to / kSlots].topics[to % kSlots];
-        } else {
-            s.z[token] = draw_from_prior(beyond, now, own);
-            enter(doc, s.z[token], weight);
+            return;
         }
+        const float own = First ? 0 : own_part<Unit>(now, token);
+        const float used = end[n <= kSlots ? kSlots - 1 : n - 1];
+        s.z[token] = draw_from_prior(target - used, now, own);
+        enter(doc, s.z[token], weight);
+    }
+    template <bool Unit, bool First>
+    float weigh_many(int64_t token, const SlotGroup* doc, uint32_t now) {
+        const float own = First ? 0 : own_part<Unit>(now, token);
+        const float rest = First ? prior : larger(prior - own * shares[now].alpha, 0);
+        float used = 0;
+        for (uint32_t i = 0; i < doc->n_slots; ++i) {
+            const uint32_t topic = doc[i / kSlots].topics[i % kSlots];
+            const float beta = !First && topic == now ? row[topic] - own : row[topic];
+            many_ends[i] = used += doc[i / kSlots].sizes[i % kSlots] * beta;
+        }
+        return used + rest;
     }
 
-    OPELDA_INLINE uint32_t slot_of(const SlotGroup* doc, uint16_t topic) const {
-        typedef uint16_t v8 __attribute__((vector_size(16)));
-        for (uint32_t first = 0;; first += kSlots, ++doc) {
-            v8 topics;
-            std::memcpy(&topics, doc->topics, sizeof topics);
-            const auto same = topics == topic;
-            typedef int8_t b8 __attribute__((vector_size(8)));
-            const b8 bytes = __builtin_convertvector(same, b8);
-            uint64_t bits;
-            std::memcpy(&bits, &bytes, sizeof bits);
-            if (bits) return first + uint32_t(__builtin_ctzll(bits)) / 8;
-        }
-    }
-
-    // A topic from the prior's part of the weights; `own` of row[now] is the token itself.
+    // A topic from the prior's part of the weights; `own` of row[now] is the token itself. First
+    // the block of topics, then the topic.
     __attribute__((noinline)) uint16_t draw_from_prior(float target, uint32_t now, float own) {
+        const int64_t n_blocks = s.stride / kPad, here = now / kPad;
         if (!summed) {
-            for (int64_t b = 0; b < s.stride / kPad; ++b) {
+            float total = 0;
+            for (int64_t b = 0; b < n_blocks; ++b) {
                 vf mass = {};
                 for (int64_t k = b * kPad; k < (b + 1) * kPad; k += kLanes)
                     mass += load(s.alpha + k) * load(row + k);
-                sums[b] = sum(mass);
+                before[b] = total;
+                total += sum(mass);
             }
             summed = true;
         }
-        uint16_t found = uint16_t(now);
-        for (int64_t b = 0; b < s.stride / kPad; ++b) {
-            const float mass =
-                sums[b] - (own > 0 && now / kPad == uint32_t(b) ? s.alpha[now] * own : 0);
-            if (mass <= target && (b + 1) * kPad < s.n_topics) {
-                target -= mass;
-                continue;
-            }
-            for (int64_t k = b * kPad; k < (b + 1) * kPad; ++k) {
-                const float p = s.alpha[k] * (k == int64_t(now) ? row[k] - own : row[k]);
-                if (p <= 0) continue;
-                found = uint16_t(k);
-                target -= p;
-                if (target < 0) return found;
-            }
+        const float mine = own > 0 ? s.alpha[now] * own : 0;  // what later blocks begin sooner by
+        int64_t block = n_begun(target + mine) - 1;
+        if (block <= here)
+            block = n_begun(target) - 1;
+        else
+            target += mine;
+        block = block < n_blocks ? block : n_blocks - 1;
+        target -= before[block];
+        // (rounding may leave the target beyond the end, or in a block without any)
+        int64_t found = -1;
+        for (int64_t k = block * kPad; k < (block + 1) * kPad && (found < 0 || target >= 0); ++k) {
+            const float p = s.alpha[k] * (k == int64_t(now) ? row[k] - own : row[k]);
+            if (p > 0) found = k, target -= p;
         }
-        return found;  // rounding may have left the target beyond the end
+        for (int64_t k = s.n_topics - 1; k >= 0 && found < 0; --k)
+            if (s.alpha[k] * row[k] > 0) found = k;
+        return uint16_t(found < 0 ? 0 : found);
+    }
+    // How many blocks begin at `target` or before it; the first always does.
+    OPELDA_INLINE int64_t n_begun(float target) const {
+        vi begun = {};
+        for (int64_t b = 0; b < padded(s.stride / kPad); b += kLanes)
+            begun -= load(before + b) <= target;
+        const int64_t n = fold(begun, [](auto a, auto b) { return a + b; });
+        return n > 1 ? n : 1;
     }
 
-    // Puts a token into a topic, which gets a slot if it has none: the first that is empty.
-    __attribute__((noinline)) void enter(SlotGroup* doc, uint16_t topic, float weight) const {
-        uint32_t slot = doc->n_slots;
-        for (uint32_t i = doc->n_slots; i-- > 0;) {
-            if (doc[i / kSlots].topics[i % kSlots] == topic) {
-                doc[i / kSlots].sizes[i % kSlots] += weight;
-                return;
-            }
-            if (doc[i / kSlots].sizes[i % kSlots] == 0) slot = i;
-        }
-        if (slot == doc->n_slots) ++doc->n_slots;
-        doc[slot / kSlots].topics[slot % kSlots] = topic;
-        doc[slot / kSlots].sizes[slot % kSlots] = weight;
-    }
+    static constexpr int64_t kAtOnce = 128, kAhead = 16;
+    static constexpr uint32_t kFew = 32;  // slots; documents with more are drawn on their own
 
-    static constexpr int64_t kAtOnce = 256, kAhead = 16;
+    struct Share {
+        float inverse, alpha;
+    };
 
     const Sweep& s;
     SlotGroup* groups = nullptr;  // of the block
-    SlotGroup* nothing;           // where a document has no more
-    // the word's probabilities, and a zero for slots without a topic; the prior's part in sums;
-    // the running sums of the tokens at hand
-    float *row, *sums, *ends;
+    // the word's probabilities, and a zero for slots without a topic; what of the prior's part is
+    // before each block of topics; the running sums of the tokens at hand
+    float *row, *before, *ends, *many_ends;
+    Share* shares;  // of topics
     float prior = 0;
-    bool summed = false;
-    float uniforms[kAtOnce];
-    uint32_t lists[2][kAtOnce];
+    bool summed = false;  // `before` is of the word at hand
+    float uniforms[kAtOnce], targets[kAtOnce];
 };
 
 inline void sweep(const Sweep& s, opelda::Queue& queue) {

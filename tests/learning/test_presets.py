@@ -37,7 +37,6 @@ def resolved(name, preset):
     """Return values that say in so many words what is meant by leaving parameters out."""
     model = model_of(name, preset)
     values = {
-        "topic_word_prior": 1 / K,
         "population": float(N_DOCS),
         "n_jobs": 1,
         "callbacks": [],
@@ -46,8 +45,8 @@ def resolved(name, preset):
     if preset is not None:
         chosen = preset_settings(preset, N_DOCS)
         values |= {name: value for name, value in chosen.items() if value is not None}
-    if not model._schedule(N_DOCS).n_sweeps:  # which adapt a prior that is not given
-        values["doc_topic_prior"] = 1 / K
+    if not model._schedule(N_DOCS).n_sweeps:  # which adapt priors that are not given
+        values["doc_topic_prior"] = values["topic_word_prior"] = 1 / K
     return {key: value for key, value in values.items() if key in model.get_params()}
 
 

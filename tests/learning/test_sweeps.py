@@ -167,14 +167,18 @@ def test_what_sweeps_ask_of_the_engine():
             drawn.append(super().sweep(weights, tokens, alpha, **options))
             return drawn[-1]
 
-    start = model(n_sweeps=0).fit(CORPUS.X)._state.weights
-    model(n_sweeps=12, engine=Watched(1)).fit(CORPUS.X)
+    start = model(n_sweeps=0, topic_word_prior=0.2).fit(CORPUS.X)._state.weights
+    model(n_sweeps=12, topic_word_prior=0.2, engine=Watched(1)).fit(CORPUS.X)
     assert np.array_equal(asked[0][0], start.totals)
     assert [options["counts"] for *_, options in asked] == [None, *drawn[:-1]]
     assert len({options["seed"] for *_, options in asked}) == 12
     sums = [alpha.sum() for _, alpha, _ in asked]
-    assert sums[:10] == pytest.approx([30.0] * 10)
-    assert sums[10] < 30  # the documents have a few topics each
+    # it begins high, and may fall to 1 only as the first sweeps go on
+    first, annealed = 30.0, 0.4 * 12
+    assert sums[:2] == pytest.approx([first] * 2)
+    for number in (2, 4):
+        assert sums[number] >= first ** (1 - number / annealed) - 1e-9
+    assert sums[-1] < sums[2] < first  # the documents have a few topics each
 
 
 def test_a_prior_that_is_given_is_kept():
@@ -189,3 +193,34 @@ def test_a_prior_that_is_given_is_kept():
     model(n_sweeps=12, doc_topic_prior=given, engine=Watched(1)).fit(CORPUS.X)
     assert len(learned) == 12
     assert all(np.array_equal(alpha, given) for alpha in learned)
+
+
+def test_a_prior_on_words_that_is_not_given_is_chosen_by_leaving_one_out():
+    asked = []
+
+    class Watched(CPUEngine):
+        def sweep(self, weights, tokens, alpha, **options):
+            asked.append(weights.prior)
+            last.append(super().sweep(weights, tokens, alpha, **options))
+            return last[-1]
+
+    last = []
+    learned = model(n_sweeps=12, engine=Watched(1)).fit(CORPUS.X)
+    assert set(asked) == {0.1}  # there are more tokens than cells
+    found = learned._state.weights.prior
+    n = last[-1].cells.toarray() / 2.0 ** last[-1].shift
+
+    def predicts(eta):
+        terms = n * np.log(np.maximum(n - 1, 0) + eta)
+        totals = n.sum(axis=0)
+        return terms[n > 0].sum() - (totals * np.log(totals - 1 + len(n) * eta)).sum()
+
+    grid = np.geomspace(1e-4, 1.0, 200)
+    assert found == pytest.approx(grid[np.argmax([predicts(eta) for eta in grid])], rel=0.05)
+    given = model(n_sweeps=12, topic_word_prior=0.1).fit(CORPUS.X)
+    assert given._state.weights.prior == 0.1
+
+
+def test_sweeps_that_are_stopped_leave_a_prior_on_words_too():
+    learned = model(n_sweeps=9, batch_size=1500, callbacks=lambda report: report.n_pass == 4)
+    assert learned.fit(CORPUS.X)._state.weights.prior not in (0.05, 0.1)

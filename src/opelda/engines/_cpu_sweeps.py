@@ -17,10 +17,10 @@ from opelda.engines._weights import Prior, Weights, prior_sums
 # words are laid out for too few tokens.
 MOST_DOCS = 8192
 LEAST_DOCS = 128
-# of one of a document's groups of topics; see native/kernels.hpp
-GROUP = np.dtype(
-    [("sizes", "f4", 8), ("topics", "u2", 8), ("key", "u8"), ("n_slots", "u4"), ("", "u4")]
-)
+# a group of a document's topics; see native/kernels.hpp
+GROUP_SLOTS = 8
+SLOTS = [("sizes", "f4", GROUP_SLOTS), ("topics", "u2", GROUP_SLOTS)]
+GROUP = np.dtype([*SLOTS, ("key", "u8"), ("n_slots", "u4"), ("", "u4")])
 assert GROUP.itemsize == _native.GROUP_BYTES
 AHEAD = _native.FETCHED  # tokens that kernels look ahead, beyond the last
 LAYOUT = (
@@ -93,14 +93,11 @@ class BlockTokens(Tokens):
     def histogram(self, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
         docs = looked_at(self.keys, share)
-        starts, lengths = self.layout["first_group"][docs], np.zeros(0)
-        each = self.layout["first_group"][docs + 1] - starts
+        starts = self.layout["first_group"][docs]
+        each = -(-self.groups["n_slots"][starts].astype(np.int64) // GROUP_SLOTS)  # groups in use
         at = np.arange(each.sum()) + np.repeat(starts - (each.cumsum() - each), each)
-        some = self.groups[at]
-        sizes, topics = some["sizes"], some["topics"]
-        if len(docs):
-            lengths = np.add.reduceat(sizes.sum(axis=1, dtype=np.float64), each.cumsum() - each)
-        return SizeHistogram.of(topics[sizes > 0], sizes[sizes > 0], lengths)
+        sizes, topics = self.groups["sizes"][at], self.groups["topics"][at]
+        return SizeHistogram.of(topics[sizes > 0], sizes[sizes > 0], self.lengths[docs])
 
 
 def _aligned_groups(n: int) -> NDArray[np.void]:

@@ -181,7 +181,7 @@ class ReferenceEngine:
         slots = [tokens.slots.get(int(d), []) for d in looked_at(tokens.keys, share)]
         pairs = np.array([pair for document in slots for pair in document if pair[1] > 0])
         topics, sizes = pairs.reshape(-1, 2).T
-        return SizeHistogram.of(topics, sizes, np.array([sum(n for _, n in d) for d in slots]))
+        return SizeHistogram.of(topics, sizes, tokens.lengths[looked_at(tokens.keys, share)])
 
     def infer(
         self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

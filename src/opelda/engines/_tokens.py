@@ -1,6 +1,7 @@
 """A collection whose every token has a topic, which sweeps draw, and the tokens' counts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ class Tokens:
         keys, first = numbered(content_keys, copies), ends[rows.indptr].astype(np.int64)
         return cls(rows, n_words, n_topics, keys, first, unit_of(rows) if shift is None else shift)
 
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """What each document weighs."""
+        return self.rows.tokens()
+
     def token_units(self) -> NDArray[np.int64]:
         """Return what each token weighs in units of 2**-shift."""
         return np.floor(np.ldexp(self._weights(), self.shift) + 0.5).astype(np.int64)
@@ -55,9 +61,9 @@ class Tokens:
         Rounded, where it is not a whole number, to less than single precision of the document: the
         sums of any of its tokens are exact then, and what comes and goes leaves nothing behind.
         """
-        totals = np.repeat(self.rows.tokens(), np.diff(self.first))
+        totals = np.repeat(self.lengths, np.diff(self.first))
         grain = np.exp2(np.ceil(np.log2(np.maximum(totals, 1.0))) - 22)
-        each: NDArray[np.float64] = np.rint(self._weights() / grain) * grain
+        each: NDArray[np.float64] = np.maximum(np.rint(self._weights() / grain), 1.0) * grain
         return each.astype(np.float32)
 
     def _weights(self) -> NDArray[np.float64]:
@@ -120,9 +126,12 @@ class SizeHistogram:
     ) -> "SizeHistogram":
         """Count documents by the sizes of their topics, one by one, and by their lengths."""
         # most are small numbers: a topic and a size that many documents share are one term
-        kinds, times = np.unique(topics + 1j * sizes, return_counts=True)
+        different, which = np.unique(sizes.astype(np.float64), return_inverse=True)
+        cells = np.bincount(topics.astype(np.int64) * max(len(different), 1) + which)
+        kinds = np.flatnonzero(cells)
+        of, at = np.divmod(kinds, max(len(different), 1))
         lengths, n_alike = np.unique(lengths.astype(np.float64), return_counts=True)
-        return cls(kinds.real.astype(np.int64), kinds.imag, times, lengths, n_alike)
+        return cls(of, different[at], cells[kinds], lengths, n_alike)
 
 
 def looked_at(keys: NDArray[np.uint64], share: float) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from opelda.learning._listeners import Listeners
 from opelda.learning._rules import Rule, rule_of
 from opelda.learning._state import State
 
+FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
 MOST_SWEPT_TOPICS = 2**16 - 1  # closing sweeps keep a token's topic in two bytes
 
 
@@ -73,6 +74,7 @@ class Plan:
     alpha: NDArray[np.float64]  # (K,)
     learns_prior: bool  # closing sweeps adapt alpha to the documents
     word_prior: Any  # eta as given: its shape is checked where the number of words is known
+    learns_word_prior: bool  # closing sweeps choose eta
     schedule: Schedule
     population: float | None
     engine: Engine
@@ -212,8 +214,10 @@ class Parameters:
             used.check_for(n_topics)
         self._accuracy()
         flag("sparse_output", self.sparse_output)
-        if np.ndim(settings["topic_word_prior"]) == 0:
-            as_word_prior(settings["topic_word_prior"], n_topics, 1)
+        word_prior = settings["topic_word_prior"]
+        learns_word_prior = word_prior is None and schedule.n_sweeps > 0
+        if np.ndim(word_prior) == 0:
+            as_word_prior(word_prior, n_topics, 1)
         population = settings.get("population")
         if population is not None:
             population = number("population", population, 1.0, 1e15)
@@ -228,7 +232,8 @@ class Parameters:
             rule=self._rule(),
             alpha=as_prior(self.doc_topic_prior, n_topics),
             learns_prior=self.doc_topic_prior is None,
-            word_prior=settings["topic_word_prior"],
+            word_prior=FIRST_WORD_PRIOR if learns_word_prior else word_prior,
+            learns_word_prior=learns_word_prior,
             schedule=schedule,
             population=population,
             engine=self._engine(),

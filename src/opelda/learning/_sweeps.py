@@ -16,21 +16,27 @@ from scipy.special import psi
 
 from opelda.engines._documents import Documents
 from opelda.engines._engine import Updated
-from opelda.engines._tokens import SizeHistogram
+from opelda.engines._tokens import SizeHistogram, TokenCounts
 from opelda.learning._plan import Plan
 from opelda.learning._state import State
 
-FIRST_DRAWS = 3  # tokens without topics need a few, before they are counted the first time
-LEAST_SHARE = 0.1  # of a new sweep in the running average: its variance is a mean of 19 sweeps'
-BETWEEN_PRIORS = 10  # sweeps
-# sum_k alpha_k to begin with where it is learned: more than documents have at the end, so that
-# tokens change their topics easily at first
+LEAST_SHARE = 0.05  # of a new sweep in the running average: its variance is a mean of 39 sweeps'
+BETWEEN_PRIORS = 2  # sweeps
+# Where alpha is learned its sum begins with a document's length, but no more than that, and may
+# fall to 1 only as the first sweeps go on: tokens change their topics easily at first, and topics
+# come to differ.
 FIRST_PRIOR = 30.0
+ANNEALED = 0.4
+# eta while tokens are drawn, where it is learned; half of it where there are fewer tokens than
+# cells, else topics starve
+DRAWN_WORD_PRIOR = 0.1
 
 # of the prior that is learned: so many documents are plenty for K numbers
 MOST_DOCUMENTS = 20_000
 PRIOR_STEPS = 5
 SMALLEST_PRIOR = 1e-5
+WORD_PRIOR_STEPS = 30
+WORD_PRIORS = 1e-4, 1.0  # the smallest and the largest
 
 
 def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterator[Updated]:
@@ -38,30 +44,61 @@ def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterat
 
     The weights are the average so far at any time, so that an interruption loses one sweep.
     """
-    engine, alpha, counts = plan.engine, plan.alpha, None
-    if plan.learns_prior:
-        alpha = np.full(plan.n_topics, FIRST_PRIOR / plan.n_topics)
+    engine, weights, n_sweeps = plan.engine, state.weights, plan.schedule.n_sweeps
     tokens = engine.tokens(documents, plan.n_topics)
-    for number in range(1, plan.schedule.n_sweeps + 1):
-        started = perf_counter()
-        counts = engine.sweep(
-            state.weights,
-            tokens,
-            alpha,
-            counts=counts,
-            seed=state.seed + (number << 32),
-            n_draws=FIRST_DRAWS if counts is None else 1,
-        )
-        swept = perf_counter()
-        share = max(LEAST_SHARE, 2.0 / (number + 1))
-        with state.lock.writing():
-            engine.blend(state.weights, counts, share)
-            state.n_updates += 1
-            state.n_docs_seen += documents.n_docs
-        if plan.learns_prior and number % BETWEEN_PRIORS == 0:
-            looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
-            alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
-        yield Updated(share, swept - started, perf_counter() - swept, np.nan)
+    alpha, counts = plan.alpha, None
+    first = min(max(float(tokens.lengths.mean()), 1.0), FIRST_PRIOR)
+    if plan.learns_prior:
+        alpha = np.full(plan.n_topics, first / plan.n_topics)
+    if plan.learns_word_prior:
+        per_cell = tokens.lengths.sum() / (plan.n_topics * weights.n_words)
+        _change_prior(state, DRAWN_WORD_PRIOR * min(max(per_cell, 0.5), 1.0))
+    try:
+        for number in range(1, n_sweeps + 1):
+            started = perf_counter()
+            seed = state.seed + (number << 32)
+            counts = engine.sweep(weights, tokens, alpha, counts=counts, seed=seed)
+            swept = perf_counter()
+            share = max(LEAST_SHARE, 2.0 / (number + 1))
+            with state.lock.writing():
+                engine.blend(weights, counts, share)
+                state.n_updates += 1
+                state.n_docs_seen += documents.n_docs
+            if plan.learns_prior and number % BETWEEN_PRIORS == 0:
+                looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
+                alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
+                least = first ** (1.0 - number / (ANNEALED * n_sweeps))
+                if least > 1.0:
+                    alpha = alpha * max(least / alpha.sum(), 1.0)
+            yield Updated(share, swept - started, perf_counter() - swept, np.nan)
+    finally:  # also of sweeps that are stopped
+        if plan.learns_word_prior and counts is not None:
+            _change_prior(state, likelier_word_prior(counts))
+
+
+def _change_prior(state: State, eta: float) -> None:
+    with state.lock.writing():
+        state.weights.prior = eta
+        state.weights.touch()
+
+
+def likelier_word_prior(counts: TokenCounts) -> float:
+    """Return the eta that predicts each token best from all others (Minka 2000).
+
+    It maximises sum_kj n_kj log((n_kj - 1 + eta) / (n_k - 1 + V eta)): drawing by more makes
+    topics differ more, but the topics that were found need less.
+    """
+    cells, times = np.unique(counts.cells.data, return_counts=True)
+    n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.cells.shape[0]
+    others, totals = np.maximum(n - 1.0, 0.0), counts.sums
+    eta = DRAWN_WORD_PRIOR
+    for _ in range(WORD_PRIOR_STEPS):
+        found = (times * n / (others + eta)).sum()
+        expected = n_words * (totals / (np.maximum(totals - 1.0, 0.0) + n_words * eta)).sum()
+        if not expected > 0:
+            break
+        eta = float(np.clip(eta * found / expected, *WORD_PRIORS))
+    return eta
 
 
 def likelier_prior(seen: SizeHistogram, alpha: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -41,13 +41,13 @@ def preset_settings(preset: str, n_docs: int | None = None) -> dict[str, Any]:
     return {
         "inference": OPE(n_iter=20),
         "learning": "online",
-        "topic_word_prior": 0.05 if best else None,
+        "topic_word_prior": None,  # 1/K, or chosen by the sweeps
         "batch_size": min(1000, max(50, n_docs // 20)),  # 20 updates a pass, or more
         "learning_decay": 0.6,
         "learning_offset": 10.0,
         "n_passes": min(20, max(1, round(n_docs_to_see / n_docs))),
         "init": "documents",
-        "n_sweeps": 150 if best else 0,
+        "n_sweeps": 80 if best else 0,
     }
 
 

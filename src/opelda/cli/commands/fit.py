@@ -76,7 +76,7 @@ def fit(
     sweeps: int | None = option(
         None,
         help="Closing sweeps of Gibbs sampling through the collection: better topics for more "
-        "time, most of all for short texts; best: 150, fast and paper: none.",
+        "time, most of all for short texts; best: 80, fast and paper: none.",
         min=0,
         rich_help_panel=Learning.PANEL,
     ),

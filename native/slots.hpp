@@ -1,0 +1,116 @@
+// The topics that a document has, in groups of slots (kernels.hpp): what sweep.hpp does with them.
+#pragma once
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include "kernels.hpp"
+#include "simd.hpp"
+
+namespace OPELDA_ISA {
+
+using opelda::kSlots;
+using opelda::SlotGroup;
+
+constexpr int kQuad = 4;
+typedef float v4 __attribute__((vector_size(16)));
+typedef int32_t n4 __attribute__((vector_size(16)));
+
+// How many of a group's running sums are at most `target`.
+OPELDA_INLINE uint32_t count_up_to(const float* sums, float target) {
+    static_assert(kSlots == 2 * kQuad);
+    v4 first, second;
+    std::memcpy(&first, sums, sizeof first);
+    std::memcpy(&second, sums + kQuad, sizeof second);
+    const n4 passed = (first <= target) + (second <= target);
+#if defined(__aarch64__)
+    return uint32_t(-vaddvq_s32(int32x4_t(passed)));
+#else
+    const n4 folded = passed + __builtin_shufflevector(passed, passed, 2, 3, 0, 1);
+    return uint32_t(-(folded[0] + folded[1]));
+#endif
+}
+
+// One instruction each (which of two zeros or NaNs does not matter here).
+OPELDA_INLINE float smaller(float a, float b) {
+#if defined(__aarch64__)
+    return __builtin_fminf(a, b);
+#else
+    return a < b ? a : b;
+#endif
+}
+OPELDA_INLINE float larger(float a, float b) {
+#if defined(__aarch64__)
+    return __builtin_fmaxf(a, b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+// Where a document keeps the size of a topic that it has: two groups are looked at together, so
+// that it does not matter to the branches in which of them it is.
+OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
+    typedef uint16_t v8 __attribute__((vector_size(16)));
+    for (;; doc += 2, n_slots -= 2 * kSlots) {
+        SlotGroup* const other = doc + (n_slots > kSlots);
+        v8 one, two;
+        std::memcpy(&one, doc->topics, sizeof one);
+        std::memcpy(&two, other->topics, sizeof two);
+        one = v8(one == topic), two = v8(two == topic);
+        // 16 bits or nibbles, one for each slot
+#if defined(__aarch64__)
+        constexpr uint32_t each = 4;
+        const uint8x16_t bytes = vuzp1q_u8(uint8x16_t(one), uint8x16_t(two));
+        const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4);
+        const uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
+#elif defined(__SSE2__)
+        constexpr uint32_t each = 1;
+        const uint64_t bits =
+            uint32_t(_mm_movemask_epi8(_mm_packs_epi16(__m128i(one), __m128i(two))));
+#else
+        constexpr uint32_t each = 1;
+        uint64_t bits = 0;
+        for (int i = 0; i < kSlots; ++i)
+            bits |= uint64_t(one[i] & 1) << i | uint64_t(two[i] & 1) << (kSlots + i);
+#endif
+        if (!bits) [[unlikely]]
+            continue;
+        const uint32_t slot = uint32_t(__builtin_ctzll(bits)) / each;
+        return &(slot < kSlots ? doc : other)->sizes[slot % kSlots];
+    }
+}
+
+// Puts a token into a topic, which gets a slot if it has none: the first that is empty.
+__attribute__((noinline)) inline void enter(SlotGroup* doc, uint16_t topic, float weight) {
+    uint32_t slot = doc->n_slots;
+    for (uint32_t i = doc->n_slots; i-- > 0;) {
+        if (doc[i / kSlots].topics[i % kSlots] == topic) {
+            doc[i / kSlots].sizes[i % kSlots] += weight;
+            return;
+        }
+        if (doc[i / kSlots].sizes[i % kSlots] == 0) slot = i;
+    }
+    if (slot == doc->n_slots) ++doc->n_slots;
+    doc[slot / kSlots].topics[slot % kSlots] = topic;
+    doc[slot / kSlots].sizes[slot % kSlots] = weight;
+}
+
+// Takes empty slots away; the others keep their order. `none` stands for no topic.
+inline void squeeze(SlotGroup* doc, uint16_t none) {
+    uint32_t kept = 0;
+    for (uint32_t slot = 0; slot < doc->n_slots; ++slot) {
+        const SlotGroup& from = doc[slot / kSlots];
+        SlotGroup& to = doc[kept / kSlots];
+        to.sizes[kept % kSlots] = from.sizes[slot % kSlots];
+        to.topics[kept % kSlots] = from.topics[slot % kSlots];
+        kept += to.sizes[kept % kSlots] > 0;
+    }
+    for (uint32_t slot = kept; slot < doc->n_slots; ++slot) {
+        doc[slot / kSlots].sizes[slot % kSlots] = 0;
+        doc[slot / kSlots].topics[slot % kSlots] = none;
+    }
+    doc->n_slots = kept;
+}
+
+}  // namespace OPELDA_ISA
