@@ -75,7 +75,8 @@ class TopicModel(Learner):
     doc_topic_prior : number, vector (K,) or None
         alpha; None is 1/K, and closing sweeps adapt it to the documents for themselves.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
-        eta. None: .05 for "best", else 1/K.
+        eta. None: 1/K; with closing sweeps .05 before them, and in the end what predicts tokens
+        best from each other.
     batch_size : int or None
         S, documents per update. None: 1000, fewer for a collection of less than 20,000; "paper":
         5000.
@@ -95,7 +96,7 @@ class TopicModel(Learner):
         chosen far apart from each other. None: "documents"; "paper": "random".
     n_sweeps : int or None
         Sweeps of collapsed Gibbs sampling by which `fit` ends: the topics of all tokens are drawn
-        again and again, beginning with the topics learned so far, and averaged. None: 150 for
+        again and again, beginning with the topics learned so far, and averaged. None: 80 for
         "best", else 0. `partial_fit` and `fit_stream`, which do not keep documents, never sweep.
     transform_method : str, Method or None
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
