@@ -175,14 +175,22 @@ inline int64_t tokens_of(float count) {
 constexpr int kSlots = 8;
 constexpr int kFetched = 64;  // tokens ahead, at most
 
-// Some of a document's topics: how many tokens each has (in the order of places, sweep.hpp), and
-// which it is, n_topics where a slot has none. The last are of a document's first group alone.
+// Some of a document's topics while it is swept: how much each has, and which it is, n_topics where
+// a slot has none. The last are of a document's first group alone.
 struct alignas(64) SlotGroup {
     float sizes[kSlots];
     uint16_t topics[kSlots];
     uint64_t key;  // of its random numbers
     uint32_t n_slots;
 };
+
+// All documents' topics between sweeps, packed.
+struct SlotStore;
+struct Sweep;
+// Lays out the topics of a block's documents in their groups, and packs them again, without empty
+// slots.
+void load_slots(const Sweep& sweep, int64_t block, SlotGroup* groups);
+void save_slots(const Sweep& sweep, int64_t block, const SlotGroup* groups);
 
 // A collection in blocks of documents, whose tokens each have a topic, to be drawn anew. A block's
 // tokens lie word by word: run i is of the word run_words[i].
@@ -194,9 +202,11 @@ struct Sweep {
     const int64_t* run_starts;  // of each run's tokens, and their end
     const uint16_t*
         at;  // tokens: the document's first group in the block; some more to fetch ahead
-    const float* weights;  // of tokens; none: all are 1
+    const float* sizes;    // of tokens in their documents; none: all are 1
+    const float* weights;  // of tokens in the counts, likewise
     uint16_t* z;
-    SlotGroup* groups;
+    SlotStore* slots;
+    int64_t most_groups;         // of a block
     const int64_t* first_group;  // of each document
     int64_t n_topics;
     int64_t stride;

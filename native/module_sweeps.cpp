@@ -8,6 +8,52 @@
 #include "mixing.hpp"
 
 namespace opelda {
+
+struct SlotStore {
+    struct Slot {
+        float size;
+        uint16_t topic;
+    };
+    SlotStore(int64_t n_blocks, int64_t n_docs)
+        : blocks(static_cast<size_t>(n_blocks)), n_slots(static_cast<size_t>(n_docs)) {}
+
+    std::vector<std::vector<Slot>> blocks;
+    std::vector<uint16_t> n_slots;  // of documents
+    bool complete = false;          // every token has a topic
+};
+
+void load_slots(const Sweep& s, int64_t block, SlotGroup* groups) {
+    const SlotStore::Slot* from = s.slots->blocks[size_t(block)].data();
+    for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
+        SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
+        const uint32_t n = s.fresh ? 0 : s.slots->n_slots[size_t(d)];
+        doc->n_slots = n;
+        for (uint32_t first = 0; first == 0 || first < n; first += kSlots)
+            for (uint32_t i = 0; i < kSlots; ++i) {
+                SlotGroup& group = doc[first / kSlots];
+                const bool used = first + i < n;
+                group.sizes[i] = used ? from[i].size : 0.0f;
+                group.topics[i] = used ? from[i].topic : uint16_t(s.n_topics);
+                if (i + 1 == kSlots || first + i + 1 == n) from += used ? i + 1 : 0;
+            }
+    }
+}
+
+void save_slots(const Sweep& s, int64_t block, const SlotGroup* groups) {
+    std::vector<SlotStore::Slot>& to = s.slots->blocks[size_t(block)];
+    to.clear();
+    for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
+        const SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
+        const size_t before = to.size();
+        for (uint32_t i = 0; i < doc->n_slots; ++i) {
+            const SlotGroup& group = doc[i / kSlots];
+            if (group.sizes[i % kSlots] > 0)
+                to.push_back({group.sizes[i % kSlots], group.topics[i % kSlots]});
+        }
+        s.slots->n_slots[size_t(d)] = uint16_t(to.size() - before);
+    }
+}
+
 namespace {
 
 constexpr int64_t kMostGroups = 1 << 16;  // of a block: two bytes say which
@@ -32,6 +78,7 @@ struct Runs {
 // Where tokens go; the weights are left out where all are 1.
 struct TokenArrays {
     uint16_t* at;
+    float* sizes = nullptr;
     float* weights = nullptr;
     int64_t* units = nullptr;
 };
@@ -60,8 +107,8 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
     struct Entry {
         uint16_t group;
         int16_t n;
-        float weight;
-        double count;
+        float size;
+        double weight;
     };
     std::vector<int32_t> ends(size_t(c.n_words) + 1);
     for (int64_t i = c.indptr[begin]; i < c.indptr[end]; ++i) ++ends[size_t(c.words[i]) + 1];
@@ -73,8 +120,8 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
         for (int64_t i = c.indptr[d]; i < c.indptr[d + 1]; ++i) {
             const int64_t n = tokens_of(c.counts[i]);
             const double each = double(c.counts[i]) / double(n);
-            const auto weight = float(std::max(std::nearbyint(each / unit), 1.0) * unit);
-            entries[size_t(ends[size_t(c.words[i])]++)] = {group, int16_t(n), weight, each};
+            const auto size = float(std::max(std::nearbyint(each / unit), 1.0) * unit);
+            entries[size_t(ends[size_t(c.words[i])]++)] = {group, int16_t(n), size, each};
         }
     }
     Runs runs;
@@ -92,8 +139,9 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
                 if (entry.n <= number) continue;
                 out.at[to] = entry.group;
                 if (out.weights) {
-                    out.weights[to] = entry.weight;
-                    out.units[to] = int64_t(std::floor(std::ldexp(entry.count, c.shift) + 0.5));
+                    out.sizes[to] = entry.size;
+                    out.weights[to] = float(entry.weight);
+                    out.units[to] = int64_t(std::floor(std::ldexp(entry.weight, c.shift) + 0.5));
                 }
                 ++to;
                 more |= entry.n > number + 1;
@@ -128,8 +176,9 @@ nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1>
     TokenArrays out{};
     const auto at = numpy_array<uint16_t>(size_t(n_tokens) + kFetched, &out.at);
     std::fill(out.at + n_tokens, out.at + n_tokens + kFetched, uint16_t(0));
-    nb::object weights = nb::none(), units = nb::none();
+    nb::object sizes = nb::none(), weights = nb::none(), units = nb::none();
     if (!alike) {
+        sizes = nb::cast(numpy_array<float>(size_t(n_tokens), &out.sizes));
         weights = nb::cast(numpy_array<float>(size_t(n_tokens), &out.weights));
         units = nb::cast(numpy_array<int64_t>(size_t(n_tokens), &out.units));
     }
@@ -155,26 +204,31 @@ nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1>
     run_starts.push_back(n_tokens);
     return nb::make_tuple(as_array(block_docs), as_array(block_groups), as_array(block_runs),
                           as_array(run_words), as_array(run_starts), nb::cast(at),
-                          as_array(first_group), weights, units);
+                          as_array(first_group), sizes, weights, units);
 }
 
 void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1> block_runs,
            In<int32_t, 1> run_words, In<int64_t, 1> run_starts, In<uint16_t, 1> at,
-           In<int64_t, 1> first_group, MaybeIn<float, 1> weights, Out<uint16_t, 1> z,
-           Out<uint8_t, 1> groups, In<uint64_t, 1> keys, int64_t n_topics,
+           In<int64_t, 1> first_group, MaybeIn<float, 1> sizes, MaybeIn<float, 1> weights,
+           Out<uint16_t, 1> z, SlotStore& slots, In<uint64_t, 1> keys, int64_t n_topics,
            MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
            MaybeIn<float, 1> row_values, MaybeIn<float, 1> base, MaybeIn<float, 2> dense,
            In<float, 1> prior, In<float, 1> alpha, In<float, 1> inverse, uint64_t seed, bool fresh,
            int64_t n_draws, int n_threads) {
+    int64_t most_groups = 0;
+    for (size_t b = 0; b + 1 < block_groups.shape(0); ++b)
+        most_groups = std::max(most_groups, block_groups.data()[b + 1] - block_groups.data()[b]);
     const Sweep s = {.block_docs = block_docs.data(),
                      .block_groups = block_groups.data(),
                      .block_runs = block_runs.data(),
                      .run_words = run_words.data(),
                      .run_starts = run_starts.data(),
                      .at = at.data(),
+                     .sizes = pointer(sizes),
                      .weights = pointer(weights),
                      .z = z.data(),
-                     .groups = reinterpret_cast<SlotGroup*>(groups.data()),
+                     .slots = &slots,
+                     .most_groups = most_groups,
                      .first_group = first_group.data(),
                      .n_topics = n_topics,
                      .stride = int64_t(alpha.shape(0)),
@@ -190,25 +244,53 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
                      .seed = mix(seed + kGolden),
                      .fresh = fresh,
                      .n_draws = n_draws};
+    if (!fresh && !slots.complete)
+        throw nb::value_error("The tokens have no topics: their first sweep was not finished.");
+    if (fresh) slots.complete = false;
     const Released released;
     run_ranges(
         int64_t(block_docs.shape(0)) - 1, n_threads,
         [&](Queue& queue) { best_kernels().sweep(s, queue); }, 1);
+    slots.complete = true;
+}
+
+// The topics of some documents, ascending, and how much of them each is.
+nb::tuple slot_sizes(const SlotStore& slots, In<int64_t, 1> block_docs, In<int64_t, 1> docs) {
+    std::vector<int32_t> topics;
+    std::vector<float> sizes;
+    size_t next = 0;
+    for (size_t b = 0; b < slots.blocks.size(); ++b) {
+        const SlotStore::Slot* slot = slots.blocks[b].data();
+        for (int64_t d = block_docs.data()[b]; d < block_docs.data()[b + 1]; ++d) {
+            const size_t n = slots.blocks[b].empty() ? 0 : slots.n_slots[size_t(d)];
+            if (next < docs.shape(0) && docs.data()[next] == d) {
+                for (size_t i = 0; i < n; ++i) {
+                    topics.push_back(slot[i].topic);
+                    sizes.push_back(slot[i].size);
+                }
+                ++next;
+            }
+            slot += n;
+        }
+    }
+    return nb::make_tuple(as_array(topics), as_array(sizes));
 }
 
 }  // namespace
 
 void add_sweeps(nb::module_& m) {
-    m.attr("GROUP_BYTES") = sizeof(SlotGroup);
+    nb::class_<SlotStore>(m, "SlotStore")
+        .def(nb::init<int64_t, int64_t>(), "n_blocks"_a, "n_docs"_a);
+    m.def("slot_sizes", &slot_sizes, "slots"_a, "block_docs"_a, "docs"_a);
     m.attr("FETCHED") = kFetched;
     m.def("token_blocks", &token_blocks, "indptr"_a, "words"_a, "counts"_a, "first_token"_a,
           nb::kw_only(), "n_topics"_a, "n_words"_a, "shift"_a, "alike"_a, "most_docs"_a,
           "n_threads"_a);
     m.def("sweep", &sweep, nb::kw_only(), "block_docs"_a, "block_groups"_a, "block_runs"_a,
-          "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "weights"_a.none(), "z"_a,
-          "groups"_a, "keys"_a, "n_topics"_a, "row_starts"_a.none(), "row_topics"_a.none(),
-          "row_values"_a.none(), "base"_a.none(), "dense"_a.none(), "prior"_a, "alpha"_a,
-          "inverse"_a, "seed"_a, "fresh"_a, "n_draws"_a, "n_threads"_a);
+          "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "sizes"_a.none(),
+          "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a, "row_starts"_a.none(),
+          "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(), "dense"_a.none(),
+          "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "n_draws"_a, "n_threads"_a);
 }
 
 }  // namespace opelda

@@ -81,8 +81,10 @@ OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
     }
 }
 
-// Puts a token into a topic, which gets a slot if it has none: the first that is empty.
-__attribute__((noinline)) inline void enter(SlotGroup* doc, uint16_t topic, float weight) {
+// Puts a token into a topic, which gets a slot if it has none: the first that is empty. `none` is
+// no topic.
+__attribute__((noinline)) inline void enter(SlotGroup* doc, uint16_t topic, float weight,
+                                            uint16_t none) {
     uint32_t slot = doc->n_slots;
     for (uint32_t i = doc->n_slots; i-- > 0;) {
         if (doc[i / kSlots].topics[i % kSlots] == topic) {
@@ -91,26 +93,14 @@ __attribute__((noinline)) inline void enter(SlotGroup* doc, uint16_t topic, floa
         }
         if (doc[i / kSlots].sizes[i % kSlots] == 0) slot = i;
     }
-    if (slot == doc->n_slots) ++doc->n_slots;
-    doc[slot / kSlots].topics[slot % kSlots] = topic;
-    doc[slot / kSlots].sizes[slot % kSlots] = weight;
-}
-
-// Takes empty slots away; the others keep their order. `none` stands for no topic.
-inline void squeeze(SlotGroup* doc, uint16_t none) {
-    uint32_t kept = 0;
-    for (uint32_t slot = 0; slot < doc->n_slots; ++slot) {
-        const SlotGroup& from = doc[slot / kSlots];
-        SlotGroup& to = doc[kept / kSlots];
-        to.sizes[kept % kSlots] = from.sizes[slot % kSlots];
-        to.topics[kept % kSlots] = from.topics[slot % kSlots];
-        kept += to.sizes[kept % kSlots] > 0;
+    SlotGroup& group = doc[slot / kSlots];
+    if (slot == doc->n_slots) {
+        if (slot % kSlots == 0)
+            for (int i = 0; i < kSlots; ++i) group.sizes[i] = 0, group.topics[i] = none;
+        ++doc->n_slots;
     }
-    for (uint32_t slot = kept; slot < doc->n_slots; ++slot) {
-        doc[slot / kSlots].sizes[slot % kSlots] = 0;
-        doc[slot / kSlots].topics[slot % kSlots] = none;
-    }
-    doc->n_slots = kept;
+    group.topics[slot % kSlots] = topic;
+    group.sizes[slot % kSlots] = weight;
 }
 
 }  // namespace OPELDA_ISA

@@ -32,6 +32,7 @@ public:
         shares = arena.array<Share>(s.n_topics);
         ends = arena.array<float>(kAtOnce * kFew);
         many_ends = arena.array<float>(s.stride + kSlots);
+        groups = arena.array<SlotGroup>(s.most_groups);
     }
 
     void prepare() {
@@ -42,32 +43,26 @@ public:
     }
 
     void run(int64_t block) {
-        groups = s.groups + s.block_groups[block];
-        begin_documents(block);
-        for (int64_t draw = 0; draw < s.n_draws; ++draw)
-            for (int64_t i = s.block_runs[block]; i < s.block_runs[block + 1]; ++i) {
-                if (opelda::stopped()) return;
-                lay_out(s.run_words[i]);
-                fetch_rows(i, s.block_runs[block + 1] - 1);
-                const bool first = s.fresh && draw == 0;
-                if (s.weights)
-                    first ? go_through<false, true>(i) : go_through<false, false>(i);
-                else
-                    first ? go_through<true, true>(i) : go_through<true, false>(i);
-                clear(s.run_words[i]);
-            }
+        opelda::load_slots(s, block, groups);
+        for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d)
+            groups[s.first_group[d] - s.block_groups[block]].key = mix(s.keys[d] + s.seed);
+        for (int64_t draw = 0; draw < s.n_draws && !opelda::stopped(); ++draw)
+            go_through_words(block, s.fresh && draw == 0);
+        opelda::save_slots(s, block, groups);
     }
 
 private:
-    // Gives every document its random numbers of this sweep, and takes empty slots away.
-    void begin_documents(int64_t block) {
-        for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
-            SlotGroup* doc = s.groups + s.first_group[d];
-            const int64_t soon = d + 8 < s.block_docs[block + 1] ? d + 8 : d;
-            __builtin_prefetch(s.groups + s.first_group[soon], 1, 3);
-            __builtin_prefetch(s.groups + s.first_group[soon] + 1, 1, 3);
-            doc->key = mix(s.keys[d] + s.seed);
-            squeeze(doc, uint16_t(s.n_topics));
+    void go_through_words(int64_t block, bool first) {
+        for (int64_t i = s.block_runs[block]; i < s.block_runs[block + 1]; ++i) {
+            // (tokens without topics would be taken for such as have one)
+            if (!first && opelda::stopped()) return;
+            lay_out(s.run_words[i]);
+            fetch_rows(i, s.block_runs[block + 1] - 1);
+            if (s.sizes)
+                first ? go_through<false, true>(i) : go_through<false, false>(i);
+            else
+                first ? go_through<true, true>(i) : go_through<true, false>(i);
+            clear(s.run_words[i]);
         }
     }
 
@@ -126,7 +121,7 @@ private:
             SlotGroup* const doc = groups + here;
             const uint64_t key = doc->key += kGolden;
             uniforms[i] = float(int32_t(mix(key) >> 40)) * 0x1p-24f + 0x1p-25f;
-            if (!First) *size_of(doc, doc->n_slots, z[i]) -= Unit ? 1 : s.weights[begin + i];
+            if (!First) *size_of(doc, doc->n_slots, z[i]) -= Unit ? 1 : s.sizes[begin + i];
         } while (++i < most && at[i] > here);
         return i;
     }
@@ -186,7 +181,7 @@ private:
             SlotGroup* const doc = groups + at[i];
             const uint32_t to = count_up_to(end, targets[i]);
             if (to < kSlots) [[likely]] {
-                doc->sizes[to] += Unit ? 1 : s.weights[begin + i];
+                doc->sizes[to] += Unit ? 1 : s.sizes[begin + i];
                 z[i] = doc->topics[to];
             } else {
                 choose_further<Unit, First>(begin + i, doc, end, targets[i], uniforms[i]);
@@ -203,7 +198,7 @@ private:
         }
         uint32_t to = n > kFew ? 0 : kSlots;
         while (to < n && end[to] <= target) ++to;
-        const float weight = Unit ? 1 : s.weights[token];
+        const float weight = Unit ? 1 : s.sizes[token];
         if (to < n) {
             doc[to / kSlots].sizes[to % kSlots] += weight;
             s.z[token] = doc[to / kSlots].topics[to % kSlots];
@@ -212,7 +207,7 @@ private:
         const float own = First ? 0 : own_part<Unit>(now, token);
         const float used = end[n <= kSlots ? kSlots - 1 : n - 1];
         s.z[token] = draw_from_prior(target - used, now, own);
-        enter(doc, s.z[token], weight);
+        enter(doc, s.z[token], weight, uint16_t(s.n_topics));
     }
     template <bool Unit, bool First>
     float weigh_many(int64_t token, const SlotGroup* doc, uint32_t now) {
@@ -277,7 +272,7 @@ private:
     };
 
     const Sweep& s;
-    SlotGroup* groups = nullptr;  // of the block
+    SlotGroup* groups;  // of the block
     // the word's probabilities, and a zero for slots without a topic; what of the prior's part is
     // before each block of topics; the running sums of the tokens at hand
     float *row, *before, *ends, *many_ends;

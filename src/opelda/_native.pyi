@@ -171,9 +171,14 @@ def content_keys(
     indptr: _Longs, words: _Ints, counts: _Floats, ids: _Ints | None, *, n_threads: int
 ) -> _Keys: ...
 
-GROUP_BYTES: int
 FETCHED: int
 
+class SlotStore:
+    def __init__(self, n_blocks: int, n_docs: int) -> None: ...
+
+def slot_sizes(
+    slots: SlotStore, block_docs: _Longs, docs: _Longs
+) -> tuple[_Ints, NDArray[np.float32]]: ...
 def token_blocks(
     indptr: _Longs,
     words: _Ints,
@@ -195,6 +200,7 @@ def token_blocks(
     NDArray[np.uint16],
     _Longs,
     NDArray[np.float32] | None,
+    NDArray[np.float32] | None,
     _Longs | None,
 ]: ...
 def sweep(
@@ -206,9 +212,10 @@ def sweep(
     run_starts: _Longs,
     at: NDArray[np.uint16],
     first_group: _Longs,
+    sizes: _Floats | None,
     weights: _Floats | None,
     z: NDArray[np.uint16],
-    groups: NDArray[np.uint8],
+    slots: SlotStore,
     keys: _Keys,
     n_topics: int,
     row_starts: _Longs | None,

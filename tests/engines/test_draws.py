@@ -66,12 +66,13 @@ def swept(X, n_topics, alpha, eta, seed, n_sweeps=40):
 
 @pytest.mark.parametrize("n_topics", [2, 9, 30, 200])
 @pytest.mark.parametrize("prior", [0.5, 20.0])
-def test_every_token_is_drawn_from_its_conditional(n_topics, prior):
-    """Few and many topics a document, and draws that land in the prior's part."""
+@pytest.mark.parametrize("heavy", [20.0, 1e7])
+def test_every_token_is_drawn_from_its_conditional(n_topics, prior, heavy):
+    """Few and many topics a document, draws that land in the prior's part, counts of any size."""
     seed = np.random.SeedSequence().entropy % 2**32  # holds for any
     rng = np.random.default_rng(seed)
     X = made(seed)
-    X.data *= rng.choice([1.0, 1.0, 1.0, 20.0], X.nnz)
+    X.data *= rng.choice([1.0, 1.0, 1.0, heavy], X.nnz).astype(np.float32)
     alpha = rng.dirichlet(np.ones(n_topics)) * prior
     drawn = swept(X, n_topics, alpha, 0.1, int(seed))
     assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"

@@ -130,6 +130,9 @@ def test_a_sweep_that_was_stopped_can_be_made_again():
     with pytest.raises(KeyboardInterrupt):
         engine.sweep(weights, tokens, alpha, seed=1, n_draws=5_000)
     assert (tokens.z == nowhere).any()
+    counts = engine.sweep(weights, others, alpha, seed=1)
+    with pytest.raises(ValueError, match="first sweep was not finished"):
+        engine.sweep(weights, tokens, alpha, counts=counts, seed=2)
     cells = [cells_of(engine.sweep(weights, each, alpha, seed=1)) for each in (tokens, others)]
     assert np.array_equal(*cells)
     assert np.array_equal(tokens.topics, others.topics)

@@ -173,14 +173,16 @@ class CPUEngine:
         alpha: NDArray[np.float64],
         *,
         counts: TokenCounts | None = None,
+        prior: Prior | None = None,
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw and count; see `Engine.sweep`."""
         updates.check_words(tokens.rows.words, weights.n_words)
-        n_threads = self.n_threads
-        sweeps.draw(weights, tokens, alpha, counts, seed=seed, n_draws=n_draws, n_threads=n_threads)
-        return sweeps.count(tokens, n_threads)
+        how = {"seed": seed, "n_draws": n_draws, "n_threads": self.n_threads}
+        eta = weights.prior if prior is None else tables.padded_prior(prior, weights.n_topics)
+        sweeps.draw(weights, tokens, alpha, counts, prior=eta, **how)
+        return sweeps.count(tokens, weights.n_words, self.n_threads)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         """Average; see `Engine.blend`."""

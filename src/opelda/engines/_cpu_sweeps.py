@@ -17,11 +17,6 @@ from opelda.engines._weights import Prior, Weights, prior_sums
 # words are laid out for too few tokens.
 MOST_DOCS = 8192
 LEAST_DOCS = 128
-# a group of a document's topics; see native/kernels.hpp
-GROUP_SLOTS = 8
-SLOTS = [("sizes", "f4", GROUP_SLOTS), ("topics", "u2", GROUP_SLOTS)]
-GROUP = np.dtype([*SLOTS, ("key", "u8"), ("n_slots", "u4"), ("", "u4")])
-assert GROUP.itemsize == _native.GROUP_BYTES
 AHEAD = _native.FETCHED  # tokens that kernels look ahead, beyond the last
 LAYOUT = (
     "block_docs",
@@ -31,18 +26,19 @@ LAYOUT = (
     "run_starts",
     "at",
     "first_group",
+    "sizes",
     "weights",
 )
 
 
 @dataclass(frozen=True)
 class BlockTokens(Tokens):
-    """Tokens in blocks of documents, word by word, and the topics that each document has."""
+    """Tokens in blocks of documents, word by word."""
 
     layout: dict[str, Any]  # as native code calls it; weights are None where all are 1
     units: NDArray[np.int64] | None  # that tokens weigh in counts, likewise
     z: NDArray[np.uint16]  # topics; after an interrupted sweep, from both
-    groups: NDArray[np.void]
+    slots: _native.SlotStore  # the topics that each document has
 
     @classmethod
     def laid_out(cls, tokens: Tokens, n_threads: int) -> "BlockTokens":
@@ -56,7 +52,7 @@ class BlockTokens(Tokens):
             n_topics=tokens.n_topics,
             n_words=tokens.n_words,
             shift=tokens.shift,
-            alike=bool((rows.counts == tokens_of(rows.counts)).all()),
+            alike=tokens.shift >= 0 and bool((rows.counts == tokens_of(rows.counts)).all()),
             most_docs=min(max(rows.n_docs // (4 * n_threads), LEAST_DOCS), MOST_DOCS),
             n_threads=n_threads,
         )
@@ -66,7 +62,7 @@ class BlockTokens(Tokens):
             layout=layout,
             units=found[-1],
             z=np.zeros(int(tokens.first[-1]), np.uint16),
-            groups=_aligned_groups(int(layout["first_group"][-1])),
+            slots=_native.SlotStore(len(layout["block_docs"]) - 1, rows.n_docs),
         )
 
     @cached_property
@@ -84,26 +80,11 @@ class BlockTokens(Tokens):
         """The topics of the tokens, document by document."""
         return self.z[self.source]
 
-    def forget(self) -> None:
-        """Make all tokens such as have no topic so far."""
-        self.groups["sizes"] = 0.0
-        self.groups["topics"] = self.n_topics
-        self.groups["n_slots"] = 0
-
     def histogram(self, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
         docs = looked_at(self.keys, share)
-        starts = self.layout["first_group"][docs]
-        each = -(-self.groups["n_slots"][starts].astype(np.int64) // GROUP_SLOTS)  # groups in use
-        at = np.arange(each.sum()) + np.repeat(starts - (each.cumsum() - each), each)
-        sizes, topics = self.groups["sizes"][at], self.groups["topics"][at]
-        return SizeHistogram.of(topics[sizes > 0], sizes[sizes > 0], self.lengths[docs])
-
-
-def _aligned_groups(n: int) -> NDArray[np.void]:
-    lines = tables.aligned_empty(n, GROUP.itemsize // 4)  # of 64 bytes
-    groups: NDArray[np.void] = lines.view(GROUP)[:, 0]
-    return groups
+        topics, sizes = _native.slot_sizes(self.slots, self.layout["block_docs"], docs)
+        return SizeHistogram.of(topics, sizes, self.lengths[docs])
 
 
 def draw(
@@ -112,26 +93,26 @@ def draw(
     alpha: NDArray[np.float64],
     counts: TokenCounts | None,
     *,
+    prior: Prior,
     seed: int,
     n_draws: int,
     n_threads: int,
 ) -> None:
-    """Draw every token's topic anew, by counts and the weights' prior, or by the weights."""
+    """Draw every token's topic anew, by counts and a prior, or by the weights."""
     stride = tables.row_width(weights.n_topics)
     padded_alpha = tables.padded(alpha, stride)
     if counts is None:
-        tokens.forget()
         table = tables.topic_rows(weights, None, n_threads=n_threads)
         inverse = np.zeros(stride, np.float32)  # no token is in the weights
         topics = _dense(table.rows, padded_alpha)
     else:
-        totals = counts.sums + prior_sums(weights.prior, weights.n_words, weights.n_topics)
+        totals = counts.sums + prior_sums(prior, weights.n_words, weights.n_topics)
         inverse = tables.padded(1.0 / totals, stride)
-        topics = _of_counts(counts, weights.prior, inverse, padded_alpha, n_threads)
+        topics = _of_counts(counts, prior, inverse, padded_alpha, n_threads)
     _native.sweep(
         **tokens.layout,
         z=tokens.z,
-        groups=tokens.groups.view(np.uint8),
+        slots=tokens.slots,
         keys=tokens.keys,
         n_topics=weights.n_topics,
         **topics,
@@ -146,7 +127,8 @@ def draw(
 
 def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:
     none: dict[str, Any] = dict.fromkeys(("row_starts", "row_topics", "row_values", "base"))
-    return none | {"dense": rows, "prior": rows @ alpha}
+    # (by NumPy's own loop: it is the same for any number of BLAS's threads)
+    return none | {"dense": rows, "prior": np.einsum("jk,k->j", rows, alpha)}
 
 
 def _of_counts(
@@ -186,16 +168,16 @@ def _of_counts(
     return rows | {"dense": None, "prior": masses}
 
 
-def count(tokens: BlockTokens, n_threads: int) -> TokenCounts:
+def count(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
     """Count the tokens of each word and topic."""
-    layout, shape = tokens.layout, (tokens.n_words, tokens.n_topics)
+    layout, shape = tokens.layout, (n_words, tokens.n_topics)
     starts, topics, cells = _native.count_tokens(
         layout["block_runs"],
         layout["run_words"],
         layout["run_starts"],
         tokens.units,
         tokens.z,
-        n_words=tokens.n_words,
+        n_words=n_words,
         n_topics=tokens.n_topics,
         shift=tokens.shift,
         n_threads=n_threads,
@@ -206,9 +188,9 @@ def count(tokens: BlockTokens, n_threads: int) -> TokenCounts:
 def blend(weights: Weights, counts: TokenCounts, share: float, n_threads: int) -> None:
     """Move weights towards counts; see `Engine.blend`. Only what the counts have is touched."""
 
-    def add(factor: float) -> NDArray[np.float64]:
+    def add(rows: NDArray[np.float32], factor: float) -> NDArray[np.float64]:
         unit = factor * 2.0**-counts.shift
-        _native.add_counts(weights.rows, *counts.arrays, factor=unit, n_threads=n_threads)
+        _native.add_counts(rows, *counts.arrays, factor=unit, n_threads=n_threads)
         return factor * counts.sums
 
     weights.blend(share, add)

@@ -219,6 +219,7 @@ class Engine(Protocol):
         alpha: NDArray[np.float64],
         *,
         counts: TokenCounts | None = None,
+        prior: Prior | None = None,
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
@@ -226,7 +227,7 @@ class Engine(Protocol):
 
         P(k) is proportional to (N_dk + alpha_k) beta_kj. Without counts the topics are those of the
         weights, and tokens have none so far. Else they are the counts, to which the tokens belong,
-        and the weights' prior; each token is left out of its own draw.
+        and a prior, the weights' if none is given; each token is left out of its own draw.
         """
         ...
 

@@ -137,6 +137,7 @@ class ReferenceEngine:
         alpha: Array,
         *,
         counts: TokenCounts | None = None,
+        prior: Prior | None = None,
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
@@ -146,13 +147,15 @@ class ReferenceEngine:
             tokens.slots.clear()
         else:
             lam = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
-            weights = Weights(self.name, lam, weights.n_topics, weights.prior, prior_weight=1.0)
+            eta = weights.prior if prior is None else _double(prior)
+            weights = Weights(self.name, lam, weights.n_topics, eta, prior_weight=1.0)
             own = 1.0 / weights.totals
         beta, keys, sizes = (
             equations.probabilities(weights),
             seeded(tokens.keys, seed),
             tokens.token_sizes(),
         )
+        weighed = tokens.token_weights()
         words = np.repeat(tokens.rows.words, tokens_of(tokens.rows.counts))
         for d in range(tokens.rows.n_docs):
             here = slice(tokens.first[d], tokens.first[d + 1])
@@ -161,8 +164,9 @@ class ReferenceEngine:
             )
             for draw in range(n_draws):
                 known = None if counts is None and draw == 0 else tokens.topics[here]
-                tokens.topics[here] = document.draw(beta[words[here]], sizes[here], known)
-        cells = np.zeros((tokens.n_words, weights.n_topics), np.int64)
+                each = sizes[here], weighed[here]
+                tokens.topics[here] = document.draw(beta[words[here]], *each, known)
+        cells = np.zeros((weights.n_words, weights.n_topics), np.int64)
         np.add.at(cells, (words, tokens.topics), tokens.token_units())
         return TokenCounts(sparse.csr_array(cells), tokens.shift)
 
@@ -170,8 +174,8 @@ class ReferenceEngine:
         """Average."""
         cells = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
 
-        def add(factor: float) -> Array:
-            weights.rows[:] += factor * cells
+        def add(rows: Array, factor: float) -> Array:
+            rows += factor * cells
             return factor * counts.sums
 
         weights.blend(share, add)

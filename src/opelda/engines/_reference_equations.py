@@ -107,27 +107,32 @@ class TokenDraws:
         self.n_drawn = 0
 
     def draw(
-        self, beta: Array, sizes: NDArray[np.float32], topics: NDArray[np.uint16] | None
+        self,
+        beta: Array,
+        sizes: NDArray[np.float32],
+        weights: Array,
+        topics: NDArray[np.uint16] | None,
     ) -> NDArray[np.uint16]:
         """Draw every token once: by the probabilities of its word (n, K), taken out of its topic.
 
-        Tokens without `topics` are placed one after another.
+        It has a size in the document, and a weight in the counts. Tokens without `topics` are
+        placed one after another.
         """
         found = np.zeros(len(beta), np.uint16)
         u = uniforms(self.key, self.n_drawn, len(beta))
         self.n_drawn += len(beta)
-        for i, weight in enumerate(sizes.astype(np.float64)):
+        for i, size in enumerate(sizes.astype(np.float64)):
             p = beta[i].copy()
             if topics is not None:
                 now = int(topics[i])
-                self._add(now, -weight)
-                p[now] -= min(weight * self.own[now], p[now])
+                self._add(now, -size)
+                p[now] -= min(weights[i] * self.own[now], p[now])
             in_use = [k for k, _ in self.slots]
             shares = np.array([size for _, size in self.slots])
             ends = np.cumsum(np.concatenate((shares * p[in_use], self.alpha * p)))
             at = int(np.searchsorted(ends, u[i] * ends[-1], side="right"))
             found[i] = in_use[at] if at < len(in_use) else at - len(in_use)
-            self._add(int(found[i]), weight)
+            self._add(int(found[i]), size)
         return found
 
     def _add(self, topic: int, weight: float) -> None:

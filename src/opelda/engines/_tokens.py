@@ -53,7 +53,7 @@ class Tokens:
 
     def token_units(self) -> NDArray[np.int64]:
         """Return what each token weighs in units of 2**-shift."""
-        return np.floor(np.ldexp(self._weights(), self.shift) + 0.5).astype(np.int64)
+        return np.floor(np.ldexp(self.token_weights(), self.shift) + 0.5).astype(np.int64)
 
     def token_sizes(self) -> NDArray[np.float32]:
         """Return what each token weighs in its document.
@@ -63,10 +63,11 @@ class Tokens:
         """
         totals = np.repeat(self.lengths, np.diff(self.first))
         grain = np.exp2(np.ceil(np.log2(np.maximum(totals, 1.0))) - 22)
-        each: NDArray[np.float64] = np.maximum(np.rint(self._weights() / grain), 1.0) * grain
+        each: NDArray[np.float64] = np.maximum(np.rint(self.token_weights() / grain), 1.0) * grain
         return each.astype(np.float32)
 
-    def _weights(self) -> NDArray[np.float64]:
+    def token_weights(self) -> NDArray[np.float64]:
+        """Return what each token weighs."""
         counts = self.rows.counts
         each = tokens_of(counts)
         return np.repeat(counts / each.astype(np.float64), each)
@@ -127,11 +128,11 @@ class SizeHistogram:
         """Count documents by the sizes of their topics, one by one, and by their lengths."""
         # most are small numbers: a topic and a size that many documents share are one term
         different, which = np.unique(sizes.astype(np.float64), return_inverse=True)
-        cells = np.bincount(topics.astype(np.int64) * max(len(different), 1) + which)
-        kinds = np.flatnonzero(cells)
-        of, at = np.divmod(kinds, max(len(different), 1))
+        n_different = max(len(different), 1)
+        kinds, times = np.unique(topics.astype(np.int64) * n_different + which, return_counts=True)
+        of, at = np.divmod(kinds, n_different)
         lengths, n_alike = np.unique(lengths.astype(np.float64), return_counts=True)
-        return cls(of, different[at], cells[kinds], lengths, n_alike)
+        return cls(of, different[at], times, lengths, n_alike)
 
 
 def looked_at(keys: NDArray[np.uint64], share: float) -> NDArray[np.int64]:

@@ -130,21 +130,30 @@ class Weights:
         self.sums = np.zeros(self.n_topics)
         self.scale = 1.0
 
-    def blend(self, share: float, add: Callable[[float], NDArray[np.float64]]) -> None:
+    def blend(
+        self, share: float, add: Callable[[NDArray[Any], float], NDArray[np.float64]]
+    ) -> None:
         """Become (1 - share) of these weights, and `share` of counts, with all of the prior.
 
-        `add` adds the counts, times its argument, to the rows and returns how much sums grow.
+        `add` adds the counts, times a factor, to rows and returns how much their sums grow. What it
+        needs is there before anything is given up: an interruption leaves weights that add up.
         """
         self.begin_change()
+        scale = self.scale * (1.0 - share)
+        if 0.0 < scale < SMALLEST_SCALE:
+            self._rescale(np.full(self.n_topics, self.scale))
+            scale = 1.0 - share
         try:
-            if share < 1.0:
-                self.shrink(1.0 - share)
-            else:
-                self.clear()
             self.prior_weight = 1.0
-            self.sums = self.sums + add(share / self.scale)
+            if scale > 0.0:
+                grown = add(self.rows, share / scale)
+                self.scale, self.sums = scale, self.sums + grown
+            else:
+                room = np.zeros_like(self.rows)
+                grown = add(room, 1.0)
+                self.scale, self._room, self.sums = 1.0, room, grown
             self.touch()
-        except BaseException:  # interrupted: the rows are part of the way there, and are counted
+        except BaseException:  # the rows are part of the way there
             self.recount()
             raise
 

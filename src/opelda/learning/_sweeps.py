@@ -22,6 +22,7 @@ from opelda.learning._state import State
 
 LEAST_SHARE = 0.05  # of a new sweep in the running average: its variance is a mean of 39 sweeps'
 BETWEEN_PRIORS = 2  # sweeps
+BETWEEN_WORD_PRIORS = 10
 # Where alpha is learned its sum begins with a document's length, but no more than that, and may
 # fall to 1 only as the first sweeps go on: tokens change their topics easily at first, and topics
 # come to differ.
@@ -50,54 +51,51 @@ def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterat
     first = min(max(float(tokens.lengths.mean()), 1.0), FIRST_PRIOR)
     if plan.learns_prior:
         alpha = np.full(plan.n_topics, first / plan.n_topics)
+    weight = min(float(tokens.lengths.sum()) / max(int(tokens.first[-1]), 1), 1.0)  # a token's
+    drawn_prior = None
     if plan.learns_word_prior:
-        per_cell = tokens.lengths.sum() / (plan.n_topics * weights.n_words)
-        _change_prior(state, DRAWN_WORD_PRIOR * min(max(per_cell, 0.5), 1.0))
-    try:
-        for number in range(1, n_sweeps + 1):
-            started = perf_counter()
-            seed = state.seed + (number << 32)
-            counts = engine.sweep(weights, tokens, alpha, counts=counts, seed=seed)
-            swept = perf_counter()
-            share = max(LEAST_SHARE, 2.0 / (number + 1))
-            with state.lock.writing():
-                engine.blend(weights, counts, share)
-                state.n_updates += 1
-                state.n_docs_seen += documents.n_docs
-            if plan.learns_prior and number % BETWEEN_PRIORS == 0:
-                looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
-                alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
-                least = first ** (1.0 - number / (ANNEALED * n_sweeps))
-                if least > 1.0:
-                    alpha = alpha * max(least / alpha.sum(), 1.0)
-            yield Updated(share, swept - started, perf_counter() - swept, np.nan)
-    finally:  # also of sweeps that are stopped
-        if plan.learns_word_prior and counts is not None:
-            _change_prior(state, likelier_word_prior(counts))
+        per_cell = int(tokens.first[-1]) / (plan.n_topics * weights.n_words)
+        drawn_prior = DRAWN_WORD_PRIOR * weight * min(max(per_cell, 0.5), 1.0)
+    for number in range(1, n_sweeps + 1):
+        started = perf_counter()
+        seed = state.seed + (number << 32)
+        counts = engine.sweep(weights, tokens, alpha, counts=counts, prior=drawn_prior, seed=seed)
+        swept = perf_counter()
+        share = max(LEAST_SHARE, 2.0 / (number + 1))
+        likelier = weights.prior
+        is_due = number % BETWEEN_WORD_PRIORS == 0 or number == n_sweeps
+        if plan.learns_word_prior and is_due:
+            likelier = likelier_word_prior(counts, weight)
+        with state.lock.writing():
+            engine.blend(weights, counts, share)
+            weights.prior = likelier
+            state.n_updates += 1
+            state.n_docs_seen += documents.n_docs
+        if plan.learns_prior and number % BETWEEN_PRIORS == 0:
+            looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
+            alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
+            least = first ** (1.0 - number / (ANNEALED * n_sweeps))
+            if least > 1.0:
+                alpha = alpha * max(least / alpha.sum(), 1.0)
+        yield Updated(share, swept - started, perf_counter() - swept, np.nan)
 
 
-def _change_prior(state: State, eta: float) -> None:
-    with state.lock.writing():
-        state.weights.prior = eta
-        state.weights.touch()
-
-
-def likelier_word_prior(counts: TokenCounts) -> float:
+def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
     """Return the eta that predicts each token best from all others (Minka 2000).
 
-    It maximises sum_kj n_kj log((n_kj - 1 + eta) / (n_k - 1 + V eta)): drawing by more makes
-    topics differ more, but the topics that were found need less.
+    It maximises sum_kj n_kj log((n_kj - w + eta) / (n_k - w + V eta)), w being what a token weighs:
+    drawing by more makes topics differ more, but the topics that were found need less.
     """
     cells, times = np.unique(counts.cells.data, return_counts=True)
     n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.cells.shape[0]
-    others, totals = np.maximum(n - 1.0, 0.0), counts.sums
-    eta = DRAWN_WORD_PRIOR
+    others, totals = np.maximum(n - weight, 0.0), counts.sums
+    eta, least, most = (weight * bound for bound in (DRAWN_WORD_PRIOR, *WORD_PRIORS))
     for _ in range(WORD_PRIOR_STEPS):
         found = (times * n / (others + eta)).sum()
-        expected = n_words * (totals / (np.maximum(totals - 1.0, 0.0) + n_words * eta)).sum()
+        expected = n_words * (totals / (np.maximum(totals - weight, 0.0) + n_words * eta)).sum()
         if not expected > 0:
             break
-        eta = float(np.clip(eta * found / expected, *WORD_PRIORS))
+        eta = min(max(eta * float(found / expected), least), most)
     return eta
 
 
