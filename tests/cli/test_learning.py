@@ -43,7 +43,7 @@ def test_a_preset_is_the_library_s_bit_for_bit(cli, corpus_file, preset):
 def test_without_any_option_it_is_topic_model_with_seed_0(cli, corpus_file):
     done = cli("fit", corpus_file)
     assert same(opelda.load("model.opelda"), TopicModel(random_state=0).fit(read(corpus_file)))
-    for part in ("100 topics", "preset best", "150 closing sweeps", "seed 0", "--preset fast"):
+    for part in ("100 topics", "preset best", "80 closing sweeps", "seed 0", "--preset fast"):
         assert part in done.err
     assert "-k 4 may say more" in done.err  # 240 documents
 
@@ -167,8 +167,8 @@ def test_the_score_is_shown_as_it_goes(cli, corpus_file):
 def test_a_report_says_what_was_learned_with(cli, corpus_file):
     found = json.loads(cli("fit", corpus_file, "-k", 3, "--seed", 7, "--json").out)
     said = [found[key] for key in ("learner", "preset", "passes", "sweeps", "batch_size", "seed")]
-    assert said == ["topic-model", "best", 20, 150, 50, 7]
-    assert found["updates"] == 20 * 5 + 150
+    assert said == ["topic-model", "best", 20, 80, 50, 7]
+    assert found["updates"] == 20 * 5 + 80
 
 
 class Display:
@@ -230,7 +230,7 @@ def test_nobody_watches(monkeypatch):
     assert learning_display(Show(), lines=True) is not None
 
 
-@pytest.mark.parametrize("n_sweeps", [0, 150])
+@pytest.mark.parametrize("n_sweeps", [0, 80])
 def test_the_estimate_is_of_the_time_that_updates_and_sweeps_take(monkeypatch, n_sweeps):
     """With a learner that takes 1 ms a document, and 1 ms a token and 5 ms for each sweep."""
     X = generate(4000, n_words=50, n_topics=3, n_tokens=20, random_state=0).X
@@ -256,7 +256,7 @@ def test_the_estimate_is_of_the_time_that_updates_and_sweeps_take(monkeypatch, n
 def test_an_estimate_of_very_little():
     for X in (sparse.csr_array(np.ones((1, 2))), sparse.csr_array(np.eye(3))):
         rates = Rates(TopicModel(2, random_state=0), X)
-        assert 0 <= rates.seconds(X.shape[0], 20, 150) < 60
+        assert 0 <= rates.seconds(X.shape[0], 20, 80) < 60
 
 
 def test_a_sample_without_a_word_takes_no_time():

@@ -126,7 +126,7 @@ def test_bars_on_a_terminal_only(corpus_file, tmp_path):
     text = shown.decode()
     assert "\x1b[" in text
     assert "reading: 240 docs" in text  # and learning, which tells of its passes
-    assert "pass 170/170" in text  # of 20 passes and 150 sweeps
+    assert "pass 100/100" in text  # of 20 passes and 80 sweeps
     assert "saved as model.opelda" in text
 
 

@@ -61,7 +61,7 @@ def test_going_on_needs_no_options_again(piped, texts):
         (("--stem", "english"), "options for texts"),
         (("--max-features", 7), "options for texts"),
         (("--batch-size", 30), "with --batch-size 20"),
-        (("--eta", 0.5), "with --eta 0.05"),
+        (("--eta", 0.5), "without --eta"),
         (("--alpha", 0.5), "without --alpha"),
     ],
 )
@@ -77,7 +77,7 @@ def test_going_on_with_other_options_is_refused(piped, texts, options, said, tmp
 def test_going_on_with_the_same_options_is_no_matter(piped, texts):
     """Also with those that the preset had chosen."""
     piped("c", *OPTIONS, lines=texts[:100])
-    given = ("--preset", "best", "--iterations", 20, "--eta", 0.05, "--seed", 0)
+    given = ("--preset", "best", "--iterations", 20, "--seed", 0)
     done = piped("c", *OPTIONS, *given, "--transform-method", "same", "--json")
     assert json.loads(done.out)["documents"] == 240
     assert opelda.load(f"c/{FILE}").transform_method == "same"
