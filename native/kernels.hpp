@@ -202,8 +202,9 @@ struct Sweep {
     const int64_t* run_starts;  // of each run's tokens, and their end
     const uint16_t*
         at;  // tokens: the document's first group in the block; some more to fetch ahead
-    const float* sizes;    // of tokens in their documents; none: all are 1
-    const float* weights;  // of tokens in the counts, likewise
+    const uint8_t* run_alike;  // whether a run's tokens all weigh 1; none: all runs' do
+    const float* sizes;        // of tokens in their documents; none: all are 1
+    const float* weights;      // of tokens in the counts, likewise
     uint16_t* z;
     SlotStore* slots;
     int64_t most_groups;         // of a block

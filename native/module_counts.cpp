@@ -9,7 +9,20 @@
 namespace opelda {
 namespace {
 
-constexpr int64_t kCells = 1 << 14;  // counted at a time, in the first cache
+constexpr int64_t kCells = 1 << 15;  // counted at a time, in the second cache
+
+// A collection's tokens, as Sweep has them.
+struct Drawn {
+    const int64_t* block_runs;
+    int64_t n_blocks;
+    const int32_t* run_words;
+    const int64_t* run_starts;
+    const uint8_t* run_alike;  // none: all tokens weigh 1
+    const int64_t* units;
+    const uint16_t* z;
+    int64_t n_topics;
+    int shift;
+};
 
 // The topics of some words and how much each has, word by word.
 struct Counts {
@@ -20,77 +33,73 @@ struct Counts {
 
 // Counts the tokens of the words from `begin` to `end` in all blocks. Sums of whole numbers do not
 // depend on the order.
-template <class Cell>
-void count_words(const int64_t* block_runs, int64_t n_blocks, const int32_t* run_words,
-                 const int64_t* run_starts, const int64_t* units, const uint16_t* z, int64_t begin,
-                 int64_t end, int64_t n_topics, int64_t scale, std::vector<Cell>& cells,
+void count_words(const Drawn& d, int64_t begin, int64_t end, std::vector<int64_t>& cells,
                  Counts& out) {
-    for (int64_t b = 0; b < n_blocks; ++b) {
-        const int32_t* last = run_words + block_runs[b + 1];
-        const int32_t* run = std::lower_bound(run_words + block_runs[b], last, int32_t(begin));
+    const int64_t one = d.shift < 0 ? 0 : int64_t(1) << d.shift;
+    for (int64_t b = 0; b < d.n_blocks; ++b) {
+        const int32_t* last = d.run_words + d.block_runs[b + 1];
+        const int32_t* run = std::lower_bound(d.run_words + d.block_runs[b], last, int32_t(begin));
         for (; run < last && *run < end; ++run) {
-            Cell* row = cells.data() + (*run - begin) * n_topics;
-            const int64_t* starts = run_starts + (run - run_words);
-            for (int64_t i = starts[0]; i < starts[1]; ++i)
-                row[z[i]] += units ? Cell(units[i]) : Cell(1);
+            const int64_t number = run - d.run_words;
+            int64_t* row = cells.data() + (*run - begin) * d.n_topics;
+            const int64_t stop = d.run_starts[number + 1];
+            if (!d.run_alike || d.run_alike[number])
+                for (int64_t i = d.run_starts[number]; i < stop; ++i) row[d.z[i]] += one;
+            else
+                for (int64_t i = d.run_starts[number]; i < stop; ++i) row[d.z[i]] += d.units[i];
         }
     }
     for (int64_t j = begin; j < end; ++j) {
-        Cell* row = cells.data() + (j - begin) * n_topics;
-        for (int64_t k = 0; k < n_topics; ++k) {
-            if (row[k] == 0) continue;
+        int64_t* row = cells.data() + (j - begin) * d.n_topics;
+        for (int64_t k = 0; k < d.n_topics; ++k) {
+            // most are zero where topics are many
+            while (k + 4 <= d.n_topics && !(row[k] | row[k + 1] | row[k + 2] | row[k + 3])) k += 4;
+            if (k == d.n_topics || row[k] == 0) continue;
             out.topics.push_back(int32_t(k));
-            out.cells.push_back(int64_t(row[k]) * scale);
+            out.cells.push_back(row[k]);
             row[k] = 0;
         }
         out.ends.push_back(int64_t(out.topics.size()));
     }
 }
 
-template <class Cell>
-std::vector<Counts> count_all(const int64_t* block_runs, int64_t n_blocks, const int32_t* run_words,
-                              const int64_t* run_starts, const int64_t* units, const uint16_t* z,
-                              int64_t n_words, int64_t n_topics, int64_t scale, int n_threads) {
-    const int64_t at_once = std::max<int64_t>(1, kCells / n_topics);
-    const int64_t n_parts = (n_words + at_once - 1) / at_once;
-    std::vector<Counts> parts(static_cast<size_t>(n_parts));
-    run_ranges(
-        n_parts, n_threads,
-        [&](Queue& queue) {
-            std::vector<Cell> cells(size_t(at_once * n_topics));
-            int64_t begin, end;
-            while (take(queue, begin, end))
-                for (int64_t p = begin; p < end; ++p)
-                    count_words(block_runs, n_blocks, run_words, run_starts, units, z, p * at_once,
-                                std::min(n_words, (p + 1) * at_once), n_topics, scale, cells,
-                                parts[size_t(p)]);
-        },
-        4);
-    return parts;
-}
-
 // The weights of the tokens of each word in each topic, in units of 2^-shift, as a sparse matrix:
 // where each row begins, its topics, ascending, and how much each has.
 nb::tuple count_tokens(In<int64_t, 1> block_runs, In<int32_t, 1> run_words,
-                       In<int64_t, 1> run_starts, MaybeIn<int64_t, 1> units, In<uint16_t, 1> z,
-                       int64_t n_words, int64_t n_topics, int shift, int n_threads) {
-    const int64_t n_blocks = int64_t(block_runs.shape(0)) - 1;
-    std::vector<Counts> parts;
+                       In<int64_t, 1> run_starts, MaybeIn<uint8_t, 1> run_alike,
+                       MaybeIn<int64_t, 1> units, In<uint16_t, 1> z, int64_t n_words,
+                       int64_t n_topics, int shift, int n_threads) {
+    const Drawn d = {.block_runs = block_runs.data(),
+                     .n_blocks = int64_t(block_runs.shape(0)) - 1,
+                     .run_words = run_words.data(),
+                     .run_starts = run_starts.data(),
+                     .run_alike = pointer(run_alike),
+                     .units = pointer(units),
+                     .z = z.data(),
+                     .n_topics = n_topics,
+                     .shift = shift};
+    const int64_t at_once = std::max<int64_t>(1, kCells / n_topics);
+    const int64_t n_parts = (n_words + at_once - 1) / at_once;
+    std::vector<Counts> parts(static_cast<size_t>(n_parts));
+    {
+        const Released released;
+        const auto work = [&](Queue& queue) {
+            std::vector<int64_t> cells(size_t(at_once * n_topics));
+            int64_t begin, end;
+            while (take(queue, begin, end))
+                for (int64_t p = begin; p < end; ++p)
+                    count_words(d, p * at_once, std::min(n_words, (p + 1) * at_once), cells,
+                                parts[size_t(p)]);
+        };
+        run_ranges(n_parts, n_threads, work, 4);
+    }
     int64_t *starts, *cells;
     int32_t* topics;
     const auto starts_array = numpy_array<int64_t>(size_t(n_words) + 1, &starts);
-    {
-        const Released released;
-        const auto count = [&]<class Cell>(Cell, int64_t scale) {
-            return count_all<Cell>(block_runs.data(), n_blocks, run_words.data(), run_starts.data(),
-                                   pointer(units), z.data(), n_words, n_topics, scale, n_threads);
-        };
-        parts = units ? count(int64_t{}, 1) : count(uint32_t{}, int64_t(1) << shift);
-    }
     size_t n = 0, word = 0;
     starts[0] = 0;
     for (const Counts& part : parts) {
-        for (const int64_t end : part.ends) starts[++word] = int64_t(n) + end;
+        for (const int64_t last : part.ends) starts[++word] = int64_t(n) + last;
         n += part.topics.size();
     }
     const auto topics_array = numpy_array<int32_t>(n, &topics);
@@ -145,8 +154,8 @@ void add_to_rows(Out<float, 2> rows, In<int64_t, 1> starts, In<int32_t, 1> topic
 
 void add_counts(nb::module_& m) {
     m.def("count_tokens", &count_tokens, "block_runs"_a, "run_words"_a, "run_starts"_a,
-          "units"_a.none(), "z"_a, nb::kw_only(), "n_words"_a, "n_topics"_a, "shift"_a,
-          "n_threads"_a);
+          "run_alike"_a.none(), "units"_a.none(), "z"_a, nb::kw_only(), "n_words"_a, "n_topics"_a,
+          "shift"_a, "n_threads"_a);
     m.def("count_rows", &count_rows, "starts"_a, "topics"_a, "cells"_a, nb::kw_only(), "shift"_a,
           "prior"_a, "inverse"_a, "alpha"_a, "base_mass"_a, "values"_a, "masses"_a, "n_threads"_a);
     m.def("add_counts", &add_to_rows, "rows"_a, "starts"_a, "topics"_a, "cells"_a, nb::kw_only(),

@@ -6,54 +6,9 @@
 #include "arrays.hpp"
 #include "kernels.hpp"
 #include "mixing.hpp"
+#include "slot_store.hpp"
 
 namespace opelda {
-
-struct SlotStore {
-    struct Slot {
-        float size;
-        uint16_t topic;
-    };
-    SlotStore(int64_t n_blocks, int64_t n_docs)
-        : blocks(static_cast<size_t>(n_blocks)), n_slots(static_cast<size_t>(n_docs)) {}
-
-    std::vector<std::vector<Slot>> blocks;
-    std::vector<uint16_t> n_slots;  // of documents
-    bool complete = false;          // every token has a topic
-};
-
-void load_slots(const Sweep& s, int64_t block, SlotGroup* groups) {
-    const SlotStore::Slot* from = s.slots->blocks[size_t(block)].data();
-    for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
-        SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
-        const uint32_t n = s.fresh ? 0 : s.slots->n_slots[size_t(d)];
-        doc->n_slots = n;
-        for (uint32_t first = 0; first == 0 || first < n; first += kSlots)
-            for (uint32_t i = 0; i < kSlots; ++i) {
-                SlotGroup& group = doc[first / kSlots];
-                const bool used = first + i < n;
-                group.sizes[i] = used ? from[i].size : 0.0f;
-                group.topics[i] = used ? from[i].topic : uint16_t(s.n_topics);
-                if (i + 1 == kSlots || first + i + 1 == n) from += used ? i + 1 : 0;
-            }
-    }
-}
-
-void save_slots(const Sweep& s, int64_t block, const SlotGroup* groups) {
-    std::vector<SlotStore::Slot>& to = s.slots->blocks[size_t(block)];
-    to.clear();
-    for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
-        const SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
-        const size_t before = to.size();
-        for (uint32_t i = 0; i < doc->n_slots; ++i) {
-            const SlotGroup& group = doc[i / kSlots];
-            if (group.sizes[i % kSlots] > 0)
-                to.push_back({group.sizes[i % kSlots], group.topics[i % kSlots]});
-        }
-        s.slots->n_slots[size_t(d)] = uint16_t(to.size() - before);
-    }
-}
-
 namespace {
 
 constexpr int64_t kMostGroups = 1 << 16;  // of a block: two bytes say which
@@ -73,6 +28,7 @@ int64_t groups_of(int64_t n_tokens, int64_t n_topics) {
 struct Runs {
     std::vector<int32_t> words;
     std::vector<int64_t> starts;
+    std::vector<uint8_t> alike;
 };
 
 // Where tokens go; the weights are left out where all are 1.
@@ -131,7 +87,10 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
         if (first == last) continue;
         runs.words.push_back(int32_t(j));
         runs.starts.push_back(to);
-        bool more = true;
+        bool more = true, alike = true;
+        for (size_t e = first; e < last; ++e)
+            alike &= entries[e].size == 1 && entries[e].weight == 1;
+        runs.alike.push_back(alike);
         for (int16_t number = 0; more; ++number) {
             more = false;
             for (size_t e = first; e < last; ++e) {
@@ -196,22 +155,25 @@ nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1>
     }
     std::vector<int64_t> block_runs{0}, run_starts;
     std::vector<int32_t> run_words;
+    std::vector<uint8_t> run_alike;
     for (const Runs& r : runs) {
         run_words.insert(run_words.end(), r.words.begin(), r.words.end());
         run_starts.insert(run_starts.end(), r.starts.begin(), r.starts.end());
+        run_alike.insert(run_alike.end(), r.alike.begin(), r.alike.end());
         block_runs.push_back(int64_t(run_words.size()));
     }
     run_starts.push_back(n_tokens);
     return nb::make_tuple(as_array(block_docs), as_array(block_groups), as_array(block_runs),
                           as_array(run_words), as_array(run_starts), nb::cast(at),
-                          as_array(first_group), sizes, weights, units);
+                          as_array(first_group), alike ? nb::none() : as_array(run_alike), sizes,
+                          weights, units);
 }
 
 void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1> block_runs,
            In<int32_t, 1> run_words, In<int64_t, 1> run_starts, In<uint16_t, 1> at,
-           In<int64_t, 1> first_group, MaybeIn<float, 1> sizes, MaybeIn<float, 1> weights,
-           Out<uint16_t, 1> z, SlotStore& slots, In<uint64_t, 1> keys, int64_t n_topics,
-           MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
+           In<int64_t, 1> first_group, MaybeIn<uint8_t, 1> run_alike, MaybeIn<float, 1> sizes,
+           MaybeIn<float, 1> weights, Out<uint16_t, 1> z, SlotStore& slots, In<uint64_t, 1> keys,
+           int64_t n_topics, MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
            MaybeIn<float, 1> row_values, MaybeIn<float, 1> base, MaybeIn<float, 2> dense,
            In<float, 1> prior, In<float, 1> alpha, In<float, 1> inverse, uint64_t seed, bool fresh,
            int64_t n_draws, int n_threads) {
@@ -224,6 +186,7 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
                      .run_words = run_words.data(),
                      .run_starts = run_starts.data(),
                      .at = at.data(),
+                     .run_alike = pointer(run_alike),
                      .sizes = pointer(sizes),
                      .weights = pointer(weights),
                      .z = z.data(),
@@ -287,10 +250,11 @@ void add_sweeps(nb::module_& m) {
           nb::kw_only(), "n_topics"_a, "n_words"_a, "shift"_a, "alike"_a, "most_docs"_a,
           "n_threads"_a);
     m.def("sweep", &sweep, nb::kw_only(), "block_docs"_a, "block_groups"_a, "block_runs"_a,
-          "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "sizes"_a.none(),
-          "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a, "row_starts"_a.none(),
-          "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(), "dense"_a.none(),
-          "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "n_draws"_a, "n_threads"_a);
+          "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "run_alike"_a.none(),
+          "sizes"_a.none(), "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a,
+          "row_starts"_a.none(), "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(),
+          "dense"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "n_draws"_a,
+          "n_threads"_a);
 }
 
 }  // namespace opelda

@@ -58,7 +58,7 @@ private:
             if (!first && opelda::stopped()) return;
             lay_out(s.run_words[i]);
             fetch_rows(i, s.block_runs[block + 1] - 1);
-            if (s.sizes)
+            if (s.run_alike && !s.run_alike[i])
                 first ? go_through<false, true>(i) : go_through<false, false>(i);
             else
                 first ? go_through<true, true>(i) : go_through<true, false>(i);

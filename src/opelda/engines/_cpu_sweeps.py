@@ -26,6 +26,7 @@ LAYOUT = (
     "run_starts",
     "at",
     "first_group",
+    "run_alike",
     "sizes",
     "weights",
 )
@@ -175,6 +176,7 @@ def count(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
         layout["block_runs"],
         layout["run_words"],
         layout["run_starts"],
+        layout["run_alike"],
         tokens.units,
         tokens.z,
         n_words=n_words,

@@ -1,0 +1,37 @@
+#include "slot_store.hpp"
+
+namespace opelda {
+
+void load_slots(const Sweep& s, int64_t block, SlotGroup* groups) {
+    const SlotStore::Slot* from = s.slots->blocks[std::size_t(block)].data();
+    for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
+        SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
+        const uint32_t n = s.fresh ? 0 : s.slots->n_slots[std::size_t(d)];
+        doc->n_slots = n;
+        for (uint32_t first = 0; first == 0 || first < n; first += kSlots)
+            for (uint32_t i = 0; i < kSlots; ++i) {
+                SlotGroup& group = doc[first / kSlots];
+                const bool used = first + i < n;
+                group.sizes[i] = used ? from[i].size : 0.0f;
+                group.topics[i] = used ? from[i].topic : uint16_t(s.n_topics);
+                if (i + 1 == kSlots || first + i + 1 == n) from += used ? i + 1 : 0;
+            }
+    }
+}
+
+void save_slots(const Sweep& s, int64_t block, const SlotGroup* groups) {
+    std::vector<SlotStore::Slot>& to = s.slots->blocks[std::size_t(block)];
+    to.clear();
+    for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
+        const SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
+        const std::size_t before = to.size();
+        for (uint32_t i = 0; i < doc->n_slots; ++i) {
+            const SlotGroup& group = doc[i / kSlots];
+            if (group.sizes[i % kSlots] > 0)
+                to.push_back({group.sizes[i % kSlots], group.topics[i % kSlots]});
+        }
+        s.slots->n_slots[std::size_t(d)] = uint16_t(to.size() - before);
+    }
+}
+
+}  // namespace opelda
