@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.stats import chi2
 
-from opelda.corpus import generate
+from opelda.corpus import docstrings, generate, read
 from opelda.engines import CPUEngine
 
 from .tokens_made import by_document, cells_of, tokens_of
@@ -76,6 +76,26 @@ def test_every_token_is_drawn_from_its_conditional(n_topics, prior, heavy):
     alpha = rng.dirichlet(np.ones(n_topics)) * prior
     drawn = swept(X, n_topics, alpha, 0.1, int(seed))
     assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
+
+
+@pytest.mark.parametrize("n_topics", [20, 100])
+def test_tokens_of_real_documents_are_drawn_from_their_conditionals(n_topics):
+    X = sparse.csr_array(read(list(docstrings(limit=250).values()), min_df=2).X.astype(np.float32))
+    seed = np.random.SeedSequence().entropy % 2**32
+    rng = np.random.default_rng(seed)
+    alpha = np.full(n_topics, 2.0 / n_topics)
+    drawn = swept(X, n_topics, alpha, 0.1, int(seed))
+    assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(100))
+def test_every_token_is_drawn_from_its_conditional_for_a_hundred_seeds(seed):
+    rng = np.random.default_rng(seed)
+    X, n_topics = made(seed), int(rng.integers(2, 300))
+    alpha = rng.dirichlet(np.ones(n_topics)) * rng.uniform(0.2, 40)
+    drawn = swept(X, n_topics, alpha, 0.1, seed)
+    assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng))
 
 
 def test_a_wrong_conditional_is_noticed():
