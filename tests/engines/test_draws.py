@@ -24,12 +24,14 @@ def made(seed):
 def surprises(X, before, after, counts, alpha, eta, rng):
     """Return a number per token that is uniform if each was drawn from its conditional.
 
+    And how many standard deviations more tokens stayed in their topics than were to be expected.
+
     When a token is drawn, those before it in its document have their new topics, those after it
     the old ones: P(k) ~ (N_dk + alpha_k) (lambda_kj + eta - own) / sum_j (lambda_kj + eta).
     """
     lam = cells_of(counts) * 2.0**-counts.shift
     totals = lam.sum(axis=0) + eta * len(lam)
-    found = []
+    found, staying = [], []
     for d, (old, new) in enumerate(zip(before, after, strict=True)):
         part = slice(X.indptr[d], X.indptr[d + 1])
         each = np.minimum(np.ceil(X.data[part]), 16).astype(int)
@@ -42,15 +44,19 @@ def surprises(X, before, after, counts, alpha, eta, rng):
             # by size: a conditional that is too even, or not enough, must not average out
             likelier = p[p > p[new[i]]].sum()
             found.append((likelier + rng.random() * p[new[i]]) / p.sum())
+            staying.append((p[old[i]] / p.sum(), old[i] == new[i]))
             sizes[new[i]] += weight
-    return np.array(found)
+    expected, seen = np.array(staying, float).T
+    return np.array(found), (seen - expected).sum() / np.sqrt((expected * (1 - expected)).sum())
 
 
-def is_uniform(values):
-    """Chi-square at one wrong alarm in a billion."""
+def is_right(drawn):
+    """Chi-square, and six standard deviations: about one wrong alarm in a billion each."""
+    values, staying = drawn
     seen = np.bincount(np.minimum(values * N_BINS, N_BINS - 1).astype(int), minlength=N_BINS)
     expected = len(values) / N_BINS
-    return ((seen - expected) ** 2 / expected).sum() < chi2.isf(1e-9, N_BINS - 1)
+    is_uniform = ((seen - expected) ** 2 / expected).sum() < chi2.isf(1e-9, N_BINS - 1)
+    return is_uniform and abs(staying) < 6
 
 
 def swept(X, n_topics, alpha, eta, seed, n_sweeps=40):
@@ -75,7 +81,7 @@ def test_every_token_is_drawn_from_its_conditional(n_topics, prior, heavy):
     X.data *= rng.choice([1.0, 1.0, 1.0, heavy], X.nnz).astype(np.float32)
     alpha = rng.dirichlet(np.ones(n_topics)) * prior
     drawn = swept(X, n_topics, alpha, 0.1, int(seed))
-    assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
+    assert is_right(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("n_topics", [20, 100])
@@ -85,7 +91,7 @@ def test_tokens_of_real_documents_are_drawn_from_their_conditionals(n_topics):
     rng = np.random.default_rng(seed)
     alpha = np.full(n_topics, 2.0 / n_topics)
     drawn = swept(X, n_topics, alpha, 0.1, int(seed))
-    assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
+    assert is_right(surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
 
 
 @pytest.mark.heavy
@@ -95,7 +101,7 @@ def test_every_token_is_drawn_from_its_conditional_for_a_hundred_seeds(seed):
     X, n_topics = made(seed), int(rng.integers(2, 300))
     alpha = rng.dirichlet(np.ones(n_topics)) * rng.uniform(0.2, 40)
     drawn = swept(X, n_topics, alpha, 0.1, seed)
-    assert is_uniform(surprises(X, *drawn, alpha, 0.1, rng))
+    assert is_right(surprises(X, *drawn, alpha, 0.1, rng))
 
 
 def test_a_wrong_conditional_is_noticed():
@@ -103,6 +109,6 @@ def test_a_wrong_conditional_is_noticed():
     X = made(0)
     alpha = np.full(9, 0.2)
     before, after, counts = swept(X, 9, alpha, 0.1, 0)
-    assert is_uniform(surprises(X, before, after, counts, alpha, 0.1, rng))
-    assert not is_uniform(surprises(X, before, after, counts, 10 * alpha, 0.1, rng))
-    assert not is_uniform(surprises(X, before, after, counts, alpha, 20.0, rng))
+    assert is_right(surprises(X, before, after, counts, alpha, 0.1, rng))
+    assert not is_right(surprises(X, before, after, counts, 10 * alpha, 0.1, rng))
+    assert not is_right(surprises(X, before, after, counts, alpha, 20.0, rng))
