@@ -48,7 +48,7 @@ class Tokens:
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """What each document weighs."""
+        """The weights of the documents."""
         return self.rows.tokens()
 
     def token_units(self) -> NDArray[np.int64]:
@@ -93,13 +93,13 @@ class TokenCounts:
 
     @property
     def sums(self) -> NDArray[np.float64]:
-        """What each topic has, in tokens."""
+        """The tokens of each topic."""
         whole = self.cells.sum(axis=0, dtype=np.int64)
         return np.ldexp(np.asarray(whole, np.float64).ravel(), -self.shift)
 
     @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """Where each word's topics begin, the topics, and how much each has."""
+        """The offsets of the words, their topics, and the weights of these."""
         cells = self.cells
         return (
             cells.indptr.astype(np.int64, copy=False),
