@@ -4,20 +4,21 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from opelda._names import PRESETS
-from opelda._validation import choice
+from opelda._validation import choice, whole
 from opelda.inference import OPE, Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
 from opelda.learning._rules import Rule
 
+MANY_TOPICS = 200
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
 
 
-def preset_settings(preset: str, n_docs: int | None = None) -> dict[str, Any]:
+def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -> dict[str, Any]:
     """Return the parameters that a preset decides, for so many documents or for a stream.
 
     As measured: docs/learning.md has the curves. Small collections are gone through more often, in
-    smaller steps.
+    smaller steps; those with many topics, whose passes take longer than their sweeps, less often.
 
     >>> fast = preset_settings("fast", 10_000)
     >>> fast["inference"].n_iter, fast["batch_size"], fast["n_passes"]
@@ -37,7 +38,7 @@ def preset_settings(preset: str, n_docs: int | None = None) -> dict[str, Any]:
         }
     best = preset == "best"
     n_docs = A_STREAM if n_docs is None else max(n_docs, 1)
-    n_docs_to_see = 1_000_000 if best else 100_000
+    n_docs_to_see = 1_000_000 * min(1.0, MANY_TOPICS / n_topics) if best else 100_000
     return {
         "inference": OPE(n_iter=20),
         "learning": "online",
@@ -172,7 +173,8 @@ class TopicModel(Learner):
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
         """Return what was given and, for the rest, what the preset has for so many documents."""
-        preset = preset_settings(choice("preset", self.preset, PRESETS), n_docs)
+        n_topics = whole("n_components", self.n_components)
+        preset = preset_settings(choice("preset", self.preset, PRESETS), n_docs, n_topics)
         given: dict[str, Any] = self.get_params(deep=False)
         return given | {name: value for name, value in preset.items() if given[name] is None}
 
