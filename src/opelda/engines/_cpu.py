@@ -179,10 +179,9 @@ class CPUEngine:
     ) -> TokenCounts:
         """Draw and count; see `Engine.sweep`."""
         updates.check_words(tokens.rows.words, weights.n_words)
-        how = {"seed": seed, "n_draws": n_draws, "n_threads": self.n_threads}
         eta = weights.prior if prior is None else tables.padded_prior(prior, weights.n_topics)
-        sweeps.draw(weights, tokens, alpha, counts, prior=eta, **how)
-        return sweeps.count(tokens, weights.n_words, self.n_threads)
+        how = {"seed": seed, "n_draws": n_draws, "n_threads": self.n_threads}
+        return sweeps.sweep(weights, tokens, alpha, counts, eta, **how)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         """Average; see `Engine.blend`."""

@@ -88,18 +88,18 @@ class BlockTokens(Tokens):
         return SizeHistogram.of(topics, sizes, self.lengths[docs])
 
 
-def draw(
+def sweep(
     weights: Weights,
     tokens: BlockTokens,
     alpha: NDArray[np.float64],
     counts: TokenCounts | None,
-    *,
     prior: Prior,
+    *,
     seed: int,
     n_draws: int,
     n_threads: int,
-) -> None:
-    """Draw every token's topic anew, by counts and a prior, or by the weights."""
+) -> TokenCounts:
+    """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
     stride = tables.row_width(weights.n_topics)
     padded_alpha = tables.padded(alpha, stride)
     if counts is None:
@@ -124,6 +124,7 @@ def draw(
         n_draws=n_draws,
         n_threads=n_threads,
     )
+    return _counted(tokens, weights.n_words, n_threads)
 
 
 def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:
@@ -169,7 +170,7 @@ def _of_counts(
     return rows | {"dense": None, "prior": masses}
 
 
-def count(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
+def _counted(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
     """Count the tokens of each word and topic."""
     layout, shape = tokens.layout, (n_words, tokens.n_topics)
     starts, topics, cells = _native.count_tokens(
