@@ -1,6 +1,10 @@
 // One block of scratch memory per thread, divided into aligned arrays.
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstdint>
 #include <cstdlib>
 
@@ -16,8 +20,13 @@ public:
     // `allocate` asks for every array it needs. It is called twice: to measure, and with memory.
     template <class Allocate> explicit Arena(const Allocate& allocate) {
         allocate(*this);
-        block_ = static_cast<char*>(std::aligned_alloc(64, size_t(used_) + 64));
+        // (read at random, small pages would be looked up more often than the processor remembers)
+        const size_t unit = used_ < kHuge ? 64 : kHuge, bytes = (size_t(used_) / unit + 1) * unit;
+        block_ = static_cast<char*>(std::aligned_alloc(unit, bytes));
         if (!block_) opelda::out_of_memory();
+#if defined(__linux__)
+        if (unit == kHuge) (void)madvise(block_, bytes, MADV_HUGEPAGE);  // granted or not
+#endif
         used_ = 0;
         allocate(*this);
     }
@@ -32,6 +41,8 @@ public:
     }
 
 private:
+    static constexpr int64_t kHuge = 1 << 21;  // a page's bytes
+
     char* block_ = nullptr;
     int64_t used_ = 0;  // a multiple of 64
 };

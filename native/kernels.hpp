@@ -174,6 +174,9 @@ inline int64_t tokens_of(float count) {
 
 constexpr int kSlots = 8;
 constexpr int kFetched = 64;  // tokens ahead, at most
+// Documents have this many groups, or a multiple of it, so that two bytes say whose a token is in
+// larger blocks. (More would crowd first groups in fewer of a cache's sets.)
+constexpr int kGroupStep = 2;
 
 // Some of a document's topics while it is swept: how much each has, and which it is, n_topics where
 // a slot has none. The last are of a document's first group alone.
@@ -200,11 +203,11 @@ struct Sweep {
     const int64_t* block_runs;    // n_blocks + 1
     const int32_t* run_words;
     const int64_t* run_starts;  // of each run's tokens, and their end
-    const uint16_t*
-        at;  // tokens: the document's first group in the block; some more to fetch ahead
-    const uint8_t* run_alike;  // whether a run's tokens all weigh 1; none: all runs' do
-    const float* sizes;        // of tokens in their documents; none: all are 1
-    const float* weights;      // of tokens in the counts, likewise
+    const uint16_t* at;         // tokens: the document's first group in the block / kGroupStep;
+                                // some more to fetch ahead
+    const uint8_t* run_alike;   // whether a run's tokens all weigh 1; none: all runs' do
+    const float* sizes;         // of tokens in their documents; none: all are 1
+    const float* weights;       // of tokens in the counts, likewise
     uint16_t* z;
     SlotStore* slots;
     int64_t most_groups;         // of a block

@@ -1,6 +1,7 @@
 // The part of the Python module that counts tokens by word and topic, and makes topics of counts.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -9,7 +10,8 @@
 namespace opelda {
 namespace {
 
-constexpr int64_t kCells = 1 << 15;  // counted at a time, in the second cache
+constexpr int64_t kWords = 256;  // counted by a thread at a time
+constexpr int64_t kAhead = 256;  // tokens: a block's runs lie one after another
 
 // A collection's tokens, as Sweep has them.
 struct Drawn {
@@ -31,37 +33,112 @@ struct Counts {
     std::vector<int64_t> cells;
 };
 
-// Counts the tokens of the words from `begin` to `end` in all blocks. Sums of whole numbers do not
-// depend on the order.
-void count_words(const Drawn& d, int64_t begin, int64_t end, std::vector<int64_t>& cells,
-                 Counts& out) {
-    const int64_t one = d.shift < 0 ? 0 : int64_t(1) << d.shift;
-    for (int64_t b = 0; b < d.n_blocks; ++b) {
-        const int32_t* last = d.run_words + d.block_runs[b + 1];
-        const int32_t* run = std::lower_bound(d.run_words + d.block_runs[b], last, int32_t(begin));
-        for (; run < last && *run < end; ++run) {
-            const int64_t number = run - d.run_words;
-            int64_t* row = cells.data() + (*run - begin) * d.n_topics;
-            const int64_t stop = d.run_starts[number + 1];
-            if (!d.run_alike || d.run_alike[number])
-                for (int64_t i = d.run_starts[number]; i < stop; ++i) row[d.z[i]] += one;
-            else
-                for (int64_t i = d.run_starts[number]; i < stop; ++i) row[d.z[i]] += d.units[i];
+// Counts ascending words one by one. Sums of whole numbers do not depend on the order.
+class WordCounter {
+public:
+    WordCounter(const Drawn& d, int64_t first_word)
+        : d(d),
+          whole((size_t(d.n_topics) / 64 + 1) * 64),
+          parts(d.run_alike ? size_t(d.n_topics) : 0),
+          found(size_t(d.n_topics) + 1),
+          bits(size_t(d.n_topics) / 64 + 1),
+          runs(size_t(d.n_blocks)) {
+        for (int64_t b = 0; b < d.n_blocks; ++b) {
+            const int32_t *begin = d.run_words + d.block_runs[b],
+                          *end = d.run_words + d.block_runs[b + 1];
+            runs[size_t(b)] = std::lower_bound(begin, end, int32_t(first_word)) - d.run_words;
         }
     }
-    for (int64_t j = begin; j < end; ++j) {
-        int64_t* row = cells.data() + (j - begin) * d.n_topics;
-        for (int64_t k = 0; k < d.n_topics; ++k) {
-            // most are zero where topics are many
-            while (k + 4 <= d.n_topics && !(row[k] | row[k + 1] | row[k + 2] | row[k + 3])) k += 4;
-            if (k == d.n_topics || row[k] == 0) continue;
-            out.topics.push_back(int32_t(k));
-            out.cells.push_back(row[k]);
-            row[k] = 0;
+
+    void count(int64_t word, Counts& out) {
+        here.clear();
+        int64_t n_tokens = 0;
+        for (int64_t b = 0; b < d.n_blocks; ++b) {
+            const int64_t run = runs[size_t(b)];
+            if (run == d.block_runs[b + 1] || d.run_words[run] != word) continue;
+            // (more streams than the processor follows on its own)
+            __builtin_prefetch(d.z + d.run_starts[run + 1] + kAhead);
+            __builtin_prefetch(d.run_starts + run + kAhead / 16);
+            __builtin_prefetch(d.run_words + run + kAhead / 8);
+            here.push_back(run);
+            n_tokens += d.run_starts[run + 1] - d.run_starts[run];
+            ++runs[size_t(b)];
         }
+        const bool few = n_tokens < d.n_topics;  // to look at all topics would take longer
+        for (const int64_t run : here)
+            if (d.run_alike && !d.run_alike[run])
+                add_parts(run);
+            else
+                few ? add_few(run) : add_many(run);
+        few ? mark_found() : mark_all();
+        collect(out);
+    }
+
+private:
+    void add_many(int64_t run) {
+        uint32_t* const cells = whole.data();
+        for (int64_t i = d.run_starts[run]; i < d.run_starts[run + 1]; ++i) ++cells[d.z[i]];
+    }
+    // (without a branch on whether a topic is new: which are cannot be foreseen)
+    void add_few(int64_t run) {
+        uint32_t* const cells = whole.data();
+        uint16_t* const list = found.data();
+        size_t n = n_found;
+        for (int64_t i = d.run_starts[run]; i < d.run_starts[run + 1]; ++i) {
+            const uint16_t topic = d.z[i];
+            list[n] = topic;
+            n += cells[topic]++ == 0;
+        }
+        n_found = n;
+    }
+    void add_parts(int64_t run) {
+        for (int64_t i = d.run_starts[run]; i < d.run_starts[run + 1]; ++i) {
+            bits[d.z[i] / 64] |= uint64_t(1) << d.z[i] % 64;
+            parts[d.z[i]] += d.units[i];
+        }
+        any_parts = true;
+    }
+
+    void mark_found() {
+        for (size_t i = 0; i < n_found; ++i) bits[found[i] / 64] |= uint64_t(1) << found[i] % 64;
+        n_found = 0;
+    }
+    void mark_all() {
+        for (size_t place = 0; place < bits.size(); ++place)
+            for (size_t k = 0; k < 64; ++k)
+                bits[place] |= uint64_t(whole[64 * place + k] != 0) << k;
+    }
+
+    // Empties the cells, in the order of topics.
+    void collect(Counts& out) {
+        const int64_t one = d.shift < 0 ? 0 : int64_t(1) << d.shift;
+        for (size_t place = 0; place < bits.size(); ++place) {
+            for (uint64_t left = bits[place]; left; left &= left - 1) {
+                const size_t topic = 64 * place + size_t(__builtin_ctzll(left));
+                int64_t cell = one * whole[topic];
+                if (any_parts) cell += std::exchange(parts[topic], 0);
+                whole[topic] = 0;
+                if (cell == 0) continue;
+                out.topics.push_back(int32_t(topic));
+                out.cells.push_back(cell);
+            }
+            bits[place] = 0;
+        }
+        any_parts = false;
         out.ends.push_back(int64_t(out.topics.size()));
     }
-}
+
+    const Drawn& d;
+    // Of each topic: tokens of weight 1, and what all others weigh.
+    std::vector<uint32_t> whole;
+    std::vector<int64_t> parts;
+    std::vector<uint16_t> found;  // the topics with tokens of weight 1, in any order
+    std::vector<uint64_t> bits;   // of topics: whether any token has it
+    std::vector<int64_t> runs;    // of each block, the next
+    std::vector<int64_t> here;    // the word's runs
+    size_t n_found = 0;
+    bool any_parts = false;
+};
 
 // The weights of the tokens of each word in each topic, in units of 2^-shift, as a sparse matrix:
 // where each row begins, its topics, ascending, and how much each has.
@@ -78,20 +155,20 @@ nb::tuple count_tokens(In<int64_t, 1> block_runs, In<int32_t, 1> run_words,
                      .z = z.data(),
                      .n_topics = n_topics,
                      .shift = shift};
-    const int64_t at_once = std::max<int64_t>(1, kCells / n_topics);
-    const int64_t n_parts = (n_words + at_once - 1) / at_once;
+    const int64_t n_parts = (n_words + kWords - 1) / kWords;
     std::vector<Counts> parts(static_cast<size_t>(n_parts));
     {
         const Released released;
         const auto work = [&](Queue& queue) {
-            std::vector<int64_t> cells(size_t(at_once * n_topics));
             int64_t begin, end;
             while (take(queue, begin, end))
-                for (int64_t p = begin; p < end; ++p)
-                    count_words(d, p * at_once, std::min(n_words, (p + 1) * at_once), cells,
-                                parts[size_t(p)]);
+                for (int64_t p = begin; p < end; ++p) {
+                    WordCounter counter(d, p * kWords);
+                    for (int64_t j = p * kWords; j < std::min(n_words, (p + 1) * kWords); ++j)
+                        counter.count(j, parts[size_t(p)]);
+                }
         };
-        run_ranges(n_parts, n_threads, work, 4);
+        run_ranges(n_parts, n_threads, work, 1);
     }
     int64_t *starts, *cells;
     int32_t* topics;

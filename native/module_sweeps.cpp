@@ -11,7 +11,7 @@
 namespace opelda {
 namespace {
 
-constexpr int64_t kMostGroups = 1 << 16;  // of a block: two bytes say which
+constexpr int64_t kMostGroups = kGroupStep * (int64_t(1) << 16);  // of a block: see `kGroupStep`
 
 template <class T> nb::object as_array(const std::vector<T>& values) {
     T* data;
@@ -21,7 +21,8 @@ template <class T> nb::object as_array(const std::vector<T>& values) {
 }
 
 int64_t groups_of(int64_t n_tokens, int64_t n_topics) {
-    return std::max<int64_t>(1, (std::min(n_tokens, n_topics) + kSlots - 1) / kSlots);
+    constexpr int64_t step = kGroupStep * kSlots;
+    return std::max<int64_t>(1, (std::min(n_tokens, n_topics) + step - 1) / step) * kGroupStep;
 }
 
 // A run: a block's tokens of a word.
@@ -71,7 +72,8 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
     for (size_t j = 1; j < ends.size(); ++j) ends[j] += ends[j - 1];
     std::vector<Entry> entries(size_t(c.indptr[end] - c.indptr[begin]));
     for (int64_t d = begin; d < end; ++d) {
-        const auto group = uint16_t(first_group[size_t(d)] - first_group[size_t(begin)]);
+        const auto group =
+            uint16_t((first_group[size_t(d)] - first_group[size_t(begin)]) / kGroupStep);
         const double unit = out.weights ? grain(c, d) : 1.0;
         for (int64_t i = c.indptr[d]; i < c.indptr[d + 1]; ++i) {
             const int64_t n = tokens_of(c.counts[i]);

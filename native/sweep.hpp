@@ -15,31 +15,33 @@
 #pragma once
 
 #include "arena.hpp"
+#include "prior_draws.hpp"
 #include "randomness.hpp"
 #include "slots.hpp"
 
 namespace OPELDA_ISA {
 
+using opelda::kGroupStep;
 using opelda::Sweep;
 
 class Sweeper {
 public:
-    explicit Sweeper(const Sweep& s) : s(s) {}
+    explicit Sweeper(const Sweep& s) : s(s), from_prior(s) {}
 
     void allocate(Arena& arena) {
         row = arena.array<float>(s.stride + kPad);
-        before = arena.array<float>(padded(s.stride / kPad));
         shares = arena.array<Share>(s.n_topics);
         ends = arena.array<float>(kAtOnce * kFew);
         many_ends = arena.array<float>(s.stride + kSlots);
         groups = arena.array<SlotGroup>(s.most_groups);
+        from_prior.allocate(arena);
     }
 
     void prepare() {
         for (int64_t k = 0; k < s.stride + kPad; ++k) row[k] = 0;
         if (s.base) std::memcpy(row, s.base, size_t(s.n_topics) * sizeof(float));
         for (int64_t k = 0; k < s.n_topics; ++k) shares[k] = {s.inverse[k], s.alpha[k]};
-        for (int64_t b = 0; b < padded(s.stride / kPad); ++b) before[b] = __builtin_huge_valf();
+        from_prior.prepare(row);
     }
 
     void run(int64_t block) {
@@ -68,7 +70,7 @@ private:
 
     void lay_out(int64_t word) {
         prior = s.prior[word];
-        summed = false;
+        from_prior.turn_to(word);
         if (s.dense) {
             std::memcpy(row, s.dense + word * s.stride, size_t(s.n_topics) * sizeof(float));
             return;
@@ -115,10 +117,10 @@ private:
         SlotGroup* const groups = this->groups;
         uint32_t i = 0, here;
         do {
-            __builtin_prefetch(groups + at[i + kAhead], 1, 3);
-            __builtin_prefetch(groups + at[i + kAhead] + 1, 1, 3);  // (there or not)
+            __builtin_prefetch(groups + kGroupStep * at[i + kAhead], 1, 3);
+            __builtin_prefetch(groups + kGroupStep * at[i + kAhead] + 1, 1, 3);  // (there or not)
             here = at[i];
-            SlotGroup* const doc = groups + here;
+            SlotGroup* const doc = groups + kGroupStep * here;
             const uint64_t key = doc->key += kGolden;
             uniforms[i] = float(int32_t(mix(key) >> 40)) * 0x1p-24f + 0x1p-25f;
             if (!First) *size_of(doc, doc->n_slots, z[i]) -= Unit ? 1 : s.sizes[begin + i];
@@ -143,7 +145,7 @@ private:
         const float prior = this->prior;
         float* __restrict end = ends;
         for (uint32_t i = 0; i < n; ++i, end += kFew) {
-            const SlotGroup* doc = groups + at[i];
+            const SlotGroup* doc = groups + kGroupStep * at[i];
             const uint32_t now = z[i], n_slots = doc->n_slots;
             float rest = prior, beta = 0;
             if (!First) {  // the row is the token's own for a moment
@@ -178,7 +180,7 @@ private:
         SlotGroup* const groups = this->groups;
         const float* end = ends;
         for (uint32_t i = 0; i < n; ++i, end += kFew) {
-            SlotGroup* const doc = groups + at[i];
+            SlotGroup* const doc = groups + kGroupStep * at[i];
             const uint32_t to = count_up_to(end, targets[i]);
             if (to < kSlots) [[likely]] {
                 doc->sizes[to] += Unit ? 1 : s.sizes[begin + i];
@@ -206,7 +208,7 @@ private:
         }
         const float own = First ? 0 : own_part<Unit>(now, token);
         const float used = end[n <= kSlots ? kSlots - 1 : n - 1];
-        s.z[token] = draw_from_prior(target - used, now, own);
+        s.z[token] = from_prior.draw(row, target - used, now, own);
         enter(doc, s.z[token], weight, uint16_t(s.n_topics));
     }
     template <bool Unit, bool First>
@@ -222,48 +224,6 @@ private:
         return used + rest;
     }
 
-    // A topic from the prior's part of the weights; `own` of row[now] is the token itself. First
-    // the block of topics, then the topic.
-    __attribute__((noinline)) uint16_t draw_from_prior(float target, uint32_t now, float own) {
-        const int64_t n_blocks = s.stride / kPad, here = now / kPad;
-        if (!summed) {
-            float total = 0;
-            for (int64_t b = 0; b < n_blocks; ++b) {
-                vf mass = {};
-                for (int64_t k = b * kPad; k < (b + 1) * kPad; k += kLanes)
-                    mass += load(s.alpha + k) * load(row + k);
-                before[b] = total;
-                total += sum(mass);
-            }
-            summed = true;
-        }
-        const float mine = own > 0 ? s.alpha[now] * own : 0;  // what later blocks begin sooner by
-        int64_t block = n_begun(target + mine) - 1;
-        if (block <= here)
-            block = n_begun(target) - 1;
-        else
-            target += mine;
-        block = block < n_blocks ? block : n_blocks - 1;
-        target -= before[block];
-        // (rounding may leave the target beyond the end, or in a block without any)
-        int64_t found = -1;
-        for (int64_t k = block * kPad; k < (block + 1) * kPad && (found < 0 || target >= 0); ++k) {
-            const float p = s.alpha[k] * (k == int64_t(now) ? row[k] - own : row[k]);
-            if (p > 0) found = k, target -= p;
-        }
-        for (int64_t k = s.n_topics - 1; k >= 0 && found < 0; --k)
-            if (s.alpha[k] * row[k] > 0) found = k;
-        return uint16_t(found < 0 ? 0 : found);
-    }
-    // How many blocks begin at `target` or before it; the first always does.
-    OPELDA_INLINE int64_t n_begun(float target) const {
-        vi begun = {};
-        for (int64_t b = 0; b < padded(s.stride / kPad); b += kLanes)
-            begun -= load(before + b) <= target;
-        const int64_t n = fold(begun, [](auto a, auto b) { return a + b; });
-        return n > 1 ? n : 1;
-    }
-
     static constexpr int64_t kAtOnce = 128, kAhead = 16;
     static constexpr uint32_t kFew = 32;  // slots; documents with more are drawn on their own
 
@@ -273,12 +233,12 @@ private:
 
     const Sweep& s;
     SlotGroup* groups;  // of the block
-    // the word's probabilities, and a zero for slots without a topic; what of the prior's part is
-    // before each block of topics; the running sums of the tokens at hand
-    float *row, *before, *ends, *many_ends;
+    // the word's probabilities, and a zero for slots without a topic; running sums of the tokens at
+    // hand
+    float *row, *ends, *many_ends;
     Share* shares;  // of topics
     float prior = 0;
-    bool summed = false;  // `before` is of the word at hand
+    PriorDraws from_prior;
     float uniforms[kAtOnce], targets[kAtOnce];
 };
 

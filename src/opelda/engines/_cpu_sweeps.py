@@ -13,9 +13,9 @@ from opelda.engines import _cpu_tables as tables
 from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
 from opelda.engines._weights import Prior, Weights, prior_sums
 
-# Documents of a block: more, and their topics do not stay in the second cache; fewer, and rows of
-# words are laid out for too few tokens.
-MOST_DOCS = 8192
+# Documents of a block: more, and too few of their topics stay in the second cache; fewer, and rows
+# of words are laid out for too few tokens.
+MOST_DOCS = 12_288
 LEAST_DOCS = 128
 AHEAD = _native.FETCHED  # tokens that kernels look ahead, beyond the last
 LAYOUT = (

@@ -1,0 +1,103 @@
+// Draws from the prior's part of a word's topics, P(k) ~ alpha_k beta_kj: rare, and mostly one or
+// two of a word at a time (sweep.hpp).
+#pragma once
+
+#include "arena.hpp"
+#include "kernels.hpp"
+
+namespace OPELDA_ISA {
+
+class PriorDraws {
+public:
+    explicit PriorDraws(const opelda::Sweep& s) : s(s), n_blocks(s.stride / kPad) {}
+
+    void allocate(Arena& arena) {
+        base_masses = arena.array<float>(n_blocks);
+        before = arena.array<float>(padded(n_blocks));
+    }
+    // `row` has what words have that no topic has.
+    void prepare(const float* row) {
+        for (int64_t b = 0; b < n_blocks; ++b) base_masses[b] = mass_of(row, b);
+        for (int64_t b = 0; b < padded(n_blocks); ++b) before[b] = __builtin_huge_valf();
+    }
+    // Draws are of this word from now on.
+    OPELDA_INLINE void turn_to(int64_t to) {
+        word = to;
+        summed = false;
+    }
+
+    // A topic of the word, whose row is laid out in `row`; `own` of row[now] is the token itself.
+    // First the block of topics, then the topic.
+    __attribute__((noinline)) uint16_t draw(const float* row, float target, uint32_t now,
+                                            float own) {
+        if (!summed) sum_up(row);
+        const int64_t here = now / kPad;
+        const float mine = own > 0 ? s.alpha[now] * own : 0;  // what later blocks begin sooner by
+        int64_t block = n_begun(target + mine) - 1;
+        if (block <= here)
+            block = n_begun(target) - 1;
+        else
+            target += mine;
+        block = block < n_blocks ? block : n_blocks - 1;
+        target -= before[block];
+        // (rounding may leave the target beyond the end, or in a block without any)
+        int64_t found = -1;
+        for (int64_t k = block * kPad; k < (block + 1) * kPad && (found < 0 || target >= 0); ++k) {
+            const float p = s.alpha[k] * (k == int64_t(now) ? row[k] - own : row[k]);
+            if (p > 0) found = k, target -= p;
+        }
+        for (int64_t k = s.n_topics - 1; k >= 0 && found < 0; --k)
+            if (s.alpha[k] * row[k] > 0) found = k;
+        return uint16_t(found < 0 ? 0 : found);
+    }
+
+private:
+    // What is before each block of topics: from the word's few topics, or from all.
+    void sum_up(const float* row) {
+        summed = true;
+        float total = 0;
+        const int64_t begin = s.dense ? 0 : s.row_starts[word];
+        const int64_t end = s.dense ? 0 : s.row_starts[word + 1];
+        if (s.dense || end - begin > kFewTopics * n_blocks) {
+            for (int64_t b = 0; b < n_blocks; ++b) {
+                before[b] = total;
+                total += mass_of(row, b);
+            }
+            return;
+        }
+        std::memcpy(before, base_masses, size_t(n_blocks) * sizeof(float));
+        for (int64_t i = begin; i < end; ++i) {
+            const int32_t k = s.row_topics[i];
+            before[k / kPad] += s.alpha[k] * (s.row_values[i] - s.base[k]);
+        }
+        for (int64_t b = 0; b < n_blocks; ++b) {
+            const float mass = before[b];
+            before[b] = total;
+            total += mass;
+        }
+    }
+    OPELDA_INLINE float mass_of(const float* row, int64_t block) const {
+        vf mass = {};
+#pragma GCC unroll 16
+        for (int64_t k = 0; k < kPad; k += kLanes)
+            mass += load(s.alpha + block * kPad + k) * load(row + block * kPad + k);
+        return sum(mass);
+    }
+    // How many blocks begin at `target` or before it; the first always does.
+    OPELDA_INLINE int64_t n_begun(float target) const {
+        vi begun = {};
+        for (int64_t b = 0; b < padded(n_blocks); b += kLanes) begun -= load(before + b) <= target;
+        const int64_t n = fold(begun, [](auto a, auto b) { return a + b; });
+        return n > 1 ? n : 1;
+    }
+
+    static constexpr int64_t kFewTopics = 2;  // of a block: more are summed sooner all together
+
+    const opelda::Sweep& s;
+    const int64_t n_blocks;
+    float *base_masses, *before;  // of blocks of topics
+    int64_t word = 0;
+    bool summed = false;  // `before` is of the word at hand
+};
+
+}  // namespace OPELDA_ISA
