@@ -2,8 +2,9 @@
 
     python benchmarks/best.py --data DIR [--corpora newsgroups wikinews ...] [--seeds 0 1 2]
                               [--before OLD/bin/python] [--iterations 50 200 500] [--topics 100]
+                              [--threads 2]
 
-Every fit is a process of its own with two threads, one after the other; only learning is timed, not
+Every fit is a process of its own, one after the other; only learning is timed, not
 reading, nor what tomotopy needs to take documents over. LPP is of 1,000 held-out documents or fewer
 (VB, five splits of 70:30), NPMI of ten words a topic in the training documents, diversity the share
 of distinct words among 25 a topic. Settings of `TopicModel` were chosen on arXiv abstracts, Reddit
@@ -23,7 +24,6 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-N_JOBS = 2
 CACHE = Path(__file__).parent / ".cache"
 CORPORA = ["arxiv-100k", "arxiv-250k", "reddit", "newsgroups", "wikinews", "reuters"]
 
@@ -70,10 +70,12 @@ def texts(name: str, data: Path) -> Iterator[str]:
             elif name == "wikinews":
                 yield from (json.loads(line)["text"] for line in content.splitlines())
             else:
-                yield from re.findall(r"<BODY>(.*?)</BODY>", content, re.DOTALL)
+                yield from re.findall(r"<CONTENT>(.*?)</CONTENT>", content, re.DOTALL)
 
 
-def fit(system: str, name: str, n_topics: int, seed: int, iterations: list[int]) -> None:
+def fit(
+    system: str, name: str, n_topics: int, seed: int, iterations: list[int], n_threads: int
+) -> None:
     """Learn topics and print a line of figures, or one each after so many iterations."""
     train, test = (
         sparse.csr_array(sparse.load_npz(CACHE / f"best-{name}-{part}.npz"))
@@ -83,7 +85,7 @@ def fit(system: str, name: str, n_topics: int, seed: int, iterations: list[int])
         from opelda import TopicModel
 
         started = time.perf_counter()
-        model = TopicModel(n_topics, random_state=seed, n_jobs=N_JOBS).fit(train)
+        model = TopicModel(n_topics, random_state=seed, n_jobs=n_threads).fit(train)
         seconds = time.perf_counter() - started
         print(json.dumps(figures(model.components_, seconds, train, test)), flush=True)
         return
@@ -93,12 +95,12 @@ def fit(system: str, name: str, n_topics: int, seed: int, iterations: list[int])
     words = np.arange(train.shape[1]).astype(str).astype(object)
     for a, b in zip(train.indptr[:-1], train.indptr[1:], strict=True):
         model.add_doc(words[np.repeat(train.indices[a:b], train.data[a:b])].tolist())
-    model.train(0, workers=N_JOBS)
+    model.train(0, workers=n_threads)
     columns = [int(word) for word in model.used_vocabs]
     seconds = 0.0
     for done, target in zip([0, *iterations], iterations, strict=False):
         started = time.perf_counter()
-        model.train(target - done, workers=N_JOBS)
+        model.train(target - done, workers=n_threads)
         seconds += time.perf_counter() - started
         topics = np.zeros((n_topics, train.shape[1]))
         topics[:, columns] = [model.get_topic_word_dist(k) for k in range(n_topics)]
@@ -114,7 +116,7 @@ def figures(
     beta = np.maximum(np.array(topics, np.float64), 1e-12)
     beta /= beta.sum(axis=1, keepdims=True)
     lpp = log_predictive_probability(
-        beta, test.astype(np.float32), method="vb", n_splits=5, random_state=0, n_jobs=N_JOBS
+        beta, test.astype(np.float32), method="vb", n_splits=5, random_state=0, n_jobs=-1
     )
     return {
         "seconds": seconds,
@@ -132,11 +134,12 @@ def main() -> None:
     parser.add_argument("--before", help="a Python with another build")
     parser.add_argument("--iterations", type=int, nargs="*", default=[50, 200, 500])
     parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--worker", nargs=3, metavar=("SYSTEM", "CORPUS", "SEED"))
     options = parser.parse_args()
     if options.worker:
         system, name, seed = options.worker
-        fit(system, name, options.topics, int(seed), options.iterations)
+        fit(system, name, options.topics, int(seed), options.iterations, options.threads)
         return
     systems = {"opelda": sys.executable}
     if options.before:
@@ -151,7 +154,8 @@ def main() -> None:
             lines: dict[str, list[dict[str, float]]] = {}
             for seed in options.seeds:
                 command = [python, __file__, "--worker", system, name, str(seed)]
-                command += ["--topics", str(options.topics), "--iterations"]
+                command += ["--topics", str(options.topics), "--threads", str(options.threads)]
+                command += ["--iterations"]
                 command += map(str, options.iterations)
                 answer = subprocess.run(command, check=True, capture_output=True, text=True)
                 for line in map(json.loads, answer.stdout.splitlines()):

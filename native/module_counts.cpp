@@ -130,7 +130,7 @@ private:
 
     const Drawn& d;
     // Of each topic: tokens of weight 1, and what all others weigh.
-    std::vector<uint32_t> whole;
+    std::vector<uint32_t> whole;  // (z of 2^32 tokens of a word would take 8 GB)
     std::vector<int64_t> parts;
     std::vector<uint16_t> found;  // the topics with tokens of weight 1, in any order
     std::vector<uint64_t> bits;   // of topics: whether any token has it

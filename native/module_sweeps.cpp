@@ -67,7 +67,7 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
         float size;
         double weight;
     };
-    std::vector<int32_t> ends(size_t(c.n_words) + 1);
+    std::vector<int64_t> ends(size_t(c.n_words) + 1);
     for (int64_t i = c.indptr[begin]; i < c.indptr[end]; ++i) ++ends[size_t(c.words[i]) + 1];
     for (size_t j = 1; j < ends.size(); ++j) ends[j] += ends[j - 1];
     std::vector<Entry> entries(size_t(c.indptr[end] - c.indptr[begin]));

@@ -15,7 +15,7 @@ public:
         base_masses = arena.array<float>(n_blocks);
         before = arena.array<float>(padded(n_blocks));
     }
-    // `row` has what words have that no topic has.
+    // `row` is `base`, or zeros where rows are dense.
     void prepare(const float* row) {
         for (int64_t b = 0; b < n_blocks; ++b) base_masses[b] = mass_of(row, b);
         for (int64_t b = 0; b < padded(n_blocks); ++b) before[b] = __builtin_huge_valf();
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // What is before each block of topics: from the word's few topics, or from all.
+    // Sums up the masses before each block of topics: from the word's few topics, or from all.
     void sum_up(const float* row) {
         summed = true;
         float total = 0;
@@ -78,7 +78,6 @@ private:
     }
     OPELDA_INLINE float mass_of(const float* row, int64_t block) const {
         vf mass = {};
-#pragma GCC unroll 16
         for (int64_t k = 0; k < kPad; k += kLanes)
             mass += load(s.alpha + block * kPad + k) * load(row + block * kPad + k);
         return sum(mass);

@@ -17,19 +17,26 @@ constexpr int kQuad = 4;
 typedef float v4 __attribute__((vector_size(16)));
 typedef int32_t n4 __attribute__((vector_size(16)));
 
-// How many of a group's running sums are at most `target`.
-OPELDA_INLINE uint32_t count_up_to(const float* sums, float target) {
-    static_assert(kSlots == 2 * kQuad);
-    v4 first, second;
-    std::memcpy(&first, sums, sizeof first);
-    std::memcpy(&second, sums + kQuad, sizeof second);
-    const n4 passed = (first <= target) + (second <= target);
+// How many of four running sums are at most `target`, and how many of a group's.
+OPELDA_INLINE uint32_t sum_of(n4 passed) {
 #if defined(__aarch64__)
     return uint32_t(-vaddvq_s32(int32x4_t(passed)));
 #else
     const n4 folded = passed + __builtin_shufflevector(passed, passed, 2, 3, 0, 1);
     return uint32_t(-(folded[0] + folded[1]));
 #endif
+}
+OPELDA_INLINE n4 up_to(const float* sums, float target) {
+    v4 four;
+    std::memcpy(&four, sums, sizeof four);
+    return four <= target;
+}
+OPELDA_INLINE uint32_t quad_up_to(const float* sums, float target) {
+    return sum_of(up_to(sums, target));
+}
+OPELDA_INLINE uint32_t count_up_to(const float* sums, float target) {
+    static_assert(kSlots == 2 * kQuad);
+    return sum_of(up_to(sums, target) + up_to(sums + kQuad, target));
 }
 
 // One instruction each (which of two zeros or NaNs does not matter here).
@@ -81,26 +88,44 @@ OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
     }
 }
 
+// The first of a group's slots that has the topic, and the first that is empty, or kSlots.
+OPELDA_INLINE uint32_t slot_with(const SlotGroup& group, uint16_t topic) {
+    typedef uint16_t v8 __attribute__((vector_size(16)));
+    v8 topics;
+    std::memcpy(&topics, group.topics, sizeof topics);
+    topics = v8(topics == topic);
+    uint64_t bits[2];
+    std::memcpy(bits, &topics, sizeof bits);
+    if (!(bits[0] | bits[1])) return kSlots;
+    return bits[0] ? uint32_t(__builtin_ctzll(bits[0])) / 16
+                   : kQuad + uint32_t(__builtin_ctzll(bits[1])) / 16;
+}
+OPELDA_INLINE uint32_t empty_slot(const SlotGroup& group) {
+    for (uint32_t i = 0; i < kSlots; ++i)
+        if (group.sizes[i] == 0) return i;
+    return kSlots;
+}
+
 // Puts a token into a topic, which gets a slot if it has none: the first that is empty. `none` is
-// no topic.
+// no topic, and what the slots after a document's last have.
 __attribute__((noinline)) inline void enter(SlotGroup* doc, uint16_t topic, float weight,
                                             uint16_t none) {
-    uint32_t slot = doc->n_slots;
-    for (uint32_t i = doc->n_slots; i-- > 0;) {
-        if (doc[i / kSlots].topics[i % kSlots] == topic) {
-            doc[i / kSlots].sizes[i % kSlots] += weight;
-            return;
-        }
-        if (doc[i / kSlots].sizes[i % kSlots] == 0) slot = i;
+    const uint32_t n_groups = (doc->n_slots + kSlots - 1) / kSlots;
+    for (uint32_t g = 0; g < n_groups; ++g) {
+        const uint32_t slot = slot_with(doc[g], topic);
+        if (slot == kSlots) continue;
+        doc[g].sizes[slot] += weight;
+        return;
     }
-    SlotGroup& group = doc[slot / kSlots];
-    if (slot == doc->n_slots) {
-        if (slot % kSlots == 0)
-            for (int i = 0; i < kSlots; ++i) group.sizes[i] = 0, group.topics[i] = none;
-        ++doc->n_slots;
+    uint32_t g = 0, slot = kSlots;
+    while (g < n_groups && (slot = empty_slot(doc[g])) == kSlots) ++g;
+    if (g == n_groups) {
+        for (int i = 0; i < kSlots; ++i) doc[g].sizes[i] = 0, doc[g].topics[i] = none;
+        slot = 0;
     }
-    group.topics[slot % kSlots] = topic;
-    group.sizes[slot % kSlots] = weight;
+    if (g * kSlots + slot == doc->n_slots) ++doc->n_slots;
+    doc[g].topics[slot] = topic;
+    doc[g].sizes[slot] = weight;
 }
 
 }  // namespace OPELDA_ISA

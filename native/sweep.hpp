@@ -118,7 +118,7 @@ private:
         uint32_t i = 0, here;
         do {
             __builtin_prefetch(groups + kGroupStep * at[i + kAhead], 1, 3);
-            __builtin_prefetch(groups + kGroupStep * at[i + kAhead] + 1, 1, 3);  // (there or not)
+            __builtin_prefetch(groups + kGroupStep * at[i + kAhead] + 1, 1, 3);
             here = at[i];
             SlotGroup* const doc = groups + kGroupStep * here;
             const uint64_t key = doc->key += kGolden;
@@ -199,7 +199,8 @@ private:
             target = u * weigh_many<Unit, First>(token, doc, now);
         }
         uint32_t to = n > kFew ? 0 : kSlots;
-        while (to < n && end[to] <= target) ++to;
+        for (uint32_t passed = kQuad; to < n && passed == kQuad; to += passed)
+            passed = quad_up_to(end + to, target);
         const float weight = Unit ? 1 : s.sizes[token];
         if (to < n) {
             doc[to / kSlots].sizes[to % kSlots] += weight;
@@ -213,14 +214,13 @@ private:
     }
     template <bool Unit, bool First>
     float weigh_many(int64_t token, const SlotGroup* doc, uint32_t now) {
-        const float own = First ? 0 : own_part<Unit>(now, token);
+        const float own = First ? 0 : own_part<Unit>(now, token), beta = row[now];
         const float rest = First ? prior : larger(prior - own * shares[now].alpha, 0);
+        row[now] -= own;
         float used = 0;
-        for (uint32_t i = 0; i < doc->n_slots; ++i) {
-            const uint32_t topic = doc[i / kSlots].topics[i % kSlots];
-            const float beta = !First && topic == now ? row[topic] - own : row[topic];
-            many_ends[i] = used += doc[i / kSlots].sizes[i % kSlots] * beta;
-        }
+        for (uint32_t first = 0; first < doc->n_slots; first += kQuad)
+            used = add(doc + first / kSlots, first % kSlots, row, used, many_ends + first);
+        row[now] = beta;
         return used + rest;
     }
 

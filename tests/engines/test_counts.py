@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.engines import CPUEngine, ReferenceEngine
+from opelda.engines import CPUEngine, ReferenceEngine, _cpu_sweeps
 from opelda.engines._tokens import TokenCounts
+from opelda.engines._tokens import tokens_of as each_tokens
 
 from .made import PRIORS, SEEDS, as_topics, make_documents, make_prior, make_topics
 from .tokens_made import by_document, cells_of, copy_numbers, draw, tokens_of
@@ -156,3 +157,44 @@ def test_a_share_of_the_documents_is_the_same_in_any_order_and_split(engine, sha
     everything = as_counters(engine.histogram(whole, 1.0))
     assert expected[0] <= everything[0]
     assert expected[1] <= everything[1]
+
+
+@pytest.mark.parametrize("n_topics", [1, 7, 8, 63, 64, 65, 129, 700])
+@pytest.mark.parametrize("fractions", [False, True])
+def test_tokens_are_counted_where_they_are(n_topics, fractions):
+    """More words than are counted together, whole tokens and parts, words without any."""
+    rng = np.random.default_rng(n_topics)
+    counts = rng.poisson(0.25, (40, 300)).astype(np.float32)
+    counts[:, 0] = rng.poisson(60, 40)  # more tokens than topics, and fewer
+    if fractions:
+        counts[:, ::3] *= 0.37
+    counts[20], counts[:, 3] = 0, 0
+    for n_threads in (1, 2):
+        engine = CPUEngine(n_threads)
+        tokens = tokens_of(engine, counts, n_topics)
+        drawn = draw(engine, tokens, make_topics(rng, n_topics, 300), np.ones(n_topics))
+        words = np.repeat(tokens.rows.words, each_tokens(tokens.rows.counts))
+        expected = np.zeros((300, n_topics), np.int64)
+        np.add.at(expected, (words, tokens.topics), tokens.token_units())
+        assert np.array_equal(cells_of(drawn), expected)
+        assert drawn.cells.has_sorted_indices
+        assert (drawn.cells.data != 0).all()
+
+
+def test_blocks_that_two_bytes_just_number(monkeypatch):
+    """Documents with as many groups as there are, in one block and in several."""
+    counts = np.full((1040, 66), 16, np.float32)
+    counts[5], counts[7, 1:] = 0, 0
+    found = []
+    for most in (12_288, 128):
+        monkeypatch.setattr(_cpu_sweeps, "LEAST_DOCS", most)
+        engine = CPUEngine(2)
+        tokens = tokens_of(engine, counts, 1024)
+        topics = make_topics(np.random.default_rng(0), 1024, 66)
+        drawn = draw(engine, tokens, topics, np.full(1024, 0.03))
+        found.append((cells_of(drawn), np.asarray(tokens.topics)))
+        found[-1] += (np.diff(tokens.layout["block_groups"]).max(),)
+    (cells, topics, n_groups), (others, other_topics, fewer) = found
+    assert n_groups > 130_000 > fewer
+    assert np.array_equal(cells, others)
+    assert np.array_equal(topics, other_topics)

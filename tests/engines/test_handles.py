@@ -173,9 +173,14 @@ def test_weights_that_change_are_what_the_changes_say(engine, prior, seed, n_top
     rows = np.vstack([rows, np.tile(new, (3, 1))])
     assert weights.n_words == 33
     check()
+    before = np.array(weights.host().prior)
     weights.reset(np.array([2, 5]), more)
     rows[[2, 5]] = more
     check()
+    if before.ndim:  # nothing is left of the words that were there
+        expected, others = before.copy(), np.delete(before, [2, 5], axis=0)
+        expected[[2, 5]] = others.mean(axis=0)
+        np.testing.assert_allclose(weights.host().prior, expected, rtol=1e-5)
     weights.add(n_topics - 1, np.array([4, 6]), np.array([1.0, 2.0]))
     weights.recount()
     rows[[4, 6], -1] += np.array([1.0, 2.0]) * weights.scale

@@ -69,11 +69,9 @@ class BlockTokens(Tokens):
     @cached_property
     def source(self) -> NDArray[np.int64]:
         """Which token each is, document by document."""
-        groups = np.repeat(
-            np.diff(self.layout["block_groups"]).cumsum() - np.diff(self.layout["block_groups"]),
-            np.diff(self.layout["run_starts"][self.layout["block_runs"]]),
-        )
-        order: NDArray[np.int64] = np.argsort(groups + self.layout["at"][:-AHEAD], kind="stable")
+        n_tokens = np.diff(self.layout["run_starts"][self.layout["block_runs"]])
+        blocks = np.repeat(np.arange(len(n_tokens)), n_tokens)
+        order: NDArray[np.int64] = np.lexsort((self.layout["at"][:-AHEAD], blocks))
         return order
 
     @property

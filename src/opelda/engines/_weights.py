@@ -179,10 +179,17 @@ class Weights:
         # the prior first: whoever reads meanwhile must not find words that it does not have
         self.prior = extended(self.prior, n_words)
         self.n_words = n_words
-        self.reset(np.arange(before, n_words), new)
+        self._set(np.arange(before, n_words), new)
 
     def reset(self, words: NDArray[np.integer], new: NDArray[np.float64]) -> None:
-        """Give words the weights `new` (K,), whatever they had."""
+        """Let words begin anew with the weights `new` (K,), and a mean prior."""
+        if isinstance(self.prior, np.ndarray) and len(words) < self.n_words:
+            prior = self.prior.copy()  # others may hold views of it
+            prior[words] = np.delete(prior, words, axis=0).mean(axis=0)
+            self.prior = prior
+        self._set(words, new)
+
+    def _set(self, words: NDArray[np.integer], new: NDArray[np.float64]) -> None:
         self.begin_change()
         rows, k = self.rows, self.n_topics
         others = self.sums - rows[words, :k].sum(axis=0, dtype=np.float64)

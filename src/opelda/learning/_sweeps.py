@@ -25,9 +25,14 @@ BETWEEN_PRIORS = 2  # sweeps
 BETWEEN_WORD_PRIORS = 10
 # Where alpha is learned its sum begins with a document's length, but no more than that, and may
 # fall to 1 only as the first sweeps go on: tokens change their topics easily at first, and topics
-# come to differ.
-FIRST_PRIOR = 30.0
-ANNEALED = 0.4
+# come to differ. Meanwhile the smallest topic has a share of it, and takes the words that documents
+# of all kinds have, which would be spread over many.
+FIRST_PRIOR = 50.0
+ANNEALED = 0.5
+COMMON_SHARE = 0.15
+# A document of so many tokens says half as much of which topics are frequent: by alpha of short
+# texts alone a topic that is large by chance grows.
+FEW_TOKENS = 10.0
 # eta while tokens are drawn, where it is learned; half of it where there are fewer tokens than
 # cells, else topics starve
 DRAWN_WORD_PRIOR = 0.1
@@ -48,36 +53,45 @@ def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterat
     engine, weights, n_sweeps = plan.engine, state.weights, plan.schedule.n_sweeps
     tokens = engine.tokens(documents, plan.n_topics)
     alpha, counts = plan.alpha, None
+    n_tokens = int(tokens.first[-1])
+    weight = min(float(tokens.lengths.sum()) / max(n_tokens, 1), 1.0)  # a token's
     first = min(max(float(tokens.lengths.mean()), 1.0), FIRST_PRIOR)
+    trust = n_tokens / (n_tokens + FEW_TOKENS * documents.n_docs)
+    # (topics that were given words keep to them)
+    share = COMMON_SHARE * trust if np.ndim(weights.prior) < 2 else 0.0
+    common = 0
     if plan.learns_prior:
         alpha = np.full(plan.n_topics, first / plan.n_topics)
-    weight = min(float(tokens.lengths.sum()) / max(int(tokens.first[-1]), 1), 1.0)  # a token's
     drawn_prior = None
     if plan.learns_word_prior:
-        per_cell = int(tokens.first[-1]) / (plan.n_topics * weights.n_words)
+        per_cell = n_tokens / (plan.n_topics * weights.n_words)
         drawn_prior = DRAWN_WORD_PRIOR * weight * min(max(per_cell, 0.5), 1.0)
     for number in range(1, n_sweeps + 1):
         started = perf_counter()
         seed = state.seed + (number << 32)
         counts = engine.sweep(weights, tokens, alpha, counts=counts, prior=drawn_prior, seed=seed)
         swept = perf_counter()
-        share = max(LEAST_SHARE, 2.0 / (number + 1))
+        if number == 1 and plan.learns_prior:
+            common = int(np.argmin(counts.sums))
+            alpha = with_share(alpha, common, share)
+        new = max(LEAST_SHARE, 2.0 / (number + 1))
         likelier = weights.prior
         is_due = number % BETWEEN_WORD_PRIORS == 0 or number == n_sweeps
         if plan.learns_word_prior and is_due:
-            likelier = likelier_word_prior(counts, weight)
+            likelier = by_frequency(likelier_word_prior(counts, weight), counts)
         with state.lock.writing():
-            engine.blend(weights, counts, share)
+            engine.blend(weights, counts, new)
             weights.prior = likelier
             state.n_updates += 1
             state.n_docs_seen += documents.n_docs
         if plan.learns_prior and number % BETWEEN_PRIORS == 0:
             looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
             alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
+            alpha = trust * alpha + (1.0 - trust) * alpha.mean()
             least = first ** (1.0 - number / (ANNEALED * n_sweeps))
             if least > 1.0:
-                alpha = alpha * max(least / alpha.sum(), 1.0)
-        yield Updated(share, swept - started, perf_counter() - swept, np.nan)
+                alpha = with_share(alpha, common, share) * max(least / alpha.sum(), 1.0)
+        yield Updated(new, swept - started, perf_counter() - swept, np.nan)
 
 
 def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
@@ -97,6 +111,23 @@ def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
             break
         eta = min(max(eta * float(found / expected), least), most)
     return eta
+
+
+def by_frequency(eta: float, counts: TokenCounts) -> NDArray[np.float32]:
+    """Return an eta per word of the same mean: half of it alike for all, half as words occur."""
+    seen = counts.cells.sum(axis=1) + 1e-9
+    spread: NDArray[np.float32] = (0.5 * eta * (1.0 + seen / seen.mean())).astype(np.float32)
+    return spread
+
+
+def with_share(alpha: NDArray[np.float64], topic: int, share: float) -> NDArray[np.float64]:
+    """Return an alpha of the same sum in which a topic has that share, or more if it had more."""
+    total, own = alpha.sum(), alpha[topic]
+    if own >= share * total or own == total:
+        return alpha
+    alpha = alpha * ((1.0 - share) * total / (total - own))
+    alpha[topic] = share * total
+    return alpha
 
 
 def likelier_prior(seen: SizeHistogram, alpha: NDArray[np.float64]) -> NDArray[np.float64]:

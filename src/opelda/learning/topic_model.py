@@ -10,7 +10,7 @@ from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
 from opelda.learning._rules import Rule
 
-MANY_TOPICS = 200
+MANY_TOPICS = 500
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
 
 
@@ -38,12 +38,15 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
         }
     best = preset == "best"
     n_docs = A_STREAM if n_docs is None else max(n_docs, 1)
-    n_docs_to_see = 1_000_000 * min(1.0, MANY_TOPICS / n_topics) if best else 100_000
+    n_docs_to_see = 400_000 * min(1.0, MANY_TOPICS / n_topics) if best else 100_000
+    batch_size = max(50, n_docs // 20)  # 20 updates a pass, or more
+    if best:  # 200, but with as many documents each as there are topics
+        batch_size = min(batch_size, max(250, n_docs // 200, n_topics))
     return {
         "inference": OPE(n_iter=20),
         "learning": "online",
         "topic_word_prior": None,  # 1/K, or chosen by the sweeps
-        "batch_size": min(1000, max(50, n_docs // 20)),  # 20 updates a pass, or more
+        "batch_size": min(1000, batch_size),
         "learning_decay": 0.6,
         "learning_offset": 10.0,
         "n_passes": min(20, max(1, round(n_docs_to_see / n_docs))),
@@ -76,11 +79,11 @@ class TopicModel(Learner):
     doc_topic_prior : number, vector (K,) or None
         alpha; None is 1/K, and closing sweeps adapt it to the documents for themselves.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
-        eta. None: 1/K; with closing sweeps .05 before them, and in the end what predicts tokens
-        best from each other.
+        eta. None: 1/K; with closing sweeps .05 before them, and in the end one per word, of the
+        mean that predicts tokens best from each other.
     batch_size : int or None
-        S, documents per update. None: 1000, fewer for a collection of less than 20,000; "paper":
-        5000.
+        S, documents per update. None: 1000, fewer for a collection of less than 200,000 ("fast":
+        20,000); "paper": 5000.
     learning_decay, learning_offset : float or None
         kappa and tau: update t moves the topics by (t + tau)^-kappa. None: .6 and 10; "paper": .9
         and 1.
@@ -90,8 +93,8 @@ class TopicModel(Learner):
     keep_start : bool
         For the streaming rule: keep the random start in the topics for ever, as the paper does.
     n_passes : int or None
-        How often `fit` goes through the collection, shuffled anew each time. None: so often that a
-        million documents are seen ("fast": 100,000), at most 20 times; "paper": once.
+        How often `fit` goes through the collection, shuffled anew each time. None: so often that
+        400,000 documents are seen ("fast": 100,000), at most 20 times; "paper": once.
     init : {"random", "documents"} or None
         The start of `fit`: topics that are all but alike, or each with the words of a document,
         chosen far apart from each other. None: "documents"; "paper": "random".

@@ -68,7 +68,7 @@ def fit(
     learning: Learning,
     passes: int | None = option(
         None,
-        help="Times through the collection; by default so many that a million documents are seen "
+        help="Times through the collection; by default so many that 400,000 documents are seen "
         "(fast: 100,000), at most 20; paper: one.",
         min=1,
         rich_help_panel=Learning.PANEL,
