@@ -226,6 +226,7 @@ struct Sweep {
     const uint64_t* keys;  // of documents
     uint64_t seed;         // of this sweep, mixed
     bool fresh;            // the tokens have no topics so far
+    bool given;            // they have, but the documents' slots do not know of them
     int64_t n_draws;
 };
 

@@ -178,7 +178,7 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
            int64_t n_topics, MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
            MaybeIn<float, 1> row_values, MaybeIn<float, 1> base, MaybeIn<float, 2> dense,
            In<float, 1> prior, In<float, 1> alpha, In<float, 1> inverse, uint64_t seed, bool fresh,
-           int64_t n_draws, int n_threads) {
+           bool given, int64_t n_draws, int n_threads) {
     int64_t most_groups = 0;
     for (size_t b = 0; b + 1 < block_groups.shape(0); ++b)
         most_groups = std::max(most_groups, block_groups.data()[b + 1] - block_groups.data()[b]);
@@ -208,8 +208,9 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
                      .keys = keys.data(),
                      .seed = mix(seed + kGolden),
                      .fresh = fresh,
+                     .given = given && !fresh && !slots.complete,
                      .n_draws = n_draws};
-    if (!fresh && !slots.complete)
+    if (!fresh && !given && !slots.complete)
         throw nb::value_error("The tokens have no topics: their first sweep was not finished.");
     if (fresh) slots.complete = false;
     const Released released;
@@ -217,6 +218,35 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
         int64_t(block_docs.shape(0)) - 1, n_threads,
         [&](Queue& queue) { best_kernels().sweep(s, queue); }, 1);
     slots.complete = true;
+}
+
+// Which token of the blocks each of the documents' tokens is: both have a document's tokens in the
+// order of its words.
+nb::object token_order(In<int64_t, 1> block_docs, In<int64_t, 1> block_runs,
+                       In<int64_t, 1> run_starts, In<uint16_t, 1> at, In<int64_t, 1> first_group,
+                       In<int64_t, 1> first_token, int n_threads) {
+    const int64_t n_docs = int64_t(first_token.shape(0)) - 1;
+    const int64_t *docs = block_docs.data(), *groups = first_group.data();
+    int64_t* order;
+    auto array = numpy_array<int64_t>(size_t(first_token.data()[n_docs]), &order);
+    const auto work = [&](Queue& queue) {
+        int64_t begin, end;
+        while (take(queue, begin, end))
+            for (int64_t b = begin; b < end; ++b) {
+                const int64_t base = groups[docs[b]];
+                std::vector<int64_t> next(size_t((groups[docs[b + 1]] - base) / kGroupStep));
+                for (int64_t d = docs[b]; d < docs[b + 1]; ++d)
+                    next[size_t((groups[d] - base) / kGroupStep)] = first_token.data()[d];
+                const int64_t last = run_starts.data()[block_runs.data()[b + 1]];
+                for (int64_t i = run_starts.data()[block_runs.data()[b]]; i < last; ++i)
+                    order[next[at.data()[i]]++] = i;
+            }
+    };
+    {
+        const Released released;
+        run_ranges(int64_t(block_docs.shape(0)) - 1, n_threads, work, 1);
+    }
+    return nb::cast(array);
 }
 
 // The topics of some documents, ascending, and how much of them each is.
@@ -247,6 +277,8 @@ void add_sweeps(nb::module_& m) {
     nb::class_<SlotStore>(m, "SlotStore")
         .def(nb::init<int64_t, int64_t>(), "n_blocks"_a, "n_docs"_a);
     m.def("slot_sizes", &slot_sizes, "slots"_a, "block_docs"_a, "docs"_a);
+    m.def("token_order", &token_order, "block_docs"_a, "block_runs"_a, "run_starts"_a, "at"_a,
+          "first_group"_a, "first_token"_a, nb::kw_only(), "n_threads"_a);
     m.attr("FETCHED") = kFetched;
     m.def("token_blocks", &token_blocks, "indptr"_a, "words"_a, "counts"_a, "first_token"_a,
           nb::kw_only(), "n_topics"_a, "n_words"_a, "shift"_a, "alike"_a, "most_docs"_a,
@@ -255,7 +287,7 @@ void add_sweeps(nb::module_& m) {
           "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "run_alike"_a.none(),
           "sizes"_a.none(), "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a,
           "row_starts"_a.none(), "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(),
-          "dense"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "n_draws"_a,
+          "dense"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "given"_a, "n_draws"_a,
           "n_threads"_a);
 }
 

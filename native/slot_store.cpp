@@ -6,7 +6,7 @@ void load_slots(const Sweep& s, int64_t block, SlotGroup* groups) {
     const SlotStore::Slot* from = s.slots->blocks[std::size_t(block)].data();
     for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
         SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
-        const uint32_t n = s.fresh ? 0 : s.slots->n_slots[std::size_t(d)];
+        const uint32_t n = s.fresh || s.given ? 0 : s.slots->n_slots[std::size_t(d)];
         doc->n_slots = n;
         for (uint32_t first = 0; first == 0 || first < n; first += kSlots)
             for (uint32_t i = 0; i < kSlots; ++i) {

@@ -48,12 +48,20 @@ public:
         opelda::load_slots(s, block, groups);
         for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d)
             groups[s.first_group[d] - s.block_groups[block]].key = mix(s.keys[d] + s.seed);
+        if (s.given) enter_tokens(block);
         for (int64_t draw = 0; draw < s.n_draws && !opelda::stopped(); ++draw)
             go_through_words(block, s.fresh && draw == 0);
         opelda::save_slots(s, block, groups);
     }
 
 private:
+    void enter_tokens(int64_t block) {
+        const int64_t end = s.run_starts[s.block_runs[block + 1]];
+        for (int64_t i = s.run_starts[s.block_runs[block]]; i < end; ++i)
+            enter(groups + kGroupStep * s.at[i], s.z[i], s.sizes ? s.sizes[i] : 1,
+                  uint16_t(s.n_topics));
+    }
+
     void go_through_words(int64_t block, bool first) {
         for (int64_t i = s.block_runs[block]; i < s.block_runs[block + 1]; ++i) {
             // (tokens without topics would be taken for such as have one)

@@ -179,6 +179,16 @@ class SlotStore:
 def slot_sizes(
     slots: SlotStore, block_docs: _Longs, docs: _Longs
 ) -> tuple[_Ints, NDArray[np.float32]]: ...
+def token_order(
+    block_docs: _Longs,
+    block_runs: _Longs,
+    run_starts: _Longs,
+    at: NDArray[np.uint16],
+    first_group: _Longs,
+    first_token: _Longs,
+    *,
+    n_threads: int,
+) -> _Longs: ...
 def token_blocks(
     indptr: _Longs,
     words: _Ints,
@@ -230,6 +240,7 @@ def sweep(
     inverse: _Floats,
     seed: int,
     fresh: bool,
+    given: bool,
     n_draws: int,
     n_threads: int,
 ) -> None: ...

@@ -27,6 +27,7 @@ TYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype("<i8"),
     "F32": np.dtype("<f4"),
     "I32": np.dtype("<i4"),
+    "U16": np.dtype("<u2"),
     "U8": np.dtype("u1"),
     "BOOL": np.dtype("?"),
 }

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from opelda import _store
+from opelda._validation import flag
 from opelda.errors import InputError
 from opelda.learning import LEARNERS
 from opelda.learning._loading import from_parts
@@ -16,7 +17,7 @@ from opelda.learning._state import State, check_words_rest
 __all__ = ["load", "save"]
 
 
-def save(model: Any, path: str | PathLike[str]) -> None:
+def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> None:
     """Write a model with all that it needs to go on learning.
 
     The file is written beside its place, made durable, and renamed: there is the old one or the
@@ -26,6 +27,10 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     ----------
     model : a fitted learner
     path : path
+    documents : bool
+        With the word counts of the last documents, where streams are learned by sweeps of these.
+        Without, the file is smaller and tells nothing of any document; a model that goes on from
+        it learns from new documents only.
 
     Examples
     --------
@@ -48,7 +53,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     state: State = vars(model)["_state"]
     check_words_rest(model)
     with state.lock:  # the arrays are the model's own
-        arrays, header = as_parts(model)
+        arrays, header = as_parts(model, documents=flag("documents", documents))
         _store.write(path, arrays, header, kind=KIND, version=FORMAT)
 
 

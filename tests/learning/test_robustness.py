@@ -98,7 +98,7 @@ def test_an_update_interrupted_while_inferring_has_changed_nothing(monkeypatch, 
     before, header = as_parts(model)
     before = {name: array.tobytes() for name, array in before.items()}
     with monkeypatch.context() as patch:
-        patch.setattr(CPUEngine, "_explained", interrupted)
+        patch.setattr(CPUEngine, "sweep" if cls is TopicModel else "_explained", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X)
     arrays, again = as_parts(model)

@@ -159,12 +159,13 @@ class CPUEngine:
         *,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
+        topics: NDArray[np.uint16] | None = None,
     ) -> BlockTokens:
         """Make tokens; see `Engine.tokens`."""
         rows, n_threads = documents.part(), self.n_threads
         keys = _native.content_keys(rows.indptr, rows.words, rows.counts, None, n_threads=n_threads)
         tokens = Tokens.of(rows, documents.n_words, n_topics, keys, copies, shift)
-        return BlockTokens.laid_out(tokens, n_threads)
+        return BlockTokens.laid_out(tokens, topics, n_threads)
 
     def sweep(
         self,

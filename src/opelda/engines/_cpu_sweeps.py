@@ -1,7 +1,6 @@
 """The CPU's private parts of a sweep: tokens in blocks, drawn and counted by native code."""
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from opelda.engines._weights import Prior, Weights, prior_sums
 # of words are laid out for too few tokens.
 MOST_DOCS = 12_288
 LEAST_DOCS = 128
-AHEAD = _native.FETCHED  # tokens that kernels look ahead, beyond the last
 LAYOUT = (
     "block_docs",
     "block_groups",
@@ -30,6 +28,7 @@ LAYOUT = (
     "sizes",
     "weights",
 )
+ORDERED = ("block_docs", "block_runs", "run_starts", "at", "first_group")
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,12 @@ class BlockTokens(Tokens):
     units: NDArray[np.int64] | None  # that tokens weigh in counts, likewise
     z: NDArray[np.uint16]  # topics; after an interrupted sweep, from both
     slots: _native.SlotStore  # the topics that each document has
+    given: bool  # topics are those that tokens began with, which slots learn of when they are swept
 
     @classmethod
-    def laid_out(cls, tokens: Tokens, n_threads: int) -> "BlockTokens":
+    def laid_out(
+        cls, tokens: Tokens, topics: NDArray[np.uint16] | None, n_threads: int
+    ) -> "BlockTokens":
         """Divide documents into blocks: enough for all threads, if there are as many documents."""
         rows = tokens.rows
         found = _native.token_blocks(
@@ -58,26 +60,27 @@ class BlockTokens(Tokens):
             n_threads=n_threads,
         )
         layout: dict[str, Any] = dict(zip(LAYOUT, found[:-1], strict=True))
-        return cls(
+        made = cls(
             **{field.name: getattr(tokens, field.name) for field in fields(tokens)},
             layout=layout,
             units=found[-1],
             z=np.zeros(int(tokens.first[-1]), np.uint16),
             slots=_native.SlotStore(len(layout["block_docs"]) - 1, rows.n_docs),
+            given=topics is not None,
         )
+        if topics is not None:
+            made.z[made.order(n_threads)] = topics
+        return made
 
-    @cached_property
-    def source(self) -> NDArray[np.int64]:
-        """Which token each is, document by document."""
-        n_tokens = np.diff(self.layout["run_starts"][self.layout["block_runs"]])
-        blocks = np.repeat(np.arange(len(n_tokens)), n_tokens)
-        order: NDArray[np.int64] = np.lexsort((self.layout["at"][:-AHEAD], blocks))
-        return order
+    def order(self, n_threads: int) -> NDArray[np.int64]:
+        """Return which token each of the documents' is, one document after the other."""
+        layout = {name: self.layout[name] for name in ORDERED}
+        return _native.token_order(**layout, first_token=self.first, n_threads=n_threads)
 
     @property
     def topics(self) -> NDArray[np.uint16]:
         """The topics of the tokens, document by document."""
-        return self.z[self.source]
+        return self.z[self.order(1)]
 
     def histogram(self, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
@@ -100,8 +103,11 @@ def sweep(
     """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
     stride = tables.row_width(weights.n_topics)
     padded_alpha = tables.padded(alpha, stride)
+    layout = tokens.layout
     if counts is None:
-        table = tables.topic_rows(weights, None, n_threads=n_threads)
+        words, slots = np.unique(layout["run_words"], return_inverse=True)
+        table = tables.topic_rows(weights, words, n_threads=n_threads)
+        layout = layout | {"run_words": slots.astype(np.int32)}
         inverse = np.zeros(stride, np.float32)  # no token is in the weights
         topics = _dense(table.rows, padded_alpha)
     else:
@@ -109,7 +115,7 @@ def sweep(
         inverse = tables.padded(1.0 / totals, stride)
         topics = _of_counts(counts, prior, inverse, padded_alpha, n_threads)
     _native.sweep(
-        **tokens.layout,
+        **layout,
         z=tokens.z,
         slots=tokens.slots,
         keys=tokens.keys,
@@ -119,6 +125,7 @@ def sweep(
         inverse=inverse,
         seed=seed,
         fresh=counts is None,
+        given=tokens.given,
         n_draws=n_draws,
         n_threads=n_threads,
     )

@@ -204,11 +204,12 @@ class Engine(Protocol):
         *,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
+        topics: NDArray[np.uint16] | None = None,
     ) -> Tokens:
-        """Make tokens of a collection, which `sweep` gives topics.
+        """Make tokens of a collection, which `sweep` gives topics, or which have them already.
 
-        For a part of a collection give what concerns the whole: the number of each document among
-        those of equal content, and the shift.
+        `topics` are those of the tokens, document by document. For a part of a collection give what
+        concerns the whole: the number of each document among those of equal content, and the shift.
         """
         ...
 

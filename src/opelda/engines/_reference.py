@@ -123,12 +123,21 @@ class ReferenceEngine:
         *,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
+        topics: NDArray[np.uint16] | None = None,
     ) -> TopicTokens:
         """Make tokens."""
         rows = documents.part()
         keys = content_keys(rows.indptr, rows.words, rows.counts)
         tokens = Tokens.of(rows, documents.n_words, n_topics, keys, copies, shift)
-        return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
+        if topics is None:
+            return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
+        made = TopicTokens(**vars(tokens), topics=topics.copy())
+        sizes = tokens.token_sizes().tolist()
+        for d in range(rows.n_docs):
+            slots = made.slots.setdefault(d, [])
+            for i in range(tokens.first[d], tokens.first[d + 1]):
+                equations.add_to(slots, int(topics[i]), sizes[i])
+        return made
 
     def sweep(
         self,

@@ -125,23 +125,25 @@ class TokenDraws:
             p = beta[i].copy()
             if topics is not None:
                 now = int(topics[i])
-                self._add(now, -size)
+                add_to(self.slots, now, -size)
                 p[now] -= min(weights[i] * self.own[now], p[now])
             in_use = [k for k, _ in self.slots]
             shares = np.array([size for _, size in self.slots])
             ends = np.cumsum(np.concatenate((shares * p[in_use], self.alpha * p)))
             at = int(np.searchsorted(ends, u[i] * ends[-1], side="right"))
             found[i] = in_use[at] if at < len(in_use) else at - len(in_use)
-            self._add(int(found[i]), size)
+            add_to(self.slots, int(found[i]), size)
         return found
 
-    def _add(self, topic: int, weight: float) -> None:
-        for at, (k, size) in enumerate(self.slots):
-            if k == topic:
-                self.slots[at] = topic, size + weight
-                return
-        empty = [at for at, (_, size) in enumerate(self.slots) if size == 0]
-        if empty:
-            self.slots[empty[0]] = topic, weight
-        else:
-            self.slots.append((topic, weight))
+
+def add_to(slots: list[tuple[int, float]], topic: int, weight: float) -> None:
+    """Give a document more of a topic, which gets the first empty slot if it has none."""
+    for at, (k, size) in enumerate(slots):
+        if k == topic:
+            slots[at] = topic, size + weight
+            return
+    empty = [at for at, (_, size) in enumerate(slots) if size == 0]
+    if empty:
+        slots[empty[0]] = topic, weight
+    else:
+        slots.append((topic, weight))

@@ -16,6 +16,7 @@ from opelda.corpus._kinds import are_documents
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter
+from opelda.learning._living import learn
 from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._streaming import LearnsStreams
@@ -152,7 +153,7 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
         reporter = Reporter(self, plan.listeners, n_docs_total=documents.n_docs)
         with plan.listeners(self):
             for batch in plan.once(documents):
-                done = plan.update(state, batch)
+                done = learn(plan, state, batch)
                 if reporter.tell(done, batch.n_pass, batch.n_docs):
                     break
         return self

@@ -27,6 +27,7 @@ from opelda.learning._saving import (
     has_totals,
 )
 from opelda.learning._state import State
+from opelda.learning._window import Window
 
 # Parameters that older files do not have, and what they mean by that.
 SINCE = {
@@ -134,6 +135,9 @@ def restore(model: Any, arrays: Arrays, header: Header, version: int, path: Path
         for part in (state.vocabulary, names, range(_count(header, "n_features_in", 2**31))):
             if part is not None and len(part) != n_words:
                 raise ValueError("its numbers of words do not agree with its topics")
+        if "window" in header:
+            shape = n_words, state.weights.n_topics
+            state.window = Window.from_arrays(_part(arrays, "window"), header["window"], shape)
         model._plan(state, listen=False)
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:

@@ -128,13 +128,14 @@ class Plan:
                 # Counters follow the weights: an update that was interrupted has changed neither
                 # and can be made again; one interrupted when it was done has changed both.
                 if state.weights.n_updates > made:
-                    self._count(state, batch, 1)
+                    self.count(state, batch, 1)
                 raise
-            self._count(state, batch, done is not None)
+            self.count(state, batch, done is not None)
         return done
 
     @staticmethod
-    def _count(state: State, batch: Batch, n_updates: int) -> None:
+    def count(state: State, batch: Batch, n_updates: int) -> None:
+        """Count the documents of a batch, and the updates that were made of it."""
         state.n_docs_seen += batch.n_docs
         state.population += batch.n_docs * batch.is_new
         state.n_unknown_tokens += batch.n_unknown_tokens

@@ -29,10 +29,12 @@ SMALLEST_TOTAL, LARGEST_TOTAL = 1e-35, 1e35
 Arrays = dict[str, NDArray[Any]]
 
 
-def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
+def as_parts(
+    model: Any, stream: Any = None, *, documents: bool = True
+) -> tuple[Arrays, dict[str, Any]]:
     """Return a fitted model's arrays and header; refuse what could not be loaded again.
 
-    `stream` is what a checkpoint says of its source.
+    `stream` is what a checkpoint says of its source, `documents` whether to keep those of a window.
     """
     state: State = model._state
     weights = state.weights
@@ -81,6 +83,9 @@ def as_parts(model: Any, stream: Any = None) -> tuple[Arrays, dict[str, Any]]:
         arrays.update(_packed("feature_names", names))
     if stream is not None:
         header["stream"] = stream
+    if state.window is not None and documents:
+        parts, header["window"] = state.window.to_arrays()
+        arrays.update({f"window.{name}": part for name, part in parts.items()})
     return arrays, header | {"checksum": checksum(arrays, header)}
 
 

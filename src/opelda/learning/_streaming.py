@@ -18,6 +18,7 @@ from opelda.errors import InputError
 from opelda.learning._as_counts import as_vocabulary, counts_of
 from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._listeners import Reporter
+from opelda.learning._living import learn
 from opelda.learning._plan import Batch, Parameters, Plan
 from opelda.learning._state import State, learns_alone
 
@@ -103,7 +104,7 @@ class LearnsStreams(Parameters):
                         is_new=True,
                         n_unknown_tokens=given.n_unknown_tokens,
                     )
-                    done = plan.update(self._state, batch)
+                    done = learn(plan, self._state, batch)
                     # Only now: a checkpoint's position is after the documents it has learned from.
                     position = given.position
                     if saved is not None and done and self._state.n_updates % every == 0:
@@ -163,6 +164,8 @@ class LearnsStreams(Parameters):
                     state.weights.grow(n_words, rule.newcomer(state.weights))
                 if len(reused):
                     state.weights.reset(reused, rule.newcomer(state.weights))
+                    if state.window is not None:
+                        state.window.forget(reused)
             self.n_features_in_ = n_words
 
     def _stream_validation(

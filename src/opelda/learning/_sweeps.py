@@ -8,7 +8,9 @@ sweeps.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,53 +47,96 @@ WORD_PRIOR_STEPS = 30
 WORD_PRIORS = 1e-4, 1.0  # the smallest and the largest
 
 
+@dataclass
+class Sweeps:
+    """Sweeps over tokens, one after another; the weights are the topics' average over the last.
+
+    `outside` counts tokens that are not drawn any more, `counts` these and those as last drawn.
+    """
+
+    plan: Plan
+    state: State
+    tokens: Any
+    alpha: NDArray[np.float64]
+    outside: TokenCounts | None = None
+    counts: TokenCounts | None = None
+    n_made: int = 0
+
+    def __post_init__(self) -> None:
+        plan, n_docs = self.plan, self.tokens.rows.n_docs
+        n_tokens, total = int(self.tokens.first[-1]), float(self.tokens.lengths.sum())
+        self.weight = min(total / max(n_tokens, 1), 1.0)  # a token's
+        self.trust = n_tokens / max(n_tokens + FEW_TOKENS * n_docs, 1.0)
+        self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
+        self.drawn_prior = None
+        if plan.learns_word_prior:
+            per_cell = n_tokens / max(plan.n_topics * self.state.weights.n_words, 1)
+            self.drawn_prior = DRAWN_WORD_PRIOR * self.weight * min(max(per_cell, 0.5), 1.0)
+
+    def sweep(self, seed: int, *, find_word_prior: bool) -> Updated:
+        """Draw all tokens and average the topics; the weights' prior may be found anew."""
+        engine, state, started = self.plan.engine, self.state, perf_counter()
+        drawn = engine.sweep(
+            state.weights,
+            self.tokens,
+            self.alpha,
+            counts=self.counts,
+            prior=self.drawn_prior,
+            seed=seed,
+        )
+        self.counts = counts = drawn if self.outside is None else drawn + self.outside
+        swept = perf_counter()
+        self.n_made += 1
+        share, prior = max(LEAST_SHARE, 2.0 / (self.n_made + 1)), state.weights.prior
+        if find_word_prior and self.plan.learns_word_prior:
+            prior = by_frequency(likelier_word_prior(counts, self.weight), counts)
+        with state.lock.writing():
+            engine.blend(state.weights, counts, share)
+            state.weights.prior = prior
+        return Updated(share, swept - started, perf_counter() - swept, np.nan)
+
+    def find_prior(self) -> None:
+        """Adapt alpha to the documents, where it is learned."""
+        if self.plan.learns_prior:
+            seen = self.plan.engine.histogram(self.tokens, self.looked_at)
+            alpha = likelier_prior(seen, self.alpha)
+            self.alpha = self.trust * alpha + (1.0 - self.trust) * alpha.mean()
+
+    def anneal(self, n_sweeps: int) -> Iterator[Updated]:
+        """Sweep so often, beginning with the weights' topics and an alpha that falls."""
+        plan, state = self.plan, self.state
+        first = min(max(float(self.tokens.lengths.mean()), 1.0), FIRST_PRIOR)
+        # (topics that were given words keep to them)
+        share = COMMON_SHARE * self.trust if np.ndim(state.weights.prior) < 2 else 0.0
+        common = 0
+        if plan.learns_prior:
+            self.alpha = np.full(plan.n_topics, first / plan.n_topics)
+        for number in range(1, n_sweeps + 1):
+            is_due = number % BETWEEN_WORD_PRIORS == 0 or number == n_sweeps
+            done = self.sweep(state.seed + (number << 32), find_word_prior=is_due)
+            if number == 1 and plan.learns_prior:
+                assert self.counts is not None
+                common = int(np.argmin(self.counts.sums))
+                self.alpha = with_share(self.alpha, common, share)
+            if plan.learns_prior and number % BETWEEN_PRIORS == 0:
+                self.find_prior()
+                least = first ** (1.0 - number / (ANNEALED * n_sweeps))
+                if least > 1.0:
+                    alpha = with_share(self.alpha, common, share)
+                    self.alpha = alpha * max(least / self.alpha.sum(), 1.0)
+            yield done
+
+
 def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterator[Updated]:
     """Sweep through a collection, beginning with the topics learned so far; yield after each.
 
     The weights are the average so far at any time, so that an interruption loses one sweep.
     """
-    engine, weights, n_sweeps = plan.engine, state.weights, plan.schedule.n_sweeps
-    tokens = engine.tokens(documents, plan.n_topics)
-    alpha, counts = plan.alpha, None
-    n_tokens = int(tokens.first[-1])
-    weight = min(float(tokens.lengths.sum()) / max(n_tokens, 1), 1.0)  # a token's
-    first = min(max(float(tokens.lengths.mean()), 1.0), FIRST_PRIOR)
-    trust = n_tokens / (n_tokens + FEW_TOKENS * documents.n_docs)
-    # (topics that were given words keep to them)
-    share = COMMON_SHARE * trust if np.ndim(weights.prior) < 2 else 0.0
-    common = 0
-    if plan.learns_prior:
-        alpha = np.full(plan.n_topics, first / plan.n_topics)
-    drawn_prior = None
-    if plan.learns_word_prior:
-        per_cell = n_tokens / (plan.n_topics * weights.n_words)
-        drawn_prior = DRAWN_WORD_PRIOR * weight * min(max(per_cell, 0.5), 1.0)
-    for number in range(1, n_sweeps + 1):
-        started = perf_counter()
-        seed = state.seed + (number << 32)
-        counts = engine.sweep(weights, tokens, alpha, counts=counts, prior=drawn_prior, seed=seed)
-        swept = perf_counter()
-        if number == 1 and plan.learns_prior:
-            common = int(np.argmin(counts.sums))
-            alpha = with_share(alpha, common, share)
-        new = max(LEAST_SHARE, 2.0 / (number + 1))
-        likelier = weights.prior
-        is_due = number % BETWEEN_WORD_PRIORS == 0 or number == n_sweeps
-        if plan.learns_word_prior and is_due:
-            likelier = by_frequency(likelier_word_prior(counts, weight), counts)
-        with state.lock.writing():
-            engine.blend(weights, counts, new)
-            weights.prior = likelier
-            state.n_updates += 1
-            state.n_docs_seen += documents.n_docs
-        if plan.learns_prior and number % BETWEEN_PRIORS == 0:
-            looked_at = MOST_DOCUMENTS / max(documents.n_docs, 1)
-            alpha = likelier_prior(engine.histogram(tokens, looked_at), alpha)
-            alpha = trust * alpha + (1.0 - trust) * alpha.mean()
-            least = first ** (1.0 - number / (ANNEALED * n_sweeps))
-            if least > 1.0:
-                alpha = with_share(alpha, common, share) * max(least / alpha.sum(), 1.0)
-        yield Updated(new, swept - started, perf_counter() - swept, np.nan)
+    tokens = plan.engine.tokens(documents, plan.n_topics)
+    for done in Sweeps(plan, state, tokens, plan.alpha).anneal(plan.schedule.n_sweeps):
+        state.n_updates += 1
+        state.n_docs_seen += documents.n_docs
+        yield done
 
 
 def likelier_word_prior(counts: TokenCounts, weight: float) -> float:

@@ -1,0 +1,150 @@
+"""Streams learned by sweeps: the last documents are kept, and their tokens drawn again and again.
+
+A token that is drawn once, when little is known, stays where chance put it. So the tokens of a
+window of documents go on being drawn (see `_sweeps`) while new ones come in; those that leave it
+count as what they were last, and fade. While the window fills, topics are learned anew from all of
+it whenever it has grown fourfold, by the passes and sweeps of `fit`: topics that began with few
+documents would stay as poor as those made them.
+"""
+
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from opelda.engines._engine import Updated
+from opelda.engines._tokens import FRACTION_SHIFT
+from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
+from opelda.learning._seeding import seed_topics
+from opelda.learning._state import State
+from opelda.learning._sweeps import Sweeps
+from opelda.learning._window import Kept, Window, count
+
+SWEEPS = 4  # of a round
+# A start, before it sweeps: passes, of as many updates each, until so many documents were seen.
+PASSES = 5
+UPDATES = 80
+SMALLEST_BATCH = 50
+MOST_VIEWS = 400_000
+SEEDS = 2**32
+LARGEST_COUNT = 2.0**24  # more is taken for that many, so that sums are exact in 64 bits
+
+
+def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
+    """Learn from new documents: by sweeps where the schedule has some, else by one update."""
+    if not plan.schedule.n_sweeps:
+        return plan.update(state, batch)
+    engine, weights, started = plan.engine, state.weights, perf_counter()
+    X = batch.documents.matrix if batch.chosen is None else batch.documents.matrix[batch.chosen]
+    if X.nnz and X.data.max() > LARGEST_COUNT:
+        X = X.minimum(LARGEST_COUNT)
+    documents = engine.documents(sparse.csr_array(X))
+    tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
+    if not len(tokens.rows.words):
+        plan.count(state, batch, 0)
+        return None
+    if state.window is None:
+        state.window = Window.beside(
+            weights, plan.alpha, state.population if state.n_updates else 0
+        )
+    window = state.window
+    drawn = None
+    if state.n_updates:  # by topics that somebody learned
+        drawn = engine.sweep(weights, tokens, window.alpha, seed=_seed(state, window))
+    with state.lock.writing():
+        if drawn is not None:
+            # half of both, twice: the sum
+            engine.blend(weights, drawn, 0.5)
+            weights.shrink(2.0)
+        window.take(Kept(tokens.rows, tokens.topics))
+        window.n_sweeps += 1
+        plan.count(state, batch, 1)
+    added = perf_counter()
+    # An interruption leaves the former window, to be swept with the next documents.
+    if window.starts:
+        state.window = _start(plan, state, replace(window))
+    elif window.is_due:
+        state.window = _sweep(plan, state, replace(window))
+    return Updated(1.0, perf_counter() - added, added - started, np.nan)
+
+
+def _sweep(plan: Plan, state: State, window: Window) -> Window:
+    """Draw the topics of all tokens in the window anew, some times."""
+    engine, weights = plan.engine, state.weights
+    window.trim(engine, weights)
+    kept = window.kept
+    tokens, outside = kept.tokens(engine, weights), window.outside
+    counts = count(engine, weights, kept) + outside
+    sweeps = Sweeps(plan, state, tokens, window.alpha, outside, counts, window.n_averaged)
+    for number in range(1, SWEEPS + 1):
+        sweeps.sweep(_seed(state, window), find_word_prior=number == SWEEPS)
+        window.n_sweeps += 1
+    sweeps.find_prior()
+    return replace(
+        window,
+        parts=[Kept(kept.rows, tokens.topics)],
+        alpha=sweeps.alpha,
+        n_new=0,
+        n_averaged=sweeps.n_made,
+    )
+
+
+def _start(plan: Plan, state: State, window: Window) -> Window:
+    """Learn the topics from all documents of the window, as `fit` does."""
+    engine, weights, kept = plan.engine, state.weights, window.kept
+    documents = kept.documents(engine, weights.n_words)
+    schedule = plan.schedule
+    batch_size = min(schedule.batch_size, max(SMALLEST_BATCH, documents.n_docs // UPDATES))
+    schedule = replace(schedule, batch_size=batch_size, n_passes=PASSES)
+    plan = replace(plan, schedule=schedule)
+    prior = FIRST_WORD_PRIOR if plan.learns_word_prior else weights.host().prior
+    made = State(
+        engine.random_weights(weights.n_words, plan.n_topics, prior, state.seed),
+        state.seed,
+        population=documents.n_docs,
+    )
+    if schedule.init == "documents":
+        seed_topics(made.weights, documents.matrix, state.seed)
+    for batch in plan.passes(documents):
+        plan.update(made, batch)
+        if made.n_docs_seen >= MOST_VIEWS:
+            break
+    tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
+    sweeps = Sweeps(plan, made, tokens, plan.alpha)
+    for _ in sweeps.anneal(schedule.n_sweeps):
+        pass
+    topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()
+    if state.n_updates > 1 and np.ndim(prior) < 2:  # (topics of given words have their numbers)
+        order = _numbers(kept.topics, topics, plan.n_topics)
+        topics, alpha = np.argsort(order).astype(np.uint16)[topics], alpha[order]
+        sums = None if found.sums is None else found.sums[order]
+        found = replace(found, rows=np.ascontiguousarray(found.rows[:, order]), sums=sums)
+    with state.lock.writing():
+        weights.become(engine.weights(found))
+    return replace(
+        window,
+        parts=[Kept(kept.rows, topics)],
+        alpha=alpha,
+        n_new=0,
+        n_averaged=sweeps.n_made,
+        started=window.fullness,
+    )
+
+
+def _numbers(
+    before: NDArray[np.uint16], now: NDArray[np.uint16], n_topics: int
+) -> NDArray[np.int64]:
+    """Return which of the new topics each former one has become, by the tokens that they share."""
+    pairs = before.astype(np.int64) * n_topics + now
+    shared = np.bincount(pairs, minlength=n_topics**2).reshape(n_topics, n_topics)
+    found: NDArray[np.int64] = linear_sum_assignment(shared, maximize=True)[1]
+    return found
+
+
+def _seed(state: State, window: Window) -> int:
+    """Return the seed of the window's next sweep."""
+    return state.seed + ((window.n_sweeps + 1) % SEEDS << 32)

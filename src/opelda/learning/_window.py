@@ -1,0 +1,256 @@
+"""The last documents of a stream with their tokens' topics, and the counts of those before them."""
+
+from dataclasses import dataclass, field
+from math import exp, floor, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, number, whole
+from opelda.engines import Engine
+from opelda.engines._documents import Documents, Rows
+from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
+from opelda.engines._weights import Weights
+
+# As many documents, or as many tokens, whatever comes first.
+MOST_DOCS = 400_000
+MOST_TOKENS = 4_000_000
+ROUND = 0.05  # new documents of those in the window, after which all are swept
+MEMORY = 1.25  # windows of documents in which what left it fades to 1 / e
+GROWN = 4  # times as full, and topics are learned anew
+DTYPES = {
+    "indptr": np.int64,
+    "words": np.int32,
+    "counts": np.float32,
+    "topics": np.uint16,
+    "alpha": np.float64,
+    "outside.indptr": np.int64,
+    "outside.topics": np.int32,
+    "outside.counts": np.int64,
+}
+COUNTERS = "n_new", "n_sweeps", "n_averaged"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Some documents, and the topics of their tokens, document by document."""
+
+    rows: Rows
+    topics: NDArray[np.uint16]
+
+    @classmethod
+    def none(cls) -> "Kept":
+        """No documents."""
+        rows = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        return cls(rows, np.zeros(0, np.uint16))
+
+    @classmethod
+    def joined(cls, parts: "list[Kept]") -> "Kept":
+        """Return one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([0, *(part.rows.indptr[-1] for part in parts)])
+        indptr = [part.rows.indptr[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        rows = Rows(
+            np.concatenate(([0], *indptr)),
+            np.concatenate([part.rows.words for part in parts]),
+            np.concatenate([part.rows.counts for part in parts]),
+        )
+        return cls(rows, np.concatenate([part.topics for part in parts]))
+
+    def divided(self, first: int) -> "tuple[Kept, Kept]":
+        """Return the documents before a number, and from it on."""
+        at, token = int(self.rows.indptr[first]), int(self.ends[first])
+        rows, halves = self.rows, []
+        for indptr, here, tokens in (
+            (rows.indptr[: first + 1], slice(at), slice(token)),
+            (rows.indptr[first:] - at, slice(at, None), slice(token, None)),
+        ):
+            part = Rows(indptr, rows.words[here], rows.counts[here])
+            halves.append(Kept(part, self.topics[tokens]))
+        return halves[0], halves[1]
+
+    def without(self, words: NDArray[np.integer]) -> "Kept":
+        """Return the documents without some words."""
+        kept = ~np.isin(self.rows.words, words)
+        tokens = np.repeat(kept, tokens_of(self.rows.counts))
+        return Kept(self.rows.where(kept), self.topics[tokens])
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """The offsets of the documents' tokens, and their end."""
+        ends = np.concatenate(([0], np.cumsum(tokens_of(self.rows.counts))))
+        return ends[self.rows.indptr].astype(np.int64)
+
+    def documents(self, engine: Engine, n_words: int) -> Documents:
+        """Hand the documents to an engine."""
+        rows = self.rows
+        parts = rows.counts, rows.words, rows.indptr
+        return engine.documents(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
+
+    def tokens(self, engine: Engine, weights: Weights) -> Any:
+        """Hand the tokens to an engine."""
+        documents = self.documents(engine, weights.n_words)
+        return engine.tokens(documents, weights.n_topics, shift=FRACTION_SHIFT, topics=self.topics)
+
+
+@dataclass
+class Window:
+    """The documents that are swept again and again, and what is left of those that left.
+
+    Nothing in it is changed in place but the list of parts, so that copies can share the arrays.
+    """
+
+    alpha: NDArray[np.float64]
+    outside: TokenCounts
+    parts: list[Kept] = field(default_factory=lambda: [Kept.none()])
+    n_docs: int = 0
+    n_tokens: int = 0
+    n_new: int = 0  # documents since the last round
+    n_sweeps: int = 0  # made so far: each has a seed of its own
+    n_averaged: int = 0  # of those, that the weights are an average of
+    started: float = 0.0  # how full it was when topics were learned anew; 2: they never are
+
+    @classmethod
+    def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
+        """Begin; topics that were learned from documents count as those would that left."""
+        cells: Any = np.zeros((0, weights.n_topics))
+        if n_docs:
+            cells, mass = weights.host().rows.astype(np.float64), float(weights.sums.sum())
+            # the rows of some rules are probabilities: then a document is one token
+            cells *= np.ldexp(max(weights.scale * mass, n_docs) / mass, FRACTION_SHIFT)
+        outside = TokenCounts(sparse.csr_array(np.rint(cells).astype(np.int64)), FRACTION_SHIFT)
+        return cls(alpha, outside, started=2.0 if n_docs else 0.0)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what `from_arrays` makes the same window of."""
+        kept, cells = self.kept, self.outside.cells
+        arrays: dict[str, NDArray[Any]] = {
+            "indptr": kept.rows.indptr,
+            "words": kept.rows.words,
+            "counts": kept.rows.counts,
+            "topics": kept.topics,
+            "alpha": self.alpha,
+            "outside.indptr": cells.indptr.astype(np.int64),
+            "outside.topics": cells.indices.astype(np.int32),
+            "outside.counts": cells.data,
+        }
+        numbers = {name: int(getattr(self, name)) for name in COUNTERS}
+        return arrays, numbers | {"started": float(self.started)}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any], shape: tuple[int, int]
+    ) -> "Window":
+        """Make a window for topics of a shape; a `ValueError` says what cannot be right."""
+        for name, dtype in DTYPES.items():
+            if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
+                raise ValueError(f"its documents' array {name!r} is missing or of another type")
+        n_words, n_topics = shape
+        rows = Rows(arrays["indptr"], arrays["words"], arrays["counts"])
+        _check_offsets(rows.indptr, len(rows.words), rows.words, n_words)
+        if (
+            len(rows.counts) != len(rows.words)
+            or not ((rows.counts > SMALLEST_COUNT) & (rows.counts <= LARGEST_COUNT)).all()
+        ):
+            raise ValueError("its documents hold counts that are none")
+        kept, alpha = Kept(rows, arrays["topics"]), arrays["alpha"]
+        if len(kept.topics) != kept.ends[-1] or (kept.topics >= n_topics).any():
+            raise ValueError("its documents' topics do not fit")
+        if alpha.shape != (n_topics,) or not ((alpha > 0) & (alpha < np.inf)).all():
+            raise ValueError("its documents' alpha cannot be one")
+        indptr, topics, data = (arrays[f"outside.{n}"] for n in ("indptr", "topics", "counts"))
+        _check_offsets(indptr, len(topics), topics, n_topics)
+        if len(indptr) > n_words + 1 or len(data) != len(topics) or (data < 0).any():
+            raise ValueError("its former documents' counts do not fit")
+        cells = sparse.csr_array((data, topics, indptr), shape=(len(indptr) - 1, n_topics))
+        made = cls(alpha, TokenCounts(cells, FRACTION_SHIFT), [kept])
+        made.n_docs, made.n_tokens = rows.n_docs, len(kept.topics)
+        for name in COUNTERS:
+            setattr(made, name, whole(name, numbers.get(name), 0, 2**62))
+        made.started = number("started", numbers.get("started"), 0.0, 2.0)
+        if made.n_new > made.n_docs:
+            raise ValueError("it has more new documents than documents")
+        return made
+
+    @property
+    def kept(self) -> Kept:
+        """All documents."""
+        self.parts = [Kept.joined(self.parts)]
+        return self.parts[0]
+
+    @property
+    def fullness(self) -> float:
+        """How full it is; 1 is full."""
+        return min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
+
+    @property
+    def starts(self) -> bool:
+        """Whether topics are to be learned anew: a power of 1/4 was passed, or it is full."""
+        full, before = self.fullness, self.started
+        return full > 0 and (before == 0 or floor(log(full, GROWN)) > floor(log(before, GROWN)))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so many documents came in that all are to be swept."""
+        return self.n_new >= ROUND * (self.n_docs - self.n_new)
+
+    def take(self, more: Kept) -> None:
+        """Take in documents."""
+        self.parts.append(more)
+        self.n_docs += more.rows.n_docs
+        self.n_new += more.rows.n_docs
+        self.n_tokens += len(more.topics)
+
+    def forget(self, words: NDArray[np.integer]) -> None:
+        """Forget words whose columns are others' from now on."""
+        kept, cells = self.kept.without(words), self.outside.cells.tolil()
+        cells[words[words < cells.shape[0]]] = 0
+        self.parts, self.n_tokens = [kept], len(kept.topics)
+        self.outside = TokenCounts(sparse.csr_array(cells), FRACTION_SHIFT)
+
+    def trim(self, engine: Engine, weights: Weights) -> None:
+        """Let the oldest documents go that are beyond the bounds, into counts that fade."""
+        kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
+        # whatever comes in pushes the rest away
+        faded = cells.data * exp(-self.n_new / (MEMORY * self.n_docs))
+        cells.data = np.floor(faded + 0.5).astype(np.int64)
+        cells.eliminate_zeros()
+        self.outside = TokenCounts(cells, FRACTION_SHIFT)
+        ends = kept.ends
+        beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
+        first = max(self.n_docs - MOST_DOCS, beyond)
+        if first > 0:
+            left, kept = kept.divided(first)
+            self.outside = self.outside + count(engine, weights, left)
+            self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
+
+
+def count(engine: Engine, weights: Weights, kept: Kept) -> TokenCounts:
+    """Count tokens that have their topics."""
+    none = TokenCounts(
+        sparse.csr_array((weights.n_words, weights.n_topics), dtype=np.int64), FRACTION_SHIFT
+    )
+    tokens, alpha = kept.tokens(engine, weights), np.ones(weights.n_topics)
+    return engine.sweep(weights, tokens, alpha, counts=none, seed=0, n_draws=0)
+
+
+def _resized(cells: sparse.csr_array, n_words: int) -> sparse.csr_array:
+    """Return a copy with as many words."""
+    more = np.full(n_words - cells.shape[0], cells.indptr[-1], cells.indptr.dtype)
+    parts = cells.data.copy(), cells.indices.copy(), np.concatenate((cells.indptr, more))
+    return sparse.csr_array(parts, shape=(n_words, cells.shape[1]))
+
+
+def _check_offsets(
+    indptr: NDArray[np.int64], n: int, indices: NDArray[np.int32], n_columns: int
+) -> None:
+    """Refuse what is no matrix of sorted, distinct columns."""
+    if not len(indptr) or indptr[0] != 0 or indptr[-1] != n or (np.diff(indptr) < 0).any():
+        raise ValueError("its documents' offsets are out of order")
+    ascends = np.diff(indices) > 0
+    ascends[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < n)] - 1] = True  # another row's
+    if n and not (indices.min() >= 0 and indices.max() < n_columns and ascends.all()):
+        raise ValueError("its documents hold words out of order")
