@@ -1,4 +1,4 @@
-"""The three updates in plain NumPy, as the equations stand: the oracle of the fast ones.
+"""The updates in plain NumPy, as the equations stand: the oracle of the fast ones.
 
 lam, beta: K x V; X: D x V counts; theta: D x K mixtures, or for VB exp(E[log theta]).
 """
@@ -37,6 +37,26 @@ def online(
     """lambda <- (1 - rho) lambda + rho (eta + (D / S) statistics)."""
     target = eta + population / len(X) * statistics(beta, X, theta)
     updated: Array = (1 - rho) * lam + rho * target
+    return updated
+
+
+def scvb0(n: Array, beta: Array, X: Array, theta: Array, rho: float, population: float) -> Array:
+    """N <- (1 - rho) N + rho (D / S) statistics; lambda is N + eta."""
+    updated: Array = (1 - rho) * n + rho * population / len(X) * statistics(beta, X, theta)
+    return updated
+
+
+def sgrld(lam: Array, counts: Array, eta: Array, rho: float, times: float, xi: Array) -> Array:
+    """theta <- |theta + eps/2 (eta - theta + (D / S) (n_kj - beta_kj n_k)) + sqrt(eps theta) xi|.
+
+    Term by term; eps is each topic's 2 rho / (1 + (D / S) n_k / min(sum eta_k, sum theta_k)).
+    """
+    updated = np.empty_like(lam)
+    for k, theta in enumerate(lam):
+        n, total = counts[k], theta.sum()
+        eps = 2 * rho / (1 + times * n.sum() / min(eta[k].sum(), total))
+        drift = eta[k] - theta + times * (n - theta / total * n.sum())
+        updated[k] = abs(theta + eps / 2 * drift + np.sqrt(theta) * np.sqrt(eps) * xi[k])
     return updated
 
 

@@ -9,7 +9,7 @@ from scipy.special import psi
 
 from opelda.engines._solutions import Wanted
 from opelda.inference import CGS, CVB0, EM, FW, OFW, OPE, TLI, VB, Method
-from opelda.learning._rules import ML, Online, Streaming
+from opelda.learning._rules import ML, SCVB0, Online, Streaming
 
 from .made import as_lambda, as_topics, make_documents, make_weights
 
@@ -29,6 +29,7 @@ RULES = {
     "ml": ML(),
     "online": Online(),
     "online, start unbounded": Online(bound_start=False),
+    "scvb0": SCVB0(),
     "streaming": Streaming(),
     "streaming, start kept": Streaming(keep_start=True),
 }

@@ -10,7 +10,7 @@ from opelda.engines import ReferenceEngine
 from opelda.engines._engine import Step
 from opelda.engines._weights import HostWeights
 from opelda.inference import CGS, EM, VB
-from opelda.learning._rules import ML, Online
+from opelda.learning._rules import ML, SCVB0, Online
 from tests import equations
 
 from .learning_made import (
@@ -53,6 +53,9 @@ def expected(lam, eta, X, beta, theta, rule, step):
     if isinstance(rule, Online):
         if first and rule.bound_start:  # it counts for no more tokens than the documents have
             lam = lam * min(1.0, step.population / len(X) * X.sum() / lam.sum())
+        if isinstance(rule, SCVB0):  # the start is counts, without a prior
+            n = lam if first else lam - eta
+            return eta + equations.scvb0(n, beta, X, theta, step.rho, step.population)
         return equations.online(lam, beta, X, theta, eta, step.rho, step.population)
     before = np.broadcast_to(eta, lam.shape) if first and not rule.keep_start else lam
     return equations.streaming(before, beta, X, theta)
@@ -70,6 +73,7 @@ def test_an_update_is_the_equations(tested, engine, method, rule, number):
         weights = engine.weights(start.host())  # in single precision, as the equations here
     else:
         weight = 0.0 if rule in (RULES["ml"], RULES["streaming, start kept"]) else 0.7
+        weight = 1.0 if isinstance(rule, SCVB0) else weight
         host = make_weights(rng, V, K, prior, prior_weight=weight)
         rows = host.rows + np.float32(0.5)  # FW's vertices must explain every word
         weights = engine.weights(HostWeights(rows, host.prior, 0.3, weight))

@@ -30,11 +30,17 @@ X = generate(200, n_words=V, n_topics=K, n_tokens=40, random_state=1).X
 X = X[np.append(np.arange(150), 0)].tolil()  # the first document once more at the end
 X[[3, 77]] = 0
 X = X.tocsr()
-LEARNERS = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
+
+
+def sgrld(n_iter, **options):
+    return TopicModel(preset="paper", learning="sgrld", **options)
+
+
+LEARNERS = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS, sgrld]
 KERNELS = [OPE(n_iter=20), OPE(n_iter=20, init="random", coins="shared"), VB(), CVB0(), CVB()]
 KERNELS += [CGS(burn_in=3, n_samples=3), FW(n_iter=10)]
 PLAIN = [OFW(n_iter=5), SMM(n_iter=5), PMD(n_iter=3), HAMCMC(n_iter=4, burn_in=2)]
-RULES = ["ml", "online", "streaming"]
+RULES = ["ml", "online", "streaming", "scvb0"]
 NAMES = {"ids": lambda value: getattr(value, "name", None)}
 
 

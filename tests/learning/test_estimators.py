@@ -29,6 +29,8 @@ LEARNERS = [
     TopicModel(transform_method="same"),
     TopicModel(preset="paper", inference=FW(n_iter=20), learning="ml"),
     TopicModel(preset="paper", inference="cvb", learning="streaming"),
+    TopicModel(preset="paper", learning="scvb0"),
+    TopicModel(preset="paper", learning="sgrld"),
 ]
 
 

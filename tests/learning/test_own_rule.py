@@ -10,7 +10,7 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.learning._rules import ML, Online, Streaming
+from opelda.learning._rules import ML, SGRLD, Online, Streaming
 
 MADE = generate(60, n_words=30, n_topics=3, random_state=0)
 OPTIONS = {"preset": "paper", "batch_size": 20, "random_state": 0}
@@ -30,7 +30,8 @@ class Forgetting(Streaming):
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"), [("ml", ML()), ("online", Online()), ("streaming", Streaming())]
+    ("name", "rule"),
+    [("ml", ML()), ("online", Online()), ("streaming", Streaming()), ("sgrld", SGRLD())],
 )
 def test_the_object_of_a_name_learns_as_the_name_does(name, rule):
     by_name = TopicModel(3, learning=name, **OPTIONS).fit(MADE.X)

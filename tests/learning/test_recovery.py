@@ -15,11 +15,22 @@ from opelda import (
     OnlineVB,
     StreamingOPE,
     StreamingVB,
+    TopicModel,
 )
 from opelda.corpus import generate
 from opelda.metrics import match_topics
 
-LEARNERS = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
+
+def scvb0(n_components, n_iter, **settings):
+    return TopicModel(n_components, preset="paper", learning="scvb0", **settings)
+
+
+def sgrld(n_components, n_iter, **settings):
+    return TopicModel(n_components, preset="paper", learning="sgrld", **settings)
+
+
+PAPER_S = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
+LEARNERS = [*PAPER_S, scvb0, sgrld]
 every_learner = pytest.mark.parametrize("cls", LEARNERS)
 N_TRUE = pytest.mark.parametrize(("n_true", "n_components"), [(3, 5), (2, 2)])
 SEEDS = range(20)

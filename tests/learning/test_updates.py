@@ -34,7 +34,7 @@ METHODS = [
     OFW(n_iter=10),  # without a kernel
     TLI(),  # reads topics of words that the documents do not hold
 ]
-RULES = ["ml", "online", "streaming", "streaming, start kept"]
+RULES = ["ml", "online", "scvb0", "streaming", "streaming, start kept"]
 NAMES = {"ids": lambda value: getattr(value, "name", None)}
 every_method = pytest.mark.parametrize("method", METHODS, **NAMES)
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
@@ -112,10 +112,13 @@ def expected(lam, part, theta, model, rule, t):
         used = mass > LEAST_SHARE * mass.sum()  # the other topics stay
         beta[used] = reference.ml(beta[used], part, theta[:, used], rho)
         return beta
-    if rule == "online":
+    if rule in ("online", "scvb0"):
         population = t * SIZE if model.population is None else model.population
         if t == 1 and not model.inference.expects_logs:
             lam = bounded(lam, population / len(part) * part.sum())
+        if rule == "scvb0":
+            n = lam if t == 1 else lam - ETA
+            return ETA + reference.scvb0(n, beta, part, theta, rho, population)
         return reference.online(lam, beta, part, theta, ETA, rho, population)
     before = np.full_like(lam, ETA) if t == 1 and rule == "streaming" else lam
     return reference.streaming(before, beta, part, theta)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SMALLEST_SCALE = 1e-6  # below this the rows themselves are scaled: they must stay in single range
+WORDS_AT_ONCE = 4096  # that `remake` has in double precision
 
 Prior: TypeAlias = float | NDArray[np.float32]
 
@@ -156,6 +157,29 @@ class Weights:
         except BaseException:  # the rows are part of the way there
             self.recount()
             raise
+
+    def remake(self, make: Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]) -> None:
+        """Give every word new weights; `make` makes those of some words out of lambda (n, K).
+
+        They hold the prior's share. An interruption before the last of them changes nothing.
+        """
+        room = np.zeros_like(self._room)
+        for first in range(0, self.n_words, WORDS_AT_ONCE):
+            words = slice(first, min(first + WORDS_AT_ONCE, self.n_words))
+            rows = self.rows[words, : self.n_topics].astype(np.float64)
+            before = self.scale * rows + self.prior_weight * self.prior_of(words)
+            room[words, : self.n_topics] = make(words, before)
+        self.touch()
+        self._room, self.scale, self.prior_weight = room, 1.0, 0.0
+        self.recount()
+
+    def prior_of(self, words: slice) -> Any:
+        """Return eta of some words, to be broadcast to (n, K)."""
+        prior = self.prior
+        if not isinstance(prior, np.ndarray):
+            return prior
+        part = prior[words].astype(np.float64)
+        return part[:, None] if part.ndim == 1 else part[:, : self.n_topics]
 
     def become(self, other: "Weights") -> None:
         """Take over another's rows and numbers."""

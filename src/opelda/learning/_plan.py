@@ -11,13 +11,13 @@ from opelda._validation import choice, flag, number, real_array, seed, whole
 from opelda.engines import Engine, get_engine
 from opelda.engines._documents import Chosen, Documents
 from opelda.engines._engine import Accuracy, Step, Task, Updated
-from opelda.engines._weights import Prior, extended
+from opelda.engines._weights import Prior, Weights, extended
 from opelda.errors import InputError
 from opelda.inference import EM, Method
 from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
-from opelda.learning._rules import Rule, rule_of
+from opelda.learning._rules import Rule, Sampler, rule_of
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
@@ -70,7 +70,7 @@ class Plan:
 
     n_topics: int
     method: Method
-    rule: Rule
+    rule: Rule | Sampler
     alpha: NDArray[np.float64]  # (K,)
     learns_prior: bool  # closing sweeps adapt alpha to the documents
     word_prior: Any  # eta as given: its shape is checked where the number of words is known
@@ -115,14 +115,11 @@ class Plan:
         made = state.weights.n_updates
         with state.lock.writing():
             try:
-                done = self.engine.update(
+                done = self._made(
                     state.weights,
-                    batch.documents,
+                    batch,
                     Task(self.method, self.alpha, state.seed | t << 32),
-                    self.rule,
                     Step(t, rho, population, state.seed),
-                    chosen=batch.chosen,
-                    certify=self.listeners.needs_gap,
                 )
             except BaseException:
                 # Counters follow the weights: an update that was interrupted has changed neither
@@ -132,6 +129,15 @@ class Plan:
                 raise
             self.count(state, batch, done is not None)
         return done
+
+    def _made(self, weights: Weights, batch: Batch, task: Task, step: Step) -> Updated | None:
+        documents, chosen, rule = batch.documents, batch.chosen, self.rule
+        if isinstance(rule, Sampler):
+            return rule.update(self.engine, weights, documents, task, step, chosen=chosen)
+        certify = self.listeners.needs_gap
+        return self.engine.update(
+            weights, documents, task, rule, step, chosen=chosen, certify=certify
+        )
 
     @staticmethod
     def count(state: State, batch: Batch, n_updates: int) -> None:
@@ -171,7 +177,7 @@ class Parameters:
     def _learns_by_ope(self) -> bool:
         raise NotImplementedError
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> Rule | Sampler:
         settings = self._settings()
         return rule_of(settings["learning"], self._inference(), settings.get("keep_start", False))
 

@@ -5,10 +5,12 @@ from typing import Any, Literal
 
 from opelda._names import PRESETS
 from opelda._validation import choice, whole
-from opelda.inference import OPE, Method
+from opelda.errors import InputError
+from opelda.inference import CVB0, OPE, Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
-from opelda.learning._rules import Rule
+from opelda.learning._plan import MOST_SWEPT_TOPICS
+from opelda.learning._rules import Rule, Sampler
 
 MANY_TOPICS = 500
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
@@ -57,7 +59,7 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
 
 @dataclass(eq=False, repr=False)
 class TopicModel(Learner):
-    """Topics learned by any inference method and any of the three update rules.
+    """Topics learned by any inference method and any update rule.
 
     With nothing but a number of topics, the best that were measured (docs/learning.md). `preset`
     decides what is left at None; each parameter that is given replaces that one setting.
@@ -71,10 +73,12 @@ class TopicModel(Learner):
         alone, with steps that learn faster than the paper's; "paper": those of `OnlineOPE`.
     inference : str, Method or None
         A method of `opelda.inference`: its name, for that method with its own defaults, or an
-        object. None: the preset's, ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``.
-    learning : {"ml", "online", "streaming"}, rule or None
-        The update rule: regularised maximum likelihood, stochastic variational inference, or
-        streaming Bayes; or one of your own (docs/contributing-a-method.md), which a model file
+        object. None: the preset's, ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``; with the rule
+        "scvb0" ``CVB0(burn_in=1, n_samples=1)``. "sgrld" draws tokens' topics itself: give none.
+    learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
+        The update rule: regularised maximum likelihood, stochastic variational inference,
+        streaming Bayes, stochastic CVB0 or stochastic gradient Riemannian Langevin dynamics
+        (docs/learning.md); or one of your own (docs/contributing-a-method.md), which a model file
         cannot hold. None: "online".
     doc_topic_prior : number, vector (K,) or None
         alpha; None is 1/K, and closing sweeps adapt it to the documents for themselves.
@@ -88,8 +92,8 @@ class TopicModel(Learner):
         kappa and tau: update t moves the topics by (t + tau)^-kappa. None: .6 and 10; "paper": .9
         and 1.
     population : float or None
-        D of the online rule; None: the collection's size in `fit`, the documents seen so far in
-        streams.
+        D of the rules "online", "scvb0" and "sgrld"; None: the collection's size in `fit`, the
+        documents seen so far in streams.
     keep_start : bool
         For the streaming rule: keep the random start in the topics for ever, as the paper does.
     n_passes : int or None
@@ -104,8 +108,8 @@ class TopicModel(Learner):
         "best", else 0. `partial_fit` and `fit_stream`, which do not keep documents, never sweep.
     transform_method : str, Method or None
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
-        learning. None: the same, but EM in the place of OPE, for its mixtures predict unseen words
-        better and cost less.
+        learning. None: the same, but EM in the place of OPE and of what is left out, for its
+        mixtures predict unseen words better and cost less.
     max_loss, max_loss_per_token : float or None
         The accuracy of `transform` and `infer`, in nats per document and per token: no mixture at
         all may be ahead by more. Documents whose mixture is not that good get the best one there
@@ -153,7 +157,7 @@ class TopicModel(Learner):
     _: KW_ONLY
     preset: Literal["best", "fast", "paper"] = "best"
     inference: str | Method | None = None
-    learning: Literal["ml", "online", "streaming"] | Rule | None = None
+    learning: Literal["ml", "online", "streaming", "scvb0", "sgrld"] | Rule | Sampler | None = None
     doc_topic_prior: Any = None
     topic_word_prior: Any = None
     batch_size: int | None = None
@@ -178,11 +182,31 @@ class TopicModel(Learner):
         """Return what was given and, for the rest, what the preset has for so many documents."""
         n_topics = whole("n_components", self.n_components)
         preset = preset_settings(choice("preset", self.preset, PRESETS), n_docs, n_topics)
+        if isinstance(self.learning, str) and self.learning == "scvb0":
+            preset["inference"] = CVB0(burn_in=1, n_samples=1)
         given: dict[str, Any] = self.get_params(deep=False)
         return given | {name: value for name, value in preset.items() if given[name] is None}
 
     def _inference(self) -> Method:
         return as_method(self._settings()["inference"], "inference")
+
+    def _rule(self) -> Rule | Sampler:
+        rule = super()._rule()
+        if not isinstance(rule, Sampler):
+            return rule
+        if self.n_components > MOST_SWEPT_TOPICS:
+            raise InputError(
+                f"must be at most {MOST_SWEPT_TOPICS} with the rule {self.learning!r}, got "
+                f"{self.n_components}.",
+                "n_components",
+            )
+        if self.inference is not None:
+            raise InputError(
+                f"is {self.inference!r}, but the rule {self.learning!r} draws the topics of tokens "
+                "itself; leave inference out, and say how to transform by transform_method.",
+                "inference",
+            )
+        return rule
 
     def _learns_by_ope(self) -> bool:  # as every preset does
         return self.inference in (None, "ope") or isinstance(self.inference, OPE)
