@@ -23,7 +23,8 @@ def piped(cli, texts):
 def test_from_standard_input(piped, tmp_path):
     done = piped("c", "-k", 3, "--batch-size", 20, "-o", "m.opelda", "--summary-every", 100)
     assert done.code == 0
-    assert done.err.count("topic  weight") == 2  # after 100 and 200 documents
+    assert done.err.count("topic  weight") == 3  # after the first update, 100 and 200 documents
+    assert done.err.startswith("opelda: 20 docs, ")  # and a line after the first update
     assert "240 documents" in done.err
     assert "opelda topics m.opelda" in done.err
     model = opelda.load("m.opelda")

@@ -184,7 +184,7 @@ class ProgressBar(Display):
 
 
 class ProgressLines(Display):
-    """A line in the log every so many seconds; the last update always gets one."""
+    """A line in the log every so many seconds; the first and the last update always get one."""
 
     def __init__(
         self, interval: float = SECONDS_BETWEEN_LINES, clock: Callable[[], float] = time.monotonic
@@ -193,10 +193,10 @@ class ProgressLines(Display):
         self._clock = clock
 
     def begin(self, model: Any) -> None:
-        """Start the clock."""
+        """Wait for the first update."""
         self._waiting: str | None = None
         self._score = None
-        self._last = self._clock()
+        self._last = -math.inf
 
     def __call__(self, report: BatchReport, /) -> None:
         """Log a line if the last one is long ago."""

@@ -64,9 +64,15 @@ def stream(
         "--follow",
         help="Wait for more: lines written to the file, files put into the folder.",
     ),
-    every: int = option(50, help="Updates between two checkpoints.", min=1),
-    summary_every: int = option(
-        100_000, help="Documents between two summaries of the topics; 0 is never.", min=0
+    every: str = option(
+        "30s",
+        help="Between two checkpoints: a time such as 30s, 5m or 1h, or a number of updates.",
+        metavar="TIME|N",
+    ),
+    summary_every: str = option(
+        "1m",
+        help="Between two summaries of the topics: a time, or a number of documents; 0 is never.",
+        metavar="TIME|N",
     ),
     no_skip: bool = option(
         False,
@@ -98,8 +104,11 @@ def stream(
     from sklearn.base import clone
 
     import opelda
+    from opelda._every import Every
     from opelda.corpus import stream as open_stream
 
+    Every("every", every)  # a mistake is said before anything is read
+    summaries = None if summary_every == "0" else Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
@@ -124,7 +133,7 @@ def stream(
         seen = count(former.n_docs_seen_, "document")
         note(show, f"going on from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
-    listeners = (learning_display(show), Summaries(show, summary_every) if summary_every else None)
+    listeners = (learning_display(show, lines=True), summaries)
     model.callbacks = [listener for listener in listeners if listener is not None]
     with Stop() as stop:
         try:
