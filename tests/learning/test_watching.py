@@ -4,7 +4,7 @@ import pytest
 
 import opelda
 from opelda import OnlineOPE
-from opelda.corpus import generate
+from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.errors import InputError
 
 X = generate(120, n_words=30, n_topics=3).X
@@ -49,3 +49,29 @@ def test_a_wrong_time_is_refused_before_anything_is_read(tmp_path):
         learn(tmp_path / "c", "5 days", source)
     assert len(list(source)) == 12
     assert not (tmp_path / "c").exists()
+
+
+def test_words_that_wait_are_in_the_checkpoint(tmp_path):
+    """Stopped after any item, a run ends with the bytes of one that was not; few words wait."""
+    stream = list(generate_stream(80, batch_size=8, n_words=40, n_topics=3, new_words_per_batch=9))
+
+    def run(folder, *stops):
+        for stop in (*stops, None):
+            model = OnlineOPE(3, random_state=0)
+            words = Vocabulary(growing=True, min_df=3, max_features=15)
+            model.fit_stream(stream[:stop], vocabulary=words, checkpoint=folder, every=1)
+        assert 0 < len(model.vocabulary_._waiting) <= 30 < model.n_words_dropped_
+        return (folder / "checkpoint.opelda").read_bytes()
+
+    whole = run(tmp_path / "whole")
+    for stop in range(1, len(stream)):
+        assert run(tmp_path / str(stop), stop, min(stop + 2, 10)) == whole
+
+
+def test_mini_batches_whose_words_all_wait_are_no_updates(tmp_path):
+    words = Vocabulary(growing=True, min_df=3)
+    model = OnlineOPE(2, batch_size=1, random_state=0)
+    model.fit_stream([["tea", "cup"]] * 5, vocabulary=words, checkpoint=tmp_path, every=1)
+    assert (model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_) == (3, 5, 4)
+    with pytest.raises(InputError, match="held no words to make topics of"):
+        OnlineOPE(2).fit_stream([["tea", "cup"]] * 2, vocabulary=words)

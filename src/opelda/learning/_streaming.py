@@ -52,8 +52,9 @@ class LearnsStreams(Parameters):
             texts, a corpus, or what `opelda.corpus.stream` gives.
         vocabulary : Vocabulary, optional
             The words of the columns. By default a stream's or a corpus's own, else one that begins
-            empty and grows. The model learns on a copy, `vocabulary_`. If it grows, unseen words
-            get columns; `n_words_added_` and `n_words_dropped_` say how many. Words without a
+            empty and grows, from texts with ``min_df=None``: words that few texts had wait. The
+            model learns on a copy, `vocabulary_`. If it grows, unseen words get columns;
+            `n_words_added_` and `n_words_dropped_` say how many. Words without a
             column are counted (`n_unknown_tokens_`) and left out.
         validation : as X of `fit`, optional
             Scored every `validate_every` updates, for callbacks.
@@ -192,7 +193,7 @@ def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     if tokenizer.stop_words == "auto":  # which the first texts decided
         tokenizer = replace(tokenizer, stop_words=own.tokenizer.stop_words)
     pairs: dict[str, tuple[Any, Any]] = {"tokenizer": (own.tokenizer, tokenizer)}
-    for name in ("growing", "max_features", "when_full"):
+    for name in ("growing", "max_features", "when_full", "min_df"):
         pairs[name] = getattr(own, name), getattr(given, name)
     for name, (ours, theirs) in pairs.items():
         if ours != theirs:
