@@ -101,6 +101,7 @@ class LearnsStreams(Parameters):
                     n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
                     position=position,
                 ):
+                    reporter.look_at(given)
                     self._make_room(plan, given, len(vocabulary) if vocabulary else 0)
                     batch = Batch(
                         plan.engine.documents(given.X),
