@@ -179,7 +179,8 @@ class StreamText:
     max_features: int | None = option(None, help="Keep the most frequent words only.", min=1)
     min_df: str | None = option(
         None,
-        help="Leave out words of fewer documents: a number (5), or a share (0.001).",
+        help="Leave out words of fewer documents: a number (5), or of a whole collection a share "
+        "(0.001).",
         metavar="N|SHARE",
     )
 

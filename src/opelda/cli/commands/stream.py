@@ -66,12 +66,14 @@ def stream(
     ),
     every: str = option(
         "30s",
-        help="Between two checkpoints: a time such as 30s, 5m or 1h, or a number of updates.",
+        help="Between two checkpoints: a time such as 30s (the default), 5m or 1h, or a number of "
+        "updates.",
         metavar="TIME|N",
     ),
     summary_every: str = option(
         "1m",
-        help="Between two summaries of the topics: a time, or a number of documents; 0 is never.",
+        help="Between two summaries of the topics: a time (1m if not given), or a number of "
+        "documents; 0 is never.",
         metavar="TIME|N",
     ),
     no_skip: bool = option(
