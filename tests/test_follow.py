@@ -61,9 +61,11 @@ def test_readers_beside_a_writer_see_whole_models_only():
     writer = threading.Thread(target=write)
     writer.start()
     seen = set()
-    while not done.is_set():
-        seen.update(checksums([opelda.load("model")]))
-    writer.join()
+    try:
+        while not done.is_set():
+            seen.update(checksums([opelda.load("model")]))
+    finally:
+        writer.join()
     assert seen <= allowed
 
 
