@@ -33,6 +33,7 @@ def test_exported_names():
         "corpus",
         "engines",
         "errors",
+        "follow",
         "inference",
         "learning",
         "load",

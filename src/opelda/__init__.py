@@ -31,7 +31,7 @@ _SUBPACKAGES = (
     "report",
 )
 _LEARNERS = (*LEARNERS, "TopicModel")
-_MODEL_FILE = ("load", "save")
+_MODEL_FILE = ("follow", "load", "save")
 
 __all__ = ["__version__", *_SUBPACKAGES, *_LEARNERS, *_MODEL_FILE]
 

@@ -1,20 +1,24 @@
 """Model files: safetensors, written in one step, read without running anything."""
 
-from os import PathLike, fsdecode
+import os
+import time
+from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from opelda import _store
-from opelda._validation import flag
-from opelda.errors import InputError
+from opelda._validation import flag, number
+from opelda.errors import InputError, ModelFileError
 from opelda.learning import LEARNERS
+from opelda.learning._checkpoint import FILE
 from opelda.learning._loading import from_parts
 from opelda.learning._saving import FORMAT, KIND, as_parts
 from opelda.learning._state import State, check_words_rest
 
-__all__ = ["load", "save"]
+__all__ = ["follow", "load", "save"]
 
 
 def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> None:
@@ -61,11 +65,13 @@ def load(path: str | PathLike[str]) -> Any:
     """Read a model that `save` or a checkpoint wrote.
 
     Nothing in the file is ever run, and everything is checked; a file that is not a model raises
-    `ModelFileError`. Files of earlier versions are read too.
+    `ModelFileError`. Files of earlier versions are read too. A file that a stream is replacing at
+    this moment is read as it was before or as it is after.
 
     Parameters
     ----------
     path : path
+        A model file, or the checkpoint folder of a stream.
 
     Examples
     --------
@@ -74,5 +80,91 @@ def load(path: str | PathLike[str]) -> Any:
     Traceback (most recent call last):
     opelda.errors.ModelFileError: ...
     """
+    return _read(model_path(path))[0]
+
+
+def model_path(path: str | PathLike[str]) -> Path:
+    """Return the file that holds a model: the path itself, or a checkpoint folder's file."""
+    given = _store._as_path(path)
+    if given.is_dir() and not (given / FILE).exists():
+        raise ModelFileError(f"{given} is a folder without a checkpoint; give a model file.")
+    return given / FILE if given.is_dir() else given
+
+
+def follow(
+    path: str | PathLike[str], *, poll: float = 1.0, timeout: float | None = None
+) -> Iterator[Any]:
+    """Yield the newest model of a file or checkpoint folder, now and whenever it was replaced.
+
+    A model that was replaced before it was asked for is passed over, and one that is being written
+    is never seen. The path need not be there yet. A file that cannot be read, such as one that is
+    still being copied, gets a second look after `poll` seconds; if it has not changed by then,
+    `ModelFileError` is raised.
+
+    Parameters
+    ----------
+    path : path
+        As for `load`.
+    poll : float
+        Seconds between two looks.
+    timeout : float, optional
+        End when there was no new model for so many seconds; by default never.
+
+    Yields
+    ------
+    A model, which is the caller's own.
+
+    Examples
+    --------
+    >>> import tempfile, opelda
+    >>> folder = tempfile.mkdtemp()
+    >>> texts = ["stars and galaxies", "cells and proteins", "galaxies of stars"] * 40
+    >>> model = opelda.OnlineOPE(2, random_state=0).fit_stream(texts, checkpoint=folder)
+    >>> [newest.n_docs_seen_ for newest in opelda.follow(folder, timeout=0)]
+    [120]
+    """
+    poll = number("poll", poll, 0.0, 1e6, above=True)
+    seconds = None if timeout is None else number("timeout", timeout, 0.0, 1e9)
+    return _followed(_store._as_path(path), poll, seconds)
+
+
+def _followed(path: Path, poll: float, timeout: float | None) -> Iterator[Any]:
+    seen = failed = former = None
+    since = time.monotonic()
+    while True:
+        # The stamp is older than the model read after it: at worst that is read once more.
+        stamp = _stamp(path)
+        if stamp is not None and stamp != seen:
+            try:
+                model, checksum = _read(model_path(path))
+            except ModelFileError:
+                if failed == stamp == _stamp(path):
+                    raise
+                failed = stamp
+            else:
+                seen = stamp
+                if checksum != former:
+                    former = checksum
+                    yield model
+                    del model
+                    since = time.monotonic()
+                    continue
+        left = poll if timeout is None else since + timeout - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(poll, left))
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """Return numbers that change when the file is replaced; None where there is none."""
+    try:
+        found = os.stat(model_path(path))
+    except (OSError, ModelFileError):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    """Return a model, and a number that tells it from others."""
     arrays, header, version = _store.read(path, kind=KIND, newest=FORMAT)
-    return from_parts(LEARNERS, arrays, header, version, Path(fsdecode(path)))
+    return from_parts(LEARNERS, arrays, header, version, path), header["checksum"]

@@ -51,7 +51,9 @@ def test_an_interrupted_stream_goes_on(process, cli, texts, tmp_path):
     )
     running.stdin.write("\n".join(texts[:130]) + "\n")
     running.stdin.flush()
-    assert "120 documents" in running.stderr.readline()  # now it waits for the next batch
+    while "120 documents" not in (line := running.stderr.readline()):
+        assert line, running.communicate()
+    # now it waits for the next batch
     running.send_signal(signal.SIGINT)
     _, err = running.communicate()
     assert running.returncode == 130, err

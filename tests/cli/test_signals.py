@@ -33,7 +33,8 @@ def streaming(process, texts):
     )
     running.stdin.write("\n".join(texts[:130]) + "\n")
     running.stdin.flush()
-    assert "120 documents" in running.stderr.readline()
+    while "120 documents" not in (line := running.stderr.readline()):
+        assert line, running.communicate()
     return running
 
 

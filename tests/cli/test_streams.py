@@ -23,7 +23,8 @@ def piped(cli, texts):
 def test_from_standard_input(piped, tmp_path):
     done = piped("c", "-k", 3, "--batch-size", 20, "-o", "m.opelda", "--summary-every", 100)
     assert done.code == 0
-    assert done.err.count("topic  weight") == 2  # after 100 and 200 documents
+    assert done.err.count("topic  weight") == 3  # after the first update, 100 and 200 documents
+    assert done.err.startswith("opelda: 20 docs, ")  # and a line after the first update
     assert "240 documents" in done.err
     assert "opelda topics m.opelda" in done.err
     model = opelda.load("m.opelda")
@@ -60,6 +61,7 @@ def test_going_on_needs_no_options_again(piped, texts):
         (("--iterations", 30), "with --iterations 20"),
         (("--stem", "english"), "options for texts"),
         (("--max-features", 7), "options for texts"),
+        (("--min-df", 3), "options for texts"),
         (("--batch-size", 30), "with --batch-size 20"),
         (("--eta", 0.5), "without --eta"),
         (("--alpha", 0.5), "without --alpha"),
@@ -119,3 +121,17 @@ def test_nothing_to_learn_from(piped):
     done = piped("c", lines=[])
     assert done.code == 2
     assert done.err.count("\n") == 1
+
+
+def test_words_wait_for_as_many_documents_as_asked_for(piped, texts):
+    lines = [f"{text} rare{i % 30} more{i % 20}" for i, text in enumerate(texts)]  # 8 and 12
+    assert piped("one", *OPTIONS, "--min-df", 1, lines=lines).code == 0
+    assert piped("nine", *OPTIONS, "--min-df", 9, lines=lines).code == 0
+    one, nine = (set(opelda.load(name).vocabulary_) for name in ("one", "nine"))
+    assert one - nine == {f"rare{i}" for i in range(30)}
+    done = piped("share", *OPTIONS, "--min-df", "0.1")
+    assert done.code == 2
+    assert "--min-df must be a whole number, at least 1, got 0.1" in done.err
+    done = piped("time", *OPTIONS[:-3], "--every", "5 days")
+    assert done.code == 2
+    assert "--every must be a whole number or a time such as 30s" in done.err

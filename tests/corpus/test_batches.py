@@ -213,7 +213,7 @@ TEXTS = ["tea cup", "pot", "", "cup cup jug"]
 )
 def test_columns_tables_and_records_are_the_texts_in_them(make):
     expected = list(mini_batches(TEXTS, batch_size=3))
-    for vocabulary in (None, Vocabulary(growing=True)):
+    for vocabulary in (None, Vocabulary(growing=True, min_df=None)):
         found = list(mini_batches(make(TEXTS), batch_size=3, vocabulary=vocabulary))
         for batch, same in zip(found, expected, strict=True):
             assert batch.X.toarray().tolist() == same.X.toarray().tolist()

@@ -100,7 +100,7 @@ def test_the_language_is_found_once(tmp_path):
 
 
 def test_a_learner_counts_with_its_own_copy(files):
-    source = stream(files / "all.txt", batch_size=25)
+    source = stream(files / "all.txt", batch_size=25, min_df=1)
     model = OnlineOPE(3, random_state=0).fit_stream(source)
     assert model.n_docs_seen_ == 137
     assert len(source.vocabulary) == 0

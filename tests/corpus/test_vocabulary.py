@@ -20,6 +20,7 @@ settings = st.fixed_dictionaries(
         "growing": st.booleans(),
         "max_features": st.sampled_from([None, 2, 4, 7]),
         "when_full": st.sampled_from(["refuse", "evict"]),
+        "min_df": st.sampled_from([1, 1, 2, 3, 5]),
     }
 )
 
@@ -27,10 +28,11 @@ settings = st.fixed_dictionaries(
 class Slow:
     """One word after the other, sorted lists, no arrays."""
 
-    def __init__(self, first, growing, max_features, when_full):
+    def __init__(self, first, growing, max_features, when_full, min_df=1):
         self.columns = [[word, 0, 0] for word in first]  # word, document frequency, last seen
         self.growing, self.evict = growing, when_full == "evict"
         self.most = max_features or 10**9
+        self.min_df, self.waiting = min_df, []  # [word, documents], the one seen last at the end
         self.time = 0
 
     def learn(self, batch):
@@ -48,7 +50,10 @@ class Slow:
         have = {column[0] for column in self.columns}
         # a Counter remembers first appearance, and sorting is stable
         new = sorted((w for w in frequency if w not in have), key=lambda w: -frequency[w])
-        reused, dropped = [], []
+        reused = []
+        ready = self.waited(frequency, have) if self.growing else []
+        new = [word for word in new if word in ready]
+        dropped = [word for word in frequency if word not in have and word not in ready]
         for word in new if self.growing else []:
             if len(self.columns) < self.most:
                 self.columns.append([word, frequency[word], self.time])
@@ -62,12 +67,26 @@ class Slow:
                 reused.append(victim)
             else:
                 dropped.append(word)
-        if not self.growing:
-            dropped = new
         order = [column[0] for column in self.columns]
         X = [[bag.get(word, 0) for word in order] for bag in bags]
         mass = sum(n for bag in bags for word, n in bag.items() if word not in order)
         return X, sorted(reused), len(dropped), mass
+
+    def waited(self, frequency, have):
+        """Return the words that have had enough documents, and remember some of the others."""
+        ready = []
+        for word in (w for w in frequency if w not in have):
+            before = [n for other, n in self.waiting if other == word]
+            self.waiting = [entry for entry in self.waiting if entry[0] != word]
+            if sum(before) + frequency[word] >= self.min_df:
+                ready.append(word)
+            else:
+                self.waiting.append([word, sum(before) + frequency[word]])
+        while len(self.waiting) > 2 * self.most:
+            old = self.waiting[: -(-len(self.waiting) // 2)]
+            old = sorted(old, key=lambda entry: (entry[1], old.index(entry)))
+            self.waiting = [e for e in self.waiting if e not in old[: -(-len(old) // 2)]]
+        return ready
 
     def strength(self, i):
         _, frequency, last_seen = self.columns[i]

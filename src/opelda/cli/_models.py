@@ -21,21 +21,11 @@ def checkpoint_file(folder: str | Path) -> Path:
     return Path(folder) / FILE
 
 
-def model_path(given: str) -> Path:
-    """Return the file that holds the model."""
-    path = Path(given)
-    if not path.is_dir():
-        return path
-    if not checkpoint_file(path).exists():
-        raise InputError(f"{given} is a folder without a checkpoint; give a model file.")
-    return checkpoint_file(path)
-
-
 def load_model(given: str, jobs: int | None = None, engine: str | None = None) -> Any:
     """Read a model that is to run so."""
     import opelda
 
-    return on_machine(opelda.load(model_path(given)), jobs, engine)
+    return on_machine(opelda.load(given), jobs, engine)
 
 
 def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:

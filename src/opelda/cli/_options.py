@@ -177,17 +177,18 @@ class StreamText:
     pattern: str | None = option(None, help="Regular expression of a word.", metavar="REGEX")
     no_lower: bool = option(False, "--no-lower", help="Keep capital letters apart.")
     max_features: int | None = option(None, help="Keep the most frequent words only.", min=1)
+    min_df: str | None = option(
+        None,
+        help="Leave out words of fewer documents: a number (5), or of a whole collection a share "
+        "(0.001).",
+        metavar="N|SHARE",
+    )
 
 
 @dataclass(frozen=True)
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
-    min_df: str | None = option(
-        None,
-        help="Leave out words of fewer documents: a number (5), or a share (0.001).",
-        metavar="N|SHARE",
-    )
     max_df: str | None = option(
         None,
         help="Leave out words of more documents: a share (0.5), or a number (10000).",

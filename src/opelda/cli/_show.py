@@ -188,22 +188,26 @@ def learning_display(show: Show, *, lines: bool = False) -> Any:
 
 
 class Summaries:
-    """A callback that shows the heaviest topics every so many documents."""
+    """A callback that shows the heaviest topics: first after the first update, then every so often.
+
+    `every` is a number of documents, or a time such as 5m.
+    """
 
     needs_gap: ClassVar[bool] = False
 
-    def __init__(self, show: Show, every: int) -> None:
-        self._show, self._every, self._next = show, every, every
+    def __init__(self, show: Show, every: str) -> None:
+        from opelda._every import Every  # and NumPy, only now
+
+        self._show, self._every = show, Every("summary_every", every)
 
     def __call__(self, report: Any) -> None:
         """Show them if it is time."""
-        if self._show.quiet or report.n_docs < self._next:
+        if self._show.quiet or not self._every.is_due(report.n_docs):
             return
-        # a batch may pass several multiples at once
-        self._next = (report.n_docs // self._every + 1) * self._every
         note(
             self._show,
             f"{count(report.model.n_docs_seen_, 'document')}, {count(report.n_words, 'word')}, "
             f"{report.docs_per_second:,.0f} docs/s",
         )
         print_topics(heaviest(report.model), error=True)
+        self._every.done()

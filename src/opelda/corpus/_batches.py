@@ -145,7 +145,7 @@ def mini_batches(
     vocabulary : Vocabulary or None
         What documents are counted with; it learns from each batch just before the batch is yielded.
         None: a stream's or a corpus's own, else one that is empty and grows, where documents come
-        first.
+        first; with ``min_df=None`` if these are texts.
     n_words : int or None
         How many columns to yield of matrices. Those beyond are left out and counted as unknown;
         missing ones are empty. None: as many as the first matrix has, so give it when going on in
@@ -233,12 +233,14 @@ class _Maker:
         self, documents: list[Any], first: int, position: Any, item: int | None = None
     ) -> MiniBatch:
         """Make a batch of items that are documents, or of the documents of one `item`."""
-        words = self.vocabulary = counting_words(self.vocabulary, self.n_words, f"Item {first} is")
 
         def where(i: int) -> str:
             return f"Item {first + i}" if item is None else f"Document {i} of item {item}"
 
         documents = [self.document(one, where, i) for i, one in enumerate(documents)]
+        texts = any(isinstance(one, str) for one in documents)
+        what = f"Item {first} is"
+        words = self.vocabulary = counting_words(self.vocabulary, self.n_words, what, texts=texts)
         X, change = words.learn(documents, where)
         return MiniBatch(X, position, change, change.n_unknown_tokens, words)
 

@@ -13,11 +13,8 @@ from opelda.corpus._counting import BlockCounter, Counts
 from opelda.corpus._matrix import Counted, as_counts, keep_columns, remap_columns, stacked
 from opelda.corpus._packing import encodable
 from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus._waiting_words import FEW, usual_min_df
 from opelda.errors import InputError
-
-# Below so many documents, how many hold a word says little. In thousands, words of one or two are
-# misspellings and names: they make the model large and no topic clearer.
-FEW, SOME = 50, 1_000
 
 
 class Merger:
@@ -117,7 +114,7 @@ class Merger:
         order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
         df, total = self._df[order], self._total[order]
         if min_df is None:
-            min_df = 1 if self.n_docs < FEW else 2 if self.n_docs < SOME else 5
+            min_df = usual_min_df(self.n_docs)
         if max_df is None:
             max_df = 1.0 if self.n_docs < FEW else 0.5
         keep = kept_words(df, total, self.n_docs, min_df, max_df, max_features)

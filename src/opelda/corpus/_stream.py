@@ -123,7 +123,7 @@ class Stream(DocumentStream):
             else:
                 n_tokens = row_sums(counts.counts)
                 what = f"The documents of {self.label} are"
-                vocabulary = counting_words(vocabulary, n_words, what)
+                vocabulary = counting_words(vocabulary, n_words, what, texts=True)
                 if learn:
                     X, change = vocabulary.learn_counted(counts, counter.resolved)
                     n_unknown = change.n_unknown_tokens
@@ -154,6 +154,7 @@ def stream(
     name_column: str | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
+    min_df: int | None = None,
     max_features: int | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
@@ -176,6 +177,9 @@ def stream(
     vocabulary : Vocabulary, optional
         What words are counted with. By default a corpus's own, the words that the source comes
         with, or else an empty one that grows.
+    min_df : int, optional
+        Documents that must have had a word before it gets a column, for a vocabulary that begins
+        empty; by default as many as `read` wants of the documents so far (see `Vocabulary`).
     max_features : int, optional
         Columns at most, for a vocabulary that begins empty: rare old words give way to new ones.
     n_jobs : int, optional
@@ -210,9 +214,10 @@ def stream(
         follow=follow,
         in_pieces=True,
     )
-    if vocabulary is not None and (tokenizer is not None or max_features is not None):
+    if vocabulary is not None and (tokenizer, min_df, max_features) != (None,) * 3:
         raise InputError(
-            "A vocabulary has its own tokenizer and {max_features}; leave those out.",
+            "A vocabulary has its own tokenizer, {min_df} and {max_features}; leave those out.",
+            min_df=...,
             max_features=...,
         )
     if vocabulary is None and isinstance(source, Corpus):
@@ -220,7 +225,9 @@ def stream(
     elif vocabulary is None and opened.words is not None:
         vocabulary = Vocabulary(opened.words, tokenizer=tokenizer)
     elif vocabulary is None and opened.has_words:
-        vocabulary = Vocabulary(growing=True, max_features=max_features, tokenizer=tokenizer)
+        vocabulary = Vocabulary(
+            growing=True, max_features=max_features, min_df=min_df, tokenizer=tokenizer
+        )
     return Stream(
         opened,
         batch_size=batch_size,

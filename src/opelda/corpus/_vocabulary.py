@@ -10,23 +10,18 @@ from scipy import sparse
 from opelda._validation import choice, flag, whole
 from opelda.corpus._documents import as_list, count_words
 from opelda.corpus._matrix import Counted, remap_columns
-from opelda.corpus._packing import (
-    checked_words,
-    damaged,
-    pack_words,
-    stored_array,
-    stored_number,
-    stored_value,
-    unpack_words,
-)
-from opelda.corpus._word_columns import VocabularyChange, WordColumns
+from opelda.corpus._packing import checked_words, stored_number, stored_value, unpack_words
+from opelda.corpus._waiting_words import WaitingWords, usual_min_df
+from opelda.corpus._word_columns import VocabularyChange, WordColumns, without_column
 from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer
 from opelda.corpus.text._few_texts import FewTexts
 from opelda.errors import InputError
 
 MOST_WORDS = 2**31 - 1
-PARAMETERS = ("growing", "max_features", "when_full")
-COUNTERS = ("n_updates", "n_added", "n_evicted", "n_dropped")
+PARAMETERS = ("growing", "max_features", "when_full", "min_df")
+COUNTERS = ("n_updates", "n_docs", "n_added", "n_evicted", "n_dropped")
+# Of parameters and counters, those that the first model files do not have.
+SINCE = {"min_df": 1, "n_docs": 0}
 # The tokenizer of the first model files, which do not say.
 FIRST_TOKENIZER = Tokenizer(pattern=COUNT_VECTORIZER, stop_words=None)
 
@@ -49,6 +44,11 @@ class Vocabulary:
         the fewest documents had, which counts a tenth less for every mini-batch since, unless
         those are in this very mini-batch or count for more than the new word does; or they are
         dropped. Dropped words are counted, not remembered: memory is bounded by ``max_features``.
+    min_df : int or None
+        A new word gets a column with the mini-batch in which so many documents have had it. Until
+        then it waits: its tokens are left out and counted as unknown. None is as for `read`: 1 in
+        the first 50 documents, 2 up to 1,000, then 5. At most ``2 * max_features`` words wait, or
+        500,000; beyond, those seen long ago and in few documents are forgotten and begin anew.
     tokenizer : Tokenizer or None
         How texts are made into words. None: ``Tokenizer()``, as for `read`. Stop words "auto" are
         found from the first texts that a growing vocabulary learns from; a fixed one has said which
@@ -56,8 +56,8 @@ class Vocabulary:
 
     Attributes
     ----------
-    n_updates : int
-        Calls of `learn`.
+    n_updates, n_docs : int
+        Calls of `learn`, and documents they were given.
     n_added, n_evicted, n_dropped : int
         Sums over those calls, as in `VocabularyChange`. A word refused again counts again.
     n_unknown_tokens : float
@@ -82,6 +82,7 @@ class Vocabulary:
         growing: bool = False,
         max_features: int | None = None,
         when_full: Literal["refuse", "evict"] = "evict",
+        min_df: int | None = 1,
         tokenizer: Tokenizer | None = None,
     ) -> None:
         if max_features is not None:
@@ -97,13 +98,15 @@ class Vocabulary:
         self.tokenizer = tokenizer if self.growing else tokenizer.decided
         self._columns = WordColumns(checked_words(words))
         self._few_texts = FewTexts()
+        self.min_df = None if min_df is None else whole("min_df", min_df)
+        self._waiting = WaitingWords(max_features)
         if max_features is not None and len(self) > max_features:
             raise InputError(
                 f"is {max_features}, but there are {len(self)} words; give fewer words or more "
                 "columns.",
                 "max_features",
             )
-        self.n_updates = self.n_added = self.n_evicted = self.n_dropped = 0
+        self.n_updates = self.n_docs = self.n_added = self.n_evicted = self.n_dropped = 0
         self.n_unknown_tokens = 0.0
 
     @classmethod
@@ -181,15 +184,14 @@ class Vocabulary:
         self.tokenizer = self.tokenizer if tokenizer is None else tokenizer
         n_before, table = len(self), self._columns
         self.n_updates += 1
+        self.n_docs += len(counted)
         columns = table.find(counted.words)
         frequency = np.bincount(counted.counts.indices, minlength=len(columns))
         reused = np.zeros(0, np.int32)
         known = columns >= 0
         table.see(columns[known], frequency[known], self.n_updates)
         if self.growing and not known.all():
-            most = MOST_WORDS if self.max_features is None else self.max_features
-            evict = self.when_full == "evict"
-            reused = table.admit(counted.words, frequency, columns, self.n_updates, most, evict)
+            reused = self._admit(counted.words, frequency, columns)
         X, n_unknown = remap_columns(counted.counts, columns, len(self))
         change = VocabularyChange(
             n_words_before=n_before,
@@ -206,6 +208,18 @@ class Vocabulary:
         self.n_unknown_tokens += n_unknown
         return X, change
 
+    def _admit(
+        self, words: list[str], frequency: NDArray[np.intp], columns: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """Enter in `columns` what is given to words without one; return the reused, ascending."""
+        new = without_column(words, columns)
+        enough = usual_min_df(self.n_docs) if self.min_df is None else self.min_df
+        if enough > 1:
+            new = self._waiting.see(words, new, frequency, enough)
+        most = MOST_WORDS if self.max_features is None else self.max_features
+        evict = self.when_full == "evict"
+        return self._columns.admit(words, new, frequency, columns, self.n_updates, most, evict)
+
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return everything as plain arrays and a dictionary fit for JSON.
 
@@ -217,13 +231,7 @@ class Vocabulary:
         >>> Vocabulary.from_arrays(arrays, header).words
         ('tea', 'cup')
         """
-        letters, offsets = pack_words(self._columns.words)
-        arrays: dict[str, NDArray[Any]] = {
-            "bytes": letters,
-            "offsets": offsets,
-            "document_frequency": self._columns.frequency.copy(),
-            "last_seen": self._columns.last_seen.copy(),
-        }
+        arrays = self._columns.to_arrays() | self._waiting.to_arrays()
         names = (*PARAMETERS, *COUNTERS, "n_unknown_tokens")
         header = {name: getattr(self, name) for name in names}
         return arrays, header | {"tokenizer": self.tokenizer.to_dict()}
@@ -237,6 +245,7 @@ class Vocabulary:
         InputError
             When anything is missing, of the wrong type, or contradicts the rest.
         """
+        header = SINCE | dict(header)
         parameters = {name: stored_value(header, name) for name in PARAMETERS}
         said = header.get("tokenizer")  # the first files did not say
         tokenizer = FIRST_TOKENIZER if said is None else Tokenizer.from_dict(said)
@@ -244,11 +253,8 @@ class Vocabulary:
         for name in COUNTERS:
             setattr(vocabulary, name, stored_number(header, name))
         vocabulary.n_unknown_tokens = stored_number(header, "n_unknown_tokens", float)
-        size, table = len(vocabulary), vocabulary._columns
-        table.frequency = stored_array(arrays, "document_frequency", np.int64, size)
-        table.last_seen = stored_array(arrays, "last_seen", np.int64, size)
-        if table.last_seen.max(initial=0) > vocabulary.n_updates:
-            raise damaged(f"words were last seen after update {vocabulary.n_updates}, the last")
+        vocabulary._columns.restore(arrays, vocabulary.n_updates)
+        vocabulary._waiting.restore(arrays, vocabulary)
         return vocabulary
 
     def copy(self) -> Self:
@@ -268,19 +274,27 @@ class Vocabulary:
         if not isinstance(other, Vocabulary):
             return NotImplemented
         (mine, header), (theirs, their_header) = self.to_arrays(), other.to_arrays()
-        same = (np.array_equal(mine[name], theirs[name]) for name in mine)
-        return header == their_header and all(same)
+        if header != their_header or mine.keys() != theirs.keys():
+            return False
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self) -> str:
         most = "" if self.max_features is None else f", max_features={self.max_features}"
         return f"Vocabulary({len(self)} words, growing={self.growing}{most})"
 
 
-def counting_words(vocabulary: Vocabulary | None, n_words: int | None, what: str) -> Vocabulary:
-    """Return the vocabulary to count with; one that grows where nothing was counted yet."""
-    if vocabulary is None and n_words is not None:
+def counting_words(
+    vocabulary: Vocabulary | None, n_words: int | None, what: str, *, texts: bool
+) -> Vocabulary:
+    """Return the vocabulary to count with; one that grows where nothing was counted yet.
+
+    That waits for words that few texts have; documents of words have said which they want.
+    """
+    if vocabulary is not None:
+        return vocabulary
+    if n_words is not None:
         raise InputError(
             f"{what} made of words, but the columns so far have none; give the vocabulary that "
             "they were counted with."
         )
-    return Vocabulary(growing=True) if vocabulary is None else vocabulary
+    return Vocabulary(growing=True, min_df=None if texts else 1)

@@ -1,12 +1,13 @@
 """Words and their columns: how often each word was seen, and whose column a new one is given."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.corpus._packing import encodable
+from opelda.corpus._packing import damaged, encodable, pack_words, stored_array
 
 # A word's document frequency counts for so much one update after it was last seen, against
 # newcomers: words that were common once must not keep their columns for ever.
@@ -70,17 +71,34 @@ class WordColumns:
         self.frequency[columns] += frequency
         self.last_seen[columns] = update
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as plain arrays."""
+        letters, offsets = pack_words(self.words)
+        return {
+            "bytes": letters,
+            "offsets": offsets,
+            "document_frequency": self.frequency.copy(),
+            "last_seen": self.last_seen.copy(),
+        }
+
+    def restore(self, arrays: Mapping[str, Any], update: int) -> None:
+        """Take how often words were seen from what `to_arrays` gave, up to an update."""
+        self.frequency = stored_array(arrays, "document_frequency", np.int64, len(self.words))
+        self.last_seen = stored_array(arrays, "last_seen", np.int64, len(self.words))
+        if self.last_seen.max(initial=0) > update:
+            raise damaged(f"words were last seen after update {update}, the last")
+
     def admit(
         self,
         words: list[str],
+        new: NDArray[np.intp],
         frequency: NDArray[np.intp],
         columns: NDArray[np.int32],
         update: int,
         most: int,
         evict: bool,
     ) -> NDArray[np.int32]:
-        """Enter in `columns` what the words without one are given; return the reused, ascending."""
-        new = np.array([i for i in np.flatnonzero(columns < 0) if encodable(words[i])], np.intp)
+        """Enter in `columns` what the `new` words are given; return the reused, ascending."""
         new = new[np.argsort(-frequency[new], kind="stable")]
         n_before, n_more = len(self.words), max(0, min(most - len(self.words), len(new)))
         reused = np.zeros(0, np.int32)
@@ -118,3 +136,10 @@ class WordColumns:
         fits = strength[order] <= wanted[: len(order)]
         chosen: NDArray[np.int32] = idle[order][fits].astype(np.int32)
         return chosen
+
+
+def without_column(words: Sequence[str], columns: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return the numbers of words that have no column and may be given one."""
+    return np.array(
+        [i for i in np.flatnonzero(columns < 0).tolist() if encodable(words[i])], np.intp
+    )

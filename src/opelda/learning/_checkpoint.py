@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from opelda import _store
+from opelda._every import Every
 from opelda._replacing import lock, remove_leftovers
 from opelda.corpus._batches import Seekable
 from opelda.errors import InputError, ModelFileError
@@ -29,7 +30,7 @@ class Checkpoint:
     The position in a source that can seek is what the source says, in any other the items read.
     """
 
-    def __init__(self, folder: str | PathLike[str], source: Iterable[Any]) -> None:
+    def __init__(self, folder: str | PathLike[str], source: Iterable[Any], every: Every) -> None:
         try:
             self.folder = _store._as_path(folder)
         except InputError:
@@ -38,6 +39,7 @@ class Checkpoint:
             ) from None
         self.path = self.folder / FILE
         self._seeks = isinstance(source, Seekable)
+        self._every = every
         self._lock: Any = None
 
     def __enter__(self) -> Self:
@@ -85,6 +87,12 @@ class Checkpoint:
         self._check_position(stream["position"], stream["seeks"])
         restore(model, arrays, header, version, self.path)
         return stream["position"]
+
+    def commit_if_due(self, model: Any, position: Any) -> None:
+        """Commit after an update if it is time, which it is after the first one."""
+        if self._every.is_due(model._state.n_updates):
+            self.commit(model, position)
+            self._every.done()
 
     def commit(self, model: Any, position: Any) -> None:
         """Write the model and the position in the source, or neither."""

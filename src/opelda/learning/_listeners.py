@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from opelda.corpus import MiniBatch
 from opelda.engines._engine import Updated
 from opelda.errors import InputError
+from opelda.learning._line import describe
+from opelda.learning._measurements import NextScore, Pace, resident_bytes
 from opelda.learning.callbacks import BatchReport
 from opelda.metrics._split import can_be_split
 
@@ -37,6 +40,11 @@ class Listeners:
     def needs_gap(self) -> bool:
         """Whether anybody wants the gap: certificates take time, and are for those only."""
         return any(getattr(listener, "needs_gap", True) for listener in self._listeners)
+
+    @property
+    def needs_score(self) -> bool:
+        """Whether anybody wants a stream's batches scored before they are learned from."""
+        return any(getattr(listener, "needs_score", False) for listener in self._listeners)
 
     @contextmanager
     def __call__(self, model: Any) -> Iterator[None]:
@@ -88,6 +96,14 @@ class Reporter:
     n_docs: int = 0  # done
     started: float = field(default_factory=time.perf_counter)
 
+    def __post_init__(self) -> None:
+        self._pace, self._next_score = Pace(), NextScore(self.model)
+        self._batch_score: float | None = None
+
+    def look_at(self, batch: MiniBatch) -> None:
+        """Score a mini-batch of a stream that is to be learned from now, if anybody wants it."""
+        self._batch_score = self._next_score(batch) if self.listeners.needs_score else None
+
     def tell(self, done: Updated | None, n_pass: int, n_docs: int) -> bool:
         """Report an update by so many documents; whether somebody wants to stop.
 
@@ -122,6 +138,9 @@ class Reporter:
                 n_words_dropped=words.n_dropped if words else 0,
                 n_unknown_tokens=state.n_unknown_tokens,
                 n_sweeps=self.n_sweeps,
+                recent_docs_per_second=self._pace(self.n_docs),
+                batch_score=self._batch_score,
+                memory=resident_bytes(),
             )
         )
 
@@ -139,15 +158,24 @@ def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
 
 
 class Display:
-    """Shows updates as lines, each with the last held-out score."""
+    """Shows updates as lines, each with the last scores."""
+
+    needs_score = True
 
     _score: float | None = None
+    _batch_score: float | None = None
+
+    def forget(self) -> None:
+        """Begin without scores."""
+        self._score = self._batch_score = None
 
     def line(self, report: BatchReport) -> str:
         """Describe an update."""
         if report.held_out_score is not None:
             self._score = report.held_out_score
-        return describe(report, self._score)
+        if report.batch_score is not None:
+            self._batch_score = report.batch_score
+        return describe(report, self._score, self._batch_score)
 
 
 class ProgressBar(Display):
@@ -169,7 +197,7 @@ class ProgressBar(Display):
             ),
             console=self._console or Console(stderr=True),
         )
-        self._score = None
+        self.forget()
         self._task = self._bar.add_task("", total=None)
         self._bar.start()
 
@@ -184,7 +212,7 @@ class ProgressBar(Display):
 
 
 class ProgressLines(Display):
-    """A line in the log every so many seconds; the last update always gets one."""
+    """A line in the log every so many seconds; the first and the last update always get one."""
 
     def __init__(
         self, interval: float = SECONDS_BETWEEN_LINES, clock: Callable[[], float] = time.monotonic
@@ -193,10 +221,10 @@ class ProgressLines(Display):
         self._clock = clock
 
     def begin(self, model: Any) -> None:
-        """Start the clock."""
+        """Wait for the first update."""
         self._waiting: str | None = None
-        self._score = None
-        self._last = self._clock()
+        self.forget()
+        self._last = -math.inf
 
     def __call__(self, report: BatchReport, /) -> None:
         """Log a line if the last one is long ago."""
@@ -236,46 +264,3 @@ def _is_shown() -> bool:
                 return True
         logger = logger.parent if logger.propagate else None
     return False
-
-
-def describe(report: BatchReport, score: float | None = None) -> str:
-    """Put what is known of an update, and the last held-out score, into one line."""
-    parts = []
-    if max(report.n_pass, report.n_passes or 1) > 1:
-        parts.append(f"pass {report.n_pass}" + (f"/{report.n_passes}" if report.n_passes else ""))
-    total, speed = report.n_docs_total, report.docs_per_second
-    parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + " docs")
-    if 0 < speed < math.inf:
-        parts.append(f"{speed:,.0f} docs/s" if speed >= 10 else f"{speed:.2g} docs/s")
-    parts.extend(_left(report))
-    if score is not None:  # a narrow terminal cuts off what comes last
-        parts.append(f"score {score:.4f}")
-    if not math.isnan(report.mean_gap):
-        parts.append(f"gap {report.mean_gap:.3g}")
-    parts.append(f"step {report.step_size:.3g}")
-    if report.n_words_added > 0:
-        parts.append(f"{report.n_words_added:,} words added")
-    return ", ".join(parts)
-
-
-def _left(report: BatchReport) -> Iterator[str]:
-    """Say how long it will take: the passes by their speed, the sweeps by that of the last one.
-
-    Documents take another time in sweeps than in updates, so that neither says it of the other.
-    """
-    total, speed, n_sweeps = report.n_docs_total, report.docs_per_second, report.n_sweeps
-    if total is None or total <= report.n_docs:
-        return
-    n_swept = n_sweeps * (total // report.n_passes) if report.n_passes else 0
-    n_docs = total - n_swept - report.n_docs  # of updates still to come
-    if n_docs >= 0:
-        seconds = n_docs / speed if 0 < speed < math.inf else 0.0
-    else:
-        to_sweep = (report.n_passes or 0) - report.n_pass
-        seconds = to_sweep * (report.e_seconds + report.m_seconds)
-    if seconds > 0:
-        minutes, second = divmod(math.ceil(seconds), 60)
-        hours, minute = divmod(minutes, 60)
-        yield f"{hours}:{minute:02}:{second:02} left"
-    if n_sweeps and n_docs >= 0:
-        yield f"then {n_sweeps} sweeps"

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from opelda._every import Every
 from opelda._validation import counts, whole
 from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary, mini_batches
 from opelda.corpus._kinds import are_documents
@@ -39,7 +40,7 @@ class LearnsStreams(Parameters):
         validation: Any = None,
         validate_every: int = 10,
         checkpoint: str | PathLike[str] | None = None,
-        every: int = 50,
+        every: int | str = "30s",
     ) -> Self:
         """Learn from a stream, once through, going on from what was learned before.
 
@@ -52,32 +53,35 @@ class LearnsStreams(Parameters):
             texts, a corpus, or what `opelda.corpus.stream` gives.
         vocabulary : Vocabulary, optional
             The words of the columns. By default a stream's or a corpus's own, else one that begins
-            empty and grows. The model learns on a copy, `vocabulary_`. If it grows, unseen words
-            get columns; `n_words_added_` and `n_words_dropped_` say how many. Words without a
+            empty and grows, from texts with ``min_df=None``: words that few texts had wait. The
+            model learns on a copy, `vocabulary_`. If it grows, unseen words get columns;
+            `n_words_added_` and `n_words_dropped_` say how many. Words without a
             column are counted (`n_unknown_tokens_`) and left out.
         validation : as X of `fit`, optional
             Scored every `validate_every` updates, for callbacks.
         validate_every : int
         checkpoint : path, optional
-            A folder. Every `every` updates and at the end the model and the position in the source
-            are committed there in one step; called again with the same source from its beginning,
-            a run that was killed goes on and ends with the same bytes as one that was not. The
-            source is skipped up to that place, or, where it has `position` and ``seek(position)``,
-            asked to go there.
-        every : int
-            Updates between two checkpoints.
+            A folder. After the first update, every `every` and at the end the model and the
+            position in the source are committed there in one step; called again with the same
+            source from its beginning, a run that was killed goes on and ends with the same bytes as
+            one that was not. The source is skipped up to that place, or, where it has `position`
+            and ``seek(position)``, asked to go there.
+        every : int or str
+            Between two checkpoints: a number of updates, or a time such as "30s", "5m" or "1h". By
+            time, writing them takes a tenth of the time at most: large models are written less
+            often. What is learned does not depend on it.
 
         Returns
         -------
         self
         """
-        whole("every", every)
+        due = Every("every", every)
         whole("validate_every", validate_every)
         position: Any = None
         with ExitStack() as cleanup:
             saved = None
             if checkpoint is not None:
-                saved = cleanup.enter_context(Checkpoint(checkpoint, source))
+                saved = cleanup.enter_context(Checkpoint(checkpoint, source, due))
                 position = saved.resume(self)
             starts = vocabulary is None and not hasattr(self, "_state")
             if starts and isinstance(source, DocumentStream | Corpus):
@@ -98,6 +102,7 @@ class LearnsStreams(Parameters):
                     n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
                     position=position,
                 ):
+                    reporter.look_at(given)
                     self._make_room(plan, given, len(vocabulary) if vocabulary else 0)
                     batch = Batch(
                         plan.engine.documents(given.X),
@@ -107,8 +112,8 @@ class LearnsStreams(Parameters):
                     done = learn(plan, self._state, batch)
                     # Only now: a checkpoint's position is after the documents it has learned from.
                     position = given.position
-                    if saved is not None and done and self._state.n_updates % every == 0:
-                        saved.commit(self, position)
+                    if saved is not None and done:
+                        saved.commit_if_due(self, position)
                     if reporter.tell(done, batch.n_pass, batch.n_docs):
                         break
             if not hasattr(self, "_state"):
@@ -192,7 +197,7 @@ def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     if tokenizer.stop_words == "auto":  # which the first texts decided
         tokenizer = replace(tokenizer, stop_words=own.tokenizer.stop_words)
     pairs: dict[str, tuple[Any, Any]] = {"tokenizer": (own.tokenizer, tokenizer)}
-    for name in ("growing", "max_features", "when_full"):
+    for name in ("growing", "max_features", "when_full", "min_df"):
         pairs[name] = getattr(own, name), getattr(given, name)
     for name, (ours, theirs) in pairs.items():
         if ours != theirs:

@@ -71,7 +71,7 @@ class ReadsTopics(Parameters):
 
     @property
     def n_words_dropped_(self) -> int:
-        """Words refused for want of a column; one refused again counts again."""
+        """Words of mini-batches left without a column; one left without again counts again."""
         return self.vocabulary_.n_dropped
 
     def transform(self, X: Any) -> Any:

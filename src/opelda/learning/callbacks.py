@@ -4,7 +4,8 @@ A callback is anything that can be called with a `BatchReport`. It is called aft
 learning stops after that update if it returns True; all callbacks are called, whatever the others
 return. If it has methods `begin(model)` and `end(model)`, they are called before the first update
 and after the last, `end` also when learning fails or is interrupted. The mean gap of a report costs
-about a sixth of inference: a callback with an attribute ``needs_gap = False`` does without.
+about a sixth of inference: a callback with an attribute ``needs_gap = False`` does without. The
+score of a stream's batches before they were learned from is for those with ``needs_score = True``.
 """
 
 import math
@@ -59,6 +60,14 @@ class BatchReport:
         Tokens that were left out because their word is not in the vocabulary.
     n_sweeps : int
         How many of the passes, the last ones, are closing sweeps.
+    recent_docs_per_second : float
+        Documents a second in the last five seconds, or since the update before.
+    batch_score : float or None
+        As `held_out_score`, of up to 200 of this batch's documents before they were learned from.
+        In streams, where a callback has ``needs_score = True``, and for as many batches as can be
+        scored in 3% of the time; others have None.
+    memory : int or None
+        Bytes of memory that the process has (on macOS the most it has had).
 
     Examples
     --------
@@ -89,6 +98,9 @@ class BatchReport:
     n_words_dropped: int
     n_unknown_tokens: float
     n_sweeps: int = 0
+    recent_docs_per_second: float = 0.0
+    batch_score: float | None = None
+    memory: int | None = None
 
 
 class Callback(Protocol):

@@ -12,7 +12,7 @@ import opelda
 from opelda import _names
 from opelda.cli._app import command
 from opelda.cli._inputs import read_corpus, reading_options, source_of
-from opelda.cli._models import checkpoint_file, columns_of, learner_name, load_model, model_path
+from opelda.cli._models import checkpoint_file, columns_of, learner_name, load_model
 from opelda.cli._options import LEARNERS, AsJson, Reading, Show, Text, complete_model, refuse
 from opelda.cli._paths import is_model
 from opelda.cli._show import count
@@ -101,6 +101,7 @@ def about_model(thing: str) -> dict[str, Any]:
     """Return facts about a model file."""
     from opelda._store import read
     from opelda.learning._saving import FORMAT, KIND, NOT_SAVED
+    from opelda.model_file import model_path
 
     path = model_path(thing)
     model = load_model(thing)

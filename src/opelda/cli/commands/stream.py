@@ -7,7 +7,7 @@ import typer
 
 from opelda.cli._app import command, option
 from opelda.cli._ending import Stop, Stoppable, StoppedError
-from opelda.cli._inputs import is_pattern, reading_options, source_of, tokenizer_of
+from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
 from opelda.cli._models import check_same, checkpoint_file, new_learner, on_machine
 from opelda.cli._options import (
     AsJson,
@@ -64,9 +64,17 @@ def stream(
         "--follow",
         help="Wait for more: lines written to the file, files put into the folder.",
     ),
-    every: int = option(50, help="Updates between two checkpoints.", min=1),
-    summary_every: int = option(
-        100_000, help="Documents between two summaries of the topics; 0 is never.", min=0
+    every: str = option(
+        "30s",
+        help="Between two checkpoints: a time such as 30s (the default), 5m or 1h, or a number of "
+        "updates.",
+        metavar="TIME|N",
+    ),
+    summary_every: str = option(
+        "1m",
+        help="Between two summaries of the topics: a time (1m if not given), or a number of "
+        "documents; 0 is never.",
+        metavar="TIME|N",
     ),
     no_skip: bool = option(
         False,
@@ -84,9 +92,9 @@ def stream(
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
 
-    The vocabulary grows with the stream. After Ctrl-C or a crash the same command goes on. Closing
-    sweeps, and words chosen by how many documents have them, need the whole collection: a stream
-    has neither.
+    The vocabulary grows with the stream: a word gets its column when --min-df documents have had
+    it (5, at first fewer). After Ctrl-C or a crash the same command goes on. Closing sweeps, and
+    words chosen by a share of all documents, need the whole collection: a stream has neither.
     """
     if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
@@ -100,6 +108,7 @@ def stream(
     import opelda
     from opelda.corpus import stream as open_stream
 
+    summaries = None if summary_every == "0" else Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
@@ -110,11 +119,13 @@ def stream(
         if learning.transform_method is not None:
             model.set_params(transform_method=learning.transform_method)
     on_machine(model, jobs, engine)
+    min_df: Any = as_bound("min_df", text.min_df)  # a share of all documents is refused there
     opened = open_stream(
         source_of(source),
         batch_size=model._schedule().batch_size,
         **reading_options(reading),
         tokenizer=tokenizer_of(text),
+        min_df=min_df,
         max_features=text.max_features or MAX_FEATURES,
         n_jobs=jobs,
         follow=follow,
@@ -124,7 +135,7 @@ def stream(
         seen = count(former.n_docs_seen_, "document")
         note(show, f"going on from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
-    listeners = (learning_display(show), Summaries(show, summary_every) if summary_every else None)
+    listeners = (learning_display(show, lines=True), summaries)
     model.callbacks = [listener for listener in listeners if listener is not None]
     with Stop() as stop:
         try:
@@ -173,7 +184,8 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText
     own, theirs = former.vocabulary_, words.tokenizer
     if theirs.stop_words == "auto":  # which the first texts decided
         theirs = replace(theirs, stop_words=own.tokenizer.stop_words)
-    if theirs != own.tokenizer or text.max_features not in (None, own.max_features):
+    same = theirs == own.tokenizer and text.max_features in (None, own.max_features)
+    if not same or (text.min_df is not None and words.min_df != own.min_df):
         raise InputError(
             f"The checkpoint in {checkpoint} was made with other options for texts; leave them "
             "out, or choose another folder."

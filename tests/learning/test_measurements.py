@@ -1,0 +1,152 @@
+"""What reports of a stream say: its pace, its memory, and the score of what comes next."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda import OnlineOPE
+from opelda.corpus import Vocabulary, generate
+from opelda.learning import History
+from opelda.learning._line import describe
+from opelda.learning._listeners import Listeners, ProgressLines
+from opelda.learning._measurements import LARGEST_SHARE, RECENT_SECONDS, Pace, resident_bytes
+from tests.learning.test_callbacks import report
+
+X = generate(900, n_words=60, n_topics=3, random_state=0).X
+BATCHES = [X[at : at + 150] for at in range(0, 900, 150)]
+
+
+class Watching(History):
+    """Keeps reports, with the scores of batches."""
+
+    needs_score = True
+
+
+@pytest.fixture
+def unhurried(monkeypatch):
+    """Time for every score."""
+    monkeypatch.setattr("opelda.learning._measurements.LARGEST_SHARE", 1e9)
+
+
+def learn(batches, callbacks=None, **more):
+    return OnlineOPE(3, random_state=0, callbacks=callbacks).fit_stream(batches, **more)
+
+
+def test_batches_are_scored_before_they_are_learned_from(unhurried):
+    """By the model that had seen the ones before, as it would score them itself."""
+    history = Watching()
+    learn(BATCHES, history)
+    scores = history.to_dict()["batch_score"]
+    assert scores[0] is None  # nothing had been learned
+    for number in range(1, len(BATCHES)):
+        before = learn(BATCHES[:number])
+        assert scores[number] == before.score(BATCHES[number], n_splits=1)
+
+
+def test_of_a_large_batch_some_documents_are_scored(unhurried):
+    history = Watching()
+    learn([BATCHES[0], X], history)
+    rows = np.unique(np.linspace(0, 899, 200).astype(int))
+    assert history.to_dict()["batch_score"][1] == learn(BATCHES[:1]).score(X[rows], n_splits=1)
+
+
+@pytest.mark.parametrize("most", [None, 3], ids=["more columns", "reused ones"])
+def test_words_that_are_new_with_a_batch_are_left_out(unhurried, most):
+    """The score is that of the documents without them; the lid has no column, or the pan's."""
+    scores = []
+    for batch in ([["tea", "cup", "lid", "tea"]] * 9, [["tea", "cup", "tea"]] * 9):
+        history = Watching()
+        words = Vocabulary(growing=True, max_features=most)
+        learn([[["tea", "cup", "pan"]] * 2, batch], history, vocabulary=words)
+        scores.append(history.to_dict()["batch_score"][1])
+    assert scores[0] == scores[1] is not None
+
+
+def test_nothing_is_scored_before_the_first_update(unhurried):
+    history = Watching()
+    learn([np.zeros((5, 60)), BATCHES[0], BATCHES[1]], history)
+    assert [score is None for score in history.to_dict()["batch_score"]] == [True, False]
+
+
+def test_who_does_not_ask_gets_no_scores_and_the_topics_are_the_same(unhurried):
+    history, watching = History(), Watching()
+    without, with_scores = learn(BATCHES, history), learn(BATCHES, [history, watching])
+    assert history.to_dict()["batch_score"][:6] == [None] * 6
+    assert None not in watching.to_dict()["batch_score"][1:]
+    assert without.components_.tobytes() == with_scores.components_.tobytes()
+    assert Listeners(None, verbose=2).needs_score
+    assert not Listeners(history).needs_score
+
+
+@given(st.lists(st.floats(0.001, 10.0), min_size=1, max_size=30), st.floats(0.01, 5.0))
+def test_scores_take_a_small_part_of_the_time(waits, took):
+    from opelda.corpus import mini_batches
+    from opelda.learning._measurements import NextScore
+
+    now, model = [0.0], learn(BATCHES[:1])
+
+    def slow(*args, **options):
+        now[0] += took
+        return -1.0
+
+    model._score = slow
+    score = NextScore(model, clock=lambda: now[0])
+    (batch,) = mini_batches(BATCHES[:1], batch_size=1)
+    spent = 0.0
+    for wait in waits:
+        now[0] += wait
+        due = spent <= LARGEST_SHARE * now[0]
+        assert score(batch) == (-1.0 if due else None)
+        spent += took * due
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 20.0), st.integers(0, 1000)), min_size=1, max_size=40))
+def test_the_pace_is_that_of_the_last_seconds(updates):
+    now = [100.0]
+    pace = Pace(clock=lambda: now[0])
+    times, totals = [100.0], [0]
+    for wait, n_docs in updates:
+        now[0] += wait
+        found = pace(totals[-1] + n_docs)
+        times.append(now[0])
+        totals.append(totals[-1] + n_docs)
+        # since the last update that is so many seconds ago; the first one began at the start
+        ago = [i for i in range(len(times) - 1) if times[i] <= now[0] - RECENT_SECONDS]
+        first = max(ago, default=0)
+        assert found == pytest.approx((totals[-1] - totals[first]) / (now[0] - times[first]))
+    assert len(pace._marks) <= 2 + sum(then > now[0] - RECENT_SECONDS for then in times)
+
+
+def test_memory_is_what_the_process_has():
+    before = resident_bytes()
+    held = np.ones(25_000_000)  # 200 MB
+    assert resident_bytes() > before + 150e6
+    status = Path("/proc/self/status")
+    if status.exists():
+        kilobytes = int(status.read_text().partition("VmRSS:")[2].split()[0])
+        assert 0.8 < resident_bytes() / (1024 * kilobytes) < 1.2
+    history = History()
+    learn(BATCHES[:2], history)
+    assert all(memory > held.nbytes for memory in history.to_dict()["memory"])
+
+
+def test_a_line_says_it_all():
+    stream = {"n_docs_total": None, "n_passes": None, "memory": 512_400_000}
+    line = describe(report(**stream, recent_docs_per_second=12.0), None, -8.1234)
+    assert line == "100 docs, 50 docs/s, 12 of late, batch -8.123, gap 0.125, step 0.25, 512 MB"
+    assert "late" not in describe(report(**stream, recent_docs_per_second=51.0))
+    assert "late" not in describe(report(recent_docs_per_second=12.0))
+
+
+def test_the_last_score_stays_in_sight_and_the_first_line_comes_at_once(caplog, unhurried):
+    with caplog.at_level("INFO", logger="opelda"):
+        learn(BATCHES, ProgressLines(0.0))
+    lines = [record.getMessage() for record in caplog.records]
+    assert ["batch -" in line for line in lines] == [False] + [True] * 5
+    assert all(" MB" in line and "gap " in line and " docs/s" in line for line in lines)
+    line, late = ProgressLines(0.0), itertools.cycle([report(batch_score=-7.0), report()])
+    assert [line.line(next(late)).count("batch -7.000") for _ in range(4)] == [1] * 4

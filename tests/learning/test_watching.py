@@ -1,0 +1,77 @@
+"""Watching a stream while it is learned from: early checkpoints, and what its reports say."""
+
+import pytest
+
+import opelda
+from opelda import OnlineOPE
+from opelda.corpus import Vocabulary, generate, generate_stream
+from opelda.errors import InputError
+
+X = generate(120, n_words=30, n_topics=3).X
+BATCHES = [X[at : at + 10] for at in range(0, 120, 10)]
+
+
+def learn(folder, every, source=BATCHES, callbacks=None):
+    model = OnlineOPE(3, random_state=0, callbacks=callbacks)
+    return model.fit_stream(source, checkpoint=folder, every=every)
+
+
+@pytest.mark.parametrize("every", ["1h", 1000])
+def test_the_first_checkpoint_is_there_after_the_first_update_and_the_next_when_due(
+    tmp_path, every
+):
+    seen = []
+
+    def source():
+        for batch in BATCHES:
+            seen.append(opelda.load(tmp_path).n_docs_seen_ if seen else None)
+            yield batch
+
+    learn(tmp_path, every, source())
+    assert seen == [None] + [10] * 11
+    assert opelda.load(tmp_path).n_docs_seen_ == 120
+    learn(tmp_path, every, BATCHES * 2)  # also of a run that goes on
+    assert opelda.load(tmp_path).n_docs_seen_ == 240
+
+
+def test_when_checkpoints_are_written_changes_not_a_byte(tmp_path):
+    wholes = set()
+    for number, every in enumerate(("0.000001s", "1h", 1, 5, "5")):
+        folder = tmp_path / str(number)
+        learn(folder, every)
+        wholes.add((folder / "checkpoint.opelda").read_bytes())
+    assert len(wholes) == 1
+
+
+def test_a_wrong_time_is_refused_before_anything_is_read(tmp_path):
+    source = iter(BATCHES)
+    with pytest.raises(InputError, match=r"^every must be .* such as 30s, 5m or 1h, got '5 days'"):
+        learn(tmp_path / "c", "5 days", source)
+    assert len(list(source)) == 12
+    assert not (tmp_path / "c").exists()
+
+
+def test_words_that_wait_are_in_the_checkpoint(tmp_path):
+    """Stopped after any item, a run ends with the bytes of one that was not; few words wait."""
+    stream = list(generate_stream(80, batch_size=8, n_words=40, n_topics=3, new_words_per_batch=9))
+
+    def run(folder, *stops):
+        for stop in (*stops, None):
+            model = OnlineOPE(3, random_state=0)
+            words = Vocabulary(growing=True, min_df=3, max_features=15)
+            model.fit_stream(stream[:stop], vocabulary=words, checkpoint=folder, every=1)
+        assert 0 < len(model.vocabulary_._waiting) <= 30 < model.n_words_dropped_
+        return (folder / "checkpoint.opelda").read_bytes()
+
+    whole = run(tmp_path / "whole")
+    for stop in range(1, len(stream)):
+        assert run(tmp_path / str(stop), stop, min(stop + 2, 10)) == whole
+
+
+def test_mini_batches_whose_words_all_wait_are_no_updates(tmp_path):
+    words = Vocabulary(growing=True, min_df=3)
+    model = OnlineOPE(2, batch_size=1, random_state=0)
+    model.fit_stream([["tea", "cup"]] * 5, vocabulary=words, checkpoint=tmp_path, every=1)
+    assert (model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_) == (3, 5, 4)
+    with pytest.raises(InputError, match="held no words to make topics of"):
+        OnlineOPE(2).fit_stream([["tea", "cup"]] * 2, vocabulary=words)

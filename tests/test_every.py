@@ -1,0 +1,62 @@
+"""When something that is done again and again is due."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda._every import Every
+from opelda.errors import InputError
+
+TIMES = {"30s": 30.0, "5m": 300.0, "1h": 3600.0, "0.5s": 0.5}
+
+
+@given(st.integers(1, 7), st.lists(st.integers(1, 20), max_size=20), st.integers(0, 30))
+def test_by_number_it_is_due_first_and_whenever_a_multiple_is_reached(every, steps, at):
+    due = Every("every", every)
+    multiples = None
+    for step in steps:
+        reached = {n for n in range(1, at + step + 1) if n % every == 0}
+        assert due.is_due(at + step) == (multiples is None or bool(reached - multiples))
+        due.done()
+        at, multiples = at + step, reached
+
+
+@given(
+    st.sampled_from(list(TIMES)),
+    st.lists(st.tuples(st.floats(0, 500), st.floats(0, 100)), max_size=30),
+)
+def test_by_time_it_is_due_at_once_then_after_the_time_and_takes_a_tenth_at_most(given, waits):
+    now = [1000.0]
+    due = Every("every", given, clock=lambda: now[0])
+    ended, taken, first = None, 0.0, True
+    for wait, took in waits:
+        now[0] += wait
+        if not due.is_due(3):
+            assert ended is not None
+            # either the time is not over, or doing it took more than a tenth of what has passed
+            assert now[0] - ended < max(TIMES[given], 9 * taken) + 1e-6
+            continue
+        if not first:
+            assert now[0] - ended >= TIMES[given] - 1e-6
+            assert taken <= 0.1 * (now[0] - ended + taken) + 1e-6
+        now[0] += took
+        due.done()
+        ended, taken, first = now[0], took, False
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "30", "s", "30 s", "-5s", "0s", "5d", "1e3s", "s30", 0, -1, 1.5, None, True, "0"]
+)
+def test_anything_else_is_refused(wrong):
+    if wrong == "30":  # as the command line gives it
+        assert not [n for n in range(1, 30) if _done_first(wrong).is_due(n)]
+        return
+    with pytest.raises(InputError, match=r"^every must be a whole number"):
+        Every("every", wrong)
+
+
+def _done_first(given):
+    every = Every("every", given)
+    every.is_due(0)
+    every.done()
+    return every
