@@ -1,0 +1,276 @@
+"""Streams learned by sweeps: what the window keeps, what leaves it, and what it promises."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+import opelda
+from opelda import TopicModel
+from opelda.corpus import Vocabulary, generate, generate_stream
+from opelda.engines import CPUEngine
+from opelda.engines._documents import Rows
+from opelda.engines._tokens import tokens_of
+from opelda.errors import ModelFileError
+from opelda.learning import _living, _window
+from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning._window import Kept, Window
+from opelda.metrics import log_predictive_probability
+
+COMMON = {"n_components": 3, "batch_size": 8, "random_state": 0, "n_sweeps": 6}
+STREAM = list(generate_stream(160, batch_size=8, n_words=20, n_topics=3, new_words_per_batch=5))
+X = generate(200, n_words=30, n_topics=3, n_tokens=8).X
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """A window that documents leave soon."""
+    monkeypatch.setattr(_window, "MOST_DOCS", 40)
+    monkeypatch.setattr(_window, "MOST_TOKENS", 900)
+
+
+def words():
+    return Vocabulary(growing=True, max_features=25)
+
+
+def same(one, other):
+    """Whether two models would be the same file."""
+    return as_parts(one)[1] == as_parts(other)[1]  # with a checksum of the arrays
+
+
+def kept(rng, n_docs, n_words=6, n_topics=4):
+    """Some documents with topics."""
+    counts = rng.choice(np.float32([0, 0, 1, 2, 17, 0.5]), (n_docs, n_words))
+    rows = sparse.csr_array(counts)
+    rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
+    n_tokens = int(tokens_of(rows.counts).sum())
+    return Kept(rows, rng.integers(0, n_topics, n_tokens).astype(np.uint16))
+
+
+def listed(documents):
+    """Return of each document its words, counts and the topics of its tokens."""
+    found = []
+    for d in range(documents.rows.n_docs):
+        here = slice(*documents.rows.indptr[d : d + 2])
+        topics = documents.topics[slice(*documents.ends[d : d + 2])]
+        counts = documents.rows.counts[here].tolist()
+        found.append((documents.rows.words[here].tolist(), counts, topics.tolist()))
+    return found
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=4))
+def test_documents_stay_themselves_when_joined_and_divided(seed, sizes):
+    rng = np.random.default_rng(seed)
+    parts = [kept(rng, size) for size in sizes]
+    whole = Kept.joined(parts)
+    assert listed(whole) == [document for part in parts for document in listed(part)]
+    first = int(rng.integers(0, sum(sizes) + 1))
+    before, after = whole.divided(first)
+    assert listed(before) + listed(after) == listed(whole)
+    assert before.rows.n_docs == first
+    gone = rng.choice(6, 2, replace=False)
+    for (has, counts, topics), (had, all_counts, all_topics) in zip(
+        listed(whole.without(gone)), listed(whole), strict=True
+    ):
+        stays = [word not in gone for word in had]
+        assert has == [word for word, stay in zip(had, stays, strict=True) if stay]
+        assert counts == [n for n, stay in zip(all_counts, stays, strict=True) if stay]
+        each = np.repeat(stays, tokens_of(np.float32(all_counts)))
+        assert topics == np.array(all_topics)[each].tolist()
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_every_token_is_counted_once(narrow, monkeypatch, engine):
+    monkeypatch.setattr(_window, "MEMORY", np.inf)
+    n_docs = 60 if engine == "reference" else 200
+    model = TopicModel(**COMMON, engine=engine).partial_fit(X[:n_docs])
+    window, weights = model._state.window, model._state.weights
+    assert window.n_docs <= 40 + 8
+    total = window.outside + _window.count(model._plan(model._state).engine, weights, window.kept)
+    found = total.cells.sum(axis=1) * 2.0**-total.shift
+    assert np.array_equal(found, X[:n_docs].toarray().sum(axis=0))
+    # the topics are an average of such counts
+    assert weights.scale * weights.sums.sum() == pytest.approx(X[:n_docs].sum(), rel=1e-5)
+
+
+def test_what_left_fades(narrow):
+    model = TopicModel(**COMMON).partial_fit(X)
+    outside = model._state.window.outside.sums.sum()
+    assert outside < 0.5 * (X.sum() - model._state.window.n_tokens)
+    assert outside > 0
+
+
+def test_threads_and_parts_do_not_matter(narrow):
+    one = TopicModel(**COMMON, n_jobs=1).partial_fit(X)
+    two = TopicModel(**COMMON, n_jobs=2).partial_fit(X[:80]).partial_fit(X[80:])
+    assert same(one, two)
+
+
+def test_engines_agree(narrow):
+    cpu, reference = (
+        TopicModel(**COMMON, engine=engine).partial_fit(X[:48]) for engine in ("cpu", "reference")
+    )
+    window, other = cpu._state.window, reference._state.window
+    assert (window.kept.topics == other.kept.topics).mean() > 0.99
+    np.testing.assert_allclose(cpu.components_, reference.components_, atol=1e-3)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_stopped_stream_ends_with_the_same_bytes(narrow, tmp_path, every):
+    class StoppedError(Exception):
+        pass
+
+    def until(stop):
+        yield from STREAM[:stop]
+        if stop < len(STREAM):
+            raise StoppedError
+
+    whole = TopicModel(**COMMON)
+    whole.fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path / "whole")
+    assert whole.n_words_dropped_ > 0  # whose columns went to others
+    assert whole._state.window.outside.cells.nnz
+    for stop in (1, 4, 9, 13, len(STREAM)):
+        model = TopicModel(**COMMON)
+        try:
+            model.fit_stream(
+                until(stop), vocabulary=words(), checkpoint=tmp_path / "stopped", every=every
+            )
+        except StoppedError:
+            pass
+    files = [(tmp_path / name / "checkpoint.opelda").read_bytes() for name in ("whole", "stopped")]
+    assert files[0] == files[1]
+
+
+def test_words_that_lose_their_columns_are_forgotten(narrow):
+    model = TopicModel(**COMMON).fit_stream(STREAM, vocabulary=words())
+    assert model.n_words_dropped_ > 0
+    window = model._state.window
+    last = [document for batch in STREAM for document in batch][-window.n_docs :]
+    rows = window.kept.rows
+    held = np.bincount(rows.words, rows.counts, 25)
+    for word, n in zip(model.vocabulary_.words, held, strict=True):
+        assert n <= sum(document.get(word, 0) for document in last)
+    assert held.sum() > 0
+
+
+def test_a_fitted_model_keeps_its_topics():
+    for learning in ("online", "ml"):
+        model = TopicModel(3, learning=learning, random_state=0).fit(X)
+        before = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        model.partial_fit(X[:2])
+        after = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        assert np.abs(after - before).sum(axis=1).max() < 0.5
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_topics_keep_their_numbers(seed):
+    rng = np.random.default_rng(seed)
+    now = rng.integers(0, 5, 2000).astype(np.uint16)
+    order = rng.permutation(5)  # the new number of each former topic
+    before = np.argsort(order)[now].astype(np.uint16)
+    before[rng.random(2000) < 0.3] = 0
+    assert np.array_equal(_living._numbers(before, now, 5), order)
+
+
+def test_numbers_stay_when_topics_are_learned_anew():
+    """Of documents that each have one of three topics, which share no words."""
+    rng = np.random.default_rng(0)
+    topics = np.kron(np.eye(3), np.ones((1, 5)))[rng.integers(0, 3, 1300)]
+    documents = sparse.csr_array(rng.poisson(topics * 1.5).astype(np.float32))
+    model, tops = TopicModel(3, random_state=1, n_sweeps=10, batch_size=20), []
+    for first in range(0, 1300, 20):
+        model.partial_fit(documents[first : first + 20])
+        tops.append(np.argmax(model.components_, axis=1) // 5)
+    assert model._state.window.started < 1
+    late = np.array(tops[10:])
+    assert (late == late[0]).all()
+    assert sorted(late[0]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_short_texts_are_predicted_better_than_by_frequencies(seed):
+    made = generate(
+        6000, n_words=300, n_topics=8, n_tokens=5, doc_topic_prior=0.05, random_state=seed
+    )
+    new = made.X[5000:]
+    model = TopicModel(8, random_state=seed).partial_fit(made.X[:5000])
+    frequencies = np.tile(made.X[:5000].sum(axis=0) + 0.1, (2, 1))
+    found, plain = (
+        float(log_predictive_probability(normalize(topics, "l1"), new, random_state=0))
+        for topics in (model.components_, frequencies)
+    )
+    assert found > plain + 0.2
+
+
+def test_a_file_without_documents(tmp_path):
+    model = TopicModel(**COMMON).partial_fit(X)
+    for name, documents in (("with", True), ("without", False)):
+        opelda.save(model, tmp_path / name, documents=documents)
+    loaded = opelda.load(tmp_path / "without")
+    assert np.array_equal(loaded.components_, model.components_)
+    assert loaded._state.window is None
+    assert same(opelda.load(tmp_path / "with"), model)
+    loaded.partial_fit(X[:20])
+
+
+def test_copies_learn_on_their_own():
+    model = TopicModel(**COMMON).partial_fit(X[:96])
+    copied = deepcopy(model)
+    copied.partial_fit(X[96:])
+    straight = TopicModel(**COMMON).partial_fit(X)
+    assert same(copied, straight)
+    assert same(model.partial_fit(X[96:]), straight)
+
+
+DAMAGES = {
+    "indptr": lambda a: a[::-1],
+    "words": lambda a: a + 100,
+    "counts": lambda a: -a,
+    "topics": lambda a: a[:-1],
+    "alpha": lambda a: a[:-1],
+    "outside.indptr": lambda a: a + 1,
+    "outside.topics": lambda a: a + 3,
+    "outside.counts": lambda a: -a,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_documents_are_refused(narrow, tmp_path, name):
+    model = TopicModel(**COMMON).partial_fit(X)
+    arrays, header = as_parts(model)
+    path = tmp_path / "model.opelda"
+    arrays[f"window.{name}"] = np.ascontiguousarray(DAMAGES[name](arrays[f"window.{name}"]))
+    header["checksum"] = checksum(arrays, header)
+    opelda._store.write(path, arrays, header, kind=KIND, version=FORMAT)
+    with pytest.raises(ModelFileError, match="its (former )?documents"):
+        opelda.load(path)
+
+
+@pytest.mark.parametrize("numbers", [{}, {"n_new": 10**6}, {"started": -1.0}, {"n_sweeps": 0.5}])
+def test_damaged_numbers_are_refused(numbers):
+    arrays, good = TopicModel(**COMMON).partial_fit(X)._state.window.to_arrays()
+    Window.from_arrays(arrays, good, (30, 3))
+    with pytest.raises(ValueError, match=r".+"):
+        Window.from_arrays(arrays, (good | numbers) if numbers else {}, (30, 3))
+
+
+def test_an_interrupted_sweep_loses_no_documents(monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    model = TopicModel(**COMMON).partial_fit(X[:80])
+    with monkeypatch.context() as patch:
+        patch.setattr(CPUEngine, "histogram", interrupted)  # when all is drawn
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[80:88])
+    window = model._state.window
+    assert model.n_docs_seen_ == 88 == window.n_docs
+    kept_counts = window.kept.rows
+    assert np.array_equal(
+        np.bincount(kept_counts.words, kept_counts.counts, 30), X[:88].sum(axis=0)
+    )
+    model.partial_fit(X[88:])
