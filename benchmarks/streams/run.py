@@ -71,7 +71,7 @@ def result(run: Run, corpus: Corpus, n_jobs: int) -> dict[str, Any]:
     started, scores, topics = time.perf_counter(), [], None
     marks = points(corpus.n_docs)
     states = vowpal if run.system == VOWPAL_WABBIT else partial(learn, SYSTEMS[run.system])
-    for documents, seconds, read in states(corpus, marks, run, n_jobs):  # noqa: B007
+    for documents, seconds, read in states(corpus, marks, run, n_jobs):
         topics = read()
         if documents in marks:
             lpp = following(topics, corpus.train[documents : documents + SCORED], n_jobs)
