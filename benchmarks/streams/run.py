@@ -6,7 +6,7 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -135,13 +135,18 @@ def learn(
 
 
 def vowpal(corpus: Corpus, marks: list[int], run: Run, n_jobs: int) -> Iterator[State]:
-    """Let Vowpal Wabbit read the whole stream, and yield the models that it saved on the way."""
+    """Let Vowpal Wabbit learn up to each mark, each time from the first document on.
+
+    It lets words fade when it meets them, and all others at its end: a model that it saves on the
+    way is none that it would predict with.
+    """
     settings = vowpal_wabbit.SETTINGS["best"] | {"passes": 1, "random_seed": run.seed}
-    settings["minibatch"] = 250  # instead of 256: a model has all documents up to a mark
-    prepared = vowpal_wabbit.write(corpus, marks, corpus.n_docs)
-    saved = Saved(run.seconds)
-    vowpal_wabbit.train(prepared, settings, saved, n_jobs)
-    yield from saved.states
+    settings["lda_D"] = corpus.n_docs
+    for mark in [*marks, corpus.n_docs]:
+        part, saved = replace(corpus, train=corpus.train[:mark]), Saved(run.seconds)
+        prepared = vowpal_wabbit.prepare(part, settings, n_jobs)
+        vowpal_wabbit.train(prepared, settings, saved, n_jobs)
+        yield saved.states[-1]
 
 
 class Saved:

@@ -14,6 +14,20 @@ import numpy as np
 
 Line = dict[str, Any]
 COLUMNS = ("prequential", "lpp", "npmi")
+# Colours of the paper's learners as in its figures.
+LOOKS = {
+    "frequencies": ("#888888", ":"),
+    "OnlineOPE": ("#0072B2", "-"),
+    "StreamingOPE": ("#56B4E9", "-"),
+    "MLOPE": ("#D55E00", "-"),
+    "TopicModel": ("#000000", "-"),
+    "TopicModel, fast": ("#000000", "--"),
+    "TopicModel, fit": ("#000000", ":"),
+    "gensim": ("#009E73", "-"),
+    "scikit-learn": ("#E69F00", "-"),
+    "river": ("#882255", "-"),
+    "vowpal-wabbit": ("#CC79A7", "-"),
+}
 
 
 def read(path: Path) -> list[Line]:
@@ -67,8 +81,8 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
     for (corpus, n_docs), found in grouped(lines, "corpus", "n_docs").items():
         with style():
             figure, axes = panels(1, width=8.0, height=4.4)
-            for number, ((system,), runs) in enumerate(grouped(found, "system").items()):
-                curve(axes[0, 0], number, system, runs)
+            for (system,), runs in grouped(found, "system").items():
+                curve(axes[0, 0], system, runs)
             axes[0, 0].set(xlabel="documents so far", ylabel="LPP of the next 1,000 documents")
             axes[0, 0].set_title(f"{corpus}, {n_docs:,} documents", loc="left")
             tidy(axes[0, 0])
@@ -79,18 +93,18 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
     return paths
 
 
-def curve(axes: Any, number: int, system: str, runs: list[Line]) -> None:
+def curve(axes: Any, system: str, runs: list[Line]) -> None:
     """Draw a system's mean over seeds; one that had all documents at once as a level."""
-    colour, ours = f"C{number}", system.startswith("TopicModel")
-    width, dash = (2.2 if ours else 1.3), (":" if system == "frequencies" else "-")
+    colour, dash = LOOKS[system]
     shared = min(len(run["points"]) for run in runs)
     if not shared:
-        level = float(np.mean([run["lpp"] for run in runs]))
-        axes.axhline(level, color=colour, ls="--", lw=1, label=f"{system} (held-out)")
+        if all(run["documents"] == run["n_docs"] for run in runs):
+            level = float(np.mean([run["lpp"] for run in runs]))
+            axes.axhline(level, color=colour, ls=dash, lw=1, label=f"{system} (held-out)")
         return
     at = [documents for documents, *_ in runs[0]["points"][:shared]]
     scores = np.array([[point[2] for point in run["points"][:shared]] for run in runs])
-    axes.plot(at, scores.mean(axis=0), color=colour, lw=width, ls=dash, label=system)
+    axes.plot(at, scores.mean(axis=0), color=colour, ls=dash, label=system)
     axes.fill_between(at, scores.min(axis=0), scores.max(axis=0), color=colour, alpha=0.2, lw=0)
 
 
