@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | lint | bench | bench-peers | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan lint bench bench-peers figures reproduce clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan lint bench bench-peers bench-streams figures reproduce clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -71,6 +71,10 @@ bench: $(VENV)/.installed-bench
 PEERS := .envs/peers
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python -m benchmarks.peers $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
+
+# one pass over streams, beside the same systems; hours with DATA, minutes without
+bench-streams: $(PEERS)/.installed
+	$(PEERS)/bin/python -m benchmarks.streams $(if $(DATA),--data $(DATA))
 
 figures: $(VENV)/.installed-test
 	$(BIN)/python docs/figures.py

@@ -174,6 +174,7 @@ def test_generated_texts_bring_new_words_for_ever():
         assert len(some - seen) > 3_000
         assert not seen or len(some & seen) > 1_000
         seen |= some
+    assert sum(word.startswith("once") for word in seen) == 2_500
 
 
 def test_numbers_are_spelled_differently():
