@@ -92,7 +92,6 @@ MISTAKES = {
     "no column": (["fit", "t.jsonl", "--text-column", "body"], "body"),
     "no checkpoint": (["stream", "t.txt"], "--checkpoint"),
     "stream min-df": (["stream", "t.txt", "--checkpoint", "c", "--min-df", "2"], "--min-df"),
-    "no-skip of a file": (["stream", "t.txt", "--checkpoint", "c", "--no-skip"], "--no-skip"),
     "checkpoint is a file": (["stream", "t.txt", "--checkpoint", "t.txt"], "t.txt"),
     "info of nothing": (["info", "gone.txt"], "gone.txt"),
 }

@@ -98,8 +98,9 @@ def test_a_stream_is_learned_as_the_library_would(piped, options, tmp_path, text
 
 def test_standard_input_may_go_on_where_it_stopped(piped, texts):
     piped("c", *OPTIONS, lines=texts[:100])
-    done = piped("c", "--no-skip", "--json", lines=texts[100:])
+    done = piped("c", "--json", lines=texts[100:])
     assert json.loads(done.out)["documents"] == 240
+    assert "standard input is not what was read before: all of it is new" in done.err
 
 
 def test_a_file_goes_on_after_the_place_reached(cli, corpus_file):

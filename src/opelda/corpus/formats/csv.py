@@ -204,7 +204,12 @@ class _Table:
         names: list[str] = []
         start, missing = self.reader.offset, self.options.block_size
         while missing > 0 and (data := self.reader.take(missing)):
-            some, called = self._regular_rows(data) or self._rows(data, missing)
+            try:
+                some, called = self._regular_rows(data) or self._rows(data, missing)
+            except InputError:
+                if not texts or self.reader.is_file:
+                    raise
+                break
             texts.append(some)
             names += called
             missing -= len(some)
@@ -245,31 +250,36 @@ class _Table:
         layout = self.layout
         text = data.decode("utf-8", "surrogateescape")
         line, at = self.reader.line + 1 - count_lines(data), 0
-        while at < len(text) and len(texts) < n:
-            fields, after = _fields(text, at, layout.delimiter, layout.quoted)
-            is_open = not fields and OPEN.match(text, after) is not None
-            if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
-                more = self.reader.take(max(n, text.count("\n", at)))
-                text += more.decode("utf-8", "surrogateescape")
-                if more:
-                    continue
-            wanted = [fields[column] for column in layout.text if len(fields) == layout.width]
-            name = fields[layout.name] if wanted and layout.name is not None else ""
-            if not fields:  # reading goes on in the line after its first
-                why = "a quote is not closed" if is_open else "text follows a closing quote"
-                self._report(line, f"is malformed ({why})")
-                after = text.find("\n", at) + 1 or len(text)
-            elif any(map(LONE.search, [*wanted, name])):
-                record = text[at:after].encode("utf-8", "surrogateescape")
-                report_encoding(f"{self.reader.label}, line {line}", record, self.options)
-            elif wanted:
-                texts.append(" ".join(wanted))
-                names += [] if layout.name is None else [name]
-            elif text[at:after].strip("\r\n"):  # blank lines are passed over
-                self._report(line, f"has {len(fields)} fields, not {layout.width} as the first")
-            line += text.count("\n", at, after)
-            at = after
-        self.reader.put_back(text[at:].encode("utf-8", "surrogateescape"))
+        try:
+            while at < len(text) and len(texts) < n:
+                fields, after = _fields(text, at, layout.delimiter, layout.quoted)
+                is_open = not fields and OPEN.match(text, after) is not None
+                if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
+                    more = self.reader.take(max(n, text.count("\n", at)))
+                    text += more.decode("utf-8", "surrogateescape")
+                    if more:
+                        continue
+                wanted = [fields[column] for column in layout.text if len(fields) == layout.width]
+                name = fields[layout.name] if wanted and layout.name is not None else ""
+                if not fields:  # reading goes on in the line after its first
+                    why = "a quote is not closed" if is_open else "text follows a closing quote"
+                    self._report(line, f"is malformed ({why})")
+                    after = text.find("\n", at) + 1 or len(text)
+                elif any(map(LONE.search, [*wanted, name])):
+                    record = text[at:after].encode("utf-8", "surrogateescape")
+                    report_encoding(f"{self.reader.label}, line {line}", record, self.options)
+                elif wanted:
+                    texts.append(" ".join(wanted))
+                    names += [] if layout.name is None else [name]
+                elif text[at:after].strip("\r\n"):  # blank lines are passed over
+                    self._report(line, f"has {len(fields)} fields, not {layout.width} as the first")
+                line += text.count("\n", at, after)
+                at = after
+        except InputError:
+            if self.reader.is_file or not texts:
+                raise
+        finally:
+            self.reader.put_back(text[at:].encode("utf-8", "surrogateescape"))
         return as_series(texts), names
 
     def _report(self, line: int, what: str) -> None:
