@@ -111,7 +111,7 @@ class Input:
     @property
     def seekable(self) -> bool:
         """Whether one can go to a byte without reading all before it: an uncompressed file."""
-        if self.path is None or not (self._start is not None or os.path.isfile(self.path)):
+        if self.path is None or not os.path.isfile(self.path):
             return False
         with self._stored() as stored:
             return self._compression(stored) is None
@@ -208,7 +208,7 @@ class Input:
         try:
             if self._file is not None:
                 if self._start is not None:
-                    self._file.seek(self._start + offset)
+                    self._file.seek(self._start)
                 return Stream(self._guarded(self._pieces(self._file)))
             file = open(self.path or "", "rb", buffering=0)  # noqa: SIM115
             if offset:  # a pipe cannot

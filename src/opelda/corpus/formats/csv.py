@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats._columns import choose
+from opelda.corpus.formats._fields import OPEN, fields_of
 from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats._line_reader import (
     LARGEST_BLOCK,
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 NEWLINE, QUOTE, RETURN = b'\n"\r'
 SPECIAL = re.compile('[",;\\t\\r\\n]')
-# Possessive throughout: nothing is tried twice, so that a row takes time linear in its length.
-QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
-PLAIN = r"[^D\r\n]*+(?:\r(?!\n)[^D\r\n]*+)*+"  # a return that ends no line is a letter
-END = r"(?:\r?\n|\Z)"
-OPEN = re.compile(QUOTED[:-1] + r"\Z")  # a quote that is never closed
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -89,7 +84,7 @@ def _read_layout(
     text, fields = "", list[str]()
     while not fields and data:
         text += data.decode("utf-8", "surrogateescape")
-        fields, end = _fields(text, 0, delimiter, quoted)
+        fields, end = fields_of(text, 0, delimiter, quoted)
         is_open = not fields and len(text) < LONGEST_LINE and OPEN.match(text, end)
         data = reader.take(text.count("\n")) if is_open else b""  # as much again
     if not fields:
@@ -137,27 +132,6 @@ def _stored(position: Any, label: str) -> Layout:
         good = False
     check_position(good, position, label)
     return layout
-
-
-def _fields(text: str, at: int, delimiter: str, quoted: bool) -> tuple[list[str], int]:
-    """Return a row's fields and its end; of a malformed one none, and where a bad field begins."""
-    fields: list[str] = []
-    pattern = _pattern(delimiter, quoted)
-    while found := pattern.match(text, at):
-        field_text, at = found[1], found.end()
-        in_quotes = quoted and field_text[:1] == '"'
-        fields.append(field_text[1:-1].replace('""', '"') if in_quotes else field_text)
-        if found[2] is None:
-            return fields, at
-    return [], at
-
-
-@cache
-def _pattern(delimiter: str, quoted: bool) -> re.Pattern[str]:
-    """Match a field and, unless it is its row's last one, the delimiter."""
-    plain = PLAIN.replace("D", re.escape(delimiter))
-    field = f'{QUOTED}|(?!"){plain}' if quoted else plain
-    return re.compile(rf"({field})(?:({re.escape(delimiter)})|{END})")
 
 
 def _end_of_regular(data: bytes, layout: Layout) -> int:
@@ -252,7 +226,7 @@ class _Table:
         line, at = self.reader.line + 1 - count_lines(data), 0
         try:
             while at < len(text) and len(texts) < n:
-                fields, after = _fields(text, at, layout.delimiter, layout.quoted)
+                fields, after = fields_of(text, at, layout.delimiter, layout.quoted)
                 is_open = not fields and OPEN.match(text, after) is not None
                 if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
                     more = self.reader.take(max(n, text.count("\n", at)))

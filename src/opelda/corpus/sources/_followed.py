@@ -13,10 +13,11 @@ from typing import Any
 from opelda.corpus._block import Block, BlockJoiner
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats._compression import CHUNK, Stream
 from opelda.corpus.formats._input import ChangedError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.sources._file_source import Files, as_wanted
-from opelda.corpus.sources._rotation import goes_on, put_aside
+from opelda.corpus.sources._rotation import goes_on, is_where, put_aside
 from opelda.errors import InputError
 
 # Seconds between two looks; a file that was not written to for so long has arrived, or is left.
@@ -29,27 +30,42 @@ Part = tuple[Input, Any]
 class Held(Input):
     """A file that is held open: it stays itself when its name goes to another."""
 
+    reopens = True
+
     def __init__(self, input: Input) -> None:
-        self._held = open(input.path or "", "rb")  # noqa: SIM115
-        super().__init__(input.label, input.path, self._held)
+        super().__init__(input.label, input.path)
+        self._handle = os.open(input.path or "", os.O_RDONLY)
 
     @property
     def size(self) -> int:
         """Bytes on disk."""
         return self.stat().st_size
 
+    @property
+    def seekable(self) -> bool:
+        """Whether one can go to a byte: what is followed is not compressed."""
+        return True
+
     def stat(self) -> os.stat_result:
         """Return its status."""
-        return os.fstat(self._held.fileno())
+        return os.fstat(self._handle)
 
     def ends_line(self, offset: int) -> bool:
         """Whether the last line before an offset has its end."""
-        self._held.seek(max(offset - 1, 0))
-        return self._held.read(1) == b"\n"
+        return os.pread(self._handle, 1, max(offset - 1, 0)) == b"\n"
 
     def close(self) -> None:
         """Let go of it."""
-        self._held.close()
+        os.close(self._handle)
+
+    def _stored(self, offset: int = 0) -> Stream:
+        return Stream(self._guarded(self._bytes(offset)))
+
+    def _bytes(self, offset: int) -> Iterator[bytes]:
+        """Yield the bytes from an offset on; several readers do not disturb each other."""
+        while data := os.pread(self._handle, CHUNK, offset):
+            offset += len(data)
+            yield data
 
 
 class GrowingFile(Files):
@@ -154,6 +170,9 @@ class GrowingFile(Files):
                 full = len(block) == size or n_bytes >= LARGEST_BLOCK
                 if not (full and held.ends_line(_offset(block.position))):
                     return
+                # it may have been cut short while it was read
+                if not is_where(held, self.options, block.position):
+                    raise ChangedError(f"{held.label} was cut short while it was read; look again.")
                 self.problems.take(found)
                 at = block.position
                 yield block
