@@ -5,6 +5,7 @@ Every document is one word of its own, so that what was learned says which docum
 
 import io
 import json
+import time
 from itertools import islice
 
 from opelda.corpus import Vocabulary, stream
@@ -42,6 +43,9 @@ class Clock:
 
     def __init__(self):
         self.now, self.events = 0.0, []
+
+    def time(self):
+        return time.time() + 1000  # files are old
 
     def monotonic(self):
         return self.now

@@ -95,7 +95,7 @@ class Files(Source):
                 continue
             ends.remove(found)
             given = {other.path for other in self.inputs if other is not input}
-            for other, start in goes_on(input, self.options, found[1]):
+            for other, start in goes_on(input, self.options, found[1], self._ends):
                 if other.path not in given:
                     yield number, other, start
 
@@ -152,6 +152,9 @@ class Files(Source):
             return
         size = input.n_read if self.format.in_lines else input.size or 0
         self._done.append(key_of(input, size))
+        self._note_end(input, at)
+
+    def _note_end(self, input: Input, at: Any) -> None:
         if at is not None and self.format.in_lines:
             self._ends = [*self._ends, [self._name_of(input), at]][-N_ENDS:]
 

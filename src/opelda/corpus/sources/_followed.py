@@ -7,21 +7,23 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._new_items import report
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._compression import CHUNK, Stream
 from opelda.corpus.formats._input import ChangedError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.sources._file_source import Files, as_wanted
-from opelda.corpus.sources._rotation import goes_on, is_where, put_aside
+from opelda.corpus.sources._rotation import goes_on, is_where, put_aside, was_read
 from opelda.errors import InputError
 
 # Seconds between two looks; a file that was not written to for so long has arrived, or is left.
 POLL, SETTLED = 0.5, 1.0
+# Bytes at the end of a file that is followed by which one sees whether it is still the same.
+BEFORE = 1 << 12
 
 # A file, and the position to go on from in it.
 Part = tuple[Input, Any]
@@ -50,9 +52,14 @@ class Held(Input):
         """Return its status."""
         return os.fstat(self._handle)
 
+    def before(self, offset: int) -> bytes:
+        """Return some bytes before an offset."""
+        first = max(offset - BEFORE, 0)
+        return os.pread(self._handle, offset - first, first)
+
     def ends_line(self, offset: int) -> bool:
         """Whether the last line before an offset has its end."""
-        return os.pread(self._handle, 1, max(offset - 1, 0)) == b"\n"
+        return self.before(offset).endswith(b"\n")
 
     def close(self) -> None:
         """Let go of it."""
@@ -88,55 +95,77 @@ class GrowingFile(Files):
             )
         super().__init__([input], format, options)
         self.input = input
-        self._left: list[os.stat_result] = []  # files that were read to their end
+        self._at: Any = None  # in the file that is being read
+        self._since: int | None = None  # what was put aside before that (ns) is no concern of ours
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield full blocks for ever."""
         joiner = BlockJoiner(block_size)
         left = [(input, at) for _, input, at in self.left(position)]
         while True:
-            for input, at in left:
-                if input is self.input:
-                    left = yield from self._grown(at, joiner)
-                    break
-                rest = as_wanted(input, self.format, self.options, at, joiner)
-                yield from self._given(rest, joiner)
+            *aside, (_, self._at) = left  # the last is the file itself
+            for input, at in aside:
+                while time.time() - os.stat(input.path or "").st_mtime < SETTLED:
+                    time.sleep(POLL)
+                yield from self._rest(input, at, joiner)
+                self._leave(os.stat(input.path or ""))
+            while (held := self._held()) is None:
+                time.sleep(POLL)
+            try:
+                left = yield from self._grown(held, joiner)
+            except ChangedError:
+                at = self._at
+                left = goes_on(self.input, self.options, at, self._ends) if at else self._aside()
+            finally:
+                held.close()
 
     def progress(self) -> None:
         """Return None: nobody knows how much is still to come."""
 
-    def _given(self, blocks: Iterator[Block], joiner: BlockJoiner) -> Iterator[Block]:
-        """Yield blocks of the wanted size."""
-        for block in blocks:
-            if joiner.add(block):
-                yield joiner.take(self.position(0, block.position))
-
-    def _grown(self, at: Any, joiner: BlockJoiner) -> Generator[Block, None, list[Part]]:
+    def _grown(self, held: Held, joiner: BlockJoiner) -> Generator[Block, None, list[Part]]:
         """Yield full blocks until the file is another one; return what is to be read after it."""
-        while not (held := self._held()):
+        if self._since is None:
+            self._leave(held.stat())
+        elif self._at is None and len(left := self._aside()) > 1:
+            return left  # it was copied and cut short before it was opened
+        size, tail, looked_at, since = 0, b"", 0, time.monotonic()
+        while True:
+            found = held.stat()
+            if found.st_mtime_ns != looked_at or found.st_size != size:
+                if found.st_size < size or held.before(size) != tail:
+                    raise ChangedError(f"{held.label} was cut short; look for its copy.")
+                size, tail = found.st_size, held.before(found.st_size)
+                looked_at, since = found.st_mtime_ns, time.monotonic()
+                for block in self._full(held, joiner):
+                    self._at = block.position
+                    yield from self._given(block, joiner)
+            elif self._is_left(found) and time.monotonic() - since >= SETTLED:
+                yield from self._rest(held, self._at, joiner)
+                self._leave(found)
+                report(f"{held.label} was rotated; the old file was read to its end before.")
+                return self._aside()
             time.sleep(POLL)
-        looked_at, since = (-1, -1), time.monotonic()
-        try:
-            while True:
-                found = held.stat()
-                if (state := (found.st_size, found.st_mtime_ns)) != looked_at:
-                    looked_at, since = state, time.monotonic()
-                    try:
-                        for block in self._full(held, at, joiner):
-                            at = block.position
-                            yield from self._given(iter([block]), joiner)
-                    except ChangedError:
-                        return goes_on(self.input, self.options, at)
-                elif self._is_left(found) and time.monotonic() - since >= SETTLED:
-                    rest = as_wanted(held, self.format, self.options, at, joiner)
-                    yield from self._given(rest, joiner)
-                    self._left = [*self._left[-100:], found]
-                    between = put_aside(self.input, found.st_mtime_ns)
-                    new = [path for path in between if not self._was_read(path)]
-                    return [*((Input.of(path), None) for path in new), (self.input, None)]
-                time.sleep(POLL)
-        finally:
-            held.close()
+
+    def _given(self, block: Block, joiner: BlockJoiner) -> Iterator[Block]:
+        """Yield a block of the wanted size as soon as there is one."""
+        if joiner.add(block):
+            yield joiner.take(self.position(0, block.position))
+
+    def _rest(self, input: Input, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
+        """Yield what is left of a file that nobody writes to any more."""
+        for block in as_wanted(input, self.format, self.options, at, joiner):
+            self._at = at = block.position
+            yield from self._given(block, joiner)
+        self._note_end(input, at)
+
+    def _leave(self, status: os.stat_result) -> None:
+        self._since = max(self._since or 0, status.st_mtime_ns)
+
+    def _aside(self) -> list[Part]:
+        """Return the files that were put aside and not read, and then the file itself."""
+        found = map(Input.of, put_aside(self.input, self._since or 0))
+        new = [input for input in found if not was_read(input, self.options, self._ends)]
+        return [*((input, None) for input in new), (self.input, None)]
 
     def _held(self) -> "Held | None":
         """Return the file, held open; None while there is none."""
@@ -144,9 +173,6 @@ class GrowingFile(Files):
             return Held(self.input)
         except FileNotFoundError:
             return None
-
-    def _was_read(self, path: Path) -> bool:
-        return any(os.path.samestat(path.stat(), found) for found in self._left)
 
     def _is_left(self, held: os.stat_result) -> bool:
         """Whether another file has the name."""
@@ -156,11 +182,11 @@ class GrowingFile(Files):
             return False
         return (found.st_dev, found.st_ino) != (held.st_dev, held.st_ino)
 
-    def _full(self, held: Held, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
+    def _full(self, held: Held, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield the blocks that are there for good, without waiting."""
         # what comes after them may be half a line: what seems to be wrong in it is forgotten
         found = Problems("skip")
-        size = 0
+        size, at = 0, self._at
         while size != joiner.missing:
             size = joiner.missing
             options = replace(self.options, block_size=size, problems=found)

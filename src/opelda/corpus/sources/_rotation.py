@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,14 @@ def is_where(input: Input, options: Options, at: Any) -> bool:
         return False
 
 
-def goes_on(input: Input, options: Options, at: Any) -> list[tuple[Input, Any]]:
+def goes_on(
+    input: Input, options: Options, at: Any, ends: Sequence[Any] = ()
+) -> list[tuple[Input, Any]]:
     """Return the files to read after a position, oldest first, and the position in each.
 
     The file itself if the position was reached in it. Else the one beside it where it was, those
-    that were put aside after that, and the whole of the file.
+    that were put aside after that, but for those that were read to one of the `ends`, and the whole
+    of the file.
     """
     if not (isinstance(at, dict) and "tail" in at and input.is_file):
         if input.is_file:
@@ -56,18 +60,26 @@ def goes_on(input: Input, options: Options, at: Any) -> list[tuple[Input, Any]]:
     for found in beside:
         former = Input.of(found)
         if is_where(former, options, at):
-            since = found.stat().st_mtime_ns
-            between = [path for path in put_aside(input, since) if path != found]
+            between = [
+                (aside, None)
+                for path in put_aside(input, found.stat().st_mtime_ns)
+                if path != found and not was_read(aside := Input.of(path), options, ends)
+            ]
             report(
                 f"{input.label} is a new file, and {former.label} the one that was read up to line "
                 f"{at['line']:,}: that is read to its end before."
             )
-            return [(former, at), *((Input.of(path), None) for path in between), (input, None)]
+            return [(former, at), *between, (input, None)]
     report(
         f"{input.label} is another file than the one that was read up to line {at['line']:,}, "
         "which is not beside it: all of it is new."
     )
     return [(input, None)]
+
+
+def was_read(input: Input, options: Options, ends: Sequence[Any]) -> bool:
+    """Whether a file was read up to one of some positions, each with a name."""
+    return any(is_where(input, options, at) for _, at in ends)
 
 
 def put_aside(input: Input, since: int) -> list[Path]:
