@@ -46,9 +46,8 @@ class Server:
 @pytest.fixture(scope="module")
 def server():
     server = Server()
-    yield server
-    server.process.stdin.close()
-    server.process.wait()
+    with server.process:  # which ends it
+        yield server
 
 
 def written(texts):

@@ -77,7 +77,13 @@ class Stream(DocumentStream):
         return not self._source.reopens
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
-        """Let a pipe end, with what was read of it, as soon as this is true."""
+        """Let a pipe end, with what was read of it, as soon as a condition is met.
+
+        Parameters
+        ----------
+        is_ended : callable
+            Asked before every read, and ten times a second while there is nothing to read.
+        """
         self._source.end_when(is_ended)
 
     def seek(self, position: Any) -> None:
