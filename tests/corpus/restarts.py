@@ -45,7 +45,7 @@ class Clock:
         self.now, self.events = 0.0, []
 
     def time(self):
-        return time.time() + 1000  # files are old
+        return time.time() + 1e10  # files are old
 
     def monotonic(self):
         return self.now

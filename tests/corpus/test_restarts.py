@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from opelda.corpus.sources import _file_source
 from tests.corpus.restarts import Learner, Rows, lines
 
 PAGE = Path(__file__).parents[2] / "docs" / "streams.md"
@@ -135,6 +136,18 @@ def _(learner):
     for number in range(4):
         (learner.folder / f"{number}.txt").rename(learner.folder / f"{9 - number}.txt")
     learner.run(learner.folder / "*.txt").has(range(100), same=False)
+
+
+def test_many_files_are_known_by_their_keys(tmp_path, monkeypatch):
+    """Also when the ends of most of them are forgotten."""
+    monkeypatch.setattr(_file_source, "N_ENDS", 1)
+    learner = Learner(tmp_path)
+    for number in range(8):
+        learner.write(10 * number, 10 * number + 10, f"{number}.txt")
+    for _ in range(4):
+        learner.run(tmp_path / "*.txt", 2)
+    (tmp_path / "3.txt").rename(tmp_path / "9.txt")
+    learner.run(tmp_path / "*.txt").has(range(80))
 
 
 @row("several files: one that was read has grown")

@@ -97,6 +97,22 @@ def _(learner, clock):
     learner.has(range(70))
 
 
+def test_copies_of_what_was_below_a_batch(tmp_path, clock):
+    """Nothing of the file was read when it was cut short, shorter or longer than it was."""
+    learner = Learner(tmp_path)
+
+    def rotate(number, first, after):
+        shutil.copy(learner.path, tmp_path / f"log-{number}")
+        os.utime(tmp_path / f"log-{number}", (4e9 + number, 4e9 + number))
+        learner.write(first, after)
+
+    learner.write(0, 7)
+    clock.after(2, lambda: rotate(1, 7, 9))
+    clock.after(4, lambda: rotate(2, 9, 18))
+    clock.after(6, lambda: rotate(3, 18, 40))
+    learner.learn(islice(learner.follow(), 4)).has(range(40))
+
+
 @pytest.mark.parametrize("name", row)
 def test_restart(name, tmp_path, clock):
     row[name](Learner(tmp_path), clock)

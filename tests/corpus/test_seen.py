@@ -103,6 +103,8 @@ def test_what_is_seen_does_not_depend_on_how_it_came(n, cut):
 def test_overlaps_reach_back_beyond_a_restart():
     first, second = [b"1\n", b"2\n", b"3\n"], [b"4\n"]
     assert new_of(former_of(first, second), [b"2\n", b"3\n", b"4\n", b"5\n"])[0] == [b"5\n"]
+    seen = new_of(former_of(first, second), second)[1]  # the second again, and nothing more
+    assert new_of(seen.as_json(), [b"3\n", b"4\n", b"5\n"])[0] == [b"5\n"]
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,14 @@ def test_a_finished_stream_called_again_changes_nothing_and_a_longer_one_goes_on
     assert other.n_batch_iter_ == 2 * len(STREAM) + 3
 
 
+def test_a_source_that_fails_leaves_what_it_gave(tmp_path):
+    with pytest.raises(StoppedError):
+        made().fit_stream(plain(DOCUMENTS, 21), checkpoint=tmp_path, every=100)
+    assert opelda.load(tmp_path / FILE).n_docs_seen_ == 21
+    model = made().fit_stream(iter(DOCUMENTS[21:]), checkpoint=tmp_path)
+    assert model.n_docs_seen_ == len(DOCUMENTS)
+
+
 def test_a_callback_that_stops_leaves_a_checkpoint_to_go_on_from(tmp_path):
     whole = run(tmp_path / "whole", STREAM, [], vocabulary=words())
     model = made(callbacks=lambda report: report.n_updates % 4 == 0)
