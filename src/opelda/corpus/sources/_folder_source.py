@@ -60,6 +60,7 @@ class Folder(Source):
         self.pretokenised = pretokenised
         self._format_of = format_of
         self._follow = follow
+        self._begun = False
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the files that were not read yet; full blocks for ever where it is followed."""
@@ -134,6 +135,7 @@ class Folder(Source):
 
     def _split(self, position: Any, files: list[File]) -> tuple[set[bytes], str | None, Any]:
         """Return the keys of files that were read, the name of one that was begun, and where."""
+        is_first, self._begun = not self._begun, True
         if position is None:
             return set(), None, None
         match position:
@@ -150,11 +152,10 @@ class Folder(Source):
                 done = None
         if done is None:
             raise InputError(f"{str(position)[:80]!r} is no position in a folder; begin anew.")
-        n_known = sum(file.key in done for file in files)
-        report(f"{self.label} goes on: {n_known:,} of its {len(files):,} files were read already.")
-        begun = position.get("file")
-        of = position.get("key")
-        at = position.get("at")
+        if is_first:
+            n_known = sum(file.key in done for file in files)
+            report(f"{self.label} goes on: {n_known:,} of {len(files):,} files were read already.")
+        begun, of, at = position.get("file"), position.get("key"), position.get("at")
         in_lines = isinstance(at, dict) and "tail" in at
         same = of is None or any(file.name == begun and file.key.hex() == of for file in files)
         return done, begun, at if in_lines or same else None
