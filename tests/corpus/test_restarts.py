@@ -4,6 +4,7 @@ import gzip
 import os
 import re
 import shutil
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -148,6 +149,28 @@ def test_many_files_are_known_by_their_keys(tmp_path, monkeypatch):
         learner.run(tmp_path / "*.txt", 2)
     (tmp_path / "3.txt").rename(tmp_path / "9.txt")
     learner.run(tmp_path / "*.txt").has(range(80))
+
+
+def test_a_log_that_is_given_with_the_files_it_was_rotated_into(tmp_path):
+    learner = Learner(tmp_path)
+    learner.write(0, 25)
+    learner.run(tmp_path / "log*", 2)
+    learner.path.rename(tmp_path / "log.1")
+    learner.write(25, 60)
+    learner.run(tmp_path / "log*").has(range(60), same=False)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_named_pipe_is_a_pipe(tmp_path):
+    learner = Learner(tmp_path)
+    os.mkfifo(learner.path)
+    for first in (0, 25):
+        text = lines(first, first + 35)
+        writer = threading.Thread(target=learner.path.write_text, args=(text,))
+        writer.start()
+        learner.run()
+        writer.join()
+    learner.has(range(60), same=False)
 
 
 @row("several files: one that was read has grown")

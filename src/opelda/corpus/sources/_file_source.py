@@ -74,9 +74,10 @@ class Files(Source):
                 self.inputs[number].report(None)
                 yield number, self.inputs[number], at if number == first else None
             return
-        reached = [position["name"], at, position.get("id")]
+        reached = [position.get("name"), at, position.get("id")]
         ends = [reached, *reversed(self._ends)]
-        keys = [key_of(input, input.size or 0) for input in self.inputs]
+        # a pipe must not be opened only to look at it
+        keys = [key_of(one, one.size) if one.size is not None else b"" for one in self.inputs]
         known = Counter(self._done) & Counter(keys)
         self._done = list(known.elements())  # files that are gone are forgotten
         for number, input in enumerate(self.inputs):
@@ -86,8 +87,7 @@ class Files(Source):
                 ends = [end for end in ends if end is reached or end[0] != name]
                 continue
             found = next((end for end in ends if self._is(number, end)), None)
-            rotated = self.format.in_lines and input.is_file and reached[0] == name
-            if found is None and rotated and reached in ends:
+            if found is None and reached in ends and self._is_rotated(number, reached):
                 found = reached
             if found is None:
                 input.report("is new: all of it is read")
@@ -145,6 +145,14 @@ class Files(Source):
             case [int(size), str(key)]:
                 return key_of(input, size).hex() == key
         return False
+
+    def _is_rotated(self, number: int, end: list[Any]) -> bool:
+        """Whether a position was reached in a file of that name, which is none of those given."""
+        if end[0] != self._name(number) or not (
+            self.format.in_lines and self.inputs[number].is_file
+        ):
+            return False
+        return not any(self._is(other, end) for other in range(len(self.inputs)))
 
     def _finish(self, input: Input, at: Any) -> None:
         """Note that a file was read to its end."""
