@@ -91,7 +91,8 @@ def test_every_token_is_counted_once(narrow, monkeypatch, engine):
     model = TopicModel(**COMMON, engine=engine).partial_fit(X[:n_docs])
     window, weights = model._state.window, model._state.weights
     assert window.n_docs <= 40 + 8
-    total = window.outside + _window.count(model._plan(model._state).engine, weights, window.kept)
+    runs_on = model._plan(model._state).engine
+    total = window.outside + _window.count(runs_on, weights, window.kept.tokens(runs_on, weights))
     found = total.cells.sum(axis=1) * 2.0**-total.shift
     assert np.array_equal(found, X[:n_docs].toarray().sum(axis=0))
     # the topics are an average of such counts
