@@ -45,18 +45,25 @@ def prepare(corpus, settings, n_jobs):
     twice as far apart each time, and after the first pass. Its parser reads the file in a thread of
     its own while it learns.
     """
+    size, total = settings["minibatch"], settings["passes"] * corpus.n_docs
+    marks, due = [], size
+    for done in range(size, total, size):
+        if done >= due:
+            marks.append(done)
+            due = 2 * done if done >= corpus.n_docs else min(2 * done, corpus.n_docs)
+    return write(corpus, marks, total)
+
+
+def write(corpus, marks, total):
+    """Write `total` documents, from the first on as often as needed, and orders to save."""
     folder = tempfile.TemporaryDirectory()
     ends, words, counts = (
         part.tolist() for part in (corpus.train.indptr, corpus.train.indices, corpus.train.data)
     )
-    size, total = settings["minibatch"], settings["passes"] * corpus.n_docs
-    marks, due = [], size
     with (Path(folder.name) / "documents").open("w") as lines:
         for done in range(total):
-            if done % size == 0 and done >= due:
+            if done in marks:
                 lines.write(f"'save_{folder.name}/{done}|\n")
-                marks.append(done)
-                due = 2 * done if done >= corpus.n_docs else min(2 * done, corpus.n_docs)
             row = done % corpus.n_docs
             pairs = zip(words[ends[row] : ends[row + 1]], counts[ends[row] : ends[row + 1]])  # noqa: B905
             lines.write("| " + " ".join(f"{word}:{count}" for word, count in pairs) + "\n")
@@ -77,7 +84,7 @@ def train(prepared, settings, checkpoint, n_jobs):
         "bit_precision": int(corpus.n_words - 1).bit_length(),
         # version 9.11 reads past its ring of examples where a mini-batch is larger
         "example_queue_limit": max(256, 4 * settings["minibatch"]),
-        "random_seed": 1,
+        "random_seed": settings.get("random_seed", 1),
         "data": place / "documents",
         "final_regressor": place / str(marks[-1]),
     }

@@ -211,10 +211,12 @@ class Window:
 
     def forget(self, words: NDArray[np.integer]) -> None:
         """Forget words whose columns are others' from now on."""
-        kept, cells = self.kept.without(words), self.outside.cells.tolil()
-        cells[words[words < cells.shape[0]]] = 0
+        kept, cells = self.kept.without(words), self.outside.cells
+        gone = np.isin(np.arange(cells.shape[0]), words)
+        counts = np.where(np.repeat(gone, np.diff(cells.indptr)), 0, cells.data)
+        parts = counts, cells.indices, cells.indptr
         self.parts, self.n_tokens = [kept], len(kept.topics)
-        self.outside = TokenCounts(sparse.csr_array(cells), FRACTION_SHIFT)
+        self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
 
     def trim(self, engine: Engine, weights: Weights) -> None:
         """Let the oldest documents go that are beyond the bounds, into counts that fade."""

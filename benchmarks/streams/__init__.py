@@ -1,0 +1,1 @@
+"""One pass over streams: opelda beside word frequencies and other systems."""

@@ -1,0 +1,116 @@
+"""One pass over streams, each mini-batch scored before it is learned from, beside other systems.
+
+    python -m benchmarks.streams --data DIR [--corpora reddit tweets arxiv wikinews]
+                                 [--systems TopicModel gensim ...] [--seeds 0 1 2] [--limit DOCS]
+                                 [--seconds 1800] [--threads 2] [--out FILE.jsonl] [--figures DIR]
+
+Every run is a process of its own, one after the other, and only learning is timed. All systems get
+the same counts over one vocabulary (words that few documents have are left out), K = 100. At about
+20 points of the stream the 1,000 documents that come next are scored before they are learned from
+(prequential LPP: VB, alpha = 1/K, 70:30; the mean of the points); at the end 1,000 documents that
+never are (five splits), and NPMI of ten words in the stream's documents. A run that has learned for
+`--seconds` ends there, and its row says how far it came. Frequencies are of one seed: there is
+nothing random about them. "TopicModel, fit" has the stream as a collection, and is what one pass
+can be held against.
+
+A line of JSON per run goes to `--out`, and what is there already is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+from . import corpora, tables
+from .run import NAMES, Run, measure, why_not
+
+# Tokens a second of learning on one core that was shared with others, to tell how long it takes.
+PACE = {
+    "frequencies": 20e6,
+    "OnlineOPE": 1e6,
+    "StreamingOPE": 1e6,
+    "MLOPE": 1e6,
+    "TopicModel": 100e3,
+    "TopicModel, fast": 2e6,
+    "TopicModel, fit": 100e3,
+    "gensim": 50e3,
+    "scikit-learn": 100e3,
+    "river": 100.0,
+    "vowpal-wabbit": 150e3,
+}
+SCORING = 60.0  # seconds a run takes beside learning
+
+
+def main() -> None:
+    options = parsed()
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(options.threads))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    for system in list(options.systems):
+        if reason := why_not(system):
+            print(f"{system} is left out: {reason}.", flush=True)
+            options.systems.remove(system)
+    for name in options.corpora:
+        corpus = corpora.stream(name, options.data, options.limit)
+        runs = wanted(name, corpus.n_docs, options)
+        tokens = int(corpus.train.sum())
+        seconds = sum(min(tokens / PACE[run.system], run.seconds) + SCORING for run in runs)
+        print(
+            f"{name}: {corpus.n_docs:,} documents, {tokens:,} tokens, {corpus.n_words:,} words; "
+            f"{len(runs)} runs, about {seconds / 60:.0f} minutes",
+            flush=True,
+        )
+        for run in runs:
+            apart(run, options)
+    lines = [line for line in tables.read(options.out) if line["corpus"] in options.corpora]
+    print(tables.markdown(lines))
+    if options.figures:
+        print(*tables.draw(lines, options.figures), sep="\n")
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("benchmarks.streams", description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with the corpora; generated if left out")
+    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=corpora.NAMES)
+    parser.add_argument("--systems", nargs="+", choices=NAMES, default=list(NAMES))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--limit", type=int, help="first documents of a stream; all if left out")
+    parser.add_argument("--seconds", type=float, default=1800.0, help="of learning, a run's most")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("build/streams/lines.jsonl"))
+    parser.add_argument("--figures", type=Path, help="folder for a figure of each stream")
+    options = parser.parse_args()
+    if options.data is None:
+        options.corpora = [corpora.GENERATED]
+    return options
+
+
+def wanted(name: str, n_docs: int, options: argparse.Namespace) -> list[Run]:
+    """Return the runs that have no line yet."""
+    keys = "corpus", "n_docs", "system", "seed"
+    done = {tuple(line[key] for key in keys) for line in tables.read(options.out)}
+    return [
+        Run(name, system, seed, options.limit, options.seconds)
+        for system in options.systems
+        for seed in (options.seeds if system != "frequencies" else options.seeds[:1])
+        if (name, n_docs, system, seed) not in done
+    ]
+
+
+def apart(run: Run, options: argparse.Namespace) -> None:
+    """Make a run in a process of its own; what goes wrong there ends that run only."""
+    started = time.perf_counter()
+    process = multiprocessing.get_context("spawn").Process(
+        target=measure, args=(run, options.data, options.out, options.threads)
+    )
+    process.start()
+    process.join()
+    failed = f": no result, exit status {process.exitcode}" if process.exitcode else ""
+    seconds = time.perf_counter() - started
+    print(f"  {run.system}, seed {run.seed}: {seconds:.0f} s in all{failed}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Tables and figures from the lines alone.
+
+python -m benchmarks.streams.tables FILE.jsonl [FOLDER]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Line = dict[str, Any]
+COLUMNS = ("prequential", "lpp", "npmi")
+
+
+def read(path: Path) -> list[Line]:
+    """Return the lines of a file; of a run that is in it twice, the later one."""
+    text = path.read_text() if path.exists() else ""
+    latest = {}
+    for line in map(json.loads, text.splitlines()):
+        latest[line["corpus"], line["n_docs"], line["system"], line["seed"]] = line
+    return list(latest.values())
+
+
+def grouped(lines: Iterable[Line], *keys: str) -> dict[tuple[Any, ...], list[Line]]:
+    groups: dict[tuple[Any, ...], list[Line]] = {}
+    for line in lines:
+        groups.setdefault(tuple(line[key] for key in keys), []).append(line)
+    return groups
+
+
+def markdown(lines: list[Line]) -> str:
+    """For each stream and system: means over seeds, and half of the way from least to most."""
+    rows = []
+    for (corpus, n_docs), found in grouped(lines, "corpus", "n_docs").items():
+        rows += [
+            f"\n{corpus}, {n_docs:,} documents:\n",
+            "| system | prequential LPP | held-out LPP | NPMI | documents a second | seeds |",
+            "|---|---|---|---|---|---|",
+        ]
+        for (system,), runs in grouped(found, "system").items():
+            cells = [spread([run[name] for run in runs]) for name in COLUMNS]
+            rate = np.mean([run["documents"] / max(run["seconds"], 1e-9) for run in runs])
+            done = np.mean([run["documents"] for run in runs])
+            label = system if done == n_docs else f"{system}, its first {done:,.0f}"
+            rows.append(f"| {label} | {' | '.join(cells)} | {rate:,.0f} | {len(runs)} |")
+    return "\n".join(rows)
+
+
+def spread(values: list[float | None]) -> str:
+    """Write a mean, and how far the values are from it."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    mean = f"{np.mean(known):.3f}"
+    return mean if len(known) == 1 else f"{mean} ± {(max(known) - min(known)) / 2:.3f}"
+
+
+def draw(lines: list[Line], folder: Path) -> list[Path]:
+    """Draw an SVG per stream: the score of what comes next against the documents so far."""
+    from reproduction.plots import panels, style, tidy
+
+    paths = []
+    for (corpus, n_docs), found in grouped(lines, "corpus", "n_docs").items():
+        with style():
+            figure, axes = panels(1, width=8.0, height=4.4)
+            for number, ((system,), runs) in enumerate(grouped(found, "system").items()):
+                curve(axes[0, 0], number, system, runs)
+            axes[0, 0].set(xlabel="documents so far", ylabel="LPP of the next 1,000 documents")
+            axes[0, 0].set_title(f"{corpus}, {n_docs:,} documents", loc="left")
+            tidy(axes[0, 0])
+            figure.legend(loc="outside right upper")
+            path = folder / f"streams-{corpus}.svg"
+            figure.savefig(path, metadata={"Date": None})
+        paths.append(path)
+    return paths
+
+
+def curve(axes: Any, number: int, system: str, runs: list[Line]) -> None:
+    """Draw a system's mean over seeds; one that had all documents at once as a level."""
+    colour, ours = f"C{number}", system.startswith("TopicModel")
+    width, dash = (2.2 if ours else 1.3), (":" if system == "frequencies" else "-")
+    shared = min(len(run["points"]) for run in runs)
+    if not shared:
+        level = float(np.mean([run["lpp"] for run in runs]))
+        axes.axhline(level, color=colour, ls="--", lw=1, label=f"{system} (held-out)")
+        return
+    at = [documents for documents, *_ in runs[0]["points"][:shared]]
+    scores = np.array([[point[2] for point in run["points"][:shared]] for run in runs])
+    axes.plot(at, scores.mean(axis=0), color=colour, lw=width, ls=dash, label=system)
+    axes.fill_between(at, scores.min(axis=0), scores.max(axis=0), color=colour, alpha=0.2, lw=0)
+
+
+if __name__ == "__main__":
+    import sys
+
+    known = read(Path(sys.argv[1]))
+    print(markdown(known))
+    if sys.argv[2:]:
+        print(*draw(known, Path(sys.argv[2])), sep="\n")
