@@ -287,8 +287,8 @@ void add_sweeps(nb::module_& m) {
           "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "run_alike"_a.none(),
           "sizes"_a.none(), "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a,
           "row_starts"_a.none(), "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(),
-          "dense"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "given"_a, "n_draws"_a,
-          "n_threads"_a);
+          "dense"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "given"_a,
+          "n_draws"_a, "n_threads"_a);
 }
 
 }  // namespace opelda

@@ -94,7 +94,6 @@ MISTAKES = {
     "stream min-df": (["stream", "t.txt", "--checkpoint", "c", "--min-df", "0.1"], "--min-df"),
     "stream every": (["stream", "t.txt", "--checkpoint", "c", "--every", "5d"], "--every"),
     "summaries": (["stream", "t.txt", "--checkpoint", "c", "--summary-every", "5d"], "--summary"),
-    "no-skip of a file": (["stream", "t.txt", "--checkpoint", "c", "--no-skip"], "--no-skip"),
     "checkpoint is a file": (["stream", "t.txt", "--checkpoint", "t.txt"], "t.txt"),
     "info of nothing": (["info", "gone.txt"], "gone.txt"),
 }

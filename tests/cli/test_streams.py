@@ -100,8 +100,53 @@ def test_a_stream_is_learned_as_the_library_would(piped, options, tmp_path, text
 
 def test_standard_input_may_go_on_where_it_stopped(piped, texts):
     piped("c", *OPTIONS, lines=texts[:100])
-    done = piped("c", "--no-skip", "--json", lines=texts[100:])
+    done = piped("c", "--json", lines=texts[100:])
     assert json.loads(done.out)["documents"] == 240
+    assert "standard input is not what was read before: all of it is new" in done.err
+
+
+def test_the_last_lines_of_standard_input_may_come_again(piped, texts):
+    piped("c", *OPTIONS, lines=texts[:100])
+    done = piped("c", "--json", lines=texts[90:])
+    assert json.loads(done.out)["documents"] == 240
+    assert "standard input begins with the last 10 lines that were read before" in done.err
+
+
+def test_what_came_before_a_bad_line_is_committed(process, texts, tmp_path):
+    records = [json.dumps({"text": text}) for text in texts[:50]]
+    command = ("stream", "-", "--checkpoint", "c", *OPTIONS[:4], "--every", 100)
+    done = process(*command, input="\n".join([*records, "bad"]), stdin=None)
+    assert done.returncode == 2
+    assert "c holds what was learned from 50 documents" in done.stderr
+    assert "line 51 is not JSON" in done.stderr
+    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 50
+    done = process(*command, "--json", input="\n".join(records) + "\n" + records[0], stdin=None)
+    assert json.loads(done.stdout)["documents"] == 51
+    assert "standard input begins as before: the first 50 lines were read already" in done.stderr
+
+
+def test_a_rotated_log_is_told_of(cli, texts, tmp_path):
+    log = tmp_path / "log"
+    log.write_text("\n".join(texts[:100]) + "\n")
+    cli("stream", log, "--checkpoint", "c", *OPTIONS, "--limit", 60)
+    log.rename(tmp_path / "log.1")
+    log.write_text("\n".join(texts[100:]) + "\n")
+    done = cli("stream", log, "--checkpoint", "c", "--json")
+    assert json.loads(done.out)["documents"] == 240
+    assert f"{log}.1 the one that was read up to line 60: that is read to its end" in done.err
+    log.write_text("\n".join(texts[:50]) + "\n")
+    done = cli("stream", log, "--checkpoint", "c", "--json")
+    assert json.loads(done.out)["documents"] == 290
+    assert "which is not beside it: all of it is new" in done.err
+
+
+def test_texts_are_made_into_words_as_by_fit(cli, piped, corpus_file):
+    piped("c", *OPTIONS)
+    cli("fit", corpus_file, "-k", 3, "-o", "m.opelda", "--preset", "fast", "-q")
+    streamed, fitted = (opelda.load(path).vocabulary_ for path in (f"c/{FILE}", "m.opelda"))
+    assert streamed.tokenizer == fitted.tokenizer
+    assert set(streamed) >= set(fitted)
+    assert "the" not in streamed
 
 
 def test_a_file_goes_on_after_the_place_reached(cli, corpus_file):

@@ -85,6 +85,38 @@ def test_files_that_arrive_are_read_once(tmp_path):
     assert (fixed.count(TEXTS[20:30]) != next(iter(again)).X).nnz == 0
 
 
+@pytest.mark.parametrize("follow", [True, False])
+def test_the_position_in_a_folder_is_small_and_forgets_what_is_gone(tmp_path, follow):
+    for number in range(300):
+        (tmp_path / f"{number:060}.txt").write_text("tea")
+    source = stream(tmp_path, batch_size=100, vocabulary=Vocabulary(["tea"]), follow=follow)
+    position = [batch.position for batch in islice(source, 3)][-1]
+    assert len(json.dumps(position)) < 300 * 11 + 100
+    for path in sorted(tmp_path.iterdir())[:290]:
+        path.unlink()
+    for number in range(100):
+        (tmp_path / f"new {number}").write_text("tea")
+    source.seek(position)
+    (last,) = islice(source, 1)
+    assert last.X.shape[0] == 100
+    assert len(json.dumps(last.position)) < 110 * 11 + 100
+
+
+def test_a_position_of_a_folder_as_version_0_1_had_it(tmp_path):
+    for name in "abcd":
+        (tmp_path / f"{name}.txt").write_text(name * 3)
+    fixed = Vocabulary(["aaa", "bbb", "ccc", "ddd"])
+    source = stream(tmp_path, batch_size=1, vocabulary=fixed)
+    source.seek({"file": 0, "name": tmp_path.name, "at": {"after": "b.txt"}})
+    assert [batch.X.indices.tolist() for batch in source] == [[2], [3]]
+    source = stream(tmp_path, batch_size=1, vocabulary=fixed, follow=True)
+    source.seek({"done": ["a.txt", "c.txt"], "file": None, "at": None})
+    assert [batch.X.indices.tolist() for batch in islice(source, 2)] == [[1], [3]]
+    source.seek({"done": "x"})
+    with pytest.raises(InputError, match="no position in a folder"):
+        next(iter(source))
+
+
 def test_text_files_that_arrive_are_a_document_each(tmp_path):
     for number, text in enumerate(TEXTS[:6]):
         (tmp_path / f"{number}.txt").write_text(text)
@@ -157,7 +189,7 @@ def test_files_of_a_followed_folder_may_go_again(tmp_path):
     fixed = Vocabulary(["tea", "cup"])
     batches = iter(stream(tmp_path, follow=True, batch_size=1, vocabulary=fixed))
     first, second = next(batches), next(batches)
-    assert first.position == {"done": ["1.txt"], "file": None, "at": None}
+    assert first.position["file"] is None
     assert second.position["file"] == "2.jsonl"
     (tmp_path / "1.txt").unlink()
     (tmp_path / "2.jsonl").unlink()

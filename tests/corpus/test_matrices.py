@@ -132,7 +132,7 @@ def test_a_vocabulary_decides_where_there_is_one(n_words):
 
 def test_matrices_without_rows_are_passed_over():
     items = [np.ones((0, 3)), np.ones((2, 3)), sparse.csr_array((0, 3))]
-    assert only(items).position == 2
+    assert only(items).position["n"] == 2
 
 
 def test_counts_too_small_for_single_precision_are_none():

@@ -60,6 +60,16 @@ def plain(items, stop):
     return iter(Seekable(items, stop))
 
 
+class Again:
+    """A source that can be gone through again, and knows no place."""
+
+    def __init__(self, items, stop=None):
+        self.items, self.stop = items, stop
+
+    def __iter__(self):
+        return plain(self.items, self.stop)
+
+
 def run(folder, items, stops, kind=plain, every=1, cls=OnlineOPE, vocabulary=None):
     """Go on from run to run, each stopped after so many items; return the last model's bytes."""
     for n_items in [*stops, len(items)]:
@@ -74,7 +84,7 @@ def run(folder, items, stops, kind=plain, every=1, cls=OnlineOPE, vocabulary=Non
 
 
 @pytest.mark.parametrize("every", [1, 3])
-@pytest.mark.parametrize("kind", [plain, Seekable])
+@pytest.mark.parametrize("kind", [plain, Again, Seekable])
 @pytest.mark.parametrize("items", [MATRICES, STREAM, DOCUMENTS], ids=["matrices", "lists", "docs"])
 def test_a_run_stopped_after_any_item_ends_with_the_same_bytes(tmp_path, items, kind, every):
     vocabulary = None if items is MATRICES else words()
@@ -82,7 +92,10 @@ def test_a_run_stopped_after_any_item_ends_with_the_same_bytes(tmp_path, items, 
     for stop in range(0, len(items), 1 if len(items) < 20 else 7):
         stops = [stop // 2, stop, stop]  # also twice in a row, and without having got any further
         stopped = run(tmp_path / str(stop), items, stops, kind, every, vocabulary=vocabulary)
-        assert stopped == whole
+        if kind is plain and items is DOCUMENTS:  # those below a batch were learned when it failed
+            assert opelda.load(tmp_path / str(stop) / FILE).n_docs_seen_ == len(items)
+        else:
+            assert stopped == whole
     loaded = opelda.load(tmp_path / "whole" / FILE)
     model = made().fit_stream(items, vocabulary=vocabulary)
     assert as_parts(loaded)[1] == as_parts(model)[1]  # with a checksum of the arrays
@@ -124,8 +137,19 @@ def test_a_finished_stream_called_again_changes_nothing_and_a_longer_one_goes_on
     assert (tmp_path / FILE).read_bytes() == whole
     longer = made().fit_stream(STREAM * 2, vocabulary=words(), checkpoint=tmp_path)
     assert longer.n_batch_iter_ == 2 * len(STREAM)
-    with pytest.raises(InputError, match="ends after 10 items"):
-        made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
+    shorter = made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
+    assert shorter.n_batch_iter_ == 2 * len(STREAM)
+    other = [STREAM[i] for i in (3, 1, 4)]
+    other = made().fit_stream(other, vocabulary=words(), checkpoint=tmp_path)
+    assert other.n_batch_iter_ == 2 * len(STREAM) + 3
+
+
+def test_a_source_that_fails_leaves_what_it_gave(tmp_path):
+    with pytest.raises(StoppedError):
+        made().fit_stream(plain(DOCUMENTS, 21), checkpoint=tmp_path, every=100)
+    assert opelda.load(tmp_path / FILE).n_docs_seen_ == 21
+    model = made().fit_stream(iter(DOCUMENTS[21:]), checkpoint=tmp_path)
+    assert model.n_docs_seen_ == len(DOCUMENTS)
 
 
 def test_a_callback_that_stops_leaves_a_checkpoint_to_go_on_from(tmp_path):

@@ -17,7 +17,7 @@ from opelda.cli._standard_streams import silence, tell
 from opelda.errors import InputError, OpeldaError
 
 if TYPE_CHECKING:
-    from opelda.corpus import DocumentStream, MiniBatch, Vocabulary
+    from opelda.corpus import MiniBatch, Stream, Vocabulary
 
 MISTAKE, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 # in the errors of libraries that load, or start threads, when memory runs out
@@ -222,26 +222,23 @@ class Stoppable:
     """A `DocumentStream` around another; after Ctrl-C it ends as if the source had.
 
     Waiting for documents is cut short. A learner at work on a mini-batch finishes that first, so
-    that model and position always agree.
+    that model and position always agree. A pipe ends where it is: what was read of it is given.
     """
 
-    def __init__(self, stream: "DocumentStream", stop: Stop, seeks: bool) -> None:
+    def __init__(self, stream: "Stream", stop: Stop) -> None:
         self._stream, self._stop = stream, stop
-        self._seeks = seeks  # without, the source is taken to begin at the former position
+        stream.end_when(lambda: stop.stopped)
 
-    def __getattr__(self, name: str) -> Any:  # label, position, problems, vocabulary
+    def __getattr__(self, name: str) -> Any:  # label, position, problems, seek, vocabulary
         return getattr(self._stream, name)
-
-    def seek(self, position: Any) -> None:
-        """Go to where the last run stopped."""
-        if self._seeks:
-            self._stream.seek(position)
 
     def batches(
         self, vocabulary: "Vocabulary | None" = None, n_words: int | None = None
     ) -> "Iterator[MiniBatch]":
         """Yield what the stream does until it is stopped."""
         batches = self._stream.batches(vocabulary, n_words)
+        if self._stream.once:
+            yield from batches
         # one that is cut off here was not learned from, and the position is still before it
         while (batch := self._stop.attempt(lambda: next(batches, None))) is not None:
             yield batch

@@ -5,6 +5,7 @@ They may be a terminal or a file, have a narrow encoding, be full, or closed fro
 
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -64,6 +65,21 @@ def note(show: "Show", message: str) -> None:
     """Say something to the user, unless that is not wanted."""
     if not show.quiet:
         tell(message)
+
+
+@contextmanager
+def noted(show: "Show") -> Iterator[None]:
+    """Tell what sources log of how they go on."""
+    logger, handler = logging.getLogger("opelda.corpus"), logging.Handler()
+    handler.emit = lambda record: note(show, record.getMessage())  # type: ignore[method-assign]
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def is_terminal() -> bool:

@@ -1,6 +1,6 @@
 """Documents as mini-batches, in constant memory, with a position to go on from."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import Any, Literal
 
@@ -32,6 +32,10 @@ class Stream(DocumentStream):
         Where the source goes on after the last mini-batch that was taken; None at the beginning.
     problems : Problems
         What could not be read so far: ``n_skipped`` and the ``first`` few.
+
+    Notes
+    -----
+    After `seek` the log ``opelda.corpus`` (INFO) says in a sentence what was known again.
 
     Examples
     --------
@@ -66,6 +70,21 @@ class Stream(DocumentStream):
     def label(self) -> str:
         """The name of the source in messages."""
         return self._source.label
+
+    @property
+    def once(self) -> bool:
+        """Whether what was read is gone: the source is a pipe, or an iterator."""
+        return not self._source.reopens
+
+    def end_when(self, is_ended: Callable[[], bool]) -> None:
+        """Let a pipe end, with what was read of it, as soon as a condition is met.
+
+        Parameters
+        ----------
+        is_ended : callable
+            Asked before every read, and ten times a second while there is nothing to read.
+        """
+        self._source.end_when(is_ended)
 
     def seek(self, position: Any) -> None:
         """Go on from a position that a mini-batch of the same source gave."""

@@ -27,7 +27,8 @@ FREE = ("n_passes", "transform_method", "max_loss", "max_loss_per_token", "spars
 class Checkpoint:
     """A folder that holds a model and its position in a source; one run at a time may use it.
 
-    The position in a source that can seek is what the source says, in any other the items read.
+    The position in a source that can seek is what the source says, in any other that of
+    `corpus.mini_batches`.
     """
 
     def __init__(self, folder: str | PathLike[str], source: Iterable[Any], every: Every) -> None:
@@ -140,7 +141,7 @@ class Checkpoint:
                 f"{self.path} was made from a source {kind} seek; give that source again."
             )
         counted = isinstance(position, int) and not isinstance(position, bool) and position >= 0
-        if not (seeks or position is None or counted):
+        if not (seeks or position is None or counted or isinstance(position, dict)):
             raise ModelFileError(
                 f"{self.path} is damaged (its position in the source is {position!r}); choose "
                 "another folder."

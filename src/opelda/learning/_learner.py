@@ -127,10 +127,11 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
 
     @learns_alone
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go on learning from more documents, in their order.
+        """Go on learning from more documents, in their order, `batch_size` at a time.
 
-        For the Online rule the topics come to stand for all documents seen so far; no total is
-        ever guessed.
+        By sweeps of the last documents where `n_sweeps` is not 0 (docs/streams.md), else by an
+        update each. For the Online rule the topics come to stand for all documents seen so far; no
+        total is ever guessed.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
     window.trim(engine, weights)
     kept = window.kept
     tokens, outside = kept.tokens(engine, weights), window.outside
-    counts = count(engine, weights, kept) + outside
+    counts = count(engine, weights, tokens) + outside
     sweeps = Sweeps(plan, state, tokens, window.alpha, outside, counts, window.n_averaged)
     for number in range(1, SWEEPS + 1):
         sweeps.sweep(_seed(state, window), find_word_prior=number == SWEEPS)

@@ -62,10 +62,11 @@ class LearnsStreams(Parameters):
         validate_every : int
         checkpoint : path, optional
             A folder. After the first update, every `every` and at the end the model and the
-            position in the source are committed there in one step; called again with the same
-            source from its beginning, a run that was killed goes on and ends with the same bytes as
-            one that was not. The source is skipped up to that place, or, where it has `position`
-            and ``seek(position)``, asked to go there.
+            position in the source are committed there in one step, also if the source fails; called
+            again with the same source from its beginning, a run that was killed goes on and ends
+            with the same bytes as one that was not. What was learned from is known by its content
+            and passed over, anything else is learned from; a source with `position` and
+            ``seek(position)`` is asked to go there.
         every : int or str
             Between two checkpoints: a number of updates, or a time such as "30s", "5m" or "1h". By
             time, writing them takes a tenth of the time at most: large models are written less
@@ -94,14 +95,20 @@ class LearnsStreams(Parameters):
                 validation=self._stream_validation(validation, words),
                 validate_every=validate_every,
             )
+
+            def commit() -> None:
+                if saved is not None and hasattr(self, "_state") and position is not None:
+                    saved.commit(self, position)
+
+            batches = mini_batches(
+                source,
+                batch_size=plan.schedule.batch_size,
+                vocabulary=words,
+                n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
+                position=position,
+            )
             with plan.listeners(self):
-                for given in mini_batches(
-                    source,
-                    batch_size=plan.schedule.batch_size,
-                    vocabulary=words,
-                    n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
-                    position=position,
-                ):
+                for given in _committed(batches, commit):
                     reporter.look_at(given)
                     self._make_room(plan, given, len(vocabulary) if vocabulary else 0)
                     batch = Batch(
@@ -189,6 +196,15 @@ class LearnsStreams(Parameters):
         matrix = counts(given)
         # as in the stream: columns that the model does not have are left out
         return lambda: as_counts(matrix, self._state.weights.n_words, "validation")[0]
+
+
+def _committed(batches: Iterator[MiniBatch], commit: Callable[[], None]) -> Iterator[MiniBatch]:
+    """Yield mini-batches; if the source fails, what was learned of it is committed before."""
+    try:
+        yield from batches
+    except Exception:
+        commit()
+        raise
 
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:

@@ -17,7 +17,7 @@ from opelda.engines._weights import Weights
 # As many documents, or as many tokens, whatever comes first.
 MOST_DOCS = 400_000
 MOST_TOKENS = 4_000_000
-ROUND = 0.05  # new documents of those in the window, after which all are swept
+ROUND = 0.1  # new documents of those in the window, after which all are swept
 MEMORY = 1.25  # windows of documents in which what left it fades to 1 / e
 GROWN = 4  # times as full, and topics are learned anew
 DTYPES = {
@@ -92,8 +92,13 @@ class Kept:
 
     def tokens(self, engine: Engine, weights: Weights) -> Any:
         """Hand the tokens to an engine."""
-        documents = self.documents(engine, weights.n_words)
-        return engine.tokens(documents, weights.n_topics, shift=FRACTION_SHIFT, topics=self.topics)
+        return engine.tokens(
+            self.documents(engine, weights.n_words),
+            weights.n_topics,
+            copies=np.arange(self.rows.n_docs),  # no need to look for equal ones
+            shift=FRACTION_SHIFT,
+            topics=self.topics,
+        )
 
 
 @dataclass
@@ -226,16 +231,14 @@ class Window:
         first = max(self.n_docs - MOST_DOCS, beyond)
         if first > 0:
             left, kept = kept.divided(first)
-            self.outside = self.outside + count(engine, weights, left)
+            self.outside = self.outside + count(engine, weights, left.tokens(engine, weights))
             self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
 
 
-def count(engine: Engine, weights: Weights, kept: Kept) -> TokenCounts:
+def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
     """Count tokens that have their topics."""
-    none = TokenCounts(
-        sparse.csr_array((weights.n_words, weights.n_topics), dtype=np.int64), FRACTION_SHIFT
-    )
-    tokens, alpha = kept.tokens(engine, weights), np.ones(weights.n_topics)
+    shape, alpha = (weights.n_words, weights.n_topics), np.ones(weights.n_topics)
+    none = TokenCounts(sparse.csr_array(shape, dtype=np.int64), FRACTION_SHIFT)
     return engine.sweep(weights, tokens, alpha, counts=none, seed=0, n_draws=0)
 
 

@@ -69,8 +69,9 @@ class TopicModel(Learner):
     n_components : int
         K, the number of topics.
     preset : {"best", "fast", "paper"}
-        The settings. "best": Online-OPE, then closing sweeps of Gibbs sampling; "fast": Online-OPE
-        alone, with steps that learn faster than the paper's; "paper": those of `OnlineOPE`.
+        The settings. "best": Online-OPE, then closing sweeps of Gibbs sampling, and streams by
+        sweeps of their last documents; "fast": Online-OPE alone, with steps that learn faster than
+        the paper's; "paper": those of `OnlineOPE`.
     inference : str, Method or None
         A method of `opelda.inference`: its name, for that method with its own defaults, or an
         object. None: the preset's, ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``; with the rule
@@ -105,7 +106,9 @@ class TopicModel(Learner):
     n_sweeps : int or None
         Sweeps of collapsed Gibbs sampling by which `fit` ends: the topics of all tokens are drawn
         again and again, beginning with the topics learned so far, and averaged. None: 80 for
-        "best", else 0. `partial_fit` and `fit_stream`, which do not keep documents, never sweep.
+        "best", else 0. With some, `partial_fit` and `fit_stream` keep the last documents (400,000,
+        or 4 million tokens), sweep these again and again, and while there are less begin anew with
+        so many sweeps each time that there are four times as many.
     transform_method : str, Method or None
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
         learning. None: the same, but EM in the place of OPE and of what is left out, for its

@@ -28,7 +28,7 @@ from opelda.cli._show import (
     print_topics,
     skipped_documents,
 )
-from opelda.cli._standard_streams import note, print_json
+from opelda.cli._standard_streams import note, noted, print_json
 from opelda.errors import InputError
 
 MAX_FEATURES = 100_000
@@ -76,12 +76,6 @@ def stream(
         "documents; 0 is never.",
         metavar="TIME|N",
     ),
-    no_skip: bool = option(
-        False,
-        "--no-skip",
-        help="Standard input goes on where the last run stopped; without, it is taken to begin "
-        "anew, and what was learned from already is skipped.",
-    ),
     jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
@@ -93,13 +87,12 @@ def stream(
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
 
     The vocabulary grows with the stream: a word gets its column when --min-df documents have had
-    it (5, at first fewer). After Ctrl-C or a crash the same command goes on. Closing sweeps, and
-    words chosen by a share of all documents, need the whole collection: a stream has neither.
+    it (5, at first fewer). After Ctrl-C or a crash the same command goes on: what was learned from
+    is known by its content and skipped, anything else is learned from. The last documents are kept
+    (400,000, or 4 million words) and swept again and again, but not with --preset fast.
     """
     if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
-    if no_skip and source != ["-"]:
-        raise InputError("--no-skip is for standard input (-); leave it out.")
     check_output(checkpoint, source, folder=True)  # files in there would be documents
     path = None if output is None else check_model_output(output, source)
     # not before these mistakes are found: importing takes seconds
@@ -137,9 +130,9 @@ def stream(
         del former  # fit_stream reads it again
     listeners = (learning_display(show, lines=True), summaries)
     model.callbacks = [listener for listener in listeners if listener is not None]
-    with Stop() as stop:
+    with Stop() as stop, noted(show):
         try:
-            documents = Stoppable(opened, stop, seeks=not no_skip)
+            documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)
         except InputError:
             if stop.stopped and not hasattr(model, "_state"):
@@ -147,6 +140,9 @@ def stream(
                 raise StoppedError(
                     f"stopped before there were {needed} to learn from; nothing was learned."
                 ) from None
+            if hasattr(model, "_state"):
+                seen = count(model.n_docs_seen_, "document")
+                note(show, f"{checkpoint} holds what was learned from {seen}.")
             raise
         if path is not None:
             opelda.save(model, path)

@@ -1,15 +1,15 @@
 """Inputs: a file, compressed or not and in any encoding, a folder, or standard input."""
 
-import codecs
 import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from opelda.corpus._new_items import report
 from opelda.corpus.formats._compression import (
     CHUNK,
     N_MAGIC,
@@ -19,14 +19,17 @@ from opelda.corpus.formats._compression import (
     decompressed,
     without_suffix,
 )
+from opelda.corpus.formats._encodings import as_utf8
+from opelda.corpus.formats._waiting import has_more
 from opelda.errors import InputError
 
 # `peek` looks at so many lines, or bytes.
 PEEK_LINES = 8
 PEEK_BYTES = 1 << 16
-# Stands for bytes that mean nothing in their encoding: it is no valid UTF-8 either, so that
-# whoever decodes the line finds it there.
-INVALID = "\udcff"
+
+
+class ChangedError(InputError):
+    """A file is another one than that which a position was reached in."""
 
 
 class Input:
@@ -62,6 +65,9 @@ class Input:
         self.plain_name = "" if label == "standard input" else printable(plain).lower()
         self._start = None if file is None else _tell(file)
         self._once: Stream | None = None  # the content of what cannot be read again
+        self._reported = False
+        # asked between two reads of a pipe: whether that is to be its end
+        self.is_ended: Callable[[], bool] | None = None
 
     @classmethod
     def of(cls, source: "str | os.PathLike[str] | BinaryIO | Input") -> "Input":
@@ -90,6 +96,17 @@ class Input:
     def is_folder(self) -> bool:
         """Whether this is a folder."""
         return self.path is not None and os.path.isdir(self.path)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether this is a file with a name, which can be read again as it is."""
+        return self.path is not None and self.reopens
+
+    def report(self, how: str | None) -> None:
+        """Say how reading goes on, once; None: it begins, and there is nothing to say."""
+        if not self._reported and how is not None:
+            report(f"{self.label} {how}.")
+        self._reported = True
 
     @property
     def seekable(self) -> bool:
@@ -132,13 +149,14 @@ class Input:
             stream = self._content()
         if encoding != "utf-8":
             # positions count bytes of UTF-8 then, so that skipping comes after
-            stream = Stream(self._recoded(stream, encoding), stream.close)
+            pieces = iter(partial(stream.read, CHUNK), b"")
+            stream = Stream(as_utf8(pieces, encoding, self.label), stream.close)
         file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         while skip and (passed := len(file.read1(min(skip, CHUNK)))):
             skip -= passed
         if skip:
             file.close()
-            raise InputError(
+            raise ChangedError(
                 f"{self.label} ends before byte {offset}, from where it should go on; "
                 "give the file as it was, or begin anew."
             )
@@ -188,11 +206,11 @@ class Input:
         """Return the bytes as they are stored, from one of them on."""
         self.n_read = offset
         try:
-            if self.path is None:
+            if self._file is not None:
                 if self._start is not None:
                     self._file.seek(self._start)
                 return Stream(self._guarded(self._pieces(self._file)))
-            file = self.path.open("rb", buffering=0)
+            file = open(self.path or "", "rb", buffering=0)  # noqa: SIM115
             if offset:  # a pipe cannot
                 file.seek(offset)
             return Stream(self._guarded(self._pieces(file)), file.close)
@@ -207,7 +225,7 @@ class Input:
         """Yield what a file gives, without waiting for more than it has."""
         read = getattr(file, "read1", file.read)
         size = PEEK_BYTES  # enough for those who only look
-        while True:
+        while self.is_ended is None or has_more(file, self.is_ended):
             data = read(size)
             if data is None:  # what never waits has nothing at the moment
                 raise BlockingIOError("it has nothing to read yet")
@@ -230,44 +248,11 @@ class Input:
             system = isinstance(error, OSError) and error.errno is not None
             raise self._failure(error, damaged=not system) from None
 
-    def _recoded(self, stream: Stream, encoding: str) -> Iterator[bytes]:
-        """Yield a text as UTF-8."""
-        decoder = codecs.getincrementaldecoder(encoding)("opelda.mark")
-        for data in chain(iter(lambda: stream.read(CHUNK), b""), [b""]):
-            try:
-                text = decoder.decode(data, final=not data)
-            except UnicodeError as error:
-                why = f"{self.label} cannot be decoded ({error})"
-                raise InputError(f"{why}; give the encoding it is written in.") from None
-            yield text.encode("utf-8", "surrogatepass")
-
     def _failure(self, error: Exception, damaged: bool = True) -> InputError:
         what = "is damaged or cut short ({}); copy or make it again."
         if not damaged:
             what = "cannot be read: {}; check the file."
         return InputError(f"{self.label} {what.format(reason(error))}")
-
-
-def codec(encoding: str) -> str:
-    """Return an encoding's usual name, "utf-8" for UTF8; refuse what is no encoding of text."""
-    try:
-        found = codecs.lookup(encoding)
-    except (LookupError, TypeError, ValueError):
-        found = None
-    if found is None or not found._is_text_encoding or found.incrementaldecoder is None:
-        raise InputError(
-            f"There is no text encoding {encoding!r}; give one as 'utf-8', 'latin-1', 'utf-16'."
-        )
-    return "utf-8" if found.name == "utf-8-sig" else found.name
-
-
-def _mark(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return INVALID, error.end
-
-
-codecs.register_error("opelda.mark", _mark)
 
 
 def reason(error: BaseException) -> str:

@@ -1,15 +1,20 @@
 """Lines of a file, many at a time, from any position that was reached before."""
 
 import codecs
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence, Sized
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats._input import Input, check_position, codec
+from opelda.corpus._seen import Former, Seen, digest, ended, recognise
+from opelda.corpus.formats._compression import Stream
+from opelda.corpus.formats._encodings import codec
+from opelda.corpus.formats._input import ChangedError, Input, check_position
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
@@ -18,19 +23,24 @@ NEWLINE = ord("\n")
 # Documents that are longer are no documents; blocks end early once they hold this much.
 LONGEST_LINE = 1 << 28
 LARGEST_BLOCK = 1 << 28
+# A position in a file has a digest of so many bytes before it, by which it is known again.
+TAIL = 1 << 14
 POSITION = ("offset", "line")
 LONE = re.compile("[\ud800-\udfff]")
 
 Parse = Callable[[list[str], Sequence[int]], tuple[list[str], list[str] | None]]
+Add = Callable[[list[str], Sequence[int]], None]
 
 
 class LineReader:
     """Takes whole lines off a source, as UTF-8 whatever it is written in, from a position on.
 
-    >>> import io
+    A file is known again by the bytes before the position; if these are others, `ChangedError` is
+    raised. Of a pipe the lines that were read before are passed over, see `recognise`.
+
     >>> reader = LineReader(Input.of(io.BytesIO(b"tea\\ncup\\npot")), Options(), None)
-    >>> reader.take(2), reader.position, reader.take(2), reader.take(2)
-    (b'tea\\ncup\\n', {'offset': 8, 'line': 2}, b'pot', b'')
+    >>> reader.take(2), reader.position["line"], reader.take(2), reader.take(2)
+    (b'tea\\ncup\\n', 2, b'pot', b'')
     """
 
     def __init__(self, input: Input, options: Options, position: Any) -> None:
@@ -46,12 +56,60 @@ class LineReader:
         self._ends = np.zeros(1, np.intp)
         self._next = 0
         self._rest = b""  # the beginning of the line behind them
-        self._file = input.open(self.offset, codec(options.encoding))
+        self._taken: list[bytes] = []  # since the last position
+        self._tail = b""  # the last bytes before that
+        self._seen = None if input.is_file else Seen()
+        encoding = codec(options.encoding)
+        if self._seen is not None and "seen" in start:
+            self._file = self._unseen(input.open(0, encoding), start, input, options)
+        elif self._seen is None and "tail" in start:
+            before = min(self.offset, TAIL)
+            self._file = input.open(self.offset - before, encoding)
+            self._tail = self._file.read(before)
+            if len(self._tail) < before or digest(self._tail).hex() != start["tail"]:
+                self._file.close()
+                raise ChangedError(
+                    f"{self.label} is another file than the one that was read up to line "
+                    f"{self.line:,}; give that one, or begin anew."
+                )
+        else:
+            self._file = input.open(self.offset, encoding)
+
+    def _unseen(self, file: Any, start: Any, input: Input, options: Options) -> Any:
+        """Return what of a pipe was not read before."""
+        former = Former.of(start["seen"])
+        self.offset = 0
+
+        def lines() -> Iterator[bytes]:
+            while line := file.readline(LONGEST_LINE):
+                self.offset += len(line)
+                is_first = self.offset == len(line)
+                yield line.removeprefix(codecs.BOM_UTF8) if is_first else line
+
+        numbered = bool(options.text_columns) and all(map(str.isdecimal, options.text_columns))
+        header = "table" in start and not numbered
+        found = recognise(lines(), ended, former, "lines", header)
+        self._seen, self.line = found.seen, found.seen.n
+        self.offset -= sum(map(len, found.held))
+        input.report(found.how)
+        rest = iter(lambda: file.read1(CHUNK), b"")
+        return io.BufferedReader(Stream(chain(found.held, rest), file.close), CHUNK)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether what was read can be read again."""
+        return self._seen is None
 
     @property
     def position(self) -> dict[str, Any]:
         """The point where the next line begins."""
-        return {"offset": self.offset, "line": self.line}
+        taken, self._taken = b"".join(self._taken), []
+        where: dict[str, Any] = {"offset": self.offset, "line": self.line}
+        if self._seen is not None:
+            self._seen.add(taken)
+            return where | {"seen": self._seen.as_json()}
+        self._tail = (self._tail + taken[-TAIL:])[-TAIL:]
+        return where | {"tail": digest(self._tail).hex()}
 
     def take(self, n_lines: int, n_bytes: int | None = None) -> bytes:
         """Return the next lines with their ends, fewer if they hold `n_bytes`; none at the end.
@@ -72,7 +130,9 @@ class LineReader:
             left -= end - begin
             self.offset += end - begin
             self.line += self._next - first
-        return b"".join(taken)
+        lines = b"".join(taken)
+        self._taken.append(lines)
+        return lines
 
     def put_back(self, data: bytes) -> None:
         """Take lines back that were taken last."""
@@ -80,6 +140,12 @@ class LineReader:
         before = int(np.searchsorted(self._ends, end - len(data)))
         self.offset -= len(data)
         self.line -= count_lines(data)
+        left = len(data)
+        while left:
+            last = self._taken.pop()
+            if len(last) > left:
+                self._taken.append(last[: len(last) - left])
+            left -= min(left, len(last))
         if self._chunk.endswith(data, 0, end) and self._ends[before] == end - len(data):
             self._next = before
         else:
@@ -106,6 +172,7 @@ class LineReader:
                 raise self._too_long(int(long[0]) + 1)
         if not self.offset and self._chunk.startswith(codecs.BOM_UTF8):
             self.offset = len(codecs.BOM_UTF8)
+            self._tail = codecs.BOM_UTF8
             self._keep(self._chunk[self.offset : self._ends[-1]])
         return len(self._ends) > 1
 
@@ -149,25 +216,37 @@ def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | Non
     """Return the next block; None at the end."""
     texts: list[str] = []
     names: list[str] = []
-    for lines, numbers in full_block(reader, options, texts):
+
+    def add(lines: list[str], numbers: Sequence[int]) -> None:
         some, called = parse(lines, numbers)
-        texts += some
-        names += called or ()
+        texts.extend(some)
+        names.extend(called or ())
+
+    fill_block(reader, options, texts, add)
     return Block(as_series(texts), reader.position, names or None) if texts else None
 
 
-def full_block(
-    reader: LineReader, options: Options, made: Sized
-) -> Iterator[tuple[list[str], Sequence[int]]]:
-    """Yield lines and their numbers until as much was made of them as fills a block."""
-    left = LARGEST_BLOCK
+def fill_block(reader: LineReader, options: Options, made: Sized, add: Add) -> None:
+    """Add lines and their numbers until as much was made of them as fills a block.
+
+    A bad line of a pipe ends a block before it, for what was read will not come again.
+    """
+    left, most = LARGEST_BLOCK, options.block_size
     while (missing := options.block_size - len(made)) > 0 and (left > 0 or not len(made)):
         first = reader.line + 1
-        data = reader.take(missing, max(left, 1))
+        data = reader.take(min(missing, most), max(left, 1))
         if not data:
             return
-        left -= len(data)
-        yield decoded(data, first, reader.label, options)
+        try:
+            add(*decoded(data, first, reader.label, options))
+            left -= len(data)
+        except InputError:
+            if reader.is_file or (most == 1 and not len(made)):
+                raise
+            reader.put_back(data)
+            if most == 1:
+                return
+            most = 1
 
 
 def as_series(texts: list[str]) -> pl.Series:

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._input import Input, codec
+from opelda.corpus.formats._encodings import codec
+from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 

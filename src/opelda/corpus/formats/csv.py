@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats._columns import choose
+from opelda.corpus.formats._fields import OPEN, fields_of
 from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats._line_reader import (
     LARGEST_BLOCK,
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 NEWLINE, QUOTE, RETURN = b'\n"\r'
 SPECIAL = re.compile('[",;\\t\\r\\n]')
-# Possessive throughout: nothing is tried twice, so that a row takes time linear in its length.
-QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
-PLAIN = r"[^D\r\n]*+(?:\r(?!\n)[^D\r\n]*+)*+"  # a return that ends no line is a letter
-END = r"(?:\r?\n|\Z)"
-OPEN = re.compile(QUOTED[:-1] + r"\Z")  # a quote that is never closed
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -89,7 +84,7 @@ def _read_layout(
     text, fields = "", list[str]()
     while not fields and data:
         text += data.decode("utf-8", "surrogateescape")
-        fields, end = _fields(text, 0, delimiter, quoted)
+        fields, end = fields_of(text, 0, delimiter, quoted)
         is_open = not fields and len(text) < LONGEST_LINE and OPEN.match(text, end)
         data = reader.take(text.count("\n")) if is_open else b""  # as much again
     if not fields:
@@ -139,27 +134,6 @@ def _stored(position: Any, label: str) -> Layout:
     return layout
 
 
-def _fields(text: str, at: int, delimiter: str, quoted: bool) -> tuple[list[str], int]:
-    """Return a row's fields and its end; of a malformed one none, and where a bad field begins."""
-    fields: list[str] = []
-    pattern = _pattern(delimiter, quoted)
-    while found := pattern.match(text, at):
-        field_text, at = found[1], found.end()
-        in_quotes = quoted and field_text[:1] == '"'
-        fields.append(field_text[1:-1].replace('""', '"') if in_quotes else field_text)
-        if found[2] is None:
-            return fields, at
-    return [], at
-
-
-@cache
-def _pattern(delimiter: str, quoted: bool) -> re.Pattern[str]:
-    """Match a field and, unless it is its row's last one, the delimiter."""
-    plain = PLAIN.replace("D", re.escape(delimiter))
-    field = f'{QUOTED}|(?!"){plain}' if quoted else plain
-    return re.compile(rf"({field})(?:({re.escape(delimiter)})|{END})")
-
-
 def _end_of_regular(data: bytes, layout: Layout) -> int:
     """Return where the whole rows of a table end; 0 if any is malformed or of the wrong width."""
     buffer, delimiter = np.frombuffer(data, np.uint8), ord(layout.delimiter)
@@ -204,7 +178,12 @@ class _Table:
         names: list[str] = []
         start, missing = self.reader.offset, self.options.block_size
         while missing > 0 and (data := self.reader.take(missing)):
-            some, called = self._regular_rows(data) or self._rows(data, missing)
+            try:
+                some, called = self._regular_rows(data) or self._rows(data, missing)
+            except InputError:
+                if not texts or self.reader.is_file:
+                    raise
+                break
             texts.append(some)
             names += called
             missing -= len(some)
@@ -245,31 +224,36 @@ class _Table:
         layout = self.layout
         text = data.decode("utf-8", "surrogateescape")
         line, at = self.reader.line + 1 - count_lines(data), 0
-        while at < len(text) and len(texts) < n:
-            fields, after = _fields(text, at, layout.delimiter, layout.quoted)
-            is_open = not fields and OPEN.match(text, after) is not None
-            if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
-                more = self.reader.take(max(n, text.count("\n", at)))
-                text += more.decode("utf-8", "surrogateescape")
-                if more:
-                    continue
-            wanted = [fields[column] for column in layout.text if len(fields) == layout.width]
-            name = fields[layout.name] if wanted and layout.name is not None else ""
-            if not fields:  # reading goes on in the line after its first
-                why = "a quote is not closed" if is_open else "text follows a closing quote"
-                self._report(line, f"is malformed ({why})")
-                after = text.find("\n", at) + 1 or len(text)
-            elif any(map(LONE.search, [*wanted, name])):
-                record = text[at:after].encode("utf-8", "surrogateescape")
-                report_encoding(f"{self.reader.label}, line {line}", record, self.options)
-            elif wanted:
-                texts.append(" ".join(wanted))
-                names += [] if layout.name is None else [name]
-            elif text[at:after].strip("\r\n"):  # blank lines are passed over
-                self._report(line, f"has {len(fields)} fields, not {layout.width} as the first")
-            line += text.count("\n", at, after)
-            at = after
-        self.reader.put_back(text[at:].encode("utf-8", "surrogateescape"))
+        try:
+            while at < len(text) and len(texts) < n:
+                fields, after = fields_of(text, at, layout.delimiter, layout.quoted)
+                is_open = not fields and OPEN.match(text, after) is not None
+                if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
+                    more = self.reader.take(max(n, text.count("\n", at)))
+                    text += more.decode("utf-8", "surrogateescape")
+                    if more:
+                        continue
+                wanted = [fields[column] for column in layout.text if len(fields) == layout.width]
+                name = fields[layout.name] if wanted and layout.name is not None else ""
+                if not fields:  # reading goes on in the line after its first
+                    why = "a quote is not closed" if is_open else "text follows a closing quote"
+                    self._report(line, f"is malformed ({why})")
+                    after = text.find("\n", at) + 1 or len(text)
+                elif any(map(LONE.search, [*wanted, name])):
+                    record = text[at:after].encode("utf-8", "surrogateescape")
+                    report_encoding(f"{self.reader.label}, line {line}", record, self.options)
+                elif wanted:
+                    texts.append(" ".join(wanted))
+                    names += [] if layout.name is None else [name]
+                elif text[at:after].strip("\r\n"):  # blank lines are passed over
+                    self._report(line, f"has {len(fields)} fields, not {layout.width} as the first")
+                line += text.count("\n", at, after)
+                at = after
+        except InputError:
+            if self.reader.is_file or not texts:
+                raise
+        finally:
+            self.reader.put_back(text[at:].encode("utf-8", "surrogateescape"))
         return as_series(texts), names
 
     def _report(self, line: int, what: str) -> None:

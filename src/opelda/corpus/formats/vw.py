@@ -1,6 +1,6 @@
 """Vowpal Wabbit's text form: words with weights after a bar."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._matrix import Counted
 from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._line_reader import LineReader, full_block
+from opelda.corpus.formats._line_reader import LineReader, fill_block
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import escaped_words, write_lines
 
@@ -40,10 +40,18 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
         while True:
             parts: list[pl.DataFrame] = []
             names: list[str] = []
-            for lines, numbers in full_block(reader, options, names):
+
+            def add(
+                lines: list[str],
+                numbers: Sequence[int],
+                parts: list[pl.DataFrame] = parts,
+                names: list[str] = names,
+            ) -> None:
                 some, called = _parse(pl.Series(lines, dtype=pl.String), numbers, input, options)
                 parts.append(some.with_columns(pl.col("row") + len(names)))
                 names += called
+
+            fill_block(reader, options, names, add)
             if not names:
                 return
             yield Block(_counted(pl.concat(parts), len(names)), reader.position, names)

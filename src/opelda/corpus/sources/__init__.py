@@ -4,6 +4,7 @@ import codecs
 import os
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,8 @@ from opelda.corpus.formats import (
     read_vocabulary,
 )
 from opelda.corpus.sources._file_source import Files
-from opelda.corpus.sources._followed import ArrivingFiles, GrowingFile
+from opelda.corpus.sources._folder_source import Folder
+from opelda.corpus.sources._followed import GrowingFile
 from opelda.corpus.sources._frames import in_memory
 from opelda.corpus.sources._source import Source
 from opelda.errors import InputError
@@ -75,7 +77,10 @@ def open_source(
         if input.path is not None and input.is_folder:
             if format != "auto":
                 FORMATS[format].check(options, input.label)
-            return ArrivingFiles(input.path, options, lambda one: _arriving(one, format))
+            beside = options.column_words
+            words = read_vocabulary(Input.of(beside)) if beside else None
+            formats = partial(_arriving, format=format)
+            return Folder(input.path, options, formats, follow=True, words=words)
         if input.path is not None:
             found = _format(input, format)
             found.check(options, input.label)
@@ -91,7 +96,18 @@ def open_source(
         )
     (found,) = kinds.values()
     found.check(options, inputs[0].label)
-    return Files(inputs, found, options)
+    files = Files(inputs, found, options)
+    folder = inputs[0].path
+    if in_pieces and len(inputs) == 1 and folder is not None and inputs[0].is_folder:
+        return Folder(
+            folder,
+            options,
+            lambda _: None,
+            follow=False,
+            words=files.words,
+            pretokenised=files.pretokenised,
+        )
+    return files
 
 
 def as_paths(source: Any) -> list[Any] | None:

@@ -1,33 +1,86 @@
-"""Sources that are followed: a file that grows, a folder where files arrive.
+"""A file that grows as a source, through every rotation.
 
 Only full blocks are given, so that what is learned does not depend on when one looked.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._new_items import report
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import Format, Input, Options, read_vocabulary
-from opelda.corpus.formats._detect import is_vocabulary
+from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats._compression import CHUNK, Stream
+from opelda.corpus.formats._input import ChangedError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
-from opelda.corpus.formats.folder import text_of
 from opelda.corpus.sources._file_source import Files, as_wanted
-from opelda.corpus.sources._source import Source
+from opelda.corpus.sources._rotation import goes_on, is_where, put_aside, was_read
 from opelda.errors import InputError
 
-# Seconds between two looks; a file that was not written to for so long has arrived.
+# Seconds between two looks; a file that was not written to for so long has arrived, or is left.
 POLL, SETTLED = 0.5, 1.0
+# Bytes at the end of a file that is followed by which one sees whether it is still the same.
+BEFORE = 1 << 12
+
+# A file, and the position to go on from in it.
+Part = tuple[Input, Any]
+
+
+class Held(Input):
+    """A file that is held open: it stays itself when its name goes to another."""
+
+    reopens = True
+
+    def __init__(self, input: Input) -> None:
+        super().__init__(input.label, input.path)
+        self._handle = os.open(input.path or "", os.O_RDONLY)
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.stat().st_size
+
+    @property
+    def seekable(self) -> bool:
+        """Whether one can go to a byte: what is followed is not compressed."""
+        return True
+
+    def stat(self) -> os.stat_result:
+        """Return its status."""
+        return os.fstat(self._handle)
+
+    def before(self, offset: int) -> bytes:
+        """Return some bytes before an offset."""
+        first = max(offset - BEFORE, 0)
+        return os.pread(self._handle, offset - first, first)
+
+    def ends_line(self, offset: int) -> bool:
+        """Whether the last line before an offset has its end."""
+        return self.before(offset).endswith(b"\n")
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self._handle)
+
+    def _stored(self, offset: int = 0) -> Stream:
+        return Stream(self._guarded(self._bytes(offset)))
+
+    def _bytes(self, offset: int) -> Iterator[bytes]:
+        """Yield the bytes from an offset on; several readers do not disturb each other."""
+        while data := os.pread(self._handle, CHUNK, offset):
+            offset += len(data)
+            yield data
 
 
 class GrowingFile(Files):
-    """A file of lines that somebody writes to."""
+    """A file of lines that somebody writes to.
+
+    It is held open: when its name goes to another file, what is still written to it is read, until
+    nobody writes any more, and then the other. When it was cut short, the copy is read first.
+    """
 
     def __init__(self, input: Input, format: Format, options: Options) -> None:
         if not input.seekable or not format.in_lines:
@@ -42,132 +95,117 @@ class GrowingFile(Files):
             )
         super().__init__([input], format, options)
         self.input = input
+        self._at: Any = None  # in the file that is being read
+        self._since: int | None = None  # what was put aside before that (ns) is no concern of ours
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield full blocks for ever."""
-        _, at = self.split(position)
-        looked_at: tuple[int, int] | None = None
+        joiner = BlockJoiner(block_size)
+        left = [(input, at) for _, input, at in self.left(position)]
         while True:
-            which, size = self._state()
-            # cut short, or replaced by another: from the beginning
-            if size < _offset(at) or (looked_at is not None and which != looked_at[0]):
-                at = None
-            if (which, size) != looked_at:
-                looked_at = which, size
-                for block in self._full(block_size, at):
-                    at = block.position
-                    yield replace(block, position=self.position(0, at))
-            time.sleep(POLL)
+            *aside, (_, self._at) = left  # the last is the file itself
+            for input, at in aside:
+                while time.time() - os.stat(input.path or "").st_mtime < SETTLED:
+                    time.sleep(POLL)
+                yield from self._rest(input, at, joiner)
+                self._leave(os.stat(input.path or ""))
+            while (held := self._held()) is None:
+                time.sleep(POLL)
+            try:
+                left = yield from self._grown(held, joiner)
+            except ChangedError:
+                at = self._at
+                left = goes_on(self.input, self.options, at, self._ends) if at else self._aside()
+            finally:
+                held.close()
 
     def progress(self) -> None:
         """Return None: nobody knows how much is still to come."""
 
-    def _state(self) -> tuple[int, int]:
-        """Return which file it is, and its size; one that is being replaced has none."""
+    def _grown(self, held: Held, joiner: BlockJoiner) -> Generator[Block, None, list[Part]]:
+        """Yield full blocks until the file is another one; return what is to be read after it."""
+        if self._since is None:
+            self._leave(held.stat())
+        elif self._at is None and len(left := self._aside()) > 1:
+            return left  # it was copied and cut short before it was opened
+        size, tail, looked_at, since = 0, b"", 0, time.monotonic()
+        while True:
+            found = held.stat()
+            if found.st_mtime_ns != looked_at or found.st_size != size:
+                if found.st_size < size or held.before(size) != tail:
+                    raise ChangedError(f"{held.label} was cut short; look for its copy.")
+                size, tail = found.st_size, held.before(found.st_size)
+                looked_at, since = found.st_mtime_ns, time.monotonic()
+                for block in self._full(held, joiner):
+                    self._at = block.position
+                    yield from self._given(block, joiner)
+            elif self._is_left(found) and time.monotonic() - since >= SETTLED:
+                yield from self._rest(held, self._at, joiner)
+                self._leave(found)
+                report(f"{held.label} was rotated; the old file was read to its end before.")
+                return self._aside()
+            time.sleep(POLL)
+
+    def _given(self, block: Block, joiner: BlockJoiner) -> Iterator[Block]:
+        """Yield a block of the wanted size as soon as there is one."""
+        if joiner.add(block):
+            yield joiner.take(self.position(0, block.position))
+
+    def _rest(self, input: Input, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
+        """Yield what is left of a file that nobody writes to any more."""
+        for block in as_wanted(input, self.format, self.options, at, joiner):
+            self._at = at = block.position
+            yield from self._given(block, joiner)
+        self._note_end(input, at)
+
+    def _leave(self, status: os.stat_result) -> None:
+        self._since = max(self._since or 0, status.st_mtime_ns)
+
+    def _aside(self) -> list[Part]:
+        """Return the files that were put aside and not read, and then the file itself."""
+        found = map(Input.of, put_aside(self.input, self._since or 0))
+        new = [input for input in found if not was_read(input, self.options, self._ends)]
+        return [*((input, None) for input in new), (self.input, None)]
+
+    def _held(self) -> "Held | None":
+        """Return the file, held open; None while there is none."""
+        try:
+            return Held(self.input)
+        except FileNotFoundError:
+            return None
+
+    def _is_left(self, held: os.stat_result) -> bool:
+        """Whether another file has the name."""
         try:
             found = os.stat(self.input.path or "")
         except FileNotFoundError:
-            return 0, 0
-        return found.st_ino, found.st_size
+            return False
+        return (found.st_dev, found.st_ino) != (held.st_dev, held.st_ino)
 
-    def _full(self, block_size: int, at: Any) -> Iterator[Block]:
+    def _full(self, held: Held, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield the blocks that are there for good, without waiting."""
         # what comes after them may be half a line: what seems to be wrong in it is forgotten
         found = Problems("skip")
-        options = replace(self.options, block_size=block_size, problems=found)
-        for block in self.format.blocks(self.input, options, at):
-            n_bytes = _offset(block.position) - _offset(at)
-            # readers end a block early if it is very long
-            full = len(block) == block_size or n_bytes >= LARGEST_BLOCK
-            if not (full and self._is_whole(block.position)):
-                return
-            self.problems.take(found)
-            at = block.position
-            yield block
-
-    def _is_whole(self, position: Any) -> bool:
-        """Whether the last line before a position has its end."""
-        with open(self.input.path or "", "rb") as file:
-            file.seek(max(_offset(position) - 1, 0))
-            return file.read(1) == b"\n"
-
-
-class ArrivingFiles(Source):
-    """A folder; every file that appears in it is read once, in the order of the names.
-
-    A file must appear whole, as by renaming, or be written without a pause of a second.
-    """
-
-    def __init__(
-        self, folder: Path, options: Options, format_of: Callable[[Input], Format | None]
-    ) -> None:
-        self.folder = folder
-        self.options = options
-        self.problems = options.problems
-        self.label = str(folder)
-        self.words = (
-            read_vocabulary(Input.of(options.column_words)) if options.column_words else None
-        )
-        self._format_of = format_of  # None: the file is one document
-
-    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield full blocks for ever."""
-        done, begun, at = _split(position)
-        joiner = BlockJoiner(block_size)
-        while True:
-            for name in [begun] if begun else self._arrived(done):
-                if not (self.folder / name).is_file():  # it is gone again
-                    done.add(name)
-                    continue
-                for block in self._of(name, at, joiner):
-                    if joiner.add(block):
-                        over = block.position is None
-                        after = {
-                            "done": sorted(done | {name} if over else done),
-                            "file": None if over else name,
-                            "at": block.position,
-                        }
-                        yield joiner.take(after)
-                done.add(name)
-                at = None
-            begun = None
-            time.sleep(POLL)
-
-    def _of(self, name: str, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
-        input = Input.of(self.folder / name)
-        format = self._format_of(input)
-        if format is not None:
-            yield from as_wanted(input, format, self.options, at, joiner)
-        elif (text := text_of(input, self.options)) is not None:
-            yield Block(pl.Series([text], dtype=pl.String), None, [name])
-
-    def _arrived(self, done: set[str]) -> list[str]:
-        """Return the new files that nobody is writing to any more."""
-        now, names = time.time(), []
-        try:
-            with os.scandir(self.folder) as entries:
-                for entry in entries:
-                    new = entry.name not in done and not entry.name.startswith(".")
-                    if not new or not entry.is_file() or is_vocabulary(entry.name):
-                        continue
-                    if now - entry.stat().st_mtime >= SETTLED:
-                        names.append(entry.name)
-        except OSError as error:
-            raise InputError(
-                f"The folder {self.folder} cannot be read: {error.strerror}; check it, and go on."
-            ) from None
-        return sorted(names)
+        size, at = 0, self._at
+        while size != joiner.missing:
+            size = joiner.missing
+            options = replace(self.options, block_size=size, problems=found)
+            for block in self.format.blocks(held, options, at):
+                n_bytes = _offset(block.position) - _offset(at)
+                # readers end a block early if it is very long
+                full = len(block) == size or n_bytes >= LARGEST_BLOCK
+                if not (full and held.ends_line(_offset(block.position))):
+                    return
+                # it may have been cut short while it was read
+                if not is_where(held, self.options, block.position):
+                    raise ChangedError(f"{held.label} was cut short while it was read; look again.")
+                self.problems.take(found)
+                at = block.position
+                yield block
+                if joiner.missing != size:
+                    break
 
 
 def _offset(position: Any) -> int:
     value = position.get("offset", 0) if isinstance(position, dict) else 0
     return value if isinstance(value, int) else 0
-
-
-def _split(position: Any) -> tuple[set[str], str | None, Any]:
-    if position is None:
-        return set(), None, None
-    done = position.get("done") if isinstance(position, dict) else None
-    if not isinstance(done, list) or not all(isinstance(name, str) for name in done):
-        raise InputError(f"{position!r} is not a place in a folder; begin again without it.")
-    return set(done), position.get("file"), position.get("at")

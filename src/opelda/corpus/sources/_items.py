@@ -12,6 +12,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._documents import count_words
 from opelda.corpus._kinds import is_bag, is_empty, is_missing, is_record
 from opelda.corpus._matrix import Counted, as_counts
+from opelda.corpus._new_items import NewItems
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._columns import choose, choose_keys, listed
 from opelda.corpus.formats._line_reader import as_series
@@ -35,7 +36,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 class Items(Source):
     """Documents from an iterable, all of the kind of the first one that is not empty.
 
-    A position is the number of items before it; they are passed over.
+    Those that were read before a position are known by their content, see `corpus._seen`.
     """
 
     label = "The iterable"
@@ -65,12 +66,14 @@ class Items(Source):
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on."""
-        items, number = iter(self.items), row_number(position)
-        for _ in islice(items, number):
-            pass
+        if not isinstance(position, dict):
+            position = row_number(position) or None
+        new = NewItems(self.items, position, self.label)
+        items = iter(new)
         while taken := list(islice(items, block_size)):
-            number += len(taken)
-            yield Block(self._documents(taken, number - len(taken)), number, self._names(taken))
+            first, documents = taken[0][0], [item for _, item in taken]
+            after = new.position(first + len(taken))
+            yield Block(self._documents(documents, first), after, self._names(documents))
 
     def _documents(self, items: list[Any], first: int) -> pl.Series | Counted | sparse.csr_array:
         name, is_usual = KINDS[self.kind]

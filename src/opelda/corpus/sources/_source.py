@@ -1,12 +1,13 @@
 """Sources: documents in a fixed order that can be read from any position on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 from scipy import sparse
 
 from opelda.corpus._block import Block
+from opelda.corpus._new_items import item_key, report
 from opelda.corpus._problems import Problems
 from opelda.errors import InputError
 
@@ -30,9 +31,19 @@ class Source:
         """Return how many bytes of how many are read; None where that is not known."""
         return None
 
+    def end_when(self, is_ended: Callable[[], bool]) -> None:
+        """Let a pipe end as soon as this is true; others do not wait."""
+
+
+# Rows before a position by which a collection is known again.
+N_KNOWN = 100
+
 
 class Rows(Source):
-    """Documents in memory: texts, or rows of counts. A position is the number of rows before it."""
+    """Documents in memory: texts, or rows of counts.
+
+    A position is the number of rows before it, and a digest of the last of these.
+    """
 
     def __init__(
         self,
@@ -55,10 +66,25 @@ class Rows(Source):
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the rows from a position on."""
         n_rows = self.documents.shape[0]
-        for first in range(row_number(position), n_rows, block_size):
+        for first in range(self._first(position), n_rows, block_size):
             after = min(first + block_size, n_rows)
             names = None if self.names is None else self.names[first:after]
-            yield Block(self.documents[first:after], after, names)
+            where = {"row": after, "tail": self._tail(after)}
+            yield Block(self.documents[first:after], where, names)
+
+    def _first(self, position: Any) -> int:
+        """Return the first row that was not read."""
+        if not isinstance(position, dict):
+            return row_number(position)
+        row = row_number(position.get("row"))
+        if row <= self.documents.shape[0] and self._tail(row) == position.get("tail"):
+            return row
+        report(f"{self.label} is not what was read before: all of it is new.")
+        return 0
+
+    def _tail(self, row: int) -> str:
+        rows = self.documents[max(row - N_KNOWN, 0) : row]
+        return item_key(rows.to_list() if isinstance(rows, pl.Series) else rows).decode().strip()
 
 
 def row_number(position: Any) -> int:

@@ -1,0 +1,78 @@
+"""The items of an iterable that were not read before, known by their content."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, cast
+
+import numpy as np
+from scipy import sparse
+
+from opelda.corpus._kinds import is_matrix
+from opelda.corpus._seen import Former, Seen, digest, recognise
+from opelda.errors import InputError
+
+
+class NewItems:
+    """The new items of an iterable, from a position on, and the position after so many of them."""
+
+    def __init__(self, items: Iterable[Any], position: Any, label: str) -> None:
+        self.label = label
+        self._items = iter(items)
+        self.once = self._items is items  # they cannot be had again
+        self._keys: list[bytes] = []  # of those that were given and are not among the seen yet
+        self._position = position
+        self._seen: Seen | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each item and the item."""
+        held: list[Any] = []
+        seen = Seen()
+        if isinstance(self._position, dict):
+            found = recognise(self._items, item_key, Former.of(self._position), "items")
+            seen, held = found.seen, found.held
+            report(f"{self.label} {found.how}.")
+        elif self._position is not None:  # a number of items
+            for item in islice(self._items, self._position):
+                seen.add(item_key(item))
+            if seen.n < self._position:
+                raise InputError(
+                    f"The source ends after {seen.n} items, before position {self._position}; "
+                    "it is not the source that the position was taken from."
+                )
+        self._seen = seen
+        number = seen.n
+        for item in chain(held, self._items):
+            self._keys.append(item_key(item))
+            yield number, item
+            number += 1
+
+    def position(self, n_items: int) -> dict[str, Any]:
+        """Return the position after so many items."""
+        seen = self._seen or Seen()
+        n_more = n_items - seen.n
+        seen.add(b"".join(self._keys[:n_more]))
+        del self._keys[:n_more]
+        return seen.as_json()
+
+
+def item_key(item: Any) -> bytes:
+    """Return a line that stands for an item's content."""
+    if isinstance(item, str):
+        data = item.encode("utf-8", "surrogatepass")
+    elif isinstance(item, sparse.sparray | sparse.spmatrix):
+        X = cast(Any, item).tocsr()
+        data = b"".join((str(X.shape).encode(), X.indptr.tobytes(), X.indices.tobytes()))
+        data += X.data.tobytes()
+    elif is_matrix(item):
+        X = np.asarray(item)
+        content = repr(X.tolist()).encode() if X.dtype.hasobject else X.tobytes()
+        data = f"{X.dtype}{X.shape}".encode() + content
+    else:
+        data = repr(item).encode("utf-8", "surrogatepass")
+    return digest(data).hex().encode() + b"\n"
+
+
+def report(sentence: str) -> None:
+    """Say how a source goes on, for whoever listens to the log."""
+    logging.getLogger("opelda.corpus").info(sentence)

@@ -1,0 +1,229 @@
+"""Records read of a source that cannot go back: known again by their content when they come again.
+
+A record is a line, or the key of an item. Bounded: prefixes are remembered at a thousand counts,
+and the last thousand records.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+
+from opelda.errors import InputError
+
+N_LAST = 1000
+N_MARKS = 1024
+# So many records that begin a source as they began it before are no coincidence.
+SURE = 16
+SIZE = 8  # bytes of a digest
+
+
+def digest(data: bytes) -> bytes:
+    """Return a few bytes that stand for many."""
+    return blake2b(data, digest_size=SIZE).digest()
+
+
+class Seen:
+    r"""The records of a source so far: how many, and digests of prefixes and of the last ones.
+
+    >>> seen = Seen()
+    >>> seen.add(b"tea\ncup\n")
+    >>> seen.n, sorted(seen.marks), len(seen.last)
+    (2, [1, 2], 2)
+    """
+
+    def __init__(self, last: Iterable[bytes] = ()) -> None:
+        self.n = 0
+        self.step = 1  # marks are at its multiples, and at the powers of two below it
+        self.marks: dict[int, bytes] = {}
+        self.last = list(last)  # of whatever was read, also of the source before this one
+        self._hash = blake2b(digest_size=SIZE)
+
+    @property
+    def end(self) -> bytes:
+        """The digest of all records."""
+        return self._hash.copy().digest()
+
+    def add(self, lines: bytes, *, known: bool = False) -> None:
+        """Add whole lines; those that are `known` are among the last ones already."""
+        if not lines:
+            return
+        lines = ended(lines)
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
+        view, begin, taken = memoryview(lines), 0, 0
+        while taken < len(ends):
+            following = _following(self.n, self.step)
+            n_more = min(following - self.n, len(ends) - taken)
+            taken, self.n = taken + n_more, self.n + n_more
+            end = int(ends[taken - 1])
+            self._hash.update(view[begin:end])
+            begin = end
+            if self.n == following:
+                self._mark()
+        if not known:
+            first = int(ends[-N_LAST - 1]) if len(ends) > N_LAST else 0
+            recent = lines[first:].split(b"\n")[:-1]
+            self.last = [*self.last, *map(digest, recent)][-N_LAST:]
+
+    def _mark(self) -> None:
+        self.marks[self.n] = self.end
+        if self.n // self.step > N_MARKS:
+            self.step *= 2
+            counts = set(_counts(self.n, self.step))
+            self.marks = {n: mark for n, mark in self.marks.items() if n in counts}
+
+    def copy(self) -> "Seen":
+        """Return another that goes on by itself."""
+        copy = Seen(self.last)
+        copy.n, copy.step, copy.marks = self.n, self.step, dict(self.marks)
+        copy._hash = self._hash.copy()
+        return copy
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a position holds it."""
+        return {
+            "n": self.n,
+            "step": self.step,
+            "marks": _packed(mark for _, mark in sorted(self.marks.items())),
+            "end": self.end.hex(),
+            "last": _packed(self.last),
+        }
+
+
+@dataclass(frozen=True)
+class Former:
+    """The records of a former run, as its position has them."""
+
+    n: int
+    marks: dict[int, bytes]  # with that of all of them
+    last: list[bytes]
+
+    @classmethod
+    def of(cls, position: Any) -> Self:
+        """Return what `Seen.as_json` wrote; refuse anything else."""
+        try:
+            n, step = position["n"], position["step"]
+            counts = _counts(n, step) if type(n) is type(step) is int and n >= 0 < step else None
+            marks, last = unpacked(position["marks"]), unpacked(position["last"])
+            end = bytes.fromhex(position["end"])
+            if counts is None or len(counts) != len(marks) or len(end) != SIZE:
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                f"{str(position)[:80]!r} is no position in this source; begin again without it."
+            ) from None
+        return cls(n, dict(zip(counts, marks, strict=True)) | {n: end}, last)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The outcome of looking at how a source begins."""
+
+    seen: Seen  # with the records that are passed over
+    held: list[Any]  # records that were looked at and are new
+    how: str  # the end of a sentence
+
+
+def recognise(
+    records: Iterator[Any],
+    as_line: Callable[[Any], bytes],
+    former: Former,
+    what: str,
+    header: bool = False,
+) -> Recognised:
+    """Pass over the records that were read in a former run.
+
+    The source begins as it began then: it is passed over as far as the marks agree. It begins with
+    the last records that were read, as ``tail -F`` prints the last lines again: these are. Anything
+    else is new, but for a `header` that is the former one. Decided as soon as it can be. `what` is
+    the name of records.
+    """
+    pairs = ((record, as_line(record)) for record in records)
+    seen, taken, matched = Seen(), list[tuple[Any, bytes]](), 0
+    # whether it is as before, and the numbers of last records that it may begin with, or does
+    same, starts, overlap = former.n > 0, list[int](), 0
+    for pair in pairs:
+        taken.append(pair)
+        seen.add(pair[1])
+        n, key = len(taken), digest(pair[1][:-1])
+        if n == 1:
+            starts = [j for j in range(1, len(former.last) + 1) if former.last[-j] == key]
+        else:
+            starts = [j for j in starts if j >= n and former.last[n - 1 - j] == key]
+        if n in starts:
+            overlap = n
+            starts.remove(n)
+        if same and n in former.marks:
+            same = seen.end == former.marks[n]
+            matched = n if same else matched
+            if same and (n >= SURE or n == former.n):
+                return _replayed(pairs, former, what, seen)
+        if not (same or starts):
+            break
+    else:
+        if same and taken and matched == len(taken):
+            return Recognised(seen, [], "begins as before and ends there: nothing in it is new")
+    n_known, how = overlap, "is not what was read before: all of it is new"
+    if overlap:
+        how = f"begins with the last {overlap:,} {what} that were read before: they are skipped"
+    elif taken and header and digest(taken[0][1]) == former.marks.get(1):
+        n_known = 1
+    seen = Seen(former.last)
+    seen.add(b"".join(line for _, line in taken[:n_known]), known=True)
+    return Recognised(seen, [record for record, _ in taken[n_known:]], how)
+
+
+def _replayed(
+    pairs: Iterator[tuple[Any, bytes]], former: Former, what: str, seen: Seen
+) -> Recognised:
+    """Pass over a source that begins as before, mark by mark."""
+    held: list[tuple[Any, bytes]] = []
+    for end in sorted(n for n in former.marks if n > seen.n):
+        held = list(islice(pairs, end - seen.n))
+        further = seen.copy()
+        further.add(b"".join(line for _, line in held))
+        if len(held) < end - seen.n:  # it ends; between marks the last records may tell
+            n_left = former.n - seen.n
+            known = former.last[len(former.last) - n_left :] if n_left <= len(former.last) else []
+            same = [digest(line[:-1]) for _, line in held] == known[: len(held)]
+        else:
+            same = further.end == former.marks[end]
+        if not same:
+            break
+        seen, held = further, []
+    if seen.n == former.n:
+        seen.last = list(former.last)
+    how = f"begins as before: the first {seen.n:,} {what} were read already and are skipped"
+    return Recognised(seen, [record for record, _ in held], how)
+
+
+def ended(line: bytes) -> bytes:
+    """Return a line with its end, which the last one of a source may lack."""
+    return line if line.endswith(b"\n") else line + b"\n"
+
+
+def unpacked(text: str) -> list[bytes]:
+    """Return digests that were packed."""
+    data = b64decode(text, validate=True)
+    if len(data) % SIZE:
+        raise ValueError("not a whole number of digests")
+    return [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
+
+
+def _packed(digests: Iterable[bytes]) -> str:
+    return b64encode(b"".join(digests)).decode()
+
+
+def _following(n: int, step: int) -> int:
+    """Return the count of the next mark."""
+    return 1 << n.bit_length() if n < step else (n // step + 1) * step
+
+
+def _counts(n: int, step: int) -> list[int]:
+    """Return the counts of all marks."""
+    powers = [1 << i for i in range(step.bit_length()) if 1 << i < step and 1 << i <= n]
+    return powers + list(range(step, n + 1, step))

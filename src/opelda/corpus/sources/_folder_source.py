@@ -1,0 +1,170 @@
+"""A folder as a source: every file in it and in its folders is read once, whenever it came."""
+
+import os
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._new_items import report
+from opelda.corpus._seen import digest, unpacked
+from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats._detect import is_vocabulary, visible_files
+from opelda.corpus.formats._input import printable, reason
+from opelda.corpus.formats._line_reader import LARGEST_BLOCK
+from opelda.corpus.formats.folder import text_of
+from opelda.corpus.sources import _followed
+from opelda.corpus.sources._file_source import as_wanted
+from opelda.corpus.sources._rotation import is_where
+from opelda.corpus.sources._source import Source
+from opelda.errors import InputError
+
+
+@dataclass(frozen=True, order=True)
+class File:
+    """A file as it was found."""
+
+    name: str  # its path within the folder
+    path: str
+    key: bytes  # of name, size and time of change
+
+
+class Folder(Source):
+    """The files of a folder, in the order of their names; those that come later come after.
+
+    A file is known by its name, size and time of change: one that was written to is another. Where
+    the folder is followed, only full blocks are given, and a file must appear whole, as by
+    renaming, or be written without a pause of a second.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        options: Options,
+        format_of: Callable[[Input], Format | None],  # None: the file is one document
+        *,
+        follow: bool,
+        words: list[str] | None = None,
+        pretokenised: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.options = options
+        self.problems = options.problems
+        self.label = printable(os.fspath(folder))
+        self.words = words
+        self.pretokenised = pretokenised
+        self._format_of = format_of
+        self._follow = follow
+        self._begun = False
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield the files that were not read yet; full blocks for ever where it is followed."""
+        files = self._found()
+        done, begun, at = self._split(position, files)
+        joiner, size = BlockJoiner(block_size), 0
+        while True:
+            done &= {file.key for file in files}  # those that are gone are forgotten
+            new = sorted(file for file in files if file.key not in done and self._is_ready(file))
+            for file in sorted(new, key=lambda file: file.name != begun):
+                at = at if file.name == begun else None
+                for block in self._of(file, at, joiner):
+                    over = block.position is None
+                    done |= {file.key} if over else set()
+                    if isinstance(block.documents, pl.Series):
+                        size += int(block.documents.estimated_size())
+                    if joiner.add(block) or size >= LARGEST_BLOCK:
+                        size = 0
+                        yield joiner.take(_position(done, None if over else file, block.position))
+                done.add(file.key)
+            begun = None
+            if not self._follow:
+                break
+            time.sleep(_followed.POLL)
+            files = self._found()
+        if joiner:
+            yield joiner.take(_position(done, None, None))
+
+    def _of(self, file: File, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
+        input = Input.of(file.path)
+        format = self._format_of(input)
+        if format is not None:
+            if at is not None and format.in_lines and not is_where(input, self.options, at):
+                report(f"{input.label} is another file than it was: all of it is new.")
+                at = None
+            yield from as_wanted(input, format, self.options, at, joiner)
+        elif (text := text_of(input, self.options)) is not None:
+            yield Block(pl.Series([text], dtype=pl.String), None, [file.name])
+
+    def _found(self) -> list[File]:
+        """Return the files that there are."""
+        root = os.fspath(self.folder)
+
+        def refuse(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError) or error.filename == root:
+                raise InputError(
+                    f"The folder {printable(os.fsdecode(error.filename or root))} cannot be read: "
+                    f"{reason(error)}; check it, and go on."
+                ) from None
+
+        found = []
+        for path in visible_files(root, refuse):
+            name = printable(path[len(root) :].replace(os.sep, "/").lstrip("/"))
+            if self._follow and is_vocabulary(name):
+                continue
+            try:
+                status = os.stat(path)
+            except OSError:  # it is gone again, or a link to nothing
+                continue
+            key = digest(f"{name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
+            found.append(File(name, path, key))
+        return found
+
+    def _is_ready(self, file: File) -> bool:
+        """Whether nobody is writing to a file any more."""
+        if not self._follow:
+            return True
+        try:
+            return time.time() - os.stat(file.path).st_mtime >= _followed.SETTLED
+        except OSError:
+            return False
+
+    def _split(self, position: Any, files: list[File]) -> tuple[set[bytes], str | None, Any]:
+        """Return the keys of files that were read, the name of one that was begun, and where."""
+        is_first, self._begun = not self._begun, True
+        if position is None:
+            return set(), None, None
+        match position:
+            case {"done": str(packed)}:
+                try:
+                    done = set(unpacked(packed))
+                except ValueError:
+                    done = None
+            case {"done": list(names)}:  # of former versions
+                done = {file.key for file in files if file.name in names}
+            case {"at": {"after": str(last)}}:
+                return {file.key for file in files if file.name <= last}, None, None
+            case _:
+                done = None
+        if done is None:
+            raise InputError(f"{str(position)[:80]!r} is no position in a folder; begin anew.")
+        if is_first:
+            n_known = sum(file.key in done for file in files)
+            report(f"{self.label} goes on: {n_known:,} of {len(files):,} files were read already.")
+        begun, of, at = position.get("file"), position.get("key"), position.get("at")
+        in_lines = isinstance(at, dict) and "tail" in at
+        same = of is None or any(file.name == begun and file.key.hex() == of for file in files)
+        return done, begun, at if in_lines or same else None
+
+
+def _position(done: set[bytes], begun: File | None, at: Any) -> dict[str, Any]:
+    return {
+        "done": b64encode(b"".join(sorted(done))).decode(),
+        "file": None if begun is None else begun.name,
+        "key": None if begun is None else begun.key.hex(),
+        "at": at,
+    }

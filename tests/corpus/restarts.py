@@ -1,0 +1,105 @@
+"""Help for the tests of restarts: a table of them, a learner that is killed, pipes, a clock.
+
+Every document is one word of its own, so that what was learned says which documents were.
+"""
+
+import io
+import json
+import time
+from itertools import islice
+
+from opelda.corpus import Vocabulary, stream
+
+SIZE = 10
+WORDS = Vocabulary([f"w{i}" for i in range(400)])
+
+
+class Rows(dict):
+    """Tests by the names of rows of the table in docs/streams.md."""
+
+    def __call__(self, name):
+        return lambda test: self.setdefault(name, test)
+
+
+def lines(first, after):
+    return "".join(f"w{i}\n" for i in range(first, after))
+
+
+class Once(io.RawIOBase):
+    """A pipe: it cannot go back."""
+
+    def __init__(self, text):
+        self.file = io.BytesIO(text.encode())
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self.file.readinto(buffer)
+
+
+class Clock:
+    """Time that passes by sleeping alone; things may happen meanwhile."""
+
+    def __init__(self):
+        self.now, self.events = 0.0, []
+
+    def time(self):
+        return time.time() + 1e10  # files are old
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+        while self.events and self.events[0][0] <= self.now:
+            self.events.pop(0)[1]()
+
+    def after(self, seconds, event):
+        self.events.append((self.now + seconds, event))
+
+
+class Learner:
+    """Learns as a process does: it is killed, begins again with the position, and goes on."""
+
+    def __init__(self, folder):
+        self.folder, self.path = folder, folder / "log"
+        self.position, self.batches = None, []
+
+    def write(self, first, after, name="log", mode="w"):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(mode) as file:
+            file.write(lines(first, after))
+        return path
+
+    def run(self, source=None, n_batches=None, **options):
+        """Begin, learn so many batches, and end; all that there are if none is named."""
+        source = stream(
+            self.path if source is None else source,
+            **{"batch_size": SIZE, "vocabulary": WORDS, "n_jobs": 1} | options,
+        )
+        source.seek(self.position)
+        batches = iter(source)
+        return self.learn(batches if n_batches is None else islice(batches, n_batches))
+
+    def learn(self, batches):
+        for batch in batches:
+            self.batches.append(batch.X.indices.tolist())
+            self.position = json.loads(json.dumps(batch.position))
+        return self
+
+    def follow(self):
+        """Begin to follow the file; return what gives its batches."""
+        source = stream(self.path, batch_size=SIZE, vocabulary=WORDS, follow=True, n_jobs=1)
+        source.seek(self.position)
+        return iter(source)
+
+    def has(self, *numbers, same=True):
+        """Check that these documents were learned, each once; in full batches if it is the same."""
+        expected = [i for part in numbers for i in part]
+        learned = [i for batch in self.batches for i in batch]
+        assert sorted(learned) == sorted(expected)
+        if same:
+            parts = [expected[i : i + SIZE] for i in range(0, len(expected), SIZE)]
+            assert self.batches == parts

@@ -1,0 +1,184 @@
+"""Records that come again are known, others are never taken for them."""
+
+import json
+from itertools import takewhile
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda.corpus import _seen, stream
+from opelda.corpus._new_items import item_key
+from opelda.corpus._seen import SURE, Former, Seen, ended, recognise
+from opelda.errors import InputError
+from tests.corpus.restarts import Once
+
+records = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=40)
+
+
+def joined(records):
+    return b"".join(records)
+
+
+def former_of(*inputs):
+    """The position after these inputs, one after the other."""
+    seen = Seen()
+    for lines in inputs:
+        seen = Seen(seen.last)
+        seen.add(joined(lines))
+    return json.loads(json.dumps(seen.as_json()))
+
+
+def new_of(position, lines):
+    """Return what of some lines is new, and what is seen then."""
+    left = iter(lines)
+    found = recognise(left, ended, Former.of(position), "lines")
+    return [*found.held, *left], found.seen
+
+
+def same_length(left, right):
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))))
+
+
+def expected(before, lines):
+    """How many lines were read before, by trying everything."""
+    alike = same_length(before, lines)
+    if (before and alike == len(before)) or alike == len(lines):
+        return alike
+    if alike >= SURE:
+        return alike
+    ends = (n for n in range(len(before) + 1) if before[len(before) - n :] == lines[:n])
+    return max(ends)
+
+
+@given(records, records, st.data())
+def test_what_was_read_is_passed_over_and_nothing_else(before, after, data):
+    beginning = data.draw(
+        st.one_of(
+            st.just([]),
+            st.integers(0, 40).map(lambda n: before[:n]),
+            st.integers(0, 40).map(lambda n: before[len(before) - n :]),
+        )
+    )
+    lines = beginning + after
+    new, seen = new_of(former_of(before), lines)
+    assert new == lines[expected(before, lines) :]
+    seen.add(joined(new))
+    assert seen.n == len(lines)
+    fresh = Seen()
+    fresh.add(joined(lines))
+    assert seen.end == fresh.end
+    assert seen.marks == fresh.marks
+
+
+@given(records, records, st.integers(0, 40))
+def test_few_marks_of_many_records_lose_nothing(before, after, n):
+    """Between two marks nobody can say; a replay of all of it is known all the same."""
+    with mock.patch.multiple(_seen, N_MARKS=3, N_LAST=2, SURE=4):
+        position = former_of(before)
+        lines = before[:n] + after
+        n_known = len(lines) - len(new_of(position, lines)[0])
+        overlap = max(
+            j for j in range(min(2, len(before)) + 1) if before[len(before) - j :] == lines[:j]
+        )
+        assert n_known <= max(same_length(before, lines), overlap)
+        if before and lines[: len(before)] == before:
+            assert n_known == len(before)
+
+
+@given(st.integers(1, 60), st.integers(0, 60))
+def test_what_is_seen_does_not_depend_on_how_it_came(n, cut):
+    lines = [f"{i}\n".encode() for i in range(n)]
+    with mock.patch.multiple(_seen, N_MARKS=4, N_LAST=5):
+        parts = Seen()
+        parts.add(joined(lines[:cut]))
+        parts = parts.copy()
+        parts.add(joined(lines[cut:]).removesuffix(b"\n"))  # the last line may lack its end
+        assert parts.as_json() == former_of(lines)
+
+
+def test_overlaps_reach_back_beyond_a_restart():
+    first, second = [b"1\n", b"2\n", b"3\n"], [b"4\n"]
+    assert new_of(former_of(first, second), [b"2\n", b"3\n", b"4\n", b"5\n"])[0] == [b"5\n"]
+    seen = new_of(former_of(first, second), second)[1]  # the second again, and nothing more
+    assert new_of(seen.as_json(), [b"3\n", b"4\n", b"5\n"])[0] == [b"5\n"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "n_new"), [(b"89", 0), (b"9", 0), (b"0x", 2), (b"x", 1), (b"7x", 2)]
+)
+def test_it_is_decided_without_waiting_for_more(lines, n_new):
+    """As soon as a line tells, no further one is asked for."""
+
+    def asked():
+        for letter in lines:
+            yield b"%c\n" % letter
+        pytest.fail("asked for more")
+
+    position = former_of([b"%d\n" % i for i in range(10)])
+    assert len(recognise(asked(), ended, Former.of(position), "lines").held) == n_new
+
+
+def test_a_position_stays_small():
+    seen = Seen()
+    lines = joined(f"{i}\n".encode() for i in range(100_000))
+    for _ in range(10):
+        seen.add(lines)
+    assert seen.n == 1_000_000
+    assert len(json.dumps(seen.as_json())) < 40_000
+
+
+@pytest.mark.parametrize("name", ["n", "step", "marks", "end", "last"])
+@pytest.mark.parametrize("value", [None, -1, "x", [], "AAAA"])
+def test_no_position(name, value):
+    with pytest.raises(InputError, match="no position"):
+        Former.of(former_of([b"a\n", b"b\n"]) | {name: value})
+
+
+def test_items_are_known_by_their_content():
+    X = np.arange(6.0).reshape(2, 3)
+    items = ["tea", ["tea"], {"tea": 1}, {"tea": 2}, [["tea"]], X, X.T, sparse.csr_array(X), 7]
+    keys = [item_key(item) for item in items]
+    assert len(set(keys)) == len(keys)
+    assert item_key(sparse.coo_array(X)) == item_key(sparse.csr_array(X.copy()))
+    assert item_key({"tea": 1, "cup": 2}) == item_key(dict([("tea", 1), ("cup", 2)]))
+
+
+@pytest.mark.parametrize("again", ["id,text\n", ""])
+def test_the_header_of_a_table_is_no_document(again):
+    """Whether another table comes with the same header, or goes on without one."""
+    first = stream(Once("id,text\n1,tea\n2,cup\n"), format="csv", batch_size=2)
+    (batch,) = first
+    other = stream(Once(again + "3,pot\n4,jug\n"), format="csv", batch_size=5)
+    other.seek(json.loads(json.dumps(batch.position)))
+    (rest,) = other
+    assert other.vocabulary.words == ("pot", "jug")
+    assert rest.X.shape == (2, 2)
+
+
+BAD = {
+    "jsonl": ('{"text": "tea"}\n', "{bad\n"),
+    "csv": ("1,tea\n", "1,2,3\n"),
+    "tsv": ("1\ttea\n", "1\t2\t3\n"),
+    "mallet": ("a b tea\n", "bad\n"),
+    "vw": ("|x tea\n", "bad\n"),
+    "lines": ("tea\n", "\udcff\n"),
+}
+
+
+@pytest.mark.parametrize("format", BAD)
+@pytest.mark.parametrize("n_good", [0, 1, 3, 4, 7])
+def test_all_before_a_bad_line_of_a_pipe_is_given(format, n_good):
+    good, bad = BAD[format]
+    header = {"csv": "id,text\n", "tsv": "id\ttext\n"}.get(format, "")
+    text = header + good * n_good + bad + good * 3
+    data = Once("")
+    data.file.write(text.encode("utf-8", "surrogateescape"))
+    data.file.seek(0)
+    sizes = []
+    with pytest.raises(InputError, match=f"line {n_good + 1 + bool(header)}"):
+        sizes.extend(batch.X.shape[0] for batch in stream(data, format=format, batch_size=4))
+    assert sizes == [4] * (n_good // 4) + [n_good % 4] * (n_good % 4 > 0)
