@@ -73,15 +73,33 @@ def test_documents_stay_themselves_when_joined_and_divided(seed, sizes):
     before, after = whole.divided(first)
     assert listed(before) + listed(after) == listed(whole)
     assert before.rows.n_docs == first
-    gone = rng.choice(6, 2, replace=False)
-    for (has, counts, topics), (had, all_counts, all_topics) in zip(
-        listed(whole.without(gone)), listed(whole), strict=True
-    ):
-        stays = [word not in gone for word in had]
-        assert has == [word for word, stay in zip(had, stays, strict=True) if stay]
-        assert counts == [n for n, stay in zip(all_counts, stays, strict=True) if stay]
-        each = np.repeat(stays, tokens_of(np.float32(all_counts)))
-        assert topics == np.array(all_topics)[each].tolist()
+
+
+def less(documents, gone):
+    """Return listed documents without some words."""
+    for had, counts, topics in documents:
+        stays = np.array([word not in gone for word in had], bool)
+        each = np.repeat(stays, tokens_of(np.float32(counts)))
+        yield tuple(
+            np.array(all_of)[stay].tolist()
+            for all_of, stay in ((had, stays), (counts, stays), (topics, each))
+        )
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), max_size=6))
+def test_words_are_forgotten_by_the_documents_before(seed, asked):
+    rng = np.random.default_rng(seed)
+    window, expected = Window.beside(CPUEngine(1).random_weights(6, 4, 0.1, 0), np.ones(4), 0), []
+    for look in asked:
+        more, gone = kept(rng, 3), rng.choice(6, 2, replace=False)
+        window.take(more)
+        window.forget(gone)
+        expected = [*less([*expected, *listed(more)], gone)]
+        assert window.n_tokens == sum(len(topics) for *_, topics in expected)
+        if look:  # which a checkpoint does: it must make no difference
+            assert listed(window.kept) == expected
+    assert listed(window.kept) == expected
+    assert window.n_tokens == len(window.kept.topics)
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])

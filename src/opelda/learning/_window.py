@@ -72,9 +72,12 @@ class Kept:
             halves.append(Kept(part, self.topics[tokens]))
         return halves[0], halves[1]
 
-    def without(self, words: NDArray[np.integer]) -> "Kept":
-        """Return the documents without some words."""
-        kept = ~np.isin(self.rows.words, words)
+    def without(self, entries: NDArray[np.intp]) -> "Kept":
+        """Return the documents without some entries."""
+        if not len(entries):
+            return self
+        kept = np.ones(len(self.rows.words), bool)
+        kept[entries] = False
         tokens = np.repeat(kept, tokens_of(self.rows.counts))
         return Kept(self.rows.where(kept), self.topics[tokens])
 
@@ -111,6 +114,7 @@ class Window:
     alpha: NDArray[np.float64]
     outside: TokenCounts
     parts: list[Kept] = field(default_factory=lambda: [Kept.none()])
+    forgotten: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # entries
     n_docs: int = 0
     n_tokens: int = 0
     n_new: int = 0  # documents since the last round
@@ -183,7 +187,8 @@ class Window:
     @property
     def kept(self) -> Kept:
         """All documents."""
-        self.parts = [Kept.joined(self.parts)]
+        self.parts = [Kept.joined(self.parts).without(self.forgotten)]
+        self.forgotten = self.forgotten[:0]
         return self.parts[0]
 
     @property
@@ -210,12 +215,22 @@ class Window:
         self.n_tokens += len(more.topics)
 
     def forget(self, words: NDArray[np.integer]) -> None:
-        """Forget words whose columns are others' from now on."""
-        kept, cells = self.kept.without(words), self.outside.cells
+        """Forget words whose columns are others' from now on.
+
+        Their entries are only noted: taking them out is left to when the documents are asked for.
+        """
+        first, entries = 0, [self.forgotten]
+        for part in self.parts:
+            found = np.flatnonzero(np.isin(part.rows.words, words))
+            found = found[~np.isin(found + first, self.forgotten)]
+            self.n_tokens -= int(tokens_of(part.rows.counts[found]).sum())
+            entries.append(found + first)
+            first += len(part.rows.words)
+        self.forgotten = np.concatenate(entries)
+        cells = self.outside.cells
         gone = np.isin(np.arange(cells.shape[0]), words)
         counts = np.where(np.repeat(gone, np.diff(cells.indptr)), 0, cells.data)
         parts = counts, cells.indices, cells.indptr
-        self.parts, self.n_tokens = [kept], len(kept.topics)
         self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
 
     def trim(self, engine: Engine, weights: Weights) -> None:
