@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -59,13 +60,20 @@ def texts(n_docs: int, seed: int = 0) -> Iterator[str]:
             yield f"{' '.join(words[start:end])}{new}\n"
 
 
-def resident(pid: int) -> tuple[float, float]:
-    """Return a process's memory now and its peak since the last call, in megabytes."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+def look(pid: int) -> dict[str, float]:
+    """Return a process's memory now and its peak since the last look, and its processor time."""
+    place = Path(f"/proc/{pid}")
+    lines = (place / "status").read_text().splitlines()
     found = {name: value for name, _, value in (line.partition(":") for line in lines)}
     now, peak = (int(found[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak begins anew
-    return now, peak
+    (place / "clear_refs").write_text("5")  # the peak begins anew
+    ticks = (place / "stat").read_text().rpartition(")")[2].split()[11:13]  # user, system
+    seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return {
+        "resident_mb": round(now, 1),
+        "peak_mb": round(peak, 1),
+        "processor_seconds": round(seconds, 2),
+    }
 
 
 def measure(
@@ -90,14 +98,12 @@ def measure(
                 process.stdin.flush()
             waits.append(time.perf_counter() - ready)
             if number % max(1, n_docs // looks) == 0:
-                now, peak = resident(process.pid)
                 yield {
                     "documents": number,
                     "seconds": round(time.perf_counter() - started, 2),
                     "waited": round(sum(waits), 2),
                     "longest_wait": round(max(waits), 2),
-                    "resident_mb": round(now, 1),
-                    "peak_mb": round(peak, 1),
+                    **look(process.pid),
                     "checkpoint_mb": round(
                         sum(path.stat().st_size for path in checkpoint.glob("*")) / 2**20, 1
                     ),
