@@ -72,12 +72,12 @@ class Kept:
             halves.append(Kept(part, self.topics[tokens]))
         return halves[0], halves[1]
 
-    def without(self, entries: NDArray[np.intp]) -> "Kept":
-        """Return the documents without some entries."""
-        if not len(entries):
+    def without(self, entries: NDArray[np.bool_]) -> "Kept":
+        """Return the documents without some of their first entries."""
+        if not entries.any():
             return self
         kept = np.ones(len(self.rows.words), bool)
-        kept[entries] = False
+        kept[: len(entries)] = ~entries
         tokens = np.repeat(kept, tokens_of(self.rows.counts))
         return Kept(self.rows.where(kept), self.topics[tokens])
 
@@ -114,7 +114,7 @@ class Window:
     alpha: NDArray[np.float64]
     outside: TokenCounts
     parts: list[Kept] = field(default_factory=lambda: [Kept.none()])
-    forgotten: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # entries
+    forgotten: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # entries
     n_docs: int = 0
     n_tokens: int = 0
     n_new: int = 0  # documents since the last round
@@ -219,17 +219,20 @@ class Window:
 
         Their entries are only noted: taking them out is left to when the documents are asked for.
         """
-        first, entries = 0, [self.forgotten]
-        for part in self.parts:
-            found = np.flatnonzero(np.isin(part.rows.words, words))
-            found = found[~np.isin(found + first, self.forgotten)]
-            self.n_tokens -= int(tokens_of(part.rows.counts[found]).sum())
-            entries.append(found + first)
-            first += len(part.rows.words)
-        self.forgotten = np.concatenate(entries)
-        cells = self.outside.cells
-        gone = np.isin(np.arange(cells.shape[0]), words)
-        counts = np.where(np.repeat(gone, np.diff(cells.indptr)), 0, cells.data)
+        gone = np.zeros(words.max() + 2, bool)
+        gone[words] = True  # and not the last, which stands for all words beyond
+        forgotten = np.zeros(sum(len(part.rows.words) for part in self.parts), bool)
+        forgotten[: len(self.forgotten)] = self.forgotten
+        first = 0
+        for rows in (part.rows for part in self.parts):
+            here = forgotten[first : first + len(rows.words)]
+            found = np.take(gone, rows.words, mode="clip") & ~here
+            self.n_tokens -= int(tokens_of(rows.counts[found]).sum())
+            here |= found
+            first += len(rows.words)
+        self.forgotten, cells = forgotten, self.outside.cells
+        of_row = np.take(gone, np.arange(cells.shape[0]), mode="clip")
+        counts = np.where(np.repeat(of_row, np.diff(cells.indptr)), 0, cells.data)
         parts = counts, cells.indices, cells.indptr
         self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
 
