@@ -15,7 +15,7 @@ from opelda import TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.engines import CPUEngine
 from opelda.engines._documents import Rows
-from opelda.engines._tokens import tokens_of
+from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
 from opelda.errors import ModelFileError
 from opelda.learning import _living, _window
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
@@ -89,12 +89,16 @@ def less(documents, gone):
 @given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), max_size=6))
 def test_words_are_forgotten_by_the_documents_before(seed, asked):
     rng = np.random.default_rng(seed)
-    window, expected = Window.beside(CPUEngine(1).random_weights(6, 4, 0.1, 0), np.ones(4), 0), []
+    outside = rng.integers(0, 3, (5, 4))  # which a new word is not in yet
+    window = Window(np.ones(4), TokenCounts(sparse.csr_array(outside), FRACTION_SHIFT))
+    expected = []
     for look in asked:
         more, gone = kept(rng, 3), rng.choice(6, 2, replace=False)
         window.take(more)
         window.forget(gone)
         expected = [*less([*expected, *listed(more)], gone)]
+        outside[gone[gone < 5]] = 0
+        assert np.array_equal(window.outside.cells.toarray(), outside)
         assert window.n_tokens == sum(len(topics) for *_, topics in expected)
         if look:  # which a checkpoint does: it must make no difference
             assert listed(window.kept) == expected
