@@ -80,7 +80,7 @@ def test_documents_stay_themselves_when_joined_and_divided(seed, sizes):
         stays = [word not in gone for word in had]
         assert has == [word for word, stay in zip(had, stays, strict=True) if stay]
         assert counts == [n for n, stay in zip(all_counts, stays, strict=True) if stay]
-        each = np.repeat(stays, tokens_of(np.float32(all_counts)))
+        each = np.repeat(np.array(stays, bool), tokens_of(np.float32(all_counts)))
         assert topics == np.array(all_topics)[each].tolist()
 
 
