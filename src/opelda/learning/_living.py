@@ -69,7 +69,8 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
         state.window = _start(plan, state, replace(window))
     elif window.is_due:
         state.window = _sweep(plan, state, replace(window))
-    return Updated(1.0, perf_counter() - added, added - started, np.nan)
+    share = float(tokens.lengths.sum() / (weights.scale * weights.sums.sum()))
+    return Updated(min(share, 1.0), perf_counter() - added, added - started, np.nan)
 
 
 def _sweep(plan: Plan, state: State, window: Window) -> Window:

@@ -44,9 +44,11 @@ class BatchReport:
     m_seconds : float
         Time the update of the topics took.
     step_size : float
-        How far this update moved: rho_t of the Online and ML rules.
+        How far this update moved: rho_t of the Online and ML rules; of a stream that is learned by
+        sweeps, the mini-batch's share of all that counts.
     mean_gap : float
-        Mean Frank-Wolfe gap of this batch's documents, the certificate of their mixtures.
+        Mean Frank-Wolfe gap of this batch's documents, the certificate of their mixtures; NaN where
+        nobody asks, and of sweeps, which find no mixtures.
     held_out_score : float or None
         Log predictive probability per word of the validation documents, where they were scored
         after this update; larger is better.
