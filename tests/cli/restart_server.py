@@ -16,8 +16,8 @@ from pathlib import Path
 import polars as pl
 import sklearn.utils  # noqa: F401
 
-from opelda import OnlineOPE, load
-from opelda.corpus import stream
+from opelda import TopicModel, load
+from opelda.corpus import Vocabulary, stream
 from opelda.corpus.sources import _followed
 from opelda.errors import InputError
 from opelda.learning._checkpoint import FILE
@@ -50,9 +50,10 @@ def learn(row: str, folder: str, checkpoint: str, every: int, n_docs: int) -> No
     path = Path(checkpoint, FILE)
     n_left = n_docs - (load(path).n_docs_seen_ if path.exists() else 0)
     if n_left > 0:
-        model = OnlineOPE(3, batch_size=SIZE, random_state=0, n_jobs=1)
+        model = TopicModel(3, batch_size=SIZE, n_sweeps=2, random_state=0, n_jobs=1)
         source = opened(row, Path(folder), n_left)
-        model.fit_stream(source, checkpoint=checkpoint, every=every)
+        words = Vocabulary(growing=True)  # each has its column at once
+        model.fit_stream(source, vocabulary=words, checkpoint=checkpoint, every=every)
 
 
 def main() -> None:
