@@ -16,9 +16,9 @@ from opelda.corpus._kinds import are_documents
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter
-from opelda.learning._living import learn
 from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
+from opelda.learning._stream_sweeps import learn
 from opelda.learning._streaming import LearnsStreams
 from opelda.learning._sweeps import run_closing_sweeps
 from opelda.learning._transform import ReadsTopics

@@ -19,9 +19,9 @@ from opelda.errors import InputError
 from opelda.learning._as_counts import as_vocabulary, counts_of
 from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._listeners import Reporter
-from opelda.learning._living import learn
 from opelda.learning._plan import Batch, Parameters, Plan
 from opelda.learning._state import State, learns_alone
+from opelda.learning._stream_sweeps import learn
 
 
 class LearnsStreams(Parameters):

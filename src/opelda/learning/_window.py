@@ -239,8 +239,8 @@ class Window:
     def trim(self, engine: Engine, weights: Weights) -> None:
         """Let the oldest documents go that are beyond the bounds, into counts that fade."""
         kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
-        # whatever comes in pushes the rest away
-        faded = cells.data * exp(-self.n_new / (MEMORY * self.n_docs))
+        # whatever comes in pushes the rest away, by its share of a full window
+        faded = cells.data * exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
         cells.data = np.floor(faded + 0.5).astype(np.int64)
         cells.eliminate_zeros()
         self.outside = TokenCounts(cells, FRACTION_SHIFT)
