@@ -171,6 +171,8 @@ class LearnsStreams(Parameters):
                     state.weights.reset(reused, rule.newcomer(state.weights))
                     if state.window is not None:
                         state.window.forget(reused)
+                    if state.watch is not None:
+                        state.watch = state.watch.forget(reused, state.n_docs_seen)
             self.n_features_in_ = n_words
 
     def _stream_validation(
