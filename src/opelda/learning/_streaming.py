@@ -112,9 +112,11 @@ class LearnsStreams(Parameters):
                     done = learn(plan, self._state, batch)
                     # Only now: a checkpoint's position is after the documents it has learned from.
                     position = given.position
+                    # told before it is committed: after a kill, again rather than never
+                    ends = reporter.tell(done, batch.n_pass, batch.n_docs)
                     if saved is not None and done:
                         saved.commit_if_due(self, position)
-                    if reporter.tell(done, batch.n_pass, batch.n_docs):
+                    if ends:
                         break
             if not hasattr(self, "_state"):
                 raise InputError("The stream held no documents: there is nothing to learn from.")
