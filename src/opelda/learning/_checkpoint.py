@@ -104,7 +104,8 @@ class Checkpoint:
             )
         arrays, header = as_parts(model, {"position": position, "seeks": self._seeks})
         _store.write(self.path, arrays, header, kind=KIND, version=FORMAT)
-        note_time(self.folder, model._state.n_docs_seen)
+        if model._state.watch is not None:
+            note_time(self.folder, model._state.n_docs_seen)
 
     def _check_same(self, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         learner = type(model).__name__

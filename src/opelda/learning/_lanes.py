@@ -7,7 +7,7 @@ much for false alarms. Past blocks say what is usual and how much blocks vary, w
 chance alone makes them; the usual level is taken with a margin for how little is known of it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,8 @@ LEAST = 20  # of them, before a lane is judged
 POOLED = 20  # blocks that all lanes together count for in how much one of them varies
 AT_LEAST = 4  # blocks make an alarm: a single one that is odd does not
 MARGIN = 2.0  # standard errors of the usual level
-ROWS = 12
+ODD = 3.0  # standard deviations: what is further off counts as that much
+ROWS = 11
 
 Array = NDArray[np.float64]
 
@@ -38,8 +39,9 @@ class Lanes:
     """Some measures; nothing is changed in place.
 
     `table` has a column for each, and as rows: blocks, weight, mean and variance (of a weight of 1)
-    of the past; then twice, upwards and downwards, the sum, and blocks, weight and total since the
-    sum began.
+    of the past; the sums upwards and downwards; and of the blocks since one of them began, which
+    become part of the past when both have ended: number, weight, total and squares with odd ones
+    cut short, and total.
     """
 
     table: Array
@@ -66,56 +68,43 @@ class Lanes:
     def see(self, values: Array, weights: Array, limit: float) -> tuple["Lanes", Alarms]:
         """Take in a block: of each lane a level and what it weighs, nothing where that is 0."""
         table = self.table.copy()
-        blocks, weight, mean, _ = self.table[:4]
+        blocks, _, mean, _ = self.table[:4]
         seen = weights > 0
         values = np.where(seen, values, mean)
         judged = seen & (blocks >= LEAST)
         more = np.where(judged, self.increments(values, weights), 0.0)
-        now = mean.copy()
-        alarms = []
-        for side, at in enumerate((4, 8)):
-            sums = np.maximum(table[at] + np.minimum(more[side], limit / AT_LEAST), 0.0)
-            since = table[at + 1 : at + 4] + np.stack((seen, weights, weights * values))
-            table[at], table[at + 1 : at + 4] = sums, np.where(sums > 0, since, 0.0)
-            over = sums >= limit
-            now[over] = table[at + 3, over] / table[at + 2, over]
-            alarms.append(over)
-        rate = np.where(seen, 1.0 / np.clip(blocks + 1, 1.0, MEMORY), 0.0)
-        off = values - mean
-        table[0] += seen
-        table[1] += np.where(blocks >= MEMORY, (weights - weight / MEMORY) * seen, weights)
-        table[2] += rate * off
-        table[3] += rate * (off * (values - table[2]) * weights - table[3])
-        up, down = alarms
-        changed = up | down
-        for at, side in ((4, up), (8, down & ~up)):
-            table[:3, side] = table[at + 1 : at + 4, side]
-            table[2, side] = now[side]
-        table[4:, changed] = 0.0
+        table[4:6] = np.maximum(table[4:6] + np.minimum(more, limit / AT_LEAST), 0.0)
+        # Odd blocks count for less, and a block for more if the mean is made of few.
+        usual = ODD * np.sqrt(self.variance / np.maximum(weights, 1e-12))
+        off = np.where(judged, np.clip(values - mean, -usual, usual), values - mean)
+        squares = off**2 * weights * blocks / (blocks + 1)
+        table[6:] += np.stack((seen, weights, weights * (mean + off), squares, weights * values))
+        up, down = table[4:6] >= limit
+        changed, quiet = up | down, (table[4] == 0) & (table[5] == 0)
+        now = np.where(changed, table[10] / np.maximum(table[7], 1e-12), mean)
+        _merge(table, quiet)
+        table[:3, changed] = np.stack((table[6], table[7], now))[:, changed]
         if not self.signed:  # variance is proportional to the level
-            table[3, changed] *= np.minimum(now[changed] / np.maximum(mean[changed], 1e-12), 1e6)
-        return type(self)(table, *self._how), Alarms(up, down & ~up, mean, now)
+            table[3, changed] *= now[changed] / np.maximum(mean[changed], 1e-12)
+        table[4:, changed] = 0.0
+        return replace(self, table=table), Alarms(up, down & ~up, mean, now)
 
     def renewed(self, lanes: NDArray[np.integer]) -> "Lanes":
         """Forget the past of some lanes."""
         table = self.table.copy()
         table[:, lanes] = 0.0
-        return type(self)(table, *self._how)
-
-    @property
-    def _how(self) -> tuple[float, ...]:
-        return ()
+        return replace(self, table=table)
 
 
 @dataclass(frozen=True)
 class Shares(Lanes):
     """Shares of a block's tokens, which vary as counts do, a number of times as much.
 
-    A rise is half as much again, a fall as much the other way; less than about a quarter is none.
+    A rise is a fifth more, a fall as much the other way; less than about a tenth is none.
     """
 
     signed: ClassVar[bool] = False
-    factor: ClassVar[float] = 1.5
+    factor: ClassVar[float] = 1.2
 
     @property
     def spread(self) -> Array:
@@ -127,14 +116,23 @@ class Shares(Lanes):
         found: Array = (blocks * times + POOLED * common) / (blocks + POOLED)
         return np.maximum(found, 1.0)
 
+    @property
+    def variance(self) -> Array:
+        """The variance of a weight of 1, at the usual level or what may still be that."""
+        return self.spread * self._high
+
+    @property
+    def _high(self) -> Array:
+        spread, mean, tokens = self.spread, self.table[2], np.maximum(self.table[1], 1.0)
+        found: Array = mean + MARGIN * np.sqrt(spread * mean / tokens) + MARGIN**2 * spread / tokens
+        return found
+
     def increments(self, values: Array, weights: Array) -> Array:
         """Return those of Poisson counts, divided by the spread."""
         spread, tokens = self.spread, np.maximum(self.table[1], 1.0)
         mean, log = self.table[2], np.log(self.factor)
-        error = MARGIN * np.sqrt(spread * mean / tokens)
-        high = mean + error + MARGIN**2 * spread / tokens
-        low = np.maximum(mean - error, 0.0)
-        rise = log * values - (self.factor - 1.0) * high
+        low = np.maximum(mean - MARGIN * np.sqrt(spread * mean / tokens), 0.0)
+        rise = log * values - (self.factor - 1.0) * self._high
         fall = (1.0 - 1.0 / self.factor) * low - log * values
         found: Array = np.stack((rise, fall)) * weights / spread
         return found
@@ -156,6 +154,18 @@ class Levels(Lanes):
         found: Array = np.stack((np.full_like(fall, -np.inf), fall))
         return found
 
-    @property
-    def _how(self) -> tuple[float, ...]:
-        return (self.drop,)
+
+def _merge(table: Array, lanes: NDArray[np.bool_]) -> None:
+    """Make the blocks of runs that led to nothing part of what is usual."""
+    blocks, weight, mean, variance = table[:4, lanes]
+    more, more_weight, total, squares = table[6:10, lanes]
+    both = np.maximum(blocks + more, 1.0)
+    level = np.where(more > 0, total / np.maximum(more_weight, 1e-12), mean)
+    kept = np.minimum(MEMORY / both, 1.0)
+    table[:4, lanes] = (
+        (blocks + more) * kept,
+        (weight + more_weight) * kept,
+        (blocks * mean + more * level) / both,
+        (blocks * variance + squares) / both,
+    )
+    table[6:, lanes] = 0.0
