@@ -97,13 +97,12 @@ class Drawn:
         found[topics[best], rank[best]] = words[best]
         return found
 
-    def words_of(self, topic: int, *, unexpected: bool = False) -> tuple[str, ...]:
-        """Return the words with most of a topic's tokens, or with most more than it expected."""
+    def unexpected(self, topic: int) -> tuple[str, ...]:
+        """Return the words of which a topic has the most tokens more than it expects."""
         words, topics, weights = self.cells
         here = topics == topic
-        words, weights, by = words[here], weights[here], weights[here]
-        if unexpected:
-            by = weights * (np.log(weights / weights.sum()) - self.logs[here])
+        words, weights = words[here], weights[here]
+        by = weights * (np.log(weights / weights.sum()) - self.logs[here])
         return self.names(words[np.lexsort((words, -by))][:WORDS_OF_EVENT])
 
     def topic_of(self, word: int) -> int | None:
@@ -115,4 +114,4 @@ class Drawn:
     def names(self, words: NDArray[np.integer]) -> tuple[str, ...]:
         """Return columns as words."""
         named = None if self.vocabulary is None else self.vocabulary.words
-        return tuple(f"x{j}" if named is None else named[j] for j in words.tolist())
+        return tuple(f"x{j}" if named is None else named[j] for j in words.tolist() if j >= 0)

@@ -19,7 +19,7 @@ POOLED = 20  # blocks that all lanes together count for in how much one of them 
 AT_LEAST = 4  # blocks make an alarm: a single one that is odd does not
 MARGIN = 2.0  # standard errors of the usual level
 ODD = 3.0  # standard deviations: what is further off counts as that much
-ROWS = 11
+ROWS = 14
 
 Array = NDArray[np.float64]
 
@@ -39,9 +39,9 @@ class Lanes:
     """Some measures; nothing is changed in place.
 
     `table` has a column for each, and as rows: blocks, weight, mean and variance (of a weight of 1)
-    of the past; the sums upwards and downwards; and of the blocks since one of them began, which
-    become part of the past when both have ended: number, weight, total and squares with odd ones
-    cut short, and total.
+    of the past; the sums upwards and downwards; of the blocks since one of them began, which become
+    part of the past when both have ended, number, weight, total and squares, odd ones cut short;
+    and since each of them began weight and total.
     """
 
     table: Array
@@ -78,12 +78,17 @@ class Lanes:
         usual = ODD * np.sqrt(self.variance / np.maximum(weights, 1e-12))
         off = np.where(judged, np.clip(values - mean, -usual, usual), values - mean)
         squares = off**2 * weights * blocks / (blocks + 1)
-        table[6:] += np.stack((seen, weights, weights * (mean + off), squares, weights * values))
+        table[6:10] += np.stack((seen, weights, weights * (mean + off), squares))
+        for side, at in ((4, 10), (5, 12)):
+            since = table[at : at + 2] + np.stack((weights, weights * values))
+            table[at : at + 2] = np.where(table[side] > 0, since, 0.0)
         up, down = table[4:6] >= limit
-        changed, quiet = up | down, (table[4] == 0) & (table[5] == 0)
-        now = np.where(changed, table[10] / np.maximum(table[7], 1e-12), mean)
-        _merge(table, quiet)
-        table[:3, changed] = np.stack((table[6], table[7], now))[:, changed]
+        changed = up | down
+        weight, total = np.where(up, table[10:12], table[12:14])
+        now = np.where(changed, total / np.maximum(weight, 1e-12), mean)
+        blocks = table[6] * weight / np.maximum(table[7], 1e-12)
+        _merge(table, (table[4] == 0) & (table[5] == 0))
+        table[:3, changed] = np.stack((blocks, weight, now))[:, changed]
         if not self.signed:  # variance is proportional to the level
             table[3, changed] *= now[changed] / np.maximum(mean[changed], 1e-12)
         table[4:, changed] = 0.0
@@ -168,4 +173,4 @@ def _merge(table: Array, lanes: NDArray[np.bool_]) -> None:
         (blocks * mean + more * level) / both,
         (blocks * variance + squares) / both,
     )
-    table[6:, lanes] = 0.0
+    table[6:10, lanes] = 0.0

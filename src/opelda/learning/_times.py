@@ -33,8 +33,9 @@ class Times:
     def __init__(self, folder: Path) -> None:
         pairs: list[tuple[float, float]] = []
         with suppress(OSError):
-            for line in (folder / FILE).read_bytes().splitlines():
-                with suppress(ValueError):  # a line that was cut off
+            # the last line may be cut off
+            for line in (folder / FILE).read_bytes().split(b"\n")[:-1]:
+                with suppress(ValueError):
                     documents, when = map(float, line.split())
                     if pairs and documents < pairs[-1][0]:  # the stream began anew
                         pairs = []

@@ -128,11 +128,31 @@ class Watch:
             totals=np.zeros(3),
             n_blocks=self.n_blocks + 1,
         )
-        events = list(_events(moved, changed, dropped, drawn, document))
+        events = list(self._events(moved, changed, dropped, drawn, document))
         made, found = made._new_words(drawn, document)
         if made.n_blocks % made.points.spacing == 0:
             made = made._pointed(drawn, document)
         return made._noting(events + found)
+
+    def _events(
+        self, moved: Alarms, changed: Alarms, dropped: Alarms, drawn: Drawn, document: int
+    ) -> Iterator[Event]:
+        """Say what the lanes' alarms mean."""
+        for kind, which in (("topic rising", moved.up), ("topic fading", moved.down)):
+            for topic in np.flatnonzero(which).tolist():
+                shares = {
+                    "share_before": float(moved.before[topic]),
+                    "share": float(moved.now[topic]),
+                }
+                words = drawn.names(self._tops(drawn)[topic])
+                yield Event(kind, document, topic, shares, words)
+        for topic in np.flatnonzero(changed.down).tolist():
+            rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
+            words = drawn.unexpected(topic)
+            yield Event("topic changed", document, topic, rho, words)
+        if dropped.down.any():
+            scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
+            yield Event("prediction dropped", document, None, scores)
 
     def _new_words(self, drawn: Drawn, document: int) -> "tuple[Watch, list[Event]]":
         """Look for words that came lately and are frequent; let go those that are not."""
@@ -151,14 +171,18 @@ class Watch:
 
     def _pointed(self, drawn: Drawn, document: int) -> "Watch":
         """Add a point to the history."""
-        none = np.full((self.n_topics, TOP_WORDS), -1, np.int32)
-        words = drawn.tops(self.points.words[-1] if len(self.points) else none)
+        words = self._tops(drawn)
         tokens, judged, logs = self.sums[1]
         usual = self.fits.table[2]
         fit = np.where(judged > 0, logs / np.maximum(judged, 1e-12), usual)
         rho = np.exp(np.minimum(fit - usual, 0.0))
         points = self.points.added(document, tokens / tokens.sum(), rho, words)
         return replace(self, points=points, sums=self.sums * [[[1]], [[0]]])
+
+    def _tops(self, drawn: Drawn) -> NDArray[np.int32]:
+        """Return the first words of each topic."""
+        none = np.full((self.n_topics, TOP_WORDS), -1, np.int32)
+        return drawn.tops(self.points.words[-1] if len(self.points) else none)
 
     def _noting(self, events: Sequence[Event]) -> "Watch":
         return replace(self, events=(*self.events, *events)[-MOST_EVENTS:])
@@ -240,20 +264,3 @@ def _grown(
     """Return young words and more of them, which came after so many documents."""
     more = np.stack((words, np.full(len(words), document), np.zeros(len(words)))).astype(np.int64)
     return np.concatenate((young, more), axis=1)
-
-
-def _events(
-    moved: Alarms, changed: Alarms, dropped: Alarms, drawn: Drawn, document: int
-) -> Iterator[Event]:
-    """Say what the lanes' alarms mean."""
-    for kind, which in (("topic rising", moved.up), ("topic fading", moved.down)):
-        for topic in np.flatnonzero(which).tolist():
-            shares = {"share_before": float(moved.before[topic]), "share": float(moved.now[topic])}
-            yield Event(kind, document, topic, shares, drawn.words_of(topic))
-    for topic in np.flatnonzero(changed.down).tolist():
-        rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
-        words = drawn.words_of(topic, unexpected=True)
-        yield Event("topic changed", document, topic, rho, words)
-    if dropped.down.any():
-        scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
-        yield Event("prediction dropped", document, None, scores)
