@@ -12,7 +12,7 @@ from opelda.engines._tokens import TokenCounts, tokens_of
 from opelda.engines._weights import Weights
 from opelda.learning._window import Kept
 
-SCORED_TOKENS = 1000  # of a mini-batch, at most, but for its first document
+SCORED_TOKENS = 500  # of a mini-batch, at most, but for its first document
 WORDS_OF_EVENT = 10
 
 Array = NDArray[np.float64]

@@ -8,13 +8,14 @@ chance alone makes them; the usual level is taken with a margin for how little i
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 MEMORY = 100  # blocks that make up what is usual
-LEAST = 20  # of them, before a lane is judged
+LEAST = 15  # of them, before a lane is judged
 POOLED = 20  # blocks that all lanes together count for in how much one of them varies
 AT_LEAST = 4  # blocks make an alarm: a single one that is odd does not
 MARGIN = 2.0  # standard errors of the usual level
@@ -56,7 +57,7 @@ class Lanes:
         """Return log likelihood ratios, (2, n): a rise against no change, a fall against none."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def variance(self) -> Array:
         """The variance of a weight of 1, drawn towards what lanes have in common."""
         blocks, _, _, own = self.table[:4]
@@ -111,7 +112,7 @@ class Shares(Lanes):
     signed: ClassVar[bool] = False
     factor: ClassVar[float] = 1.2
 
-    @property
+    @cached_property
     def spread(self) -> Array:
         """How many times as much shares vary as those of independent tokens would, at least 1."""
         blocks, _, mean, own = self.table[:4]
@@ -121,12 +122,12 @@ class Shares(Lanes):
         found: Array = (blocks * times + POOLED * common) / (blocks + POOLED)
         return np.maximum(found, 1.0)
 
-    @property
+    @cached_property
     def variance(self) -> Array:
         """The variance of a weight of 1, at the usual level or what may still be that."""
         return self.spread * self._high
 
-    @property
+    @cached_property
     def _high(self) -> Array:
         spread, mean, tokens = self.spread, self.table[2], np.maximum(self.table[1], 1.0)
         found: Array = mean + MARGIN * np.sqrt(spread * mean / tokens) + MARGIN**2 * spread / tokens

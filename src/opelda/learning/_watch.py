@@ -18,10 +18,10 @@ from opelda.learning._event import Event
 from opelda.learning._lanes import ROWS, Alarms, Lanes, Levels, Shares
 from opelda.learning._points import MOST_POINTS, TOP_WORDS, Points
 
-BLOCK = 1000  # documents at least, of one step of the lanes
+BLOCK = 2000  # documents at least, of one step of the lanes
 FALSE_ALARMS = 1e-6  # a document, of all lanes together
 MOST_EVENTS = 256  # that are kept
-CHANGED, DROPPED = 0.5, 0.05  # nats a token: a topic's fit, prediction
+CHANGED, DROPPED = 0.5, 0.1  # nats a token: a topic's fit, prediction
 # New words: so many documents, such a share of those since the first, and so many in as many
 # documents as came before it, had they been in there, too.
 NEW_DOCS, NEW_SHARE, UNSEEN = 20, 0.002, 40
