@@ -159,6 +159,25 @@ def test_a_stopped_stream_has_the_same_history_and_tells_every_event(tmp_path, e
     assert len(model._state.watch.points) > 3
 
 
+def test_whoever_fails_on_an_event_hears_of_it_again(tmp_path):
+    rng = np.random.default_rng(0)
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 800, [0.7, 0.1, 0.1, 0.1])
+    heard = []
+
+    def fail_once(event):
+        heard.append(event.as_saved())
+        if len(heard) == 1:
+            raise StoppedError
+
+    for _ in range(2):
+        model = TopicModel(**COMMON, random_state=0, callbacks=[OnEvent(fail_once)])
+        words = Vocabulary(growing=True)
+        with suppress(StoppedError):
+            model.fit_stream(source, vocabulary=words, checkpoint=tmp_path, every=1)
+    assert heard[0] == heard[1]
+    assert heard[1:] == [event.as_saved() for event in model.events_]
+
+
 def some_drawn(rng, n_words=12, n_topics=3):
     """Documents with topics drawn for their tokens, and the topics that they were drawn by."""
     X = rng.poisson(0.6, (30, n_words))
