@@ -102,6 +102,17 @@ def test_a_command_that_fails_is_told_of_once(streamed, feed):
     assert done.err.count("the command of --on-event ended with 3; the stream goes on.") == 1
 
 
+def test_a_command_has_the_event_and_writes_to_standard_error(capfd):
+    commands = Commands("echo heard; cat")
+    commands.begin(None)
+    commands(report(Event("new topic", 5, 1)))
+    commands.end(None)
+    out, err = capfd.readouterr()
+    assert out == ""
+    heard, line = err.splitlines()
+    assert (heard, json.loads(line)["document"]) == ("heard", 5)
+
+
 def test_a_slow_command_stops_nobody(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(_events, "MOST_WAITING", 3)
     monkeypatch.setattr(_events, "PATIENCE", 0.1)
@@ -125,6 +136,9 @@ def test_topics_since(streamed, feed, cli):
     assert f" documents to {len(feed):,}, moved most:\n" in moved.out
     assert "quasar" in moved.out
     assert "is rising after" in moved.out
+    lately = json.loads(cli("topics", "c", "--since", 800, "--json").out)["topics"]
+    assert ["quasar" in topic["came"] for topic in lately if "star" in topic["words"]] == [True]
+    assert not any("quasar" in topic["went"] or "star" in topic["came"] for topic in lately)
     said = json.loads(cli("topics", "c", "--since", "1d", "--json").out)
     assert said["documents"] == len(feed)
     star = next(topic for topic in said["topics"] if "star" in topic["words"])
