@@ -38,7 +38,7 @@ OPTIONS = {
         "format", "learner", "learning_decay", "learning_offset", "limit", "max_df",
         "max_features", "max_loss", "max_loss_per_token", "min_df", "min_weight", "name_column",
         "ngrams", "on_error", "pattern",
-        "preset", "stem", "stop_words", "summary_every", "text_column", "transform_method",
+        "preset", "since", "stem", "stop_words", "summary_every", "text_column", "transform_method",
     )
 } | {
     "doc_topic_prior": "--alpha",

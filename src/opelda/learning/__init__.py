@@ -8,7 +8,14 @@
 """
 
 from opelda import _names
-from opelda.learning.callbacks import BatchReport, Callback, EarlyStopping, History
+from opelda.learning.callbacks import (
+    BatchReport,
+    Callback,
+    EarlyStopping,
+    Event,
+    History,
+    OnEvent,
+)
 from opelda.learning.learners import (
     MLOPE,
     OnlineCGS,
@@ -28,7 +35,9 @@ __all__ = [
     "BatchReport",
     "Callback",
     "EarlyStopping",
+    "Event",
     "History",
+    "OnEvent",
     "OnlineCGS",
     "OnlineCVB0",
     "OnlineOPE",

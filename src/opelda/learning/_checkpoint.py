@@ -18,6 +18,7 @@ from opelda.corpus._batches import Seekable
 from opelda.errors import InputError, ModelFileError
 from opelda.learning._loading import as_today, restore
 from opelda.learning._saving import FORMAT, KIND, as_parts, parameters
+from opelda.learning._times import note_time
 
 FILE = "checkpoint.opelda"
 # Parameters that may change between a run and its continuation without changing the result.
@@ -104,6 +105,8 @@ class Checkpoint:
             )
         arrays, header = as_parts(model, {"position": position, "seeks": self._seeks})
         _store.write(self.path, arrays, header, kind=KIND, version=FORMAT)
+        if model._state.watch is not None:
+            note_time(self.folder, model._state.n_docs_seen)
 
     def _check_same(self, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         learner = type(model).__name__

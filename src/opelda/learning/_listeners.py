@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy import sparse
 from opelda.corpus import MiniBatch
 from opelda.engines._engine import Updated
 from opelda.errors import InputError
+from opelda.learning._event import Event
 from opelda.learning._line import describe
 from opelda.learning._measurements import NextScore, Pace, resident_bytes
 from opelda.learning.callbacks import BatchReport
@@ -141,8 +142,15 @@ class Reporter:
                 recent_docs_per_second=self._pace(self.n_docs),
                 batch_score=self._batch_score,
                 memory=resident_bytes(),
+                events=_events(state),
             )
         )
+
+
+def _events(state: Any) -> tuple[Event, ...]:
+    """Return what the last documents brought to light, with the time of now."""
+    found = () if state.watch is None else state.watch.events
+    return tuple(replace(e, time=time.time()) for e in found if e.document == state.n_docs_seen)
 
 
 def progress(verbose: int) -> "ProgressBar | ProgressLines | None":

@@ -27,6 +27,7 @@ from opelda.learning._saving import (
     has_totals,
 )
 from opelda.learning._state import State
+from opelda.learning._watch import Watch
 from opelda.learning._window import Window
 
 # Parameters that older files do not have, and what they mean by that.
@@ -138,6 +139,9 @@ def restore(model: Any, arrays: Arrays, header: Header, version: int, path: Path
         if "window" in header:
             shape = n_words, state.weights.n_topics
             state.window = Window.from_arrays(_part(arrays, "window"), header["window"], shape)
+        if "watch" in header:
+            shape = n_words, state.weights.n_topics
+            state.watch = Watch.from_arrays(_part(arrays, "watch"), header["watch"], shape)
         model._plan(state, listen=False)
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:

@@ -86,6 +86,9 @@ def as_parts(
     if state.window is not None and documents:
         parts, header["window"] = state.window.to_arrays()
         arrays.update({f"window.{name}": part for name, part in parts.items()})
+    if state.watch is not None:
+        parts, header["watch"] = state.watch.to_arrays()
+        arrays.update({f"watch.{name}": part for name, part in parts.items()})
     return arrays, header | {"checksum": checksum(arrays, header)}
 
 

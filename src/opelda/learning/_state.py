@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 from opelda.corpus import Vocabulary
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
+from opelda.learning._watch import Watch
 from opelda.learning._window import Window
 
 P = ParamSpec("P")
@@ -108,6 +109,7 @@ class State:
     vocabulary: Vocabulary | None = None
     n_unknown_tokens: float = 0.0  # of streams, whose words have no column
     window: Window | None = None  # the last documents of a stream that is learned by sweeps
+    watch: Watch | None = None  # the past of a stream that is learned by sweeps, and its events
     # held to write during an update alone, so that callbacks can ask the model
     lock: ReadWriteLock = field(default_factory=ReadWriteLock, repr=False, compare=False)
 

@@ -18,10 +18,12 @@ from scipy.optimize import linear_sum_assignment
 
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
+from opelda.learning._drawn import Drawn
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State
 from opelda.learning._sweeps import Sweeps
+from opelda.learning._watch import Watch
 from opelda.learning._window import Kept, Window, count
 
 SWEEPS = 4  # of a round
@@ -52,21 +54,27 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
             weights, plan.alpha, state.population if state.n_updates else 0
         )
     window = state.window
-    drawn = None
+    drawn, watch = None, state.watch or Watch.of(plan.n_topics, weights.n_words)
     if state.n_updates:  # by topics that somebody learned
         drawn = engine.sweep(weights, tokens, window.alpha, seed=_seed(state, window))
+    kept = Kept(tokens.rows, tokens.topics)
+    if drawn is not None:
+        seen = Drawn(engine, weights, kept, drawn, window.alpha, state.vocabulary)
+        watch = watch.after(seen, state.n_docs_seen + batch.n_docs)
     with state.lock.writing():
         if drawn is not None:
             # half of both, twice: the sum
             engine.blend(weights, drawn, 0.5)
             weights.shrink(2.0)
-        window.take(Kept(tokens.rows, tokens.topics))
+        window.take(kept)
         window.n_sweeps += 1
+        state.watch = watch
         plan.count(state, batch, 1)
     added = perf_counter()
     # An interruption leaves the former window, to be swept with the next documents.
     if window.starts:
         state.window = _start(plan, state, replace(window))
+        state.watch = watch.restarted()
     elif window.is_due:
         state.window = _sweep(plan, state, replace(window))
     share = float(tokens.lengths.sum() / (weights.scale * weights.sums.sum()))

@@ -119,9 +119,11 @@ class LearnsStreams(Parameters):
                     done = learn(plan, self._state, batch)
                     # Only now: a checkpoint's position is after the documents it has learned from.
                     position = given.position
+                    # told before it is committed: after a kill, again rather than never
+                    ends = reporter.tell(done, batch.n_pass, batch.n_docs)
                     if saved is not None and done:
                         saved.commit_if_due(self, position)
-                    if reporter.tell(done, batch.n_pass, batch.n_docs):
+                    if ends:
                         break
             if not hasattr(self, "_state"):
                 raise InputError("The stream held no documents: there is nothing to learn from.")
@@ -178,6 +180,8 @@ class LearnsStreams(Parameters):
                     state.weights.reset(reused, rule.newcomer(state.weights))
                     if state.window is not None:
                         state.window.forget(reused)
+                    if state.watch is not None:
+                        state.watch = state.watch.forget(reused, state.n_docs_seen)
             self.n_features_in_ = n_words
 
     def _stream_validation(

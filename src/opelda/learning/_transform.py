@@ -14,6 +14,7 @@ from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, 
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
+from opelda.learning._event import Event
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.metrics import log_predictive_probability
@@ -50,6 +51,12 @@ class ReadsTopics(Parameters):
     def n_docs_seen_(self) -> int:
         """Documents learned from so far, each as often as it was seen."""
         return self._learned().n_docs_seen
+
+    @property
+    def events_(self) -> list[Event]:
+        """The last events (256 at most) of a stream that was learned by sweeps, without times."""
+        watch = self._learned().watch
+        return [] if watch is None else list(watch.events)
 
     @property
     def n_unknown_tokens_(self) -> float:

@@ -11,12 +11,15 @@ score of a stream's batches before they were learned from is for those with ``ne
 import math
 import warnings
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol
 
 from opelda._validation import number, whole
+from opelda.errors import InputError
+from opelda.learning._event import Event
 
-__all__ = ["BatchReport", "Callback", "EarlyStopping", "History"]
+__all__ = ["BatchReport", "Callback", "EarlyStopping", "Event", "History", "OnEvent"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class BatchReport:
         scored in 3% of the time; others have None.
     memory : int or None
         Bytes of memory that the process has (on macOS the most it has had).
+    events : tuple of Event
+        Noticed with this update, in streams that are learned by sweeps.
 
     Examples
     --------
@@ -103,6 +108,7 @@ class BatchReport:
     recent_docs_per_second: float = 0.0
     batch_score: float | None = None
     memory: int | None = None
+    events: tuple[Event, ...] = ()
 
 
 class Callback(Protocol):
@@ -245,3 +251,44 @@ class History:
         """Return one list per field, as `pandas.DataFrame` and `polars.DataFrame` take it."""
         names = [entry.name for entry in fields(BatchReport) if entry.name != "model"]
         return {name: [getattr(report, name) for report in self._reports] for name in names}
+
+
+class OnEvent:
+    """Call a function with every event of a stream.
+
+    Events are noticed while documents are learned by sweeps (docs/streams-events.md).
+
+    Parameters
+    ----------
+    function : callable
+        Takes an `Event`; learning stops if it returns True.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from opelda import TopicModel
+    >>> model = TopicModel(50, callbacks=[OnEvent(print)])
+    >>> event = Event("new words", 90_000, 3, {"documents": 40, "share": 0.01}, ("tea", "cup"))
+    >>> OnEvent(print)(SimpleNamespace(events=(event,)))
+    New words after 90,000 documents: tea, cup; in 1.0% of the documents since.
+    False
+    """
+
+    needs_gap: ClassVar[bool] = False
+
+    def __init__(self, function: Callable[[Event], Any]) -> None:
+        if not callable(function):
+            raise InputError(f"must be a function of an event, got {function!r}.", "function")
+        self.function = function
+
+    def begin(self, model: Any) -> None:
+        """Refuse a learner that never notices any."""
+        if not model._schedule().n_sweeps:
+            raise InputError(
+                'Events are noticed by sweeps, and this learner makes none; use preset="best", or '
+                "n_sweeps above 0."
+            )
+
+    def __call__(self, report: BatchReport, /) -> bool:
+        """Pass the events on; True when the function wants to stop."""
+        return any([self.function(event) is True for event in report.events])

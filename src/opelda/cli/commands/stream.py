@@ -7,6 +7,7 @@ import typer
 
 from opelda.cli._app import command, option
 from opelda.cli._ending import Stop, Stoppable, StoppedError
+from opelda.cli._events import Commands, Lines, Notes
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
 from opelda.cli._models import check_same, checkpoint_file, new_learner, on_machine
 from opelda.cli._options import (
@@ -39,7 +40,8 @@ MAX_FEATURES = 100_000
     "tail -F access.log | opelda stream - --checkpoint state",
     "opelda stream feed.jsonl --follow --checkpoint state -k 50",
     "opelda stream incoming/ --follow --checkpoint state -o today.opelda",
-    "opelda topics state",
+    "opelda stream feed.jsonl --follow --checkpoint state --events events.jsonl",
+    "opelda topics state --since 1h",
 )
 def stream(
     *,
@@ -76,6 +78,19 @@ def stream(
         "documents; 0 is never.",
         metavar="TIME|N",
     ),
+    events: str | None = option(
+        None,
+        help="Write events (topics that rise, fade or change, new words, worse prediction) as "
+        "lines of JSON to standard output (-) or at the end of a file.",
+        metavar="-|FILE",
+    ),
+    on_event: str | None = option(
+        None,
+        "--on-event",
+        help="Run this command for every event, with its line of JSON as standard input; the "
+        "stream does not wait for it.",
+        metavar="COMMAND",
+    ),
     jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
@@ -94,6 +109,8 @@ def stream(
     if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
     check_output(checkpoint, source, folder=True)  # files in there would be documents
+    lines = None if events is None else Lines(events, source)
+    commands = None if on_event is None else Commands(on_event)
     path = None if output is None else check_model_output(output, source)
     # not before these mistakes are found: importing takes seconds
     from sklearn.base import clone
@@ -128,7 +145,12 @@ def stream(
         seen = count(former.n_docs_seen_, "document")
         note(show, f"going on from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
-    listeners = (learning_display(show, lines=True), summaries)
+    if (lines or commands) and not model._schedule().n_sweeps:
+        raise InputError(
+            "Events are noticed by sweeps, and this learner makes none; leave --events and "
+            "--on-event out, or choose --preset best."
+        )
+    listeners = (learning_display(show, lines=True), summaries, Notes(show), lines, commands)
     model.callbacks = [listener for listener in listeners if listener is not None]
     with Stop() as stop, noted(show):
         try:
@@ -161,7 +183,7 @@ def stream(
                     "skipped_documents": problems.n_skipped,
                 }
             )
-        elif not show.quiet:
+        elif not show.quiet and events != "-":
             print_topics(heaviest(model))
         saved = "" if path is None else f"; the model is in {path}"
         note(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, cast
 
 from opelda.cli._app import command, option
 from opelda.cli._models import load_model
+from opelda.cli._moves import show_moves
 from opelda.cli._options import AsJson, Model, Show
 from opelda.cli._show import by_weight, print_topics, topic_as_plain
 from opelda.cli._standard_streams import print_json
@@ -21,6 +22,7 @@ LAMBDA = 0.6
     "opelda topics model.opelda",
     "opelda topics model.opelda --rank relevance --lambda 0.4 --words 15",
     "opelda topics model.opelda --only 3 --only 8 --json",
+    "opelda topics state --since 1h",
 )
 def topics(
     *,
@@ -43,6 +45,12 @@ def topics(
         None, help="Show this topic; may be given several times.", min=0
     ),
     sort: str = option(ORDERS[0], help="The heaviest first, or by number.", choices=ORDERS),
+    since: str | None = option(
+        None,
+        help="Of a stream: how topics moved, their words, and events, in the last 1h, "
+        "1d or N documents before its last checkpoint.",
+        metavar="TIME|N",
+    ),
     as_json: AsJson = False,
     show: Show,
 ) -> None:
@@ -53,6 +61,11 @@ def topics(
         raise InputError(f"--sort must be one of {', '.join(ORDERS)}, not {sort!r}.")
     if lambda_ is not None and rank != "relevance":
         raise InputError("--lambda has no effect without --rank relevance; leave it out.")
+    if since is not None:
+        if rank != RANKS[0] or only or sort != ORDERS[0]:
+            raise InputError("--since shows what moved; leave --rank, --only and --sort out.")
+        show_moves(model, since, words, as_json=as_json)
+        return
     from opelda.report import topic_table
 
     weight = LAMBDA if lambda_ is None else lambda_

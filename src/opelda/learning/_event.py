@@ -1,0 +1,104 @@
+"""Events of a stream: a topic that rises, fades or changes, new words, worse prediction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from opelda._validation import number, whole
+
+KINDS = (
+    "topic rising", "topic fading", "topic changed", "new topic", "new words", "prediction dropped",
+)  # fmt: skip
+MOST_WORDS = 20
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a stream while it was learned.
+
+    Attributes
+    ----------
+    kind : str
+        "topic rising", "topic fading", "topic changed", "new topic", "new words" or "prediction
+        dropped".
+    document : int
+        How many documents the model had learned from when it was noticed.
+    topic : int or None
+        The topic it is about; of new words the one that has most of the first of them.
+    numbers : dict
+        From word to number: `share_before` and `share` of the tokens of new documents (rising,
+        fading), `rho` (changed), `documents` that had a word and their `share` (new words),
+        `score_before` and `score` in nats a token (prediction).
+    words : tuple of str
+        The topic's words, those by which it changed, or the new ones.
+    time : float or None
+        When it was noticed, in seconds since 1970; None where that is not known any more.
+
+    Examples
+    --------
+    >>> event = Event("topic rising", 40_000, 7, {"share_before": 0.01, "share": 0.02}, ("tea",))
+    >>> print(event)
+    Topic 7 (tea) is rising after 40,000 documents: from 1.0% to 2.0% of the tokens.
+    >>> event.as_dict()["kind"]
+    'topic rising'
+    """
+
+    kind: str
+    document: int
+    topic: int | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    time: float | None = None
+
+    def __str__(self) -> str:
+        words = ", ".join(self.words[:5])
+        at, of = f"after {self.document:,} documents", self.numbers.get
+        topic = f"Topic {self.topic}" + (f" ({words})" if words else "")
+        if self.kind in ("topic rising", "topic fading"):
+            shares = f"from {of('share_before', 0):.1%} to {of('share', 0):.1%} of the tokens"
+            return f"{topic} is {self.kind[6:]} {at}: {shares}."
+        if self.kind == "topic changed":
+            how = f"its new tokens are {of('rho', 1):.0%} as likely by its words as they were"
+            return f"Topic {self.topic} changed {at}: {how}; look at {words}."
+        if self.kind == "new topic":
+            return f"{topic} is new {at}."
+        if self.kind == "new words":
+            return f"New words {at}: {words}; in {of('share', 0):.1%} of the documents since."
+        scores = f"from {of('score_before', 0):.2f} to {of('score', 0):.2f} nats a token"
+        return f"Prediction dropped {at}: {scores}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it, the time as ISO 8601."""
+        when = None if self.time is None else datetime.fromtimestamp(self.time, UTC)
+        return self.as_saved() | {
+            "time": None if when is None else when.isoformat(timespec="milliseconds")
+        }
+
+    def as_saved(self) -> dict[str, Any]:
+        """Return it without the time, as model files hold it: the same for every run."""
+        return {
+            "kind": self.kind,
+            "document": self.document,
+            "topic": self.topic,
+            "numbers": dict(self.numbers),
+            "words": list(self.words),
+        }
+
+    @classmethod
+    def from_saved(cls, said: Any, n_topics: int) -> "Event":
+        """Make an event of what a file holds; a `ValueError` says what cannot be right."""
+        if not isinstance(said, dict) or said.get("kind") not in KINDS:
+            raise ValueError("it holds an event of an unknown kind")
+        words, numbers, topic = said.get("words"), said.get("numbers"), said.get("topic")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError("it holds an event whose words are none")
+        if not isinstance(numbers, dict) or len(words) > MOST_WORDS:
+            raise ValueError("it holds an event without numbers")
+        return cls(
+            said["kind"],
+            whole("document", said.get("document"), 0, 2**62),
+            None if topic is None else whole("topic", topic, 0, n_topics - 1),
+            {str(name): number(name, value, -1e300, 1e300) for name, value in numbers.items()},
+            tuple(words),
+        )

@@ -1,0 +1,174 @@
+"""Events on the command line: lines of JSON, a command for each, and what moved."""
+
+import json
+import random
+from types import SimpleNamespace
+
+import pytest
+
+from opelda.cli import _events
+from opelda.cli._events import Commands, Lines
+from opelda.learning import Event, _watch, _window
+
+OPTIONS = ("-k", 3, "--batch-size", 50, "--every", 5)
+N_BEFORE = 2500
+
+
+@pytest.fixture
+def feed(monkeypatch, themes):
+    """Texts of three themes, one of which takes over and brings a new word."""
+    monkeypatch.setattr(_watch, "BLOCK", 50)
+    monkeypatch.setattr(_window, "MOST_DOCS", 1000)
+    chance = random.Random(0)
+    kinds = chance.choices(range(3), k=N_BEFORE) + chance.choices(range(3), [8, 1, 1], k=800)
+    texts = []
+    for number, kind in enumerate(kinds):
+        more = ["quasar"] if kind == 0 and number >= N_BEFORE else []
+        texts.append(" ".join(chance.choices(themes[kind], k=8) + more))
+    return texts
+
+
+@pytest.fixture
+def streamed(cli):
+    def run(folder, texts, *more):
+        text = "\n".join(texts) + "\n"
+        return cli("stream", "-", "--checkpoint", folder, *OPTIONS, *more, stdin=text)
+
+    return run
+
+
+def without_time(line):
+    return {name: value for name, value in json.loads(line).items() if name != "time"}
+
+
+def test_lines_of_standard_output_are_events_and_nothing_else(streamed, feed):
+    done = streamed("c", feed, "--events", "-")
+    assert done.code == 0
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert {"topic rising", "new words"} <= {event["kind"] for event in events}
+    rising = next(event for event in events if event["kind"] == "topic rising")
+    assert rising["document"] > N_BEFORE
+    assert "star" in rising["words"]
+    assert rising["numbers"]["share"] > rising["numbers"]["share_before"]
+    assert rising["time"].endswith("+00:00")
+    assert "is rising after" in done.err
+
+
+def test_every_event_is_in_the_file_once_however_often_the_stream_was_stopped(
+    streamed, feed, tmp_path
+):
+    assert streamed("whole", feed, "-q", "--events", "whole.jsonl").code == 0
+    for end in (2000, 2600, 2600, 2750, len(feed)):
+        assert streamed("parts", feed[:end], "-q", "--events", "parts.jsonl").code == 0
+    whole, parts = ((tmp_path / f"{n}.jsonl").read_text().splitlines() for n in ("whole", "parts"))
+    assert list(map(without_time, parts)) == list(map(without_time, whole))
+    files = [(tmp_path / n / "checkpoint.opelda").read_bytes() for n in ("whole", "parts")]
+    assert files[0] == files[1]
+
+
+def report(*events):
+    return SimpleNamespace(events=events)
+
+
+def test_a_stream_that_goes_on_does_not_write_a_line_again(tmp_path):
+    path = tmp_path / "e.jsonl"
+    first, second = (Event("new words", n, 1, {"share": 0.1}, ("tea",), 5.0) for n in (10, 20))
+    begun, gone_on = SimpleNamespace(), SimpleNamespace(_state=1)
+    for model, events in ((begun, [first]), (gone_on, [first, second])):
+        lines = Lines(str(path), [])
+        lines.begin(model)
+        lines(report(*events))
+        lines.end(model)
+    assert [json.loads(line)["document"] for line in path.read_text().splitlines()] == [10, 20]
+    with open(path, "a") as file:
+        file.write('{"kind": "new wo')  # a kill while it was written
+    lines = Lines(str(path), [])
+    lines.begin(begun)  # another stream, whose events may be the same
+    lines(report(first))
+    lines.end(begun)
+    assert json.loads(path.read_text().splitlines()[-1])["document"] == 10
+
+
+def test_a_command_gets_each_event(streamed, feed, tmp_path):
+    done = streamed("c", feed, "-q", "--events", "e.jsonl", "--on-event", "cat >> got; echo hi")
+    assert done.code == 0
+    assert done.out == ""
+    assert (tmp_path / "got").read_text() == (tmp_path / "e.jsonl").read_text() != ""
+
+
+def test_a_command_that_fails_is_told_of_once(streamed, feed):
+    done = streamed("c", feed, "--on-event", "exit 3")
+    assert done.code == 0
+    assert done.err.count("the command of --on-event ended with 3; the stream goes on.") == 1
+
+
+def test_a_command_has_the_event_and_writes_to_standard_error(capfd):
+    commands = Commands("echo heard; cat")
+    commands.begin(None)
+    commands(report(Event("new topic", 5, 1)))
+    commands.end(None)
+    out, err = capfd.readouterr()
+    assert out == ""
+    heard, line = err.splitlines()
+    assert (heard, json.loads(line)["document"]) == ("heard", 5)
+
+
+def test_a_slow_command_stops_nobody(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(_events, "MOST_WAITING", 3)
+    monkeypatch.setattr(_events, "PATIENCE", 0.1)
+    commands = Commands(f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.01; done")
+    commands.begin(None)
+    event = Event("new topic", 5, 1)
+    commands(report(*[event] * 20))  # which returns
+    commands.end(None)
+    (tmp_path / "go").touch()
+    err = capsys.readouterr().err
+    assert err.count("events come faster than --on-event takes them") == 1
+    assert "is still running; it is not waited for" in err
+    left_out = int(err.split(" events left out")[0].split()[-1])
+    assert 19 <= left_out <= 20  # all but the one that runs
+
+
+def test_topics_since(streamed, feed, cli):
+    streamed("c", feed, "-q")
+    moved = cli("topics", "c", "--since", 800)
+    assert moved.code == 0
+    assert f" documents to {len(feed):,}, moved most:\n" in moved.out
+    assert "quasar" in moved.out
+    assert "is rising after" in moved.out
+    lately = json.loads(cli("topics", "c", "--since", 800, "--json").out)["topics"]
+    assert ["quasar" in topic["came"] for topic in lately if "star" in topic["words"]] == [True]
+    assert not any("quasar" in topic["went"] or "star" in topic["came"] for topic in lately)
+    said = json.loads(cli("topics", "c", "--since", "1d", "--json").out)
+    assert said["documents"] == len(feed)
+    star = next(topic for topic in said["topics"] if "star" in topic["words"])
+    assert star["share"] > star["share_before"]
+    assert all(event["time"] is not None for event in said["events"])
+    assert {"topic rising", "new words"} <= {event["kind"] for event in said["events"]}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("topics", "MODEL", "--since", "1x"), "--since must be a whole number or a time"),
+        (("topics", "MODEL", "--since", "10"), "This model has no history"),
+        (("topics", "MODEL", "--since", "1h"), "needs the times that a checkpoint folder keeps"),
+        (("topics", "MODEL", "--since", "5", "--only", "1"), "leave --rank, --only and --sort out"),
+        (("stream", "T", "--checkpoint", "c", "--on-event", " "), "needs a command to run"),
+        (("stream", "T", "--checkpoint", "c", "--events", "T"), "is the input itself"),
+        (("stream", "T", "--checkpoint", "c", "--events", "no"), "exists and holds no events"),
+        (("stream", "T", "--checkpoint", "c", "--events", "x/y"), "does not exist"),
+        (
+            ("stream", "T", "--checkpoint", "c", "--events", "-", "--preset", "fast"),
+            "this learner makes none",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(cli, args, said, model_file, corpus_file, tmp_path):
+    (tmp_path / "no").write_text("some notes\n")
+    names = {"MODEL": model_file, "T": corpus_file}
+    done = cli(*(names.get(arg, arg) for arg in args))
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert (tmp_path / "no").read_text() == "some notes\n"

@@ -1,0 +1,279 @@
+"""Events of streams whose changes are known, and the history that they are kept with."""
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import opelda
+from opelda import TopicModel
+from opelda.corpus import Vocabulary
+from opelda.engines import CPUEngine
+from opelda.engines._weights import HostWeights
+from opelda.errors import InputError, ModelFileError
+from opelda.learning import Event, History, OnEvent, OnlineOPE, _watch, _window
+from opelda.learning._drawn import Drawn
+from opelda.learning._event import KINDS
+from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning._times import FILE, MOST_BYTES, Times, note_time
+from opelda.learning._watch import Watch
+
+THEMES = [[f"{theme}{n}" for n in range(8)] for theme in ("tea", "sea", "law", "sun")]
+WORDS = [word for theme in THEMES for word in theme]
+EVEN = [0.25] * 4
+COMMON = {"n_components": 4, "batch_size": 50, "n_sweeps": 10, "n_jobs": 1}
+N_BEFORE = 3000
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    """Small blocks, and a window that is soon full: from then on nothing is learned anew."""
+    monkeypatch.setattr(_watch, "BLOCK", 50)
+    monkeypatch.setattr(_window, "MOST_DOCS", 1000)
+
+
+def documents(rng, n_docs, shares, themes=THEMES):
+    """Documents of one theme each."""
+    which = rng.choice(len(themes), n_docs, p=shares)
+    return [rng.choice(themes[theme], 8).tolist() for theme in which]
+
+
+def learned(seed, source, **more):
+    model = TopicModel(**COMMON, random_state=seed % 2**31, **more)
+    return model.fit_stream(source, vocabulary=Vocabulary(growing=True))
+
+
+def watched(rng, source, words=WORDS):
+    """Watch a stream by topics that stand still: each has a theme's words, and a few of all."""
+    engine, vocabulary = CPUEngine(1), Vocabulary(words, growing=True)
+    watch, n_docs = Watch.of(4, len(words)), 0
+    for first in range(0, len(source), 50):
+        X, _ = vocabulary.learn(source[first : first + 50])
+        rows = np.zeros((len(vocabulary), 4), np.float32)
+        rows[:32][np.arange(32), np.arange(32) // 8] = 1000.0
+        weights = engine.weights(HostWeights(rows, 1.0, prior_weight=1.0))
+        tokens = engine.tokens(engine.documents(X), 4)
+        counts = engine.sweep(weights, tokens, np.full(4, 0.1), seed=int(rng.integers(2**40)))
+        kept, n_docs = _window.Kept(tokens.rows, tokens.topics), n_docs + X.shape[0]
+        watch = watch.after(
+            Drawn(engine, weights, kept, counts, np.full(4, 0.1), vocabulary), n_docs
+        )
+    return watch
+
+
+@pytest.fixture(params=range(5))
+def rng():
+    """Another one each time."""
+    return np.random.default_rng(np.random.SeedSequence().generate_state(1))
+
+
+def test_nothing_happens_in_a_stream_that_stays_as_it_is(rng):
+    assert watched(rng, documents(rng, 5000, EVEN)).events == ()
+
+
+@pytest.mark.parametrize(("kind", "after"), [("topic rising", 0.55), ("topic fading", 0.02)])
+def test_a_theme_rises_and_fades(rng, kind, after):
+    shares = [after] + [(1 - after) / 3] * 3
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, shares)
+    watch = watched(rng, source)
+    event, *more = [event for event in watch.events if event.topic == 0]
+    assert {event.kind for event in (event, *more)} == {kind}  # it may go further
+    assert N_BEFORE < event.document <= N_BEFORE + 700
+    assert set(event.words[:8]) == set(THEMES[0])
+    assert event.numbers["share_before"] == pytest.approx(0.25, abs=0.1)
+    moved = event.numbers["share"] - event.numbers["share_before"]
+    assert moved * (after - 0.25) > 0
+    points = watch.points  # each the mean of 250 documents or more
+    assert points.shares[-1, 0] == pytest.approx(after, abs=0.2)
+    assert points.shares[points.before(N_BEFORE), 0] == pytest.approx(0.25, abs=0.17)
+    np.testing.assert_allclose(points.shares.sum(axis=1), 1.0, rtol=1e-5)
+
+
+def test_words_that_are_new_are_told_with_their_topic(rng):
+    new = [*THEMES[:3], [*THEMES[3], "moon", "mars"]]
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, EVEN, new)
+    events = [event for event in watched(rng, source).events if event.kind == "new words"]
+    assert sorted(word for event in events for word in event.words) == ["mars", "moon"]
+    for event in events:
+        assert N_BEFORE < event.document <= N_BEFORE + 400
+        assert event.topic == 3
+        # 8 tokens of a quarter of the documents, each a tenth of the time
+        assert event.numbers["share"] == pytest.approx(0.25 * (1 - 0.9**8), abs=0.11)
+
+
+def test_a_topic_whose_words_change_has_changed(rng):
+    often = [*THEMES[:3], ["rare", *THEMES[3]]]
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, EVEN, often)
+    watch = watched(rng, source, [*WORDS, "rare"])
+    (event,) = [event for event in watch.events if event.kind == "topic changed"]
+    assert (event.topic, event.words[0]) == (3, "rare")
+    assert N_BEFORE < event.document <= N_BEFORE + 700
+    # a ninth of the tokens are a thousand times less likely
+    assert event.numbers["rho"] == pytest.approx(1000 ** (-1 / 9), abs=0.15)
+
+
+def test_documents_of_mixed_themes_are_predicted_worse(rng):
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, [1.0], [WORDS])
+    events = [e for e in watched(rng, source).events if e.kind == "prediction dropped"]
+    assert N_BEFORE < events[0].document <= N_BEFORE + 500
+    assert events[0].numbers["score"] < events[0].numbers["score_before"] - 0.3
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_a_stopped_stream_has_the_same_history_and_tells_every_event(tmp_path, every):
+    rng = np.random.default_rng(0)
+    source = documents(rng, N_BEFORE, EVEN)
+    source += documents(rng, 600, [0.7, 0.1, 0.1, 0.1], [*THEMES[:3], [*THEMES[3], "moon"]])
+
+    def until(stop):
+        def look(report):
+            if stop < report.n_docs:
+                raise StoppedError
+
+        return look
+
+    told = {}
+    for name, stops in (("whole", []), ("parts", [60, 1015, 3111, 3333, 3480])):
+        heard = told[name] = []
+        for stop in [*stops, len(source)]:
+            callbacks = [OnEvent(heard.append), until(stop)]
+            model = TopicModel(**COMMON, random_state=0, callbacks=callbacks)
+            with suppress(StoppedError):
+                model.fit_stream(
+                    source,
+                    vocabulary=Vocabulary(growing=True),
+                    checkpoint=tmp_path / name,
+                    every=every,
+                )
+    files = [(tmp_path / name / "checkpoint.opelda").read_bytes() for name in told]
+    assert files[0] == files[1]
+    whole, parts = ([json.dumps(e.as_saved()) for e in told[name]] for name in told)
+    assert len(whole) == len(set(whole)) > 1
+    assert set(parts) == set(whole)
+    assert list(dict.fromkeys(parts)) == whole  # again, but never others, nor in another order
+    assert [event.as_saved() for event in model.events_] == list(map(json.loads, whole))
+    assert len(model._state.watch.points) > 3
+
+
+def test_whoever_fails_on_an_event_hears_of_it_again(tmp_path):
+    rng = np.random.default_rng(0)
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 800, [0.7, 0.1, 0.1, 0.1])
+    heard = []
+
+    def fail_once(event):
+        heard.append(event.as_saved())
+        if len(heard) == 1:
+            raise StoppedError
+
+    for _ in range(2):
+        model = TopicModel(**COMMON, random_state=0, callbacks=[OnEvent(fail_once)])
+        words = Vocabulary(growing=True)
+        with suppress(StoppedError):
+            model.fit_stream(source, vocabulary=words, checkpoint=tmp_path, every=1)
+    assert heard[0] == heard[1]
+    assert heard[1:] == [event.as_saved() for event in model.events_]
+
+
+def test_columns_of_other_words_leave_the_history():
+    watch = Watch.of(2, 5)
+    words = np.arange(20, dtype=np.int32).reshape(2, 10) % 5
+    points = watch.points.added(100, np.full(2, 0.5), np.ones(2), words)
+    after = replace(watch, points=points).forget(np.array([3]), 120)
+    assert 3 not in after.points.words
+    assert (after.points.words == -1).sum() == 4
+    assert after.young.tolist() == [[3], [120], [0]]
+
+
+def test_a_new_topic_is_noted_and_judged_anew():
+    watch = Watch.of(3, 5)
+    full = replace(watch.shares, table=np.ones_like(watch.shares.table))
+    after = replace(watch, shares=full).new_topic(1, 70, ["tea"])
+    assert [str(event) for event in after.events] == ["Topic 1 (tea) is new after 70 documents."]
+    assert after.shares.table.any(axis=0).tolist() == [True, False, True]
+
+
+def test_topics_that_are_learned_anew_are_judged_anew():
+    rng = np.random.default_rng(0)
+    model = TopicModel(**COMMON, random_state=0)
+    blocks = []
+    model.callbacks = [lambda report: blocks.append(report.model._state.watch.shares.table[0, 0])]
+    model.fit_stream(documents(rng, 1100, EVEN), vocabulary=Vocabulary(growing=True))
+    # at 1/16, a quarter and all of 1000 documents
+    assert [i for i, n in enumerate(blocks) if n == 0] == [0, 1, 4, 19]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays, said: arrays.pop("watch.fits"),
+        lambda arrays, said: arrays.update({"watch.sums": arrays["watch.sums"][:1]}),
+        lambda arrays, said: arrays["watch.score"].fill(np.nan),
+        lambda arrays, said: arrays["watch.points.words"].fill(10**6),
+        lambda arrays, said: arrays["watch.points.documents"].__setitem__(0, 10**9),
+        lambda arrays, said: said.update(spacing=0),
+        lambda arrays, said: said.update(n_judged=10**6),
+        lambda arrays, said: said.update(events=[{"kind": "odd"}]),
+        lambda arrays, said: said.update(events=None),
+        lambda arrays, said: said.update(events=[Event("new topic", 5, 99).as_saved()]),
+    ],
+)
+def test_a_damaged_history_is_refused(tmp_path, change):
+    model = learned(0, documents(np.random.default_rng(0), N_BEFORE, EVEN))
+    arrays, header = as_parts(model)
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(arrays, header["watch"])
+    header["checksum"] = checksum(arrays, header)
+    path = tmp_path / "m.opelda"
+    opelda._store.write(path, arrays, header, kind=KIND, version=FORMAT)
+    with pytest.raises(ModelFileError, match=r"is not a model this version can use"):
+        opelda.load(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_events_are_sentences_and_plain_values(kind):
+    event = Event(kind, 1234, None if "pred" in kind else 3, {"share": 0.5}, ("tea",), 0.0)
+    assert str(event).endswith(".")
+    assert "1,234 documents" in str(event)
+    said = json.loads(json.dumps(event.as_dict()))
+    assert said["time"] == "1970-01-01T00:00:00.000+00:00"
+    assert Event.from_saved(said, 4) == replace(event, time=None)
+
+
+def test_events_are_in_reports_and_stop_learning():
+    rng = np.random.default_rng(0)
+    source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, [0.7, 0.1, 0.1, 0.1])
+    history = History()
+    model = learned(0, source, callbacks=[OnEvent(lambda event: True), history])
+    told = [event for report in history.reports for event in report.events]
+    assert told
+    assert model.n_docs_seen_ == told[0].document < len(source)
+
+
+def test_learners_that_do_not_sweep_have_no_events():
+    with pytest.raises(InputError, match="noticed by sweeps"):
+        OnlineOPE(2, callbacks=[OnEvent(print)]).fit_stream(["tea cup"] * 9)
+    with pytest.raises(InputError, match="a function of an event"):
+        OnEvent("echo")
+    assert OnlineOPE(2).fit_stream(["tea cup"] * 9).events_ == []
+
+
+def test_times_are_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
+    now = iter(range(100_000))
+    monkeypatch.setattr("time.time", lambda: float(next(now)))
+    assert not Times(tmp_path)
+    for step in range(20_000):
+        note_time(tmp_path, 10 * step)
+    assert (tmp_path / FILE).stat().st_size <= MOST_BYTES + 100
+    times = Times(tmp_path)
+    assert times.last == 19_999.0
+    assert times.at(123_450) == pytest.approx(12_345, abs=20)
+    assert times.documents(12_345.0) == pytest.approx(123_450, abs=200)
+    with open(tmp_path / FILE, "a") as file:
+        file.write("7 8\n9 1")  # began anew, and was cut off
+    assert Times(tmp_path).documents(8.0) == 7.0
