@@ -1,4 +1,4 @@
-"""Every command and code block of README and of the page on text runs, in a folder of its own."""
+"""Every command and code block of README, of texts and of streams runs, in a folder of its own."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ import pytest
 from opelda.corpus import docstrings
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/text.md")
+PAGES = ("README.md", "docs/text.md", "docs/streams.md")
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
@@ -73,5 +73,6 @@ def test_no_block_of_any_page_goes_unrun():
     """Blocks of other kinds are output; indented ones are trees and formulas."""
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         kinds = set(re.findall(r"^```(\w*)\n", page.read_text(encoding="utf-8"), re.MULTILINE))
-        allowed = {"python", "text"} | ({"sh"} if page.name in ("README.md", "text.md") else set())
+        with_shell = str(page.relative_to(ROOT)) in PAGES
+        allowed = {"python", "text"} | ({"sh"} if with_shell else set())
         assert kinds - {""} <= allowed, page.name

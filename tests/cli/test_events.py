@@ -137,11 +137,12 @@ def test_topics_since(streamed, feed, cli):
     assert "quasar" in moved.out
     assert "is rising after" in moved.out
     lately = json.loads(cli("topics", "c", "--since", 800, "--json").out)["topics"]
-    assert ["quasar" in topic["came"] for topic in lately if "star" in topic["words"]] == [True]
-    assert not any("quasar" in topic["went"] or "star" in topic["came"] for topic in lately)
+    assert any("quasar" in topic["came"] and "star" in topic["words"] for topic in lately)
+    assert not any("quasar" in topic["went"] for topic in lately)
     said = json.loads(cli("topics", "c", "--since", "1d", "--json").out)
     assert said["documents"] == len(feed)
-    star = next(topic for topic in said["topics"] if "star" in topic["words"])
+    about_stars = [topic for topic in said["topics"] if "star" in topic["words"]]
+    star = max(about_stars, key=lambda topic: topic["share"])
     assert star["share"] > star["share_before"]
     assert all(event["time"] is not None for event in said["events"])
     assert {"topic rising", "new words"} <= {event["kind"] for event in said["events"]}

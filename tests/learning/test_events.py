@@ -193,8 +193,10 @@ def test_columns_of_other_words_leave_the_history():
 def test_a_new_topic_is_noted_and_judged_anew():
     watch = Watch.of(3, 5)
     full = replace(watch.shares, table=np.ones_like(watch.shares.table))
-    after = replace(watch, shares=full).new_topic(1, 70, ["tea"])
-    assert [str(event) for event in after.events] == ["Topic 1 (tea) is new after 70 documents."]
+    after = replace(watch, shares=full).new_topic(1, 70, {"share": 0.1}, ["tea"])
+    assert [str(event) for event in after.events] == [
+        "Topic 1 (tea) is new after 70 documents, in 10.0% of the last ones."
+    ]
     assert after.shares.table.any(axis=0).tolist() == [True, False, True]
 
 

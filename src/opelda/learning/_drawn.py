@@ -42,18 +42,7 @@ class Drawn:
     @cached_property
     def logs(self) -> Array:
         """Log probabilities of the cells' words by their topics."""
-        return self._log(*self.cells[:2])
-
-    def _log(self, words: NDArray[np.integer], topics: NDArray[np.integer]) -> Array:
-        weights = self.weights
-        host, totals = weights.host(), weights.totals
-        prior = host.prior
-        if isinstance(prior, np.ndarray):
-            prior = prior[words] if prior.ndim == 1 else prior[words, topics]
-        cells = weights.scale * host.rows[words, topics].astype(np.float64)
-        found: Array = np.log(np.maximum(cells + weights.prior_weight * prior, 1e-30))
-        found -= np.log(totals)[topics]
-        return found
+        return log_probabilities(self.weights, *self.cells[:2])
 
     def score(self, n_words: int) -> tuple[float, float]:
         """Return the sum of the log probabilities of some tokens, and how many they are.
@@ -90,7 +79,7 @@ class Drawn:
         n_words = self.weights.n_words
         pairs: NDArray[np.int64] = np.unique(topics * n_words + words)
         topics, words = np.divmod(pairs, n_words)
-        order = np.lexsort((words, -self._log(words, topics), topics))
+        order = np.lexsort((words, -log_probabilities(self.weights, words, topics), topics))
         topics, words = topics[order], words[order]
         rank = np.arange(len(topics)) - np.searchsorted(topics, topics)
         found, best = np.full((n_topics, n), -1, np.int32), rank < n
@@ -113,5 +102,24 @@ class Drawn:
 
     def names(self, words: NDArray[np.integer]) -> tuple[str, ...]:
         """Return columns as words."""
-        named = None if self.vocabulary is None else self.vocabulary.words
-        return tuple(f"x{j}" if named is None else named[j] for j in words.tolist() if j >= 0)
+        return names_of(words, self.vocabulary)
+
+
+def names_of(words: NDArray[np.integer], vocabulary: Vocabulary | None) -> tuple[str, ...]:
+    """Return columns as words, without those below 0."""
+    named = None if vocabulary is None else vocabulary.words
+    return tuple(f"x{j}" if named is None else named[j] for j in words.tolist() if j >= 0)
+
+
+def log_probabilities(
+    weights: Weights, words: NDArray[np.integer], topics: NDArray[np.integer]
+) -> Array:
+    """Return those of words by topics, pair by pair."""
+    host, totals = weights.host(), weights.totals
+    prior = host.prior
+    if isinstance(prior, np.ndarray):
+        prior = prior[words] if prior.ndim == 1 else prior[words, topics]
+    cells = weights.scale * host.rows[words, topics].astype(np.float64)
+    found: Array = np.log(np.maximum(cells + weights.prior_weight * prior, 1e-30))
+    found -= np.log(totals)[topics]
+    return found

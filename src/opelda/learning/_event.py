@@ -28,7 +28,8 @@ class Event:
         The topic it is about; of new words the one that has most of the first of them.
     numbers : dict
         From word to number: `share_before` and `share` of the tokens of new documents (rising,
-        fading), `rho` (changed), `documents` that had a word and their `share` (new words),
+        fading), `rho` (changed), `documents` that had a word, or are full of a theme's words, and
+        their `share` of those since (new words, new topic),
         `score_before` and `score` in nats a token (prediction).
     words : tuple of str
         The topic's words, those by which it changed, or the new ones.
@@ -62,7 +63,7 @@ class Event:
             how = f"its new tokens are {of('rho', 1):.0%} as likely by its words as they were"
             return f"Topic {self.topic} changed {at}: {how}; look at {words}."
         if self.kind == "new topic":
-            return f"{topic} is new {at}."
+            return f"{topic} is new {at}, in {of('share', 0):.1%} of the last ones."
         if self.kind == "new words":
             return f"New words {at}: {words}; in {of('share', 0):.1%} of the documents since."
         scores = f"from {of('score_before', 0):.2f} to {of('score', 0):.2f} nats a token"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_POINTS = 64
-FIRST_SPACING = 5  # blocks from one point to the next, doubled when there are too many
+FIRST_SPACING = 1  # blocks from one point to the next, doubled when there are too many
 TOP_WORDS = 10
 
 

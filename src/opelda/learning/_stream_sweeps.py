@@ -18,8 +18,9 @@ from scipy.optimize import linear_sum_assignment
 
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
-from opelda.learning._drawn import Drawn
+from opelda.learning._drawn import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
+from opelda.learning._renewal import give, new_theme
 from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State
 from opelda.learning._sweeps import Sweeps
@@ -56,7 +57,9 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
     window = state.window
     drawn, watch = None, state.watch or Watch.of(plan.n_topics, weights.n_words)
     if state.n_updates:  # by topics that somebody learned
-        drawn = engine.sweep(weights, tokens, window.alpha, seed=_seed(state, window))
+        # (by a small alpha all tokens would follow a document's first)
+        alpha = window.alpha * max(1.0 / window.alpha.sum(), 1.0)
+        drawn = engine.sweep(weights, tokens, alpha, seed=_seed(state, window))
     kept = Kept(tokens.rows, tokens.topics)
     if drawn is not None:
         seen = Drawn(engine, weights, kept, drawn, window.alpha, state.vocabulary)
@@ -85,6 +88,7 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
     """Draw the topics of all tokens in the window anew, some times."""
     engine, weights = plan.engine, state.weights
     window.trim(engine, weights)
+    window = _renew(plan, state, window)
     kept = window.kept
     tokens, outside = kept.tokens(engine, weights), window.outside
     counts = count(engine, weights, tokens) + outside
@@ -100,6 +104,28 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
         n_new=0,
         n_averaged=sweeps.n_made,
     )
+
+
+def _renew(plan: Plan, state: State, window: Window) -> Window:
+    """Give a theme that is new a topic of its own."""
+    weights, watch = state.weights, state.watch
+    if np.ndim(weights.prior) == 2:  # topics that were given words keep them
+        return window
+    theme = new_theme(window.kept, window.n_new, weights)
+    if theme is None:
+        return window
+    window, made = give(theme, window, weights.host())
+    if plan.learns_prior:
+        alpha = window.alpha.copy()
+        alpha[theme.topic] = np.median(alpha)
+        window = replace(window, alpha=alpha)
+    with state.lock.writing():
+        weights.become(plan.engine.weights(made))
+        if watch is not None:
+            numbers = {"documents": float(theme.n_docs), "share": theme.share}
+            words = names_of(theme.words[:WORDS_OF_EVENT], state.vocabulary)
+            state.watch = watch.new_topic(theme.topic, state.n_docs_seen, numbers, words)
+    return window
 
 
 def _start(plan: Plan, state: State, window: Window) -> Window:

@@ -4,7 +4,7 @@ Fed with the topics drawn for new documents, which learning needs anyway. Everyt
 the documents, so that a stream that goes on from a checkpoint has the same history and events.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import Any
@@ -71,10 +71,12 @@ class Watch:
         made = replace(self, shares=shares, fits=fits, score=score, sums=sums, totals=totals)
         return replace(made, n_judged=self.n_words)
 
-    def new_topic(self, topic: int, document: int, words: Sequence[str]) -> "Watch":
+    def new_topic(
+        self, topic: int, document: int, numbers: Mapping[str, float], words: Sequence[str]
+    ) -> "Watch":
         """Note that a topic is another from now on."""
         some = np.array([topic])
-        event = Event("new topic", document, topic, {}, tuple(words))
+        event = Event("new topic", document, topic, numbers, tuple(words))
         shares, fits = self.shares.renewed(some), self.fits.renewed(some)
         sums = self.sums.copy()
         sums[:, :, topic] = 0.0

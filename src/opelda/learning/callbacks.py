@@ -256,7 +256,7 @@ class History:
 class OnEvent:
     """Call a function with every event of a stream.
 
-    Events are noticed while documents are learned by sweeps (docs/streams-events.md).
+    Events are noticed while documents are learned by sweeps (docs/streams.md).
 
     Parameters
     ----------

@@ -31,19 +31,20 @@ def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
     if watch is None or not len(watch.points):
         raise InputError(
             "This model has no history: streams that are learned by sweeps have one, after some "
-            "10,000 documents."
+            "2,000 documents."
         )
     points, names = watch.points, model._words()
     first = points.before(since)
+    tokens = watch.sums[1, 0]  # since the last point
+    shares = tokens / tokens.sum() if tokens.any() else points.shares[-1]
     moves = []
-    for topic in range(watch.n_topics):
-        now, then = (_named(points.words[at, topic], names) for at in (-1, first))
-        shares = points.shares[[first, -1], topic].tolist()
+    for topic, now in enumerate(model.top_words(points.words.shape[2])):
+        then = _named(points.words[first, topic], names)
         moves.append(
             TopicMove(
                 topic,
-                shares[0],
-                shares[1],
+                float(points.shares[first, topic]),
+                float(shares[topic]),
                 float(points.rho[first:, topic].min()),
                 now,
                 [word for word in now if word not in then],

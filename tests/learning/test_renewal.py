@@ -1,0 +1,185 @@
+"""Themes that are new in a stream, and the topics that become theirs."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda import TopicModel
+from opelda.corpus import Vocabulary
+from opelda.engines import CPUEngine
+from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
+from opelda.engines._weights import HostWeights
+from opelda.learning import _renewal, _window
+from opelda.learning._renewal import give, new_theme
+from opelda.learning._window import Kept, Window
+
+THEMES = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea", "law", "sun", "art", "ice")]
+N_OLD, N_NEW = 2000, 400
+
+
+def documents(rng, n_docs, shares):
+    """Documents of one theme each, and a word that all have."""
+    which = rng.choice(len(THEMES), n_docs, p=shares)
+    return [[*rng.choice(THEMES[theme], 6), "all"] for theme in which]
+
+
+def streamed(seed, stretches, n_components=6, **settings):
+    """A model of a stream whose themes have other shares in each stretch."""
+    rng = np.random.default_rng(seed)
+    source = [text for n, shares in stretches for text in documents(rng, n, shares)]
+    model = TopicModel(
+        n_components, batch_size=150, n_sweeps=20, n_jobs=1, random_state=seed, **settings
+    )
+    return model.fit_stream(source, vocabulary=Vocabulary(growing=True))
+
+
+def new_topics(model):
+    return [event for event in model.events_ if event.kind == "new topic"]
+
+
+def top_theme(model, topic):
+    """The theme of a topic's first words, but for the one that all have."""
+    words = model.vocabulary_.words
+    order = [words[j] for j in np.argsort(-model.components_[topic])[:6] if words[j] != "all"]
+    assert len({word[:3] for word in order}) == 1, order
+    return order[0][:3]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    monkeypatch.setattr(_window, "MOST_DOCS", 3000)
+
+
+BEFORE = [0.25, 0.25, 0.25, 0.25, 0.0, 0.0]
+WITH_ART = [0.2, 0.2, 0.2, 0.2, 0.2, 0.0]
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_new_theme_becomes_a_topic_and_the_others_keep_theirs(seed):
+    before = streamed(seed, [(3600, BEFORE)])
+    model = streamed(seed, [(3600, BEFORE), (900, WITH_ART)])
+    assert not new_topics(before)
+    event, *more = new_topics(model)
+    assert 3600 < event.document <= 3600 + 600
+    assert {word[:3] for word in event.words} == {"art"}
+    assert top_theme(model, event.topic) == "art"
+    assert event.numbers["share"] == pytest.approx(0.2, abs=0.12)
+    assert not [event for event in more if event.words[0][:3] != "art"]
+    sizes = before.components_.sum(axis=1)
+    for topic in np.flatnonzero(sizes > 0.1 * sizes.sum()):
+        if topic != event.topic:
+            assert top_theme(model, topic) == top_theme(before, topic)
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_new_where_nothing_changes_or_a_known_theme_grows(seed):
+    grown = [0.55, 0.15, 0.15, 0.15, 0.0, 0.0]
+    assert not new_topics(streamed(seed, [(5000, BEFORE)]))
+    assert not new_topics(streamed(seed, [(3600, BEFORE), (900, grown)]))
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_theme_that_returns_finds_its_topic(seed):
+    model = streamed(seed, [(3600, BEFORE), (900, WITH_ART), (3600, BEFORE), (900, WITH_ART)])
+    first, *more = new_topics(model)
+    assert top_theme(model, first.topic) == "art"
+    assert not [event for event in more if event.document > 5000]
+
+
+@pytest.mark.usefixtures("narrow")
+def test_topics_that_were_given_words_are_nobody_elses():
+    stretches = [(3600, BEFORE), (900, WITH_ART)]
+    assert new_topics(streamed(0, stretches))
+    rng = np.random.default_rng(0)
+    source = [text for n, shares in stretches for text in documents(rng, n, shares)]
+    prior = np.full((6, 61), 0.01)
+    prior[0, 3] = 5.0
+    names = [word for theme in THEMES for word in theme] + ["all"]
+    model = TopicModel(6, batch_size=150, n_sweeps=20, random_state=0, topic_word_prior=prior)
+    model.fit_stream(source, vocabulary=Vocabulary(names))
+    assert not new_topics(model)
+
+
+def kept_of(rng, n_topics, shares_old, shares_new):
+    """A window whose tokens have the topics of their themes, those of the last two themes none."""
+    names = [word for theme in THEMES for word in theme] + ["all"]
+    texts = documents(rng, N_OLD, shares_old) + documents(rng, N_NEW, shares_new)
+    X = sparse.csr_array(Vocabulary(names).count(texts)).astype(np.float32)
+    engine = CPUEngine(1)
+    tokens = engine.tokens(engine.documents(X), n_topics, shift=FRACTION_SHIFT)
+    ids = np.repeat(tokens.rows.words, tokens.rows.counts.astype(int))
+    topics = np.where(ids < 40, ids // 10, rng.integers(0, 4, len(ids))).astype(np.uint16)
+    kept = Kept(tokens.rows, topics)
+    rows = np.zeros((61, n_topics), np.float32)
+    np.add.at(rows, (ids, topics), 1.0)
+    return kept, engine.weights(HostWeights(rows, 0.1, prior_weight=1.0)), ids
+
+
+def test_words_that_do_not_come_together_are_two_themes(rng):
+    both = [0.1, 0.1, 0.1, 0.1, 0.4, 0.2]
+    kept, weights, ids = kept_of(rng, 6, BEFORE, both)
+    theme = new_theme(kept, N_NEW, weights)
+    assert {int(word) // 10 for word in theme.words} == {4}  # the larger one
+    assert theme.topic in (4, 5)  # that have no tokens
+    assert theme.share == pytest.approx(theme.n_docs / N_NEW)
+    # all tokens of documents that have two of its words, and of no other
+    found = np.zeros(len(ids), bool)
+    found[theme.tokens] = True
+    assert found.sum() == 7 * theme.n_docs
+    for a, b in itertools.pairwise(kept.ends):
+        assert found[a:b].all() == found[a:b].any()
+        assert not found[a] or set((ids[a:b] // 10).tolist()) == {4, 6}
+
+
+def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):
+    few = [0.22, 0.22, 0.22, 0.22, 0.12, 0.0]
+    kept, weights, _ = kept_of(rng, 6, BEFORE, few)
+    assert new_theme(kept, N_NEW, weights) is not None
+    kept, weights, _ = kept_of(rng, 4, BEFORE, few)  # each has more documents than it
+    assert new_theme(kept, N_NEW, weights) is None
+
+
+def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
+    kept, weights, ids = kept_of(rng, 6, [0.25, 0.25, 0.25, 0.245, 0.005, 0.0], WITH_ART)
+    theme = new_theme(kept, N_NEW, weights)
+    former = weights.host().rows.copy()
+    cells = sparse.csr_array(rng.integers(0, 5, (61, 6)))
+    window = Window(np.full(6, 0.1), TokenCounts(cells, FRACTION_SHIFT), [kept])
+    theme = _renewal.Theme(
+        theme.words, theme.tokens, theme.n_docs, theme.share, 3, _renewal._heirs(former, 3)
+    )
+    after, made = give(theme, window, weights.host())
+    assert (after.kept.topics[theme.tokens] == 3).all()
+    assert np.count_nonzero(after.kept.topics == 3) == len(theme.tokens)
+    elsewhere = np.setdiff1d(np.arange(len(ids)), theme.tokens)
+    moved = elsewhere[kept.topics[elsewhere] == 3]
+    stays = elsewhere[kept.topics[elsewhere] != 3]
+    others = np.delete(former, 3, axis=1)
+    assert (after.kept.topics[stays] == kept.topics[stays]).all()
+    assert (
+        former[ids[moved], after.kept.topics[moved].astype(int)] == others[ids[moved]].max(axis=1)
+    ).all()
+    # nothing is lost of what lies outside, word by word
+    assert (after.outside.cells.sum(axis=1) == cells.sum(axis=1)).all()
+    assert after.outside.cells[:, [3]].sum() == 0
+    seen = np.bincount(ids[theme.tokens], minlength=61)
+    assert (made.rows[:, 3] == seen).all()
+    assert np.allclose(made.rows.sum(axis=1) - seen, former.sum(axis=1))
+
+
+def test_heirs_are_the_largest_of_the_others(rng):
+    rows = rng.random((50, 7)).astype(np.float32)
+    for topic in range(7):
+        without = rows.copy()
+        without[:, topic] = -1
+        assert (_renewal._heirs(rows, topic) == without.argmax(axis=1)).all()
