@@ -106,11 +106,11 @@ class Lanes:
 class Shares(Lanes):
     """Shares of a block's tokens, which vary as counts do, a number of times as much.
 
-    A rise is a fifth more, a fall as much the other way; less than about a tenth is none.
+    A rise is `factor` times as much, a fall as much the other way; less than its root is none.
     """
 
     signed: ClassVar[bool] = False
-    factor: ClassVar[float] = 1.2
+    factor: float = 1.2
 
     @cached_property
     def spread(self) -> Array:

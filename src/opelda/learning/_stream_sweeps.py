@@ -55,7 +55,9 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
             weights, plan.alpha, state.population if state.n_updates else 0
         )
     window = state.window
-    drawn, watch = None, state.watch or Watch.of(plan.n_topics, weights.n_words)
+    drawn, watch = None, state.watch
+    if watch is None:
+        watch = Watch.of(plan.n_topics, weights.n_words, is_settled=window.started >= 1)
     if state.n_updates:  # by topics that somebody learned
         # (by a small alpha all tokens would follow a document's first)
         alpha = window.alpha * max(1.0 / window.alpha.sum(), 1.0)
@@ -77,7 +79,7 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
     # An interruption leaves the former window, to be swept with the next documents.
     if window.starts:
         state.window = _start(plan, state, replace(window))
-        state.watch = watch.restarted()
+        state.watch = watch.restarted(is_settled=state.window.started >= 1)
     elif window.is_due:
         state.window = _sweep(plan, state, replace(window))
     share = float(tokens.lengths.sum() / (weights.scale * weights.sums.sum()))

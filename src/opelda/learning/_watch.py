@@ -21,6 +21,9 @@ from opelda.learning._points import MOST_POINTS, TOP_WORDS, Points
 BLOCK = 2000  # documents at least, of one step of the lanes
 FALSE_ALARMS = 1e-6  # a document, of all lanes together
 MOST_EVENTS = 256  # that are kept
+# Times as much, or as little, of a topic: while topics are still being learned, and then. They
+# wander by a fifth on their own, and half of a change is borne.
+UNSETTLED, SETTLED = 2.0, 1.4
 CHANGED, DROPPED = 0.5, 0.1  # nats a token: a topic's fit, prediction
 # New words: so many documents, such a share of those since the first, and so many in as many
 # documents as came before it, had they been in there, too.
@@ -43,20 +46,22 @@ class Watch:
     sums: Array  # (2, 3, K): tokens, those judged and their logs, in this block and since a point
     totals: Array  # (3,): documents of this block, score and tokens of its sample
     young: NDArray[np.int64]  # (3, n): column, documents before it came, documents that had it
+    is_settled: bool = False  # whether topics are not to be learned anew any more
     n_blocks: int = 0
     events: tuple[Event, ...] = ()  # the last ones
 
     @classmethod
-    def of(cls, n_topics: int, n_words: int) -> "Watch":
+    def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
         """Begin."""
         return cls(
-            *_lanes(n_topics),
+            *_lanes(n_topics, is_settled),
             Points.none(n_topics),
             n_words,
             n_words,
             np.zeros((2, 3, n_topics)),
             np.zeros(3),
             np.zeros((3, 0), np.int64),
+            is_settled,
         )
 
     @property
@@ -64,12 +69,11 @@ class Watch:
         """K."""
         return int(self.sums.shape[2])
 
-    def restarted(self) -> "Watch":
+    def restarted(self, *, is_settled: bool) -> "Watch":
         """Forget what is usual, for topics were learned anew; history and events stay."""
-        shares, fits, score = _lanes(self.n_topics)
-        sums, totals = np.zeros_like(self.sums), np.zeros(3)
-        made = replace(self, shares=shares, fits=fits, score=score, sums=sums, totals=totals)
-        return replace(made, n_judged=self.n_words)
+        made = Watch.of(self.n_topics, self.n_words, is_settled=is_settled)
+        kept = {name: getattr(self, name) for name in ("points", "young", "n_blocks", "events")}
+        return replace(made, **kept)
 
     def new_topic(
         self, topic: int, document: int, numbers: Mapping[str, float], words: Sequence[str]
@@ -198,6 +202,7 @@ class Watch:
             "n_words": self.n_words,
             "n_judged": self.n_judged,
             "n_blocks": self.n_blocks,
+            "is_settled": self.is_settled,
             "spacing": self.points.spacing,
             "events": [event.as_saved() for event in self.events],
         }
@@ -208,7 +213,10 @@ class Watch:
     ) -> "Watch":
         """Make it for topics of a shape; a `ValueError` says what cannot be right."""
         n_words, n = shape
-        made, events = cls.of(n, n_words), said.get("events")
+        is_settled = said.get("is_settled")
+        if not isinstance(is_settled, bool):
+            raise ValueError("its history does not say whether topics are settled")
+        made, events = cls.of(n, n_words, is_settled=is_settled), said.get("events")
         n_points, n_young = (len(arrays.get(name, ())) for name in ("points.documents", "young"))
         n_young = arrays["young"].shape[-1] if n_young else 0
         expected: dict[str, tuple[type, tuple[int, ...]]] = {
@@ -238,9 +246,10 @@ class Watch:
         if (young < 0).any() or (np.diff(arrays["points.documents"]) < 0).any():
             raise ValueError("its history is out of order")
         parts = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
+        sums: dict[str, Any] = {name: arrays[name] for name in ("sums", "totals", "young")}
         return replace(
             made,
-            shares=Shares(arrays["shares"]),
+            shares=replace(made.shares, table=arrays["shares"]),
             fits=replace(made.fits, table=arrays["fits"]),
             score=replace(made.score, table=arrays["score"]),
             points=Points(**parts, spacing=whole("spacing", said.get("spacing"), 1, 2**62)),
@@ -248,13 +257,13 @@ class Watch:
             n_judged=whole("n_judged", said.get("n_judged"), 0, n_words),
             n_blocks=whole("n_blocks", said.get("n_blocks"), 0, 2**62),
             events=tuple(Event.from_saved(event, n) for event in events),
-            **{name: arrays[name] for name in ("sums", "totals", "young")},
+            **sums,
         )
 
 
-def _lanes(n_topics: int) -> tuple[Lanes, Lanes, Lanes]:
+def _lanes(n_topics: int, is_settled: bool) -> tuple[Lanes, Lanes, Lanes]:
     return (
-        Shares.of(n_topics),
+        Shares.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
         Levels.of(n_topics, drop=CHANGED),
         Levels.of(1, drop=DROPPED),
     )
