@@ -5,10 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import poisson
 
 from opelda import TopicModel
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
+from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._weights import HostWeights
 from opelda.learning import _renewal, _window
@@ -139,6 +141,36 @@ def test_words_that_do_not_come_together_are_two_themes(rng):
     for a, b in itertools.pairwise(kept.ends):
         assert found[a:b].all() == found[a:b].any()
         assert not found[a] or set((ids[a:b] // 10).tolist()) == {4, 6}
+
+
+def test_words_burst_that_are_clearly_more_often_in_new_documents(rng):
+    n_old, n_new = 2000, 400
+    times = np.array([(o, n) for o in (0, 20, 50, 100, 400) for n in (19, 20, 30, 50, 100, 200)])
+    rows = np.zeros((n_old + n_new, len(times)), np.float32)
+    for word, (old, new) in enumerate(times):
+        rows[rng.choice(n_old, old, replace=False), word] = 1
+        rows[n_old + rng.choice(n_new, new, replace=False), word] = 1
+    X = sparse.csr_array(rows)
+    made = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
+    old, new = times.T
+
+    def log_likelihood(rate_old, rate_new):
+        return poisson.logpmf(old, n_old * rate_old) + poisson.logpmf(new, n_new * rate_new)
+
+    same = (old + new) / (n_old + n_new)
+    ratio = log_likelihood(old / n_old, new / n_new) - log_likelihood(same, same)
+    clearly = (new >= 20) & (new / n_new > 2 * old / n_old) & (ratio > 20)
+    words, usual = _renewal._bursting(made, n_old)
+    assert words.tolist() == np.flatnonzero(clearly).tolist()
+    assert 3 < len(words) < np.count_nonzero(new / n_new > 2 * old / n_old) - 3
+    assert usual == pytest.approx(old[words] / old.sum())
+
+
+def test_new_documents_need_as_many_older_ones(rng):
+    kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)
+    assert new_theme(kept, N_NEW, weights) is not None
+    few = kept.divided(N_OLD - N_NEW // 2)[1]
+    assert new_theme(few, N_NEW, weights) is None
 
 
 def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):

@@ -86,6 +86,11 @@ class TokenCounts:
     def __add__(self, other: "TokenCounts") -> "TokenCounts":
         return TokenCounts(sparse.csr_array(self.cells + other.cells), self.shift)
 
+    def __sub__(self, other: "TokenCounts") -> "TokenCounts":
+        cells = sparse.csr_array(self.cells - other.cells)
+        cells.eliminate_zeros()
+        return TokenCounts(cells, self.shift)
+
     @property
     def n_topics(self) -> int:
         """K."""

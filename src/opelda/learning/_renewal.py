@@ -28,7 +28,6 @@ TIMES = 2.0  # as often as before
 TOGETHER, LIFT, CLEARLY = 5, 5.0, 4.0
 MOST_WORDS = 500  # that are looked at
 FULL = 4.0  # times as many of its words as usual, and another one: a theme's document
-MOSTLY = 0.5  # of a theme's tokens have a topic, and of the topic's tokens have this theme
 UNKNOWN = 0.5  # nats a token that its own words gain
 
 
@@ -66,9 +65,6 @@ def new_theme(kept: Kept, n_new: int, weights: Weights) -> Theme | None:
             continue
         lengths = ends[documents + 1] - ends[documents]
         tokens = np.repeat(ends[documents], lengths) + _counted(lengths)
-        has = np.bincount(recent.topics[tokens], minlength=n_topics)
-        if has.max() > MOSTLY * max(len(tokens), lately[has.argmax()]):
-            continue  # it has a topic, which is little else
         seen = np.bincount(ids[tokens], minlength=weights.n_words)
         by_own = xlogy(seen, seen / len(tokens)).sum()
         gain = by_own - log_probabilities(weights, ids[tokens], recent.topics[tokens]).sum()

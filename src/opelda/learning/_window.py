@@ -13,6 +13,7 @@ from opelda.engines import Engine
 from opelda.engines._documents import Documents, Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
 from opelda.engines._weights import Weights
+from opelda.learning._forgetting import kept_of_past
 
 # As many documents, or as many tokens, whatever comes first.
 MOST_DOCS = 400_000
@@ -236,21 +237,32 @@ class Window:
         parts = counts, cells.indices, cells.indptr
         self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
 
-    def trim(self, engine: Engine, weights: Weights) -> None:
-        """Let the oldest documents go that are beyond the bounds, into counts that fade."""
-        kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
-        # whatever comes in pushes the rest away, by its share of a full window
-        faded = cells.data * exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
-        cells.data = np.floor(faded + 0.5).astype(np.int64)
-        cells.eliminate_zeros()
+    def trim(self, engine: Engine, weights: Weights) -> TokenCounts:
+        """Let the oldest documents go that are beyond the bounds, into counts that fade.
+
+        Return the counts of the others.
+        """
+        kept = self.kept
+        old, new = kept.divided(self.n_docs - self.n_new)
+        held, more = (count(engine, weights, part.tokens(engine, weights)) for part in (old, new))
+        cells = _resized(self.outside.cells, weights.n_words)
+        if cells.nnz:
+            past = TokenCounts(cells, FRACTION_SHIFT)
+            # whatever comes in pushes the rest away, by its share of a full window
+            usual = exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
+            part = kept_of_past(more, held, past, float(np.mean(weights.prior)), usual)
+            cells.data = np.floor(cells.data * part[cells.indices] + 0.5).astype(np.int64)
+            cells.eliminate_zeros()
         self.outside = TokenCounts(cells, FRACTION_SHIFT)
         ends = kept.ends
         beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
         first = max(self.n_docs - MOST_DOCS, beyond)
         if first > 0:
             left, kept = kept.divided(first)
-            self.outside = self.outside + count(engine, weights, left.tokens(engine, weights))
+            gone = count(engine, weights, left.tokens(engine, weights))
+            self.outside, held = self.outside + gone, held - gone
             self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
+        return held + more
 
 
 def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:

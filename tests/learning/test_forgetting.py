@@ -1,0 +1,92 @@
+"""How much of its past each topic keeps."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda.engines import CPUEngine
+from opelda.engines._documents import Rows
+from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
+from opelda.engines._weights import HostWeights
+from opelda.learning import _window
+from opelda.learning._forgetting import TRIED, kept_of_past, likeliest_rho
+from opelda.learning._window import Kept, Window
+
+ETA = 0.1
+
+
+def counts_of(table):
+    cells = sparse.csr_array(np.rint(np.ldexp(table, FRACTION_SHIFT)).astype(np.int64))
+    return TokenCounts(cells, FRACTION_SHIFT)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_rho_makes_new_tokens_likeliest(seed):
+    rng = np.random.default_rng(seed)
+    new, window, past = (rng.poisson(rng.gamma(0.3, 20.0, (12, 5))) for _ in range(3))
+    found = likeliest_rho(*map(counts_of, (new, window, past)), ETA)
+    for topic in range(5):
+        logs = []
+        for rho in TRIED:
+            mixed = window[:, topic] + rho * past[:, topic] + ETA
+            logs.append((new[:, topic] * np.log(mixed / mixed.sum())).sum() + 10 * rho)
+        assert logs[TRIED.tolist().index(found[topic])] == pytest.approx(max(logs), abs=1e-6)
+
+
+@pytest.fixture(params=range(5))
+def rng():
+    """Another one each time."""
+    return np.random.default_rng(np.random.SeedSequence().generate_state(1))
+
+
+def drawn(rng, topics, n):
+    """Tokens of each topic."""
+    return np.stack([rng.multinomial(n, topic) for topic in topics], axis=1)
+
+
+def test_a_topic_that_changed_keeps_less_of_its_past(rng):
+    topics = rng.dirichlet(np.full(200, 0.1), 6)
+    changed = topics.copy()
+    changed[2] = rng.dirichlet(np.full(200, 0.1))
+    past, window, new = (
+        drawn(rng, topics, 5000),
+        drawn(rng, changed, 3000),
+        drawn(rng, changed, 500),
+    )
+    part = kept_of_past(*map(counts_of, (new, window, past)), ETA, 0.9)
+    assert part[2] < 0.3
+    assert (np.delete(part, 2) > 0.5).all()
+    assert part.max() <= 1
+
+
+def test_topics_that_are_alike_keep_what_is_usual():
+    same = counts_of(np.full((4, 3), 50.0))
+    assert kept_of_past(same, same, same, ETA, 0.8).tolist() == [0.8] * 3
+    none = counts_of(np.zeros((4, 3)))
+    assert kept_of_past(none, same, same, ETA, 0.8).tolist() == [0.8] * 3
+
+
+def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
+    """Documents of word 0 to 4 are topic 0, of 5 to 9 topic 1, which had other words before."""
+    monkeypatch.setattr(_window, "MOST_DOCS", 400)
+    which = rng.integers(0, 2, 500)
+    words = np.sort(
+        5 * which[:, None] + rng.permuted(np.tile(np.arange(5), (500, 1)), axis=1)[:, :3]
+    )
+    rows = Rows(np.arange(0, 1501, 3), words.ravel().astype(np.int32), np.ones(1500, np.float32))
+    kept = Kept(rows, np.repeat(which, 3).astype(np.uint16))
+    past = np.zeros((15, 2))
+    past[:5, 0], past[10:, 1] = 200.0, 200.0
+    window = Window(np.full(2, 0.1), counts_of(past), [kept], n_docs=500, n_tokens=1500, n_new=50)
+    engine = CPUEngine(1)
+    weights = engine.weights(HostWeights(np.ones((15, 2), np.float32), ETA, prior_weight=1.0))
+    counts = window.trim(engine, weights)
+    outside = window.outside.cells.toarray() * 2.0**-FRACTION_SHIFT
+    left = np.bincount(words[:100].ravel(), minlength=15)
+    assert (outside[10:, 1] < 100).all()
+    assert (outside[:5, 0] - left[:5] > 150).all()
+    stay = np.bincount(words[100:].ravel(), minlength=15)
+    assert (counts.cells.sum(axis=1) * 2.0**-FRACTION_SHIFT == stay).all()
+    assert counts.cells.data.min() > 0  # nothing is left of what is gone
