@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda import OnlineOPE
+from opelda import OnlineOPE, TopicModel
 from opelda.corpus import Vocabulary, generate
 from opelda.learning import History
 from opelda.learning._line import describe
@@ -150,3 +150,15 @@ def test_the_last_score_stays_in_sight_and_the_first_line_comes_at_once(caplog, 
     assert all(" MB" in line and "gap " in line and " docs/s" in line for line in lines)
     line, late = ProgressLines(0.0), itertools.cycle([report(batch_score=-7.0), report()])
     assert [line.line(next(late)).count("batch -7.000") for _ in range(4)] == [1] * 4
+
+
+def test_streams_by_sweeps_show_the_gap_of_documents_that_come_next(unhurried):
+    history = Watching()
+    model = TopicModel(3, random_state=0, n_sweeps=3, callbacks=[history])
+    expected = [np.nan]
+    for batch in BATCHES[:3]:
+        if hasattr(model, "_state"):
+            expected.append(float(model.infer(batch).gap.mean()))
+        model.fit_stream([batch])
+    assert history.to_dict()["mean_gap"] == pytest.approx(expected, nan_ok=True)
+    assert min(expected[1:]) > 0

@@ -103,7 +103,9 @@ class Reporter:
 
     def look_at(self, batch: MiniBatch) -> None:
         """Score a mini-batch of a stream that is to be learned from now, if anybody wants it."""
-        self._batch_score = self._next_score(batch) if self.listeners.needs_score else None
+        if self.listeners.needs_score:
+            wanted = self.listeners.needs_gap and bool(self.model._schedule().n_sweeps)
+            self._batch_score = self._next_score(batch, gap=wanted)
 
     def tell(self, done: Updated | None, n_pass: int, n_docs: int) -> bool:
         """Report an update by so many documents; whether somebody wants to stop.
@@ -132,7 +134,7 @@ class Reporter:
                 e_seconds=done.e_seconds,
                 m_seconds=done.m_seconds,
                 step_size=done.rho,
-                mean_gap=done.mean_gap,
+                mean_gap=self._next_score.gap if math.isnan(done.mean_gap) else done.mean_gap,
                 held_out_score=score,
                 n_words=state.weights.n_words,
                 n_words_added=words.n_added if words else 0,

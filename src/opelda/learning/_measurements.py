@@ -39,17 +39,21 @@ class Pace:
 
 
 class NextScore:
-    """Scores mini-batches before they are learned from, in a small part of the time."""
+    """Scores mini-batches before they are learned from, in a small part of the time.
+
+    If wanted, `gap` is the mean Frank-Wolfe gap of the same documents' mixtures, else NaN.
+    """
 
     def __init__(self, model: Any, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._model, self._clock = model, clock
+        self._model, self._clock, self.gap = model, clock, np.nan
         self._started, self._spent = clock(), 0.0
 
-    def __call__(self, batch: MiniBatch) -> float | None:
+    def __call__(self, batch: MiniBatch, *, gap: bool = False) -> float | None:
         """Return the log predictive probability of some documents; None where there is no time.
 
         Words that are new with the mini-batch are left out: no topic knows them.
         """
+        self.gap = np.nan
         state, began = getattr(self._model, "_state", None), self._clock()
         busy = self._spent > LARGEST_SHARE * (began - self._started)
         if state is None or not state.n_updates or busy:
@@ -62,6 +66,8 @@ class NextScore:
         rows = np.unique(np.linspace(0, n_docs - 1, SCORED_DOCUMENTS).astype(np.intp))
         known, _ = remap_columns(batch.X[rows], columns, state.weights.n_words)
         score = self._model._score(known, n_splits=1) if can_be_split(known) else None
+        if gap:
+            self.gap = float(np.mean(self._model.infer(known).gap))
         self._spent += self._clock() - began
         return score
 

@@ -51,7 +51,8 @@ class BatchReport:
         sweeps, the mini-batch's share of all that counts.
     mean_gap : float
         Mean Frank-Wolfe gap of this batch's documents, the certificate of their mixtures; NaN where
-        nobody asks, and of sweeps, which find no mixtures.
+        nobody asks. Sweeps find no mixtures: of a stream that is learned by them it is that of up
+        to 200 documents before they are learned from, where a display shows it.
     held_out_score : float or None
         Log predictive probability per word of the validation documents, where they were scored
         after this update; larger is better.
