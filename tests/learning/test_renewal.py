@@ -13,7 +13,7 @@ from opelda.engines import CPUEngine
 from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._weights import HostWeights
-from opelda.learning import _renewal, _window
+from opelda.learning import _renewal, _stream_sweeps, _window
 from opelda.learning._renewal import give, new_theme
 from opelda.learning._window import Kept, Window
 
@@ -207,6 +207,20 @@ def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
     seen = np.bincount(ids[theme.tokens], minlength=61)
     assert (made.rows[:, 3] == seen).all()
     assert np.allclose(made.rows.sum(axis=1) - seen, former.sum(axis=1))
+
+
+def test_a_new_topic_is_as_likely_as_others(rng):
+    kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)
+    model = TopicModel(6, n_sweeps=2, random_state=0).partial_fit(np.ones((1, 61)))
+    state, none = model._state, TokenCounts(sparse.csr_array((61, 6), dtype=np.int64), 16)
+    state.weights.become(weights)
+    window = Window(np.array([0.1] * 4 + [1e-6] * 2), none, [kept], n_docs=2400, n_new=N_NEW)
+    after = _stream_sweeps._renew(model._plan(state), state, window)
+    (event,) = new_topics(model)
+    assert event.topic in (4, 5)
+    assert after.alpha[event.topic] == 0.1
+    assert np.delete(after.alpha, event.topic).tolist() == [0.1] * 4 + [1e-6]
+    assert window.alpha[event.topic] == 1e-6  # a copy
 
 
 def test_heirs_are_the_largest_of_the_others(rng):
