@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import opelda
 from opelda import TopicModel
-from opelda.learning import _drawn, _window
+from opelda.learning import _drawn
 from opelda.learning._drawn import Drawn
+from opelda.learning._kept import Kept
 
 
 def some_drawn(rng, n_words=12, n_topics=3):
@@ -19,7 +20,7 @@ def some_drawn(rng, n_words=12, n_topics=3):
     tokens = plan.engine.tokens(plan.engine.documents(opelda._validation.counts(X)), n_topics)
     alpha = rng.uniform(0.1, 2.0, n_topics)
     counts = plan.engine.sweep(weights, tokens, alpha, seed=1)
-    kept = _window.Kept(tokens.rows, tokens.topics)
+    kept = Kept(tokens.rows, tokens.topics)
     return model, X, Drawn(plan.engine, weights, kept, counts, alpha, None)
 
 

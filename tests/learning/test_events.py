@@ -16,6 +16,7 @@ from opelda.errors import InputError, ModelFileError
 from opelda.learning import Event, History, OnEvent, OnlineOPE, _watch, _window
 from opelda.learning._drawn import Drawn
 from opelda.learning._event import KINDS
+from opelda.learning._kept import Kept
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
 from opelda.learning._times import FILE, MOST_BYTES, Times, note_time
 from opelda.learning._watch import Watch
@@ -56,7 +57,7 @@ def watched(rng, source, words=WORDS):
         weights = engine.weights(HostWeights(rows, 1.0, prior_weight=1.0))
         tokens = engine.tokens(engine.documents(X), 4)
         counts = engine.sweep(weights, tokens, np.full(4, 0.1), seed=int(rng.integers(2**40)))
-        kept, n_docs = _window.Kept(tokens.rows, tokens.topics), n_docs + X.shape[0]
+        kept, n_docs = Kept(tokens.rows, tokens.topics), n_docs + X.shape[0]
         watch = watch.after(
             Drawn(engine, weights, kept, counts, np.full(4, 0.1), vocabulary), n_docs
         )
@@ -206,8 +207,9 @@ def test_topics_that_are_learned_anew_are_judged_anew():
     blocks = []
     model.callbacks = [lambda report: blocks.append(report.model._state.watch.shares.table[0, 0])]
     model.fit_stream(documents(rng, 1100, EVEN), vocabulary=Vocabulary(growing=True))
-    # at 1/16, a quarter and all of 1000 documents
-    assert [i for i, n in enumerate(blocks) if n == 0] == [0, 1, 4, 19]
+    # at the first and the second of 50, and at a quarter of 1000 documents
+    assert [i for i, n in enumerate(blocks) if n == 0] == [0, 1, 4]
+    assert model._state.watch.is_settled
 
 
 @pytest.mark.parametrize(

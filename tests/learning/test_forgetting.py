@@ -12,7 +12,8 @@ from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._weights import HostWeights
 from opelda.learning import _window
 from opelda.learning._forgetting import TRIED, kept_of_past, likeliest_rho
-from opelda.learning._window import Kept, Window
+from opelda.learning._kept import Kept
+from opelda.learning._window import Window
 
 ETA = 0.1
 

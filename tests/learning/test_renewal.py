@@ -14,8 +14,9 @@ from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._weights import HostWeights
 from opelda.learning import _renewal, _stream_sweeps, _window
+from opelda.learning._kept import Kept
 from opelda.learning._renewal import give, new_theme
-from opelda.learning._window import Kept, Window
+from opelda.learning._window import Window
 
 THEMES = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea", "law", "sun", "art", "ice")]
 N_OLD, N_NEW = 2000, 400

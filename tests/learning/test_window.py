@@ -18,8 +18,9 @@ from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
 from opelda.errors import ModelFileError
 from opelda.learning import _stream_sweeps, _window
+from opelda.learning._kept import Kept
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
-from opelda.learning._window import Kept, Window
+from opelda.learning._window import Window
 from opelda.metrics import log_predictive_probability
 
 COMMON = {"n_components": 3, "batch_size": 8, "random_state": 0, "n_sweeps": 6}
@@ -213,7 +214,8 @@ def test_numbers_stay_when_topics_are_learned_anew():
     for first in range(0, 1300, 20):
         model.partial_fit(documents[first : first + 20])
         tops.append(np.argmax(model.components_, axis=1) // 5)
-    assert 20 < model._state.window.started * _window.MOST_DOCS < 1300  # not at first only
+    at = model._state.window.started * _window.STARTED * _window.MOST_DOCS
+    assert 20 < at < 1300  # not at first only
     late = np.array(tops[10:])
     assert (late == late[0]).all()
     assert sorted(late[0]) == [0, 1, 2]

@@ -10,7 +10,7 @@ from opelda.corpus import Vocabulary
 from opelda.engines import Engine
 from opelda.engines._tokens import TokenCounts, tokens_of
 from opelda.engines._weights import Weights
-from opelda.learning._window import Kept
+from opelda.learning._kept import Kept
 
 SCORED_TOKENS = 500  # of a mini-batch, at most, but for its first document
 WORDS_OF_EVENT = 10

@@ -19,7 +19,8 @@ from opelda.engines._documents import Rows
 from opelda.engines._tokens import TokenCounts, tokens_of
 from opelda.engines._weights import HostWeights, Weights
 from opelda.learning._drawn import log_probabilities
-from opelda.learning._window import Kept, Window
+from opelda.learning._kept import Kept
+from opelda.learning._window import Window
 
 LEAST_DOCS = 20  # that have a word, and that a theme has
 SURPRISE = 20.0  # log likelihood ratio of "more often than before" to "as often"

@@ -19,13 +19,14 @@ from scipy.optimize import linear_sum_assignment
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
 from opelda.learning._drawn import WORDS_OF_EVENT, Drawn, names_of
+from opelda.learning._kept import Kept
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._renewal import give, new_theme
 from opelda.learning._seeding import seed_topics
 from opelda.learning._state import State
 from opelda.learning._sweeps import Sweeps
 from opelda.learning._watch import Watch
-from opelda.learning._window import Kept, Window, count
+from opelda.learning._window import Window, count
 
 SWEEPS = 4  # of a round
 # A start, before it sweeps: passes, of as many updates each, until so many documents were seen.
@@ -57,7 +58,7 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
     window = state.window
     drawn, watch = None, state.watch
     if watch is None:
-        watch = Watch.of(plan.n_topics, weights.n_words, is_settled=window.started >= 1)
+        watch = Watch.of(plan.n_topics, weights.n_words, is_settled=window.is_settled)
     if state.n_updates:  # by topics that somebody learned
         # (by a small alpha all tokens would follow a document's first)
         alpha = window.alpha * max(1.0 / window.alpha.sum(), 1.0)
@@ -79,7 +80,7 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
     # An interruption leaves the former window, to be swept with the next documents.
     if window.starts:
         state.window = _start(plan, state, replace(window))
-        state.watch = watch.restarted(is_settled=state.window.started >= 1)
+        state.watch = watch.restarted(is_settled=state.window.is_settled)
     elif window.is_due:
         state.window = _sweep(plan, state, replace(window))
     share = float(tokens.lengths.sum() / (weights.scale * weights.sums.sum()))
@@ -170,7 +171,7 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         alpha=alpha,
         n_new=0,
         n_averaged=sweeps.n_made,
-        started=window.fullness,
+        started=window.begun,
     )
 
 

@@ -10,17 +10,21 @@ from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, number, whole
 from opelda.engines import Engine
-from opelda.engines._documents import Documents, Rows
+from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
 from opelda.engines._weights import Weights
 from opelda.learning._forgetting import kept_of_past
+from opelda.learning._kept import Kept
 
 # As many documents, or as many tokens, whatever comes first.
 MOST_DOCS = 400_000
 MOST_TOKENS = 4_000_000
 ROUND = 0.1  # new documents of those in the window, after which all are swept
 MEMORY = 1.25  # windows of documents in which what left it fades to 1 / e
-GROWN = 4  # times as full, and topics are learned anew
+# Topics are learned anew when it has as many tokens, or this part of the documents, and whenever it
+# has grown so many times before that: of more documents as few sweeps would learn less.
+STARTED = 0.25
+GROWN = 4
 DTYPES = {
     "indptr": np.int64,
     "words": np.int32,
@@ -32,77 +36,6 @@ DTYPES = {
     "outside.counts": np.int64,
 }
 COUNTERS = "n_new", "n_sweeps", "n_averaged"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Some documents, and the topics of their tokens, document by document."""
-
-    rows: Rows
-    topics: NDArray[np.uint16]
-
-    @classmethod
-    def none(cls) -> "Kept":
-        """No documents."""
-        rows = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
-        return cls(rows, np.zeros(0, np.uint16))
-
-    @classmethod
-    def joined(cls, parts: "list[Kept]") -> "Kept":
-        """Return one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        ends = np.cumsum([0, *(part.rows.indptr[-1] for part in parts)])
-        indptr = [part.rows.indptr[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
-        rows = Rows(
-            np.concatenate(([0], *indptr)),
-            np.concatenate([part.rows.words for part in parts]),
-            np.concatenate([part.rows.counts for part in parts]),
-        )
-        return cls(rows, np.concatenate([part.topics for part in parts]))
-
-    def divided(self, first: int) -> "tuple[Kept, Kept]":
-        """Return the documents before a number, and from it on."""
-        at, token = int(self.rows.indptr[first]), int(self.ends[first])
-        rows, halves = self.rows, []
-        for indptr, here, tokens in (
-            (rows.indptr[: first + 1], slice(at), slice(token)),
-            (rows.indptr[first:] - at, slice(at, None), slice(token, None)),
-        ):
-            part = Rows(indptr, rows.words[here], rows.counts[here])
-            halves.append(Kept(part, self.topics[tokens]))
-        return halves[0], halves[1]
-
-    def without(self, entries: NDArray[np.bool_]) -> "Kept":
-        """Return the documents without some of their first entries."""
-        if not entries.any():
-            return self
-        kept = np.ones(len(self.rows.words), bool)
-        kept[: len(entries)] = ~entries
-        tokens = np.repeat(kept, tokens_of(self.rows.counts))
-        return Kept(self.rows.where(kept), self.topics[tokens])
-
-    @property
-    def ends(self) -> NDArray[np.int64]:
-        """The offsets of the documents' tokens, and their end."""
-        ends = np.concatenate(([0], np.cumsum(tokens_of(self.rows.counts))))
-        return ends[self.rows.indptr].astype(np.int64)
-
-    def documents(self, engine: Engine, n_words: int) -> Documents:
-        """Hand the documents to an engine."""
-        rows = self.rows
-        parts = rows.counts, rows.words, rows.indptr
-        return engine.documents(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
-
-    def tokens(self, engine: Engine, weights: Weights) -> Any:
-        """Hand the tokens to an engine."""
-        return engine.tokens(
-            self.documents(engine, weights.n_words),
-            weights.n_topics,
-            copies=np.arange(self.rows.n_docs),  # no need to look for equal ones
-            shift=FRACTION_SHIFT,
-            topics=self.topics,
-        )
 
 
 @dataclass
@@ -121,7 +54,7 @@ class Window:
     n_new: int = 0  # documents since the last round
     n_sweeps: int = 0  # made so far: each has a seed of its own
     n_averaged: int = 0  # of those, that the weights are an average of
-    started: float = 0.0  # how full it was when topics were learned anew; 2: they never are
+    started: float = 0.0  # what `begun` was when topics were learned anew; 2: they never are
 
     @classmethod
     def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
@@ -198,10 +131,20 @@ class Window:
         return min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
 
     @property
+    def begun(self) -> float:
+        """How much it has of what topics are learned anew from for the last time; 1 is all."""
+        return min(max(self.n_docs / (STARTED * MOST_DOCS), self.n_tokens / MOST_TOKENS), 1.0)
+
+    @property
     def starts(self) -> bool:
-        """Whether topics are to be learned anew: a power of 1/4 was passed, or it is full."""
-        full, before = self.fullness, self.started
-        return full > 0 and (before == 0 or floor(log(full, GROWN)) > floor(log(before, GROWN)))
+        """Whether topics are to be learned anew: a power of 1/4 was passed, or it is all."""
+        now, before = self.begun, self.started
+        return now > 0 and (before == 0 or floor(log(now, GROWN)) > floor(log(before, GROWN)))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether topics are not to be learned anew any more."""
+        return self.started >= 1
 
     @property
     def is_due(self) -> bool:
