@@ -101,10 +101,15 @@ def found_again(line: Line) -> tuple[bool, bool]:
     return later[0] == topic, later[1] == topic
 
 
+def arranged(lines: list[Line]) -> list[Line]:
+    """Return the lines by system and seed, in whatever order they were made."""
+    return sorted(lines, key=lambda line: (line["system"], line["seed"]))
+
+
 def markdown(lines: list[Line]) -> str:
     """For each stream: scores, what the theme's topic is like, and events."""
     rows = []
-    for (stream, n_docs), found in grouped(lines, "corpus", "n_docs").items():
+    for (stream, n_docs), found in grouped(arranged(lines), "corpus", "n_docs").items():
         stretches = found[0]["stretches"]
         on = " and ".join(f"{a:,} to {b:,}" for a, b in stretches)
         rows.append(f"\n{stream}, {n_docs:,} documents{on and f', theme on from {on}'}:\n")
@@ -127,14 +132,13 @@ def scores(lines: list[Line]) -> list[str]:
     marks = boundaries(lines[0]) if lines[0]["stretches"] else []
     head = ["system", "prequential LPP"]
     head += ["while it is on", *(f"theme at {n:,}" for n in marks)] if marks else []
-    rows = header([*head, "documents a second", "seeds"])
+    rows = header([*head, "seeds"])
     for (system,), runs in grouped(lines, "system").items():
         cells = [system, spread([run["prequential"] for run in runs])]
         if marks:
             cells.append(spread([while_on(run) for run in runs]))
             cells += [spread([at(run, n)["theme_lpp"] for run in runs]) for n in marks]
-        rate = np.mean([run["n_docs"] / run["seconds"] for run in runs])
-        rows.append(row([*cells, f"{rate:,.0f}", len(runs)]))
+        rows.append(row([*cells, len(runs)]))
     return rows
 
 
@@ -145,6 +149,8 @@ def topics(lines: list[Line]) -> list[str]:
     head += ["the former topic soon", "at its end"] if returns else []
     rows = header([*head, "its words at the first end"])
     for (system,), runs in grouped(lines, "system").items():
+        if system == "frequencies":  # one topic
+            continue
         cells = [system]
         for n in marks:
             own, other = np.mean([at(run, n)["topics"][0][1:] for run in runs], axis=0)
@@ -207,7 +213,7 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
     from reproduction.plots import panels, style, tidy
 
     paths = []
-    for (stream, n_docs), found in grouped(lines, "corpus", "n_docs").items():
+    for (stream, n_docs), found in grouped(arranged(lines), "corpus", "n_docs").items():
         stretches = found[0]["stretches"]
         name, label = ("theme_lpp", "the theme's") if stretches else ("lpp", "the next")
         begin = stretches[0][0] - BEFORE if stretches else 0
@@ -218,8 +224,11 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
             for (system,), runs in grouped(found, "system").items():
                 curve(axes[0, 0], system, runs, name, begin)
             mark(axes[0, 0], found, begin)
-            axes[0, 0].set(xlabel="documents so far", ylabel=f"LPP of {label} 1,000 documents")
+            filled = "; an event's mark is filled if about the theme" if stretches else ""
+            axes[0, 0].set_xlabel(f"documents so far{filled}")
+            axes[0, 0].set_ylabel(f"LPP of {label} 1,000 documents")
             axes[0, 0].set_xlim(begin, n_docs)
+            axes[0, 0].locator_params(axis="x", nbins=6)
             axes[0, 0].xaxis.set_major_formatter("{x:,.0f}")
             axes[0, 0].set_title(f"{stream}, {n_docs:,} documents", loc="left")
             tidy(axes[0, 0])

@@ -73,10 +73,21 @@ def test_typical_words_are_frequent_in_a_theme_and_rare_elsewhere():
     dense[:200, 0] = 1  # all of the theme's, and no others
     dense[:, 1] = 3  # all
     dense[:10, 2] = dense[390:, 2] = 1  # as many here as there
-    dense[:100, 3] = dense[391:, 3] = 9  # eleven times as many here
+    dense[:100, 3], dense[391:, 3] = 1, 9  # in eleven times as many here
     is_theme = np.arange(400) < 200
     found = themes.typical(sparse.csr_array(dense), is_theme)
     assert found.tolist() == [True, False, False, True]
+
+
+def test_topics_that_all_titles_have_are_no_theme_s():
+    beta = np.full((3, 6), 0.01)
+    for topic in range(3):
+        beta[topic, 2 * topic : 2 * topic + 2] = 0.48
+    own, others = np.tile([9, 9, 4, 4, 0, 0], (5, 1)), np.tile([9, 9, 0, 0, 4, 4], (5, 1))
+    theme = themes.Theme(sparse.csr_array(own), sparse.csr_array(others), np.zeros(6, bool))
+    found = drift.topics_of(theme, beta, 1)
+    assert [topic for topic, *_ in found] == [1, 0, 2]
+    assert found[1][1] > found[0][1] > 0.2 > found[0][2]
 
 
 class Two:
@@ -187,6 +198,8 @@ def test_delays_are_from_the_begin_of_a_stretch_to_the_first_event():
     first = {"topic rising": 20, "new topic": 50, "topic fading": 40}
     assert drift_tables.delays(run_, 0) == first
     assert drift_tables.delays(run_, 1) == {"topic rising": 1, "topic fading": 50}
+    late = line([event("topic fading", 390, 7)], run_["points"])
+    assert drift_tables.delays(late, 0) == {}  # it is the second stretch that ended
     assert [e["document"] for e in drift_tables.false_alarms(run_)] == [90]
     assert [e["document"] for e in drift_tables.others(run_)] == [110]
     still = line(run_["events"], stretches=())
@@ -217,6 +230,8 @@ def test_tables_and_figures(tmp_path, monkeypatch):
     lines = [line(events, points), line((), points, seed=1), line((), points, "OnlineOPE")]
     lines.append({**line(events, points, stretches=()), "corpus": "still"})
     rows = drift_tables.markdown(lines)
+    mixed = [lines[i] for i in (2, 1, 3, 0)]
+    assert sorted(drift_tables.markdown(mixed).splitlines()) == sorted(rows.splitlines())
     assert "c, 400 documents, theme on from 100 to 200 and 300 to 350:" in rows
     assert "| TopicModel | -8.500 ± 0.000 | -8.000 ± 0.000 | -9.000 ± 0.000 |" in rows
     assert "| OnlineOPE | 7: 30.0% (10.0%) |" in rows
