@@ -19,14 +19,12 @@ A line of JSON per run goes to `--out`, and what is there already is not run aga
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
-import time
 from math import inf
 from pathlib import Path
 
 from . import corpora, tables
-from .run import NAMES, Run, measure, why_not
+from .run import NAMES, Run, apart, measure, why_not
 
 # Documents a second on a shared core, to tell how long it takes; Vowpal Wabbit's with all its runs.
 PACE = {
@@ -64,7 +62,7 @@ def main() -> None:
             flush=True,
         )
         for run in runs:
-            apart(run, options)
+            apart(run, measure, options.data, options.out, options.threads)
     lines = [line for line in tables.read(options.out) if line["corpus"] in options.corpora]
     print(tables.markdown(lines))
     if options.figures:
@@ -98,19 +96,6 @@ def wanted(name: str, n_docs: int, options: argparse.Namespace) -> list[Run]:
         for seed in (options.seeds if system != "frequencies" else options.seeds[:1])
         if (name, n_docs, system, seed) not in done
     ]
-
-
-def apart(run: Run, options: argparse.Namespace) -> None:
-    """Make a run in a process of its own; what goes wrong there ends that run only."""
-    started = time.perf_counter()
-    process = multiprocessing.get_context("spawn").Process(
-        target=measure, args=(run, options.data, options.out, options.threads)
-    )
-    process.start()
-    process.join()
-    failed = f": no result, exit status {process.exitcode}" if process.exitcode else ""
-    seconds = time.perf_counter() - started
-    print(f"  {run.system}, seed {run.seed}: {seconds:.0f} s in all{failed}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -64,6 +65,17 @@ def measure(run: Run, data: Path | None, out: Path, n_jobs: int) -> None:
     with out.open("a") as lines:
         lines.write(json.dumps(line) + "\n")
     end_now()
+
+
+def apart(run: Run, target: Callable[..., None], *args: Any) -> None:
+    """Make a run in a process of its own; what goes wrong there ends that run only."""
+    started = time.perf_counter()
+    process = multiprocessing.get_context("spawn").Process(target=target, args=(run, *args))
+    process.start()
+    process.join()
+    failed = f": no result, exit status {process.exitcode}" if process.exitcode else ""
+    seconds = time.perf_counter() - started
+    print(f"  {run.system}, seed {run.seed}: {seconds:.0f} s in all{failed}", flush=True)
 
 
 def result(run: Run, corpus: Corpus, n_jobs: int) -> dict[str, Any]:
