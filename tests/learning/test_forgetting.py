@@ -83,7 +83,7 @@ def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
     window = Window(np.full(2, 0.1), counts_of(past), [kept], n_docs=500, n_tokens=1500, n_new=50)
     engine = CPUEngine(1)
     weights = engine.weights(HostWeights(np.ones((15, 2), np.float32), ETA, prior_weight=1.0))
-    counts = window.trim(engine, weights)
+    _, counts = window.trim(engine, weights)
     outside = window.outside.cells.toarray() * 2.0**-FRACTION_SHIFT
     left = np.bincount(words[:100].ravel(), minlength=15)
     assert (outside[10:, 1] < 100).all()

@@ -1,6 +1,7 @@
 """Documents with the topics of their tokens."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Kept:
         tokens = np.repeat(kept, tokens_of(self.rows.counts))
         return Kept(self.rows.where(kept), self.topics[tokens])
 
-    @property
+    @cached_property
     def ends(self) -> NDArray[np.int64]:
         """The offsets of the documents' tokens, and their end."""
         ends = np.concatenate(([0], np.cumsum(tokens_of(self.rows.counts))))

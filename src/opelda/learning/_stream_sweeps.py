@@ -90,13 +90,12 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
 def _sweep(plan: Plan, state: State, window: Window) -> Window:
     """Draw the topics of all tokens in the window anew, some times."""
     engine, weights = plan.engine, state.weights
-    counts, trimmed = window.trim(engine, weights), window
-    window = _renew(plan, state, trimmed)
-    kept = window.kept
-    tokens, outside = kept.tokens(engine, weights), window.outside
-    if window is not trimmed:
+    tokens, counts = window.trim(engine, weights)
+    renewed = _renew(plan, state, window)
+    if renewed is not window:
+        window, tokens = renewed, renewed.kept.tokens(engine, weights)
         counts = count(engine, weights, tokens)
-    counts = counts + outside
+    kept, outside, counts = window.kept, window.outside, counts + window.outside
     sweeps = Sweeps(plan, state, tokens, window.alpha, outside, counts, window.n_averaged)
     for number in range(1, SWEEPS + 1):
         sweeps.sweep(_seed(state, window), find_word_prior=number == SWEEPS)

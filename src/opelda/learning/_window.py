@@ -180,32 +180,32 @@ class Window:
         parts = counts, cells.indices, cells.indptr
         self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
 
-    def trim(self, engine: Engine, weights: Weights) -> TokenCounts:
+    def trim(self, engine: Engine, weights: Weights) -> tuple[Any, TokenCounts]:
         """Let the oldest documents go that are beyond the bounds, into counts that fade.
 
-        Return the counts of the others.
+        Return the tokens of the others, and their counts.
         """
-        kept = self.kept
-        old, new = kept.divided(self.n_docs - self.n_new)
-        held, more = (count(engine, weights, part.tokens(engine, weights)) for part in (old, new))
-        cells = _resized(self.outside.cells, weights.n_words)
+        kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
+        # whatever comes in pushes the rest away, by its share of a full window
+        usual = exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
+        ends = kept.ends
+        beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
+        first = max(self.n_docs - MOST_DOCS, beyond, 0)
+        left, kept = kept.divided(first) if first else (Kept.none(), kept)
+        self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
+        tokens = kept.tokens(engine, weights)
+        counts = count(engine, weights, tokens)
         if cells.nnz:
-            past = TokenCounts(cells, FRACTION_SHIFT)
-            # whatever comes in pushes the rest away, by its share of a full window
-            usual = exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
-            part = kept_of_past(more, held, past, float(np.mean(weights.prior)), usual)
+            recent = kept.divided(max(self.n_docs - self.n_new, 0))[1]
+            new = count(engine, weights, recent.tokens(engine, weights))
+            past, eta = TokenCounts(cells, FRACTION_SHIFT), float(np.mean(weights.prior))
+            part = kept_of_past(new, counts - new, past, eta, usual)
             cells.data = np.floor(cells.data * part[cells.indices] + 0.5).astype(np.int64)
             cells.eliminate_zeros()
         self.outside = TokenCounts(cells, FRACTION_SHIFT)
-        ends = kept.ends
-        beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
-        first = max(self.n_docs - MOST_DOCS, beyond)
-        if first > 0:
-            left, kept = kept.divided(first)
-            gone = count(engine, weights, left.tokens(engine, weights))
-            self.outside, held = self.outside + gone, held - gone
-            self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
-        return held + more
+        if first:
+            self.outside += count(engine, weights, left.tokens(engine, weights))
+        return tokens, counts
 
 
 def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
