@@ -9,10 +9,12 @@ ones in the first 100,000 documents. They are written to the command's standard 
 them a second (0: as fast as they are taken), and its memory is looked at from outside, a line of
 JSON a look: `peak_mb` is the largest since the look before, `waited` the seconds that the writer
 had to wait meanwhile. At the end every document that was written must have been learned from; and
-memory must be flat once the window of documents is full, after 400,000 of them.
+memory must be flat once the window of documents is full, after 400,000 of them. With a rate the
+last line also says how many seconds old documents were when a checkpoint first had them: the first
+one that was written (`first_age`), and the oldest (`oldest_age`).
 
 10^7 documents take about half an hour on a core that is shared with others; ``--rate 1 --documents
-3000``, for three updates, fifty minutes.
+90 -- --every 10s`` a minute and a half.
 """
 
 from __future__ import annotations
@@ -76,6 +78,18 @@ def look(pid: int) -> dict[str, float]:
     }
 
 
+def ages(checkpoint: Path, written: list[float]) -> dict[str, float]:
+    """Return how old documents were when they were first in a checkpoint: the first, the oldest."""
+    lines = (checkpoint / ".times").read_text().splitlines()
+    commits = [(int(n_docs), float(when)) for n_docs, when in map(str.split, lines)]
+    found, done = [], 0
+    for n_docs, when in commits:
+        if n_docs > done:  # the document written first is the oldest of them
+            found.append(round(when - written[done], 2))
+            done = n_docs
+    return {"first_age": found[0], "oldest_age": max(found), "checkpoints": len(found)}
+
+
 def measure(
     n_docs: int, rate: float, options: list[str], looks: int = 100
 ) -> Iterator[dict[str, float]]:
@@ -88,7 +102,7 @@ def measure(
             stdin=subprocess.PIPE,
             stdout=said,
         )
-        started, waits = time.perf_counter(), [0.0]
+        started, waits, written = time.perf_counter(), [0.0], list[float]()
         for number, line in enumerate(texts(n_docs), 1):
             if rate:
                 time.sleep(max(0.0, started + number / rate - time.perf_counter()))
@@ -96,6 +110,7 @@ def measure(
             process.stdin.write(line.encode())
             if rate:
                 process.stdin.flush()
+                written.append(time.time())
             waits.append(time.perf_counter() - ready)
             if number % max(1, n_docs // looks) == 0:
                 yield {
@@ -114,7 +129,9 @@ def measure(
             raise SystemExit(f"opelda stream ended with status {process.returncode}")
         said.seek(0)
         told = json.loads(said.read())
-        yield told | {"written": n_docs, "seconds": round(time.perf_counter() - started, 2)}
+        seconds = time.perf_counter() - started
+        told |= {"written": n_docs, "seconds": round(seconds, 2), "rate": round(n_docs / seconds)}
+        yield told | (ages(checkpoint, written) if rate else {})
 
 
 def growth(lines: list[dict[str, float]]) -> float:

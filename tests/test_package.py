@@ -55,6 +55,7 @@ PUBLIC = {
         "FORMATS",
         "Generated",
         "MiniBatch",
+        "NOTHING",
         "Stream",
         "Tokenizer",
         "Vocabulary",

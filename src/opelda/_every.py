@@ -28,7 +28,7 @@ class Every:
     def __init__(
         self, name: str, given: Any, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._steps, self._seconds = steps_or_seconds(name, given, "smh")
+        self._steps, self.seconds = steps_or_seconds(name, given, "smh")  # the other is 0
         self._clock = clock
         self._last: int | None = None  # step at which it was done
         self._n_steps, self._began, self._next = 0, 0.0, 0.0
@@ -45,7 +45,7 @@ class Every:
     def done(self) -> None:
         """Say that it has been done, which took the time since `is_due` was asked."""
         self._last, now = self._n_steps, self._clock()
-        self._next = now + max(self._seconds, (now - self._began) * (1 / LARGEST_SHARE - 1))
+        self._next = now + max(self.seconds, (now - self._began) * (1 / LARGEST_SHARE - 1))
 
 
 def steps_or_seconds(name: str, given: Any, units: str = "smhd") -> tuple[int, float]:

@@ -193,6 +193,12 @@ def test_growth_is_seen_once_the_window_is_full():
     assert stream_memory.growth([*filling, *leaks]) == pytest.approx(370 / 330)
 
 
+def test_ages_are_those_of_documents_when_a_checkpoint_first_had_them(tmp_path):
+    (tmp_path / ".times").write_text("2 30.0\n2 35.0\n5 70.5\n6 71.0\n")
+    found = stream_memory.ages(tmp_path, [10.0, 11.0, 31.0, 40.0, 50.0, 51.0])
+    assert found == {"first_age": 20.0, "oldest_age": 39.5, "checkpoints": 3}
+
+
 def test_the_command_learns_all_that_is_written():
     if not stream_memory.Path("/proc/self/clear_refs").exists():
         pytest.skip("memory is looked at in /proc")
@@ -200,4 +206,5 @@ def test_the_command_learns_all_that_is_written():
     *looks, end = stream_memory.measure(450, 0.0, options, looks=3)
     assert [look["documents"] for look in looks] == [150, 300, 450]
     assert end["documents"] == end["written"] == 450
+    assert end["rate"] == pytest.approx(450 / end["seconds"], abs=1)
     assert all(0 < look["resident_mb"] <= look["peak_mb"] * 1.01 for look in looks)

@@ -67,6 +67,29 @@ def test_two_signals_of_a_stream(process, texts, tmp_path):
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # a pipe gives them once
 
 
+def test_a_slow_pipe_is_learned_from_before_a_batch_is_full(process, texts, tmp_path):
+    """And committed, though nothing more comes; what comes late is not lost when it is stopped."""
+    running = process(
+        "stream", "-", "--checkpoint", "c", "-k", 3, "--every", "0.5s", wait=False,
+        stdin=subprocess.PIPE,
+    )  # fmt: skip
+    checkpoint = tmp_path / "c" / FILE
+    for end in (5, 12):
+        running.stdin.write("\n".join(texts[max(0, end - 7) : end]) + "\n")
+        running.stdin.flush()
+        seen, tries = 0, 600
+        while seen < end and tries:
+            time.sleep(0.1)
+            seen = opelda.load(checkpoint).n_docs_seen_ if checkpoint.exists() else 0
+            tries -= 1
+        assert seen == end
+    running.stdin.write(texts[12] + "\n")
+    running.stdin.flush()
+    running.send_signal(signal.SIGTERM)
+    assert "the same command goes on from c" in ended(running)[1]
+    assert opelda.load(checkpoint).n_docs_seen_ in (12, 13)  # it may not have been read
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_requests_to_end_are_like_ctrl_c(process, corpus_file, tmp_path, number):
     running = learning(process, corpus_file)

@@ -29,7 +29,7 @@ class Once(io.RawIOBase):
     """A pipe: it cannot go back."""
 
     def __init__(self, text):
-        self.file = io.BytesIO(text.encode())
+        self.file = io.BytesIO(text.encode() if isinstance(text, str) else text)
 
     def readable(self):
         return True
@@ -52,11 +52,19 @@ class Clock:
 
     def sleep(self, seconds):
         self.now += seconds
+        assert self.now < 1e4, "nothing happens any more"
         while self.events and self.events[0][0] <= self.now:
             self.events.pop(0)[1]()
 
     def after(self, seconds, event):
         self.events.append((self.now + seconds, event))
+
+
+def waiting(source, seconds, **options):
+    """Open a source whose documents wait so long at most."""
+    opened = stream(source, **{"batch_size": SIZE, "vocabulary": WORDS, "n_jobs": 1} | options)
+    opened.wait_at_most(seconds)
+    return opened
 
 
 class Learner:

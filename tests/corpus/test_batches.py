@@ -177,7 +177,7 @@ def test_bad_items_are_named(item, message):
 
 def test_without_a_vocabulary_one_grows():
     items = [["tea", "cup"], {"pot": 2}, [["tea"], {"jug": 1}], np.ones((1, 9))]
-    vocabulary = Vocabulary(growing=True)
+    vocabulary = Vocabulary(growing=True, max_features=100_000)
     expected = list(mini_batches(items, batch_size=1, vocabulary=vocabulary))
     found = list(mini_batches(items, batch_size=1))
     assert [batch.X.toarray().tolist() for batch in found] == [
@@ -213,7 +213,7 @@ TEXTS = ["tea cup", "pot", "", "cup cup jug"]
 )
 def test_columns_tables_and_records_are_the_texts_in_them(make):
     expected = list(mini_batches(TEXTS, batch_size=3))
-    for vocabulary in (None, Vocabulary(growing=True, min_df=None)):
+    for vocabulary in (None, Vocabulary(growing=True, max_features=100_000, min_df=None)):
         found = list(mini_batches(make(TEXTS), batch_size=3, vocabulary=vocabulary))
         for batch, same in zip(found, expected, strict=True):
             assert batch.X.toarray().tolist() == same.X.toarray().tolist()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opelda.corpus._batches import DocumentStream, MiniBatch, mini_batches
     from opelda.corpus._corpus import Corpus
     from opelda.corpus._docstrings import docstrings
+    from opelda.corpus._new_items import NOTHING
     from opelda.corpus._read import read
     from opelda.corpus._stream import Stream, stream
     from opelda.corpus._synthetic import Generated, generate, generate_stream
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # imported on first use: the list of formats alone needs neither SciPy nor polars
 _LAZY = {
     "_batches": ("DocumentStream", "MiniBatch", "mini_batches"),
+    "_new_items": ("NOTHING",),
     "_corpus": ("Corpus",),
     "_docstrings": ("docstrings",),
     "_read": ("read",),
@@ -41,6 +43,7 @@ _LAZY = {
 __all__ = [
     "COUNT_VECTORIZER",
     "FORMATS",
+    "NOTHING",
     "WHITESPACE",
     "Corpus",
     "DocumentStream",

@@ -1,6 +1,7 @@
 """Mini-batches from any stream, each with the position to go on from after it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from math import inf
 from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,6 +11,7 @@ from opelda.corpus._gathering import BatchMaker, Seeking
 from opelda.corpus._kinds import are_documents, is_column, is_matrix, is_table
 from opelda.corpus._mini_batch import MiniBatch as MiniBatch
 from opelda.corpus._new_items import NewItems
+from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.errors import InputError
@@ -76,6 +78,8 @@ def mini_batches(
     vocabulary: Vocabulary | None = None,
     n_words: int | None = None,
     position: Any = None,
+    max_wait: float | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[MiniBatch]:
     """Yield mini-batches of counts from a source of documents or matrices.
 
@@ -87,14 +91,15 @@ def mini_batches(
         Its items are documents (a text, a sequence of words, a mapping from word to count, a
         dictionary with a text), which are gathered into batches; or whole mini-batches: matrices of
         counts (arrays, sparse, data frames) or lists of documents other than texts. An empty list
-        is an empty document; a matrix without rows is passed over. A corpus, and a column or a
-        data frame of texts, goes through `stream`.
+        is an empty document; a matrix without rows is passed over, and so is `NOTHING`, which says
+        that nothing came. A corpus, and a column or a data frame of texts, goes through `stream`.
     batch_size : int
-        Documents per batch. Fewer come before a mini-batch of the source's own, and at the end.
+        Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
+        after `max_wait`.
     vocabulary : Vocabulary or None
         What documents are counted with; it learns from each batch just before the batch is yielded.
-        None: a stream's or a corpus's own, else one that is empty and grows, where documents come
-        first; with ``min_df=None`` if these are texts.
+        None: a stream's or a corpus's own, else one that is empty and grows to 100,000 columns,
+        where documents come first; with ``min_df=None`` if these are texts.
     n_words : int or None
         How many columns to yield of matrices. Those beyond are left out and counted as unknown;
         missing ones are empty. None: as many as the first matrix has, so give it when going on in
@@ -104,6 +109,11 @@ def mini_batches(
         a method ``seek(position)``, is asked to go there. The rest are read again, and the items
         that were read before are known by their content: where the source begins as it did they
         are passed over, and anything else is new. A number passes over that many items.
+    max_wait : float or None
+        Seconds after which documents that wait for the next ones are given all the same, as a
+        smaller batch; None: they wait until it is full. See `Stream.wait_at_most`.
+    meanwhile : callable or None
+        Called now and then while documents are waited for.
 
     Yields
     ------
@@ -131,6 +141,8 @@ def mini_batches(
     if n_words is not None and vocabulary is None:
         n_words = whole("n_words", n_words)
     if isinstance(source, DocumentStream):  # which counts, and has a batch size of its own
+        if max_wait is not None and hasattr(source, "wait_at_most"):
+            source.wait_at_most(max_wait, meanwhile)
         if position is not None:
             source.seek(position)
         return source.batches(vocabulary, n_words)
@@ -142,7 +154,9 @@ def mini_batches(
         )
     if not isinstance(source, Iterable):
         raise InputError(f"must be an iterable, got {type(source).__name__}.", "source")
-    return BatchMaker(vocabulary, n_words).run(_new_items(source, position), batch_size)
+    seconds = inf if max_wait is None or isinstance(source, Sized) else max_wait
+    maker = BatchMaker(vocabulary, n_words, Patience(seconds, meanwhile))
+    return maker.run(_new_items(source, position), batch_size)
 
 
 def _new_items(source: Iterable[Any], position: Any) -> "Seeking | NewItems":

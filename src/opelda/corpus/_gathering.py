@@ -9,10 +9,32 @@ from opelda.corpus._documents import count_words
 from opelda.corpus._kinds import is_document, is_matrix, is_record
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._mini_batch import MiniBatch
-from opelda.corpus._new_items import NewItems
-from opelda.corpus._vocabulary import Vocabulary, counting_words
+from opelda.corpus._new_items import NOTHING, NewItems
+from opelda.corpus._patience import Patience
+from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
+
+# The columns of a stream's vocabulary where nobody said: new words never end, and memory does.
+MAX_FEATURES = 100_000
+
+
+def counting_words(
+    vocabulary: Vocabulary | None, n_words: int | None, what: str, *, texts: bool
+) -> Vocabulary:
+    """Return the vocabulary to count with; one that grows where nothing was counted yet.
+
+    That waits for words that few texts have; documents of words have said which they want.
+    """
+    if vocabulary is not None:
+        return vocabulary
+    if n_words is not None:
+        raise InputError(
+            f"{what} made of words, but the columns so far have none; give the vocabulary that "
+            "they were counted with."
+        )
+    min_df = None if texts else 1
+    return Vocabulary(growing=True, max_features=MAX_FEATURES, min_df=min_df)
 
 
 class Seeking:
@@ -27,11 +49,16 @@ class Seeking:
         self._positions: dict[int, Any] = {}  # after so many items
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        for number, item in enumerate(self._source):
+        number = 0
+        for item in self._source:
+            if item is NOTHING:
+                yield number, item
+                continue
             # a snapshot, should it be changed; the one before may still be asked for
             self._positions = {number: self._positions.get(number)}
             self._positions[number + 1] = deepcopy(self._source.position)
             yield number, item
+            number += 1
 
     def position(self, n_items: int) -> Any:
         return self._positions[n_items]
@@ -40,9 +67,12 @@ class Seeking:
 class BatchMaker:
     """Makes batches; knows what documents are counted with and how wide matrices come out."""
 
-    def __init__(self, vocabulary: Vocabulary | None, n_words: int | None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary | None, n_words: int | None, patience: Patience
+    ) -> None:
         self.vocabulary = vocabulary
         self.n_words = n_words
+        self._patience = patience
         # keys under which dictionaries have a text; []: the first was counts
         self._keys: list[str] | None = None
 
@@ -60,17 +90,27 @@ class BatchMaker:
                     raise
                 failure = error  # what came before it will not come again
                 break
+            if item is NOTHING:
+                self._patience.meanwhile()
+                if self._patience.is_over:
+                    self._patience.given()
+                    yield from self.gathered(pending, first, items)
+                    pending = []
+                continue
             batch = isinstance(item, list | tuple) or is_matrix(item)
             # bytes, and other iterables that are no documents, are refused where they are counted
             if is_document(item) or (not batch and isinstance(item, Iterable)):
                 if not pending:
                     first = number
                 pending.append(item)
-                if len(pending) == batch_size:
+                self._patience.came()
+                if len(pending) == batch_size or self._patience.is_over:
+                    self._patience.given()
                     yield from self.gathered(pending, first, items)
                     pending = []
                 continue
             if pending:
+                self._patience.given()
                 yield from self.gathered(pending, first, items)
                 pending = []
             made = self.given(item, number)

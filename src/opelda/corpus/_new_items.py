@@ -13,6 +13,24 @@ from opelda.corpus._seen import Former, Seen, digest, recognise
 from opelda.errors import InputError
 
 
+class Nothing:
+    """The type of `NOTHING`, an item that is none: an iterable has nothing to give at the moment.
+
+    What it gave before is looked at then, and given if it has waited for long enough.
+
+    >>> from opelda.corpus import NOTHING, mini_batches
+    >>> polled = iter([["tea"], NOTHING, ["cup"]])
+    >>> [batch.X.shape for batch in mini_batches(polled, batch_size=10, max_wait=0.0)]
+    [(1, 1), (1, 2)]
+    """
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING = Nothing()
+
+
 class NewItems:
     """The new items of an iterable, from a position on, and the position after so many of them."""
 
@@ -25,15 +43,17 @@ class NewItems:
         self._seen: Seen | None = None
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each item and the item."""
+        """Yield the number of each item and the item; `NOTHING` has that of the next one."""
         held: list[Any] = []
         seen = Seen()
         if isinstance(self._position, dict):
-            found = recognise(self._items, item_key, Former.of(self._position), "items")
+            given = (item for item in self._items if item is not NOTHING)
+            found = recognise(given, item_key, Former.of(self._position), "items")
             seen, held = found.seen, found.held
             report(f"{self.label} {found.how}.")
         elif self._position is not None:  # a number of items
-            for item in islice(self._items, self._position):
+            given = (item for item in self._items if item is not NOTHING)
+            for item in islice(given, self._position):
                 seen.add(item_key(item))
             if seen.n < self._position:
                 raise InputError(
@@ -43,6 +63,9 @@ class NewItems:
         self._seen = seen
         number = seen.n
         for item in chain(held, self._items):
+            if item is NOTHING:
+                yield number, item
+                continue
             self._keys.append(item_key(item))
             yield number, item
             number += 1

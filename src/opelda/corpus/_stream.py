@@ -8,9 +8,11 @@ from opelda._validation import threads, whole
 from opelda.corpus._batches import DocumentStream, MiniBatch
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import BlockCounter, limited
+from opelda.corpus._gathering import MAX_FEATURES, counting_words
 from opelda.corpus._matrix import Counted, as_counts, remap_columns, row_sums
+from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
-from opelda.corpus._vocabulary import Vocabulary, counting_words
+from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import Source, open_source
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
@@ -55,7 +57,6 @@ class Stream(DocumentStream):
         vocabulary: Vocabulary | None,
         limit: int | None = None,
         n_threads: int = 1,
-        waits: bool = False,
     ) -> None:
         self.batch_size = batch_size
         self.vocabulary = vocabulary
@@ -64,7 +65,6 @@ class Stream(DocumentStream):
         self._source = source
         self._limit = limit
         self._n_threads = n_threads
-        self._waits = waits
 
     @property
     def label(self) -> str:
@@ -85,6 +85,23 @@ class Stream(DocumentStream):
             Asked before every read, and ten times a second while there is nothing to read.
         """
         self._source.end_when(is_ended)
+
+    def wait_at_most(self, seconds: float, meanwhile: Callable[[], None] | None = None) -> None:
+        """Let no document wait longer for a mini-batch to be full, where the source waits for more.
+
+        That is a pipe of lines, a file or folder that is followed, or an iterable without a length.
+        A source that always has more to give is never waited for: its mini-batches are full.
+
+        Parameters
+        ----------
+        seconds : float
+            From a mini-batch's first document on. Pipes that are compressed or hold counts are
+            waited for. An iterable is looked at whenever it gives something: one that may give
+            nothing for long should give `NOTHING` now and then.
+        meanwhile : callable, optional
+            Called now and then while documents are waited for.
+        """
+        self._source.wait_at_most(Patience(seconds, meanwhile))
 
     def seek(self, position: Any) -> None:
         """Go on from a position that a mini-batch of the same source gave."""
@@ -128,7 +145,9 @@ class Stream(DocumentStream):
             self._source, Tokenizer() if vocabulary is None else vocabulary.tokenizer
         )
         blocks = limited(self._source, self.batch_size, self._limit, position=self.position)
-        for block, counts in counter.run(blocks, 0 if self._waits else self._n_threads):
+        # what waits is not read ahead: nor is what an iterator gives, which would be gone
+        n_threads = 0 if self._source.waits or self.once else self._n_threads
+        for block, counts in counter.run(blocks, n_threads):
             if not isinstance(counts, Counted) and self._source.words is not None:
                 counts = Counted.of(counts, self._source.words)
             change = None
@@ -174,7 +193,7 @@ def stream(
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     min_df: int | None = None,
-    max_features: int | None = None,
+    max_features: int | None = MAX_FEATURES,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
     column_words: str | PathLike[str] | Any = None,
@@ -190,7 +209,7 @@ def stream(
     source, format, text_column, name_column, on_error, encoding, column_words, first_id, limit
         As for `read`.
     batch_size : int
-        Documents per mini-batch; fewer at the end only.
+        Documents per mini-batch; fewer at the end, and after `Stream.wait_at_most`.
     tokenizer : Tokenizer, optional
         How texts are made into words, for a vocabulary that begins empty; by default as in `read`.
     vocabulary : Vocabulary, optional
@@ -199,14 +218,15 @@ def stream(
     min_df : int, optional
         Documents that must have had a word before it gets a column, for a vocabulary that begins
         empty; by default as many as `read` wants of the documents so far (see `Vocabulary`).
-    max_features : int, optional
+    max_features : int or None
         Columns at most, for a vocabulary that begins empty: rare old words give way to new ones.
+        None: as many as there are words, for ever, and memory with them.
     n_jobs : int, optional
         Threads; None is every core, but one inside a worker of joblib or the like. Results do not
         depend on it.
     follow : bool
         Wait for more at the end: for what is written to the file, or for new files in the folder.
-        Only full mini-batches are given then.
+        Only full mini-batches are given then, unless `Stream.wait_at_most` says otherwise.
 
     Returns
     -------
@@ -233,7 +253,7 @@ def stream(
         follow=follow,
         in_pieces=True,
     )
-    if vocabulary is not None and (tokenizer, min_df, max_features) != (None,) * 3:
+    if vocabulary is not None and (tokenizer, min_df, max_features) != (None, None, MAX_FEATURES):
         raise InputError(
             "A vocabulary has its own tokenizer, {min_df} and {max_features}; leave those out.",
             min_df=...,
@@ -253,5 +273,4 @@ def stream(
         vocabulary=vocabulary,
         limit=limit,
         n_threads=threads(n_jobs),
-        waits=follow or not opened.reopens,
     )

@@ -281,20 +281,3 @@ class Vocabulary:
     def __repr__(self) -> str:
         most = "" if self.max_features is None else f", max_features={self.max_features}"
         return f"Vocabulary({len(self)} words, growing={self.growing}{most})"
-
-
-def counting_words(
-    vocabulary: Vocabulary | None, n_words: int | None, what: str, *, texts: bool
-) -> Vocabulary:
-    """Return the vocabulary to count with; one that grows where nothing was counted yet.
-
-    That waits for words that few texts have; documents of words have said which they want.
-    """
-    if vocabulary is not None:
-        return vocabulary
-    if n_words is not None:
-        raise InputError(
-            f"{what} made of words, but the columns so far have none; give the vocabulary that "
-            "they were counted with."
-        )
-    return Vocabulary(growing=True, min_df=None if texts else 1)

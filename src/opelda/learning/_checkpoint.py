@@ -42,6 +42,7 @@ class Checkpoint:
         self.path = self.folder / FILE
         self._seeks = isinstance(source, Seekable)
         self._every = every
+        self._n_updates = -1  # of the model that was committed last
         self._lock: Any = None
 
     def __enter__(self) -> Self:
@@ -91,10 +92,12 @@ class Checkpoint:
         return stream["position"]
 
     def commit_if_due(self, model: Any, position: Any) -> None:
-        """Commit after an update if it is time, which it is after the first one."""
-        if self._every.is_due(model._state.n_updates):
+        """Commit, if there was an update since, and it is time; it is after the first one."""
+        n_updates = model._state.n_updates
+        if n_updates != self._n_updates and self._every.is_due(n_updates):
             self.commit(model, position)
             self._every.done()
+            self._n_updates = n_updates
 
     def commit(self, model: Any, position: Any) -> None:
         """Write the model and the position in the source, or neither."""

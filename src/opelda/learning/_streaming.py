@@ -50,13 +50,15 @@ class LearnsStreams(Parameters):
             Of mini-batches (matrices of counts, or lists of documents), each one update; or of
             documents (a text, a sequence of words, a mapping from word to count), gathered into
             mini-batches of `batch_size`, of which one is held at most. Or a column or data frame of
-            texts, a corpus, or what `opelda.corpus.stream` gives.
+            texts, a corpus, or what `opelda.corpus.stream` gives. An iterable that waits for them
+            may give `opelda.corpus.NOTHING` now and then: see `every`.
         vocabulary : Vocabulary, optional
             The words of the columns. By default a stream's or a corpus's own, else one that begins
-            empty and grows, from texts with ``min_df=None``: words that few texts had wait. The
-            model learns on a copy, `vocabulary_`. If it grows, unseen words get columns;
-            `n_words_added_` and `n_words_dropped_` say how many. Words without a
-            column are counted (`n_unknown_tokens_`) and left out.
+            empty and grows to 100,000 columns, which rare old words then leave to new ones; from
+            texts with ``min_df=None``: words that few texts had wait. The model learns on a copy,
+            `vocabulary_`. If it grows, unseen words get columns; `n_words_added_` and
+            `n_words_dropped_` say how many. Words without a column are counted
+            (`n_unknown_tokens_`) and left out.
         validation : as X of `fit`, optional
             Scored every `validate_every` updates, for callbacks.
         validate_every : int
@@ -64,13 +66,17 @@ class LearnsStreams(Parameters):
             A folder. After the first update, every `every` and at the end the model and the
             position in the source are committed there in one step, also if the source fails; called
             again with the same source from its beginning, a run that was killed goes on and ends
-            with the same bytes as one that was not. What was learned from is known by its content
-            and passed over, anything else is learned from; a source with `position` and
-            ``seek(position)`` is asked to go there.
+            with the same bytes as one that was not, unless documents had to wait (see `every`).
+            What was learned from is known by its content and passed over, anything else is learned
+            from; a source with `position` and ``seek(position)`` is asked to go there.
         every : int or str
             Between two checkpoints: a number of updates, or a time such as "30s", "5m" or "1h". By
             time, writing them takes a tenth of the time at most: large models are written less
-            often. What is learned does not depend on it.
+            often. A time is also what documents wait at most for a mini-batch to be full: if a
+            pipe, a file or folder that is followed, or an iterable without a length gives no more
+            by then, they are learned from as they are, and committed. With a number of updates,
+            and from sources that always have more to give, mini-batches are full, and what is
+            learned does not depend on it.
 
         Returns
         -------
@@ -79,6 +85,7 @@ class LearnsStreams(Parameters):
         due = Every("every", every)
         whole("validate_every", validate_every)
         position: Any = None
+        learned = False  # anything, in this call
         with ExitStack() as cleanup:
             saved = None
             if checkpoint is not None:
@@ -100,12 +107,18 @@ class LearnsStreams(Parameters):
                 if saved is not None and hasattr(self, "_state") and position is not None:
                     saved.commit(self, position)
 
+            def commit_if_due() -> None:  # while documents are waited for
+                if saved is not None and learned:
+                    saved.commit_if_due(self, position)
+
             batches = mini_batches(
                 source,
                 batch_size=plan.schedule.batch_size,
                 vocabulary=words,
                 n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
                 position=position,
+                max_wait=due.seconds or None,
+                meanwhile=commit_if_due,
             )
             with plan.listeners(self):
                 for given in _committed(batches, commit):
@@ -121,8 +134,9 @@ class LearnsStreams(Parameters):
                     position = given.position
                     # told before it is committed: after a kill, again rather than never
                     ends = reporter.tell(done, batch.n_pass, batch.n_docs)
-                    if saved is not None and done:
-                        saved.commit_if_due(self, position)
+                    learned = learned or done is not None
+                    if done:
+                        commit_if_due()
                     if ends:
                         break
             if not hasattr(self, "_state"):

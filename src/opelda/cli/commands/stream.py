@@ -32,8 +32,6 @@ from opelda.cli._show import (
 from opelda.cli._standard_streams import note, noted, print_json
 from opelda.errors import InputError
 
-MAX_FEATURES = 100_000
-
 
 @command(
     "stream",
@@ -68,8 +66,8 @@ def stream(
     ),
     every: str = option(
         "30s",
-        help="Between two checkpoints: a time such as 30s (the default), 5m or 1h, or a number of "
-        "updates.",
+        help="Between two checkpoints: a time such as 30s (the default), 5m or 1h, which is also "
+        "how long documents wait at most to be learned from; or a number of updates.",
         metavar="TIME|N",
     ),
     summary_every: str = option(
@@ -117,6 +115,7 @@ def stream(
 
     import opelda
     from opelda.corpus import stream as open_stream
+    from opelda.corpus._gathering import MAX_FEATURES
 
     summaries = None if summary_every == "0" else Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)

@@ -97,7 +97,10 @@ def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Itera
 
 
 class Stream(io.RawIOBase):
-    """Pieces of bytes as a file, which can be looked at before they are `used`, that is, read."""
+    """Pieces of bytes as a file, which can be looked at before they are `used`, that is, read.
+
+    An empty piece says that there is nothing at the moment; reading then returns None.
+    """
 
     def __init__(self, pieces: Iterator[bytes], close: Callable[[], None] = lambda: None) -> None:
         self._pieces = pieces
@@ -108,13 +111,20 @@ class Stream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:
+    def readinto(self, buffer: Any, /) -> int | None:
         self.used = True
-        while not self._ready and (piece := next(self._pieces, None)) is not None:
+        if not self._ready and (piece := next(self._pieces, None)) is not None:
             self._ready = memoryview(piece)
+            if not piece:
+                return None
         n = min(len(buffer), len(self._ready))
         buffer[:n], self._ready = self._ready[:n], self._ready[n:]
         return n
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what is read, and an empty piece where there is nothing at the moment."""
+        while (data := self.read(CHUNK)) != b"":
+            yield data or b""
 
     def peek(self, size: int, n_lines: int | None = None) -> bytes:
         """Return the first `size` bytes, or fewer once they hold `n_lines` lines."""

@@ -107,7 +107,10 @@ def is_vocabulary(path: str) -> bool:
 
 def _by_content(input: Input) -> str:
     """Return the format's name that the first lines of a file speak for."""
-    head = input.peek()
+    # of a pipe no more lines are waited for than are needed
+    head = b"" if input.reopens else input.peek(1)
+    if not _is_settled(head):
+        head = input.peek()
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith(b"PK\x03\x04"):
@@ -140,6 +143,13 @@ def _by_content(input: Input) -> str:
     if any(b":" in line for line in lines) and all(map(_is_ldac, lines)):
         return "ldac"
     return "vw" if _all_match(VW, lines) else "lines"
+
+
+def _is_settled(head: bytes) -> bool:
+    """Whether the first line says that a file is plain text or JSON, whatever the others are."""
+    head = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
+    may_be_counts = any(one.match(head) for one in (NUMBER, LDAC, VW))
+    return bool(head.strip()) and b"\0" not in head and not may_be_counts
 
 
 def _is_json(line: bytes, input: Input, cut: bool) -> bool:

@@ -1,9 +1,10 @@
 """Encodings of texts."""
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 # Stands for bytes that mean nothing in their encoding: it is no valid UTF-8 either, so that
@@ -27,13 +28,56 @@ def codec(encoding: str) -> str:
 def as_utf8(pieces: Iterable[bytes], encoding: str, label: str) -> Iterator[bytes]:
     """Yield a text as UTF-8."""
     decoder = codecs.getincrementaldecoder(encoding)("opelda.mark")
-    for data in chain(pieces, [b""]):
+    for data in chain(pieces, [None]):
         try:
-            text = decoder.decode(data, final=not data)
+            text = decoder.decode(data or b"", final=data is None)
         except UnicodeError as error:
             why = f"{label} cannot be decoded ({error})"
             raise InputError(f"{why}; give the encoding it is written in.") from None
-        yield text.encode("utf-8", "surrogatepass")
+        if text or data == b"":  # which says that there is nothing at the moment
+            yield text.encode("utf-8", "surrogatepass")
+
+
+def decoded(
+    data: bytes, first: int, label: str, options: Options
+) -> tuple[list[str], Sequence[int]]:
+    """Return lines without their ends, and their numbers; bad ones are reported and left out."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    data = data.removesuffix(b"\n")
+    try:
+        lines = data.decode().split("\n")
+        return lines, range(first, first + len(lines))
+    except UnicodeDecodeError:
+        lines, numbers = [], []
+    for number, line in enumerate(data.split(b"\n"), first):
+        try:
+            lines.append(line.decode())
+            numbers.append(number)
+        except UnicodeDecodeError:
+            report_encoding(f"{label}, line {number}", line, options)
+    return lines, numbers
+
+
+def report_encoding(where: str, data: bytes, options: Options) -> None:
+    """Report that some bytes are not of the encoding that was promised."""
+    if codec(options.encoding) != "utf-8":
+        what, remedy = f"is not valid {options.encoding}", "give the encoding it is written in"
+        options.problems.add(where, what, remedy)
+        return
+    start = 0
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
+    column = len(data[:start].decode())
+    wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    options.problems.add(
+        where,
+        f"is not valid utf-8 (byte 0x{data[start]:02x} at column {column + 1})",
+        "give {encoding} or what it is written in",
+        encoding="utf-16" if wide else "latin-1",
+    )
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:

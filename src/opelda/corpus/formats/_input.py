@@ -5,11 +5,11 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from opelda.corpus._new_items import report
+from opelda.corpus._patience import Patience
 from opelda.corpus.formats._compression import (
     CHUNK,
     N_MAGIC,
@@ -65,9 +65,11 @@ class Input:
         self.plain_name = "" if label == "standard input" else printable(plain).lower()
         self._start = None if file is None else _tell(file)
         self._once: Stream | None = None  # the content of what cannot be read again
+        self._is_compressed = False
         self._reported = False
-        # asked between two reads of a pipe: whether that is to be its end
+        # of a pipe, between two reads: whether that is to be its end, and how long one may take
         self.is_ended: Callable[[], bool] | None = None
+        self.patience = Patience()
 
     @classmethod
     def of(cls, source: "str | os.PathLike[str] | BinaryIO | Input") -> "Input":
@@ -141,16 +143,14 @@ class Input:
         """
         skip = offset  # bytes to read past: none of what can be sought
         if not self.reopens:
-            once = self._only()
-            stream = Stream(iter(lambda: once.read(CHUNK), b""))  # closing it closes nothing
+            stream = Stream(self._only().pieces())  # closing it closes nothing
         elif encoding == "utf-8" and 0 < offset <= (self.size or 0) and self.seekable:
             stream, skip = self._stored(offset), 0
         else:
             stream = self._content()
         if encoding != "utf-8":
             # positions count bytes of UTF-8 then, so that skipping comes after
-            pieces = iter(partial(stream.read, CHUNK), b"")
-            stream = Stream(as_utf8(pieces, encoding, self.label), stream.close)
+            stream = Stream(as_utf8(stream.pieces(), encoding, self.label), stream.close)
         file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         while skip and (passed := len(file.read1(min(skip, CHUNK)))):
             skip -= passed
@@ -162,10 +162,13 @@ class Input:
             )
         return file
 
-    def peek(self) -> bytes:
-        """Return the first eight lines of the content, or 64 KiB if they are longer."""
+    def peek(self, least: int = PEEK_LINES) -> bytes:
+        """Return the first eight lines of the content, or 64 KiB if they are longer.
+
+        Of a pipe those that are there, if these are the `least` that will do.
+        """
         content = self._content() if self.reopens else self._only()
-        head = content.peek(PEEK_BYTES, PEEK_LINES)
+        head = content.peek(PEEK_BYTES, least)
         if self.reopens:
             content.close()
         return b"".join(io.BytesIO(head).readlines()[:PEEK_LINES])
@@ -191,13 +194,15 @@ class Input:
         compression = self._compression(stored)
         if compression is None:
             return stored
+        self._is_compressed = True
         pieces = decompressed(stored.read, compression, self.label)
         return Stream(self._guarded(pieces), stored.close)
 
     def _compression(self, stored: Stream) -> str | None:
         """Return the suffix of what a file is compressed with, None if it is not."""
         try:
-            return compression_of(stored.peek(N_MAGIC), self._suffix)
+            # a line's end is enough: a beginning by which a compression is known has none
+            return compression_of(stored.peek(N_MAGIC, 1), self._suffix)
         except EOFError as error:
             stored.close()
             raise self._failure(error) from None
@@ -225,7 +230,14 @@ class Input:
         """Yield what a file gives, without waiting for more than it has."""
         read = getattr(file, "read1", file.read)
         size = PEEK_BYTES  # enough for those who only look
-        while self.is_ended is None or has_more(file, self.is_ended):
+        while True:
+            # what is compressed may hold documents that cannot be read yet
+            patience = Patience() if self._is_compressed else self.patience
+            if not has_more(file, self.is_ended, patience):
+                if not patience.paused:
+                    return
+                yield b""
+                continue
             data = read(size)
             if data is None:  # what never waits has nothing at the moment
                 raise BlockingIOError("it has nothing to read yet")

@@ -13,7 +13,7 @@ import polars as pl
 from opelda.corpus._block import Block
 from opelda.corpus._seen import Former, Seen, digest, ended, recognise
 from opelda.corpus.formats._compression import Stream
-from opelda.corpus.formats._encodings import codec
+from opelda.corpus.formats._encodings import codec, decoded
 from opelda.corpus.formats._input import ChangedError, Input, check_position
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
@@ -56,6 +56,7 @@ class LineReader:
         self._ends = np.zeros(1, np.intp)
         self._next = 0
         self._rest = b""  # the beginning of the line behind them
+        self._patience = input.patience
         self._taken: list[bytes] = []  # since the last position
         self._tail = b""  # the last bytes before that
         self._seen = None if input.is_file else Seen()
@@ -92,8 +93,12 @@ class LineReader:
         self._seen, self.line = found.seen, found.seen.n
         self.offset -= sum(map(len, found.held))
         input.report(found.how)
-        rest = iter(lambda: file.read1(CHUNK), b"")
-        return io.BufferedReader(Stream(chain(found.held, rest), file.close), CHUNK)
+
+        def rest() -> Iterator[bytes]:
+            while (data := file.read1(CHUNK)) or self._patience.paused:
+                yield data or b""
+
+        return io.BufferedReader(Stream(chain(found.held, rest()), file.close), CHUNK)
 
     @property
     def is_file(self) -> bool:
@@ -114,7 +119,8 @@ class LineReader:
     def take(self, n_lines: int, n_bytes: int | None = None) -> bytes:
         """Return the next lines with their ends, fewer if they hold `n_bytes`; none at the end.
 
-        Without `n_bytes` they hold as much as a block may.
+        Without `n_bytes` they hold as much as a block may. Also fewer, or none, if the first lines
+        of a pipe since documents were given have waited for the next for long enough.
         """
         left = LARGEST_BLOCK if n_bytes is None else n_bytes
         taken: list[bytes] = []
@@ -130,9 +136,22 @@ class LineReader:
             left -= end - begin
             self.offset += end - begin
             self.line += self._next - first
+            self._patience.came()
         lines = b"".join(taken)
         self._taken.append(lines)
         return lines
+
+    def take_all(self, n_lines: int) -> bytes:
+        """Return the next lines, for something that is no document without them."""
+        self._patience.given()
+        return self.take(n_lines)
+
+    def goes_on(self) -> bool:
+        """Whether there may be more, though no lines were taken; what came is no document."""
+        if not self._patience.paused:
+            return False
+        self._patience.given()
+        return True
 
     def put_back(self, data: bytes) -> None:
         """Take lines back that were taken last."""
@@ -161,6 +180,9 @@ class LineReader:
                 break
             if size > LONGEST_LINE:
                 raise self._too_long(1)
+        if not data and self._patience.paused:
+            self._rest = b"".join(pieces)
+            return False
         self._keep(b"".join(pieces))
         # a line without its end waits for the rest of it, unless the file ends here
         if data and not self._chunk.endswith(b"\n"):
@@ -235,6 +257,8 @@ def fill_block(reader: LineReader, options: Options, made: Sized, add: Add) -> N
     while (missing := options.block_size - len(made)) > 0 and (left > 0 or not len(made)):
         first = reader.line + 1
         data = reader.take(min(missing, most), max(left, 1))
+        if not data and not len(made) and reader.goes_on():
+            continue
         if not data:
             return
         try:
@@ -255,45 +279,3 @@ def as_series(texts: list[str]) -> pl.Series:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
         return pl.Series([LONE.sub("\ufffd", text) for text in texts], dtype=pl.String)
-
-
-def decoded(
-    data: bytes, first: int, label: str, options: Options
-) -> tuple[list[str], Sequence[int]]:
-    """Return lines without their ends, and their numbers; bad ones are reported and left out."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-    data = data.removesuffix(b"\n")
-    try:
-        lines = data.decode().split("\n")
-        return lines, range(first, first + len(lines))
-    except UnicodeDecodeError:
-        lines, numbers = [], []
-    for number, line in enumerate(data.split(b"\n"), first):
-        try:
-            lines.append(line.decode())
-            numbers.append(number)
-        except UnicodeDecodeError:
-            report_encoding(f"{label}, line {number}", line, options)
-    return lines, numbers
-
-
-def report_encoding(where: str, data: bytes, options: Options) -> None:
-    """Report that some bytes are not of the encoding that was promised."""
-    if codec(options.encoding) != "utf-8":
-        what, remedy = f"is not valid {options.encoding}", "give the encoding it is written in"
-        options.problems.add(where, what, remedy)
-        return
-    start = 0
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        start = error.start
-    column = len(data[:start].decode())
-    wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    options.problems.add(
-        where,
-        f"is not valid utf-8 (byte 0x{data[start]:02x} at column {column + 1})",
-        "give {encoding} or what it is written in",
-        encoding="utf-16" if wide else "latin-1",
-    )

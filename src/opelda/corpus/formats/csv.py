@@ -10,6 +10,7 @@ import polars as pl
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats._columns import choose
+from opelda.corpus.formats._encodings import report_encoding
 from opelda.corpus.formats._fields import OPEN, fields_of
 from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats._line_reader import (
@@ -19,7 +20,6 @@ from opelda.corpus.formats._line_reader import (
     LineReader,
     as_series,
     count_lines,
-    report_encoding,
 )
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import read_cells, table_rows, write_lines
@@ -86,7 +86,7 @@ def _read_layout(
         text += data.decode("utf-8", "surrogateescape")
         fields, end = fields_of(text, 0, delimiter, quoted)
         is_open = not fields and len(text) < LONGEST_LINE and OPEN.match(text, end)
-        data = reader.take(text.count("\n")) if is_open else b""  # as much again
+        data = reader.take_all(text.count("\n")) if is_open else b""  # as much again
     if not fields:
         raise InputError(f"{where} is malformed, as its quotes do not match; correct the line.")
     names = [LONE.sub("\ufffd", field).strip() for field in fields]
@@ -177,7 +177,12 @@ class _Table:
         texts: list[pl.Series] = []
         names: list[str] = []
         start, missing = self.reader.offset, self.options.block_size
-        while missing > 0 and (data := self.reader.take(missing)):
+        while missing > 0:
+            data = self.reader.take(missing)
+            if not data and missing == self.options.block_size and self.reader.goes_on():
+                continue
+            if not data:
+                break
             try:
                 some, called = self._regular_rows(data) or self._rows(data, missing)
             except InputError:
@@ -229,7 +234,7 @@ class _Table:
                 fields, after = fields_of(text, at, layout.delimiter, layout.quoted)
                 is_open = not fields and OPEN.match(text, after) is not None
                 if is_open and len(text) - at < LONGEST_LINE:  # it may be closed later on
-                    more = self.reader.take(max(n, text.count("\n", at)))
+                    more = self.reader.take_all(max(n, text.count("\n", at)))
                     text += more.decode("utf-8", "surrogateescape")
                     if more:
                         continue

@@ -12,14 +12,9 @@ from opelda._replacing import check_name, replacing, sync_folder
 from opelda.corpus._block import Block
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, without_suffix
 from opelda.corpus.formats._detect import visible_files
-from opelda.corpus.formats._encodings import codec
+from opelda.corpus.formats._encodings import codec, report_encoding
 from opelda.corpus.formats._input import Input, check_position, printable, reason
-from opelda.corpus.formats._line_reader import (
-    LARGEST_BLOCK,
-    LONGEST_LINE,
-    as_series,
-    report_encoding,
-)
+from opelda.corpus.formats._line_reader import LARGEST_BLOCK, LONGEST_LINE, as_series
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import sidecar_of, system_errors, texts_of, with_mark
 from opelda.errors import InputError

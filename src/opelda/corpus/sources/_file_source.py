@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._patience import Patience
 from opelda.corpus._seen import unpacked
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._input import printable
@@ -33,6 +34,7 @@ class Files(Source):
         self.label = inputs[0].label if len(inputs) == 1 else f"{len(inputs)} files"
         self.words = _common_words(inputs, format, options)
         self.reopens = all(input.reopens for input in inputs)
+        self.waits = not self.reopens
         texts = format.kind == "text"
         self.pretokenised = texts and self.words is not None and options.column_words is None
         self.has_words = texts or self.words is not None
@@ -53,7 +55,8 @@ class Files(Source):
                 for block in as_wanted(input, self.format, self.options, at, joiner):
                     at = block.position
                     where = self.position(number, at)
-                    if joiner.add(block):
+                    if joiner.add(block) or self.patience.paused:
+                        self.patience.given()
                         yield joiner.take(where)
                 self._finish(input, at)
         except InputError as error:
@@ -176,6 +179,13 @@ class Files(Source):
         """Let a pipe end as soon as this is true."""
         for input in self.inputs:
             input.is_ended = None if input.reopens else is_ended
+
+    def wait_at_most(self, patience: Patience) -> None:
+        """Give lines of a pipe so long after they came at the latest."""
+        super().wait_at_most(patience)
+        for input in self.inputs:
+            if not input.reopens and self.format.in_lines:
+                input.patience = patience
 
     def progress(self) -> tuple[int, int] | None:
         """Return how many bytes of how many are read, where that is known."""

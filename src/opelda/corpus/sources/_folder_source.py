@@ -38,8 +38,8 @@ class Folder(Source):
     """The files of a folder, in the order of their names; those that come later come after.
 
     A file is known by its name, size and time of change: one that was written to is another. Where
-    the folder is followed, only full blocks are given, and a file must appear whole, as by
-    renaming, or be written without a pause of a second.
+    the folder is followed, only full blocks are given, unless patience runs out, and a file must
+    appear whole, as by renaming, or be written without a pause of a second.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Folder(Source):
         self.words = words
         self.pretokenised = pretokenised
         self._format_of = format_of
-        self._follow = follow
+        self._follow = self.waits = follow
         self._begun = False
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
@@ -77,13 +77,19 @@ class Folder(Source):
                     done |= {file.key} if over else set()
                     if isinstance(block.documents, pl.Series):
                         size += int(block.documents.estimated_size())
+                    self.patience.came()
                     if joiner.add(block) or size >= LARGEST_BLOCK:
                         size = 0
+                        self.patience.given()
                         yield joiner.take(_position(done, None if over else file, block.position))
                 done.add(file.key)
             begun = None
             if not self._follow:
                 break
+            self.patience.meanwhile()
+            if joiner and self.patience.is_over:
+                self.patience.given()
+                yield joiner.take(_position(done, None, None))
             time.sleep(_followed.POLL)
             files = self._found()
         if joiner:

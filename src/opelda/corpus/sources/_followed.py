@@ -1,6 +1,7 @@
 """A file that grows as a source, through every rotation.
 
-Only full blocks are given, so that what is learned does not depend on when one looked.
+Only full blocks are given, so that what is learned does not depend on when one looked; but for what
+has waited for too long (`Patience`).
 """
 
 import os
@@ -37,6 +38,7 @@ class Held(Input):
     def __init__(self, input: Input) -> None:
         super().__init__(input.label, input.path)
         self._handle = os.open(input.path or "", os.O_RDONLY)
+        self.end = 2**63  # nothing is read beyond it
 
     @property
     def size(self) -> int:
@@ -57,6 +59,13 @@ class Held(Input):
         first = max(offset - BEFORE, 0)
         return os.pread(self._handle, offset - first, first)
 
+    def end_of_lines(self) -> int:
+        """Return the offset of the end of the last line that has one."""
+        at = self.size
+        while at and not (found := self.before(at).rfind(b"\n") + 1):
+            at = max(at - BEFORE, 0)
+        return max(at - BEFORE, 0) + found if at else 0
+
     def ends_line(self, offset: int) -> bool:
         """Whether the last line before an offset has its end."""
         return self.before(offset).endswith(b"\n")
@@ -70,7 +79,7 @@ class Held(Input):
 
     def _bytes(self, offset: int) -> Iterator[bytes]:
         """Yield the bytes from an offset on; several readers do not disturb each other."""
-        while data := os.pread(self._handle, CHUNK, offset):
+        while data := os.pread(self._handle, max(min(CHUNK, self.end - offset), 0), offset):
             offset += len(data)
             yield data
 
@@ -95,22 +104,24 @@ class GrowingFile(Files):
             )
         super().__init__([input], format, options)
         self.input = input
+        self.waits = True
+        self._where: Any = None  # the position after the last document in hand
         self._at: Any = None  # in the file that is being read
         self._since: int | None = None  # what was put aside before that (ns) is no concern of ours
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield full blocks for ever."""
+        """Yield blocks for ever, full ones unless patience runs out."""
         joiner = BlockJoiner(block_size)
         left = [(input, at) for _, input, at in self.left(position)]
         while True:
             *aside, (_, self._at) = left  # the last is the file itself
             for input, at in aside:
                 while time.time() - os.stat(input.path or "").st_mtime < SETTLED:
-                    time.sleep(POLL)
+                    yield from self._sleep(joiner)
                 yield from self._rest(input, at, joiner)
                 self._leave(os.stat(input.path or ""))
             while (held := self._held()) is None:
-                time.sleep(POLL)
+                yield from self._sleep(joiner)
             try:
                 left = yield from self._grown(held, joiner)
             except ChangedError:
@@ -144,12 +155,31 @@ class GrowingFile(Files):
                 self._leave(found)
                 report(f"{held.label} was rotated; the old file was read to its end before.")
                 return self._aside()
-            time.sleep(POLL)
+            if size > _offset(self._at):
+                self.patience.came()
+            if self.patience.is_over:
+                for block in self._full(held, joiner, partly=True):
+                    self._at = block.position
+                    yield from self._given(block, joiner)
+            yield from self._sleep(joiner)
 
     def _given(self, block: Block, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield a block of the wanted size as soon as there is one."""
+        self._where = self.position(0, block.position)
         if joiner.add(block):
-            yield joiner.take(self.position(0, block.position))
+            self.patience.given()
+            yield joiner.take(self._where)
+        else:
+            self.patience.came()
+
+    def _sleep(self, joiner: BlockJoiner) -> Iterator[Block]:
+        """Wait a little; yield before what has waited for long enough."""
+        self.patience.meanwhile()
+        if self.patience.is_over:
+            self.patience.given()
+            if joiner:
+                yield joiner.take(self._where)
+        time.sleep(POLL)
 
     def _rest(self, input: Input, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield what is left of a file that nobody writes to any more."""
@@ -182,23 +212,26 @@ class GrowingFile(Files):
             return False
         return (found.st_dev, found.st_ino) != (held.st_dev, held.st_ino)
 
-    def _full(self, held: Held, joiner: BlockJoiner) -> Iterator[Block]:
-        """Yield the blocks that are there for good, without waiting."""
+    def _full(self, held: Held, joiner: BlockJoiner, *, partly: bool = False) -> Iterator[Block]:
+        """Yield the blocks that are there for good, without waiting; the last one `partly` full."""
         # what comes after them may be half a line: what seems to be wrong in it is forgotten
         found = Problems("skip")
         size, at = 0, self._at
+        held.end = held.end_of_lines() if partly else 2**63
         while size != joiner.missing:
             size = joiner.missing
             options = replace(self.options, block_size=size, problems=found)
             for block in self.format.blocks(held, options, at):
                 n_bytes = _offset(block.position) - _offset(at)
                 # readers end a block early if it is very long
-                full = len(block) == size or n_bytes >= LARGEST_BLOCK
+                full = partly or len(block) == size or n_bytes >= LARGEST_BLOCK
                 if not (full and held.ends_line(_offset(block.position))):
                     return
                 # it may have been cut short while it was read
                 if not is_where(held, self.options, block.position):
                     raise ChangedError(f"{held.label} was cut short while it was read; look again.")
+                if partly and found.n_skipped and self.format.name == "csv":
+                    return  # a row may have lines that are still to come
                 self.problems.take(found)
                 at = block.position
                 yield block

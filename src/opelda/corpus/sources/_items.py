@@ -1,7 +1,7 @@
 """Items of an iterable as a source: texts, records, word lists, mappings, (id, count) lists."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._documents import count_words
 from opelda.corpus._kinds import is_bag, is_empty, is_missing, is_record
 from opelda.corpus._matrix import Counted, as_counts
-from opelda.corpus._new_items import NewItems
+from opelda.corpus._new_items import NOTHING, NewItems
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._columns import choose, choose_keys, listed
 from opelda.corpus.formats._line_reader import as_series
@@ -49,6 +49,7 @@ class Items(Source):
         self.words = words
         self.items, number, first = _peeked(items)
         self.reopens = self.items is items  # what can be gone through again
+        self.waits = not isinstance(items, Sized)
         where = f"Item {number}"
         self.kind = "words"
         if isinstance(first, str):
@@ -70,10 +71,39 @@ class Items(Source):
             position = row_number(position) or None
         new = NewItems(self.items, position, self.label)
         items = iter(new)
-        while taken := list(islice(items, block_size)):
+        failure = None
+        while failure is None:
+            taken, failure = self._next(items, block_size)
+            if not taken or (failure and self.reopens):
+                break
             first, documents = taken[0][0], [item for _, item in taken]
             after = new.position(first + len(taken))
             yield Block(self._documents(documents, first), after, self._names(documents))
+        if failure:  # what came before will not come again
+            raise failure
+
+    def _next(
+        self, items: Iterator[tuple[int, Any]], most: int
+    ) -> tuple[list[tuple[int, Any]], Exception | None]:
+        """Return so many items, or those that have waited for long enough, or came before the end.
+
+        And why it failed to give more, if it did.
+        """
+        taken: list[tuple[int, Any]] = []
+        patience, failure = self.patience, None
+        try:
+            for numbered in items:
+                if numbered[1] is NOTHING:
+                    patience.meanwhile()
+                else:
+                    taken.append(numbered)
+                    patience.came()
+                if len(taken) == most or patience.is_over:
+                    break
+        except Exception as error:
+            failure = error
+        patience.given()
+        return taken, failure
 
     def _documents(self, items: list[Any], first: int) -> pl.Series | Counted | sparse.csr_array:
         name, is_usual = KINDS[self.kind]
@@ -131,6 +161,8 @@ def _peeked(items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
     iterator = iter(items)
     taken: list[Any] = []
     for item in iterator:
+        if item is NOTHING:
+            continue
         taken.append(item)
         if not is_empty(item):
             break

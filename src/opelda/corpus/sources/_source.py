@@ -8,6 +8,7 @@ from scipy import sparse
 
 from opelda.corpus._block import Block
 from opelda.corpus._new_items import item_key, report
+from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
 from opelda.errors import InputError
 
@@ -22,9 +23,14 @@ class Source:
     has_words = True  # whether documents hold words, not only numbers of columns
     may_lack_columns = False  # whether the last columns are missing where no document has them
     reopens = True  # whether `blocks` may be called again, with another size
+    waits = False  # whether documents may still be to come
+    patience = Patience()
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield the documents from a position on, so many at a time; fewer at the end only."""
+        """Yield the documents from a position on, so many at a time.
+
+        Fewer at the end, and where documents had to wait longer than their `patience` for more.
+        """
         raise NotImplementedError
 
     def progress(self) -> tuple[int, int] | None:
@@ -33,6 +39,11 @@ class Source:
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
         """Let a pipe end as soon as this is true; others do not wait."""
+
+    def wait_at_most(self, patience: Patience) -> None:
+        """Give documents so long after they came at the latest; of a source that waits for them."""
+        if self.waits:
+            self.patience = patience
 
 
 # Rows before a position by which a collection is known again.
