@@ -14,14 +14,12 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.engines import CPUEngine
-from opelda.engines._documents import Rows
-from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
 from opelda.errors import ModelFileError
 from opelda.learning import _stream_sweeps, _window
-from opelda.learning._kept import Kept
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
 from opelda.learning._window import Window
 from opelda.metrics import log_predictive_probability
+from tests.learning.test_kept import listed
 
 COMMON = {"n_components": 3, "batch_size": 8, "random_state": 0, "n_sweeps": 6}
 STREAM = list(generate_stream(160, batch_size=8, n_words=20, n_topics=3, new_words_per_batch=5))
@@ -42,69 +40,6 @@ def words():
 def same(one, other):
     """Whether two models would be the same file."""
     return as_parts(one)[1] == as_parts(other)[1]  # with a checksum of the arrays
-
-
-def kept(rng, n_docs, n_words=6, n_topics=4):
-    """Some documents with topics."""
-    counts = rng.choice(np.float32([0, 0, 1, 2, 17, 0.5]), (n_docs, n_words))
-    rows = sparse.csr_array(counts)
-    rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
-    n_tokens = int(tokens_of(rows.counts).sum())
-    return Kept(rows, rng.integers(0, n_topics, n_tokens).astype(np.uint16))
-
-
-def listed(documents):
-    """Return of each document its words, counts and the topics of its tokens."""
-    found = []
-    for d in range(documents.rows.n_docs):
-        here = slice(*documents.rows.indptr[d : d + 2])
-        topics = documents.topics[slice(*documents.ends[d : d + 2])]
-        counts = documents.rows.counts[here].tolist()
-        found.append((documents.rows.words[here].tolist(), counts, topics.tolist()))
-    return found
-
-
-@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=4))
-def test_documents_stay_themselves_when_joined_and_divided(seed, sizes):
-    rng = np.random.default_rng(seed)
-    parts = [kept(rng, size) for size in sizes]
-    whole = Kept.joined(parts)
-    assert listed(whole) == [document for part in parts for document in listed(part)]
-    first = int(rng.integers(0, sum(sizes) + 1))
-    before, after = whole.divided(first)
-    assert listed(before) + listed(after) == listed(whole)
-    assert before.rows.n_docs == first
-
-
-def less(documents, gone):
-    """Return listed documents without some words."""
-    for had, counts, topics in documents:
-        stays = np.array([word not in gone for word in had], bool)
-        each = np.repeat(stays, tokens_of(np.float32(counts)))
-        yield tuple(
-            np.array(all_of)[stay].tolist()
-            for all_of, stay in ((had, stays), (counts, stays), (topics, each))
-        )
-
-
-@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), max_size=6))
-def test_words_are_forgotten_by_the_documents_before(seed, asked):
-    rng = np.random.default_rng(seed)
-    outside = rng.integers(0, 3, (5, 4))  # which a new word is not in yet
-    window = Window(np.ones(4), TokenCounts(sparse.csr_array(outside), FRACTION_SHIFT))
-    expected = []
-    for look in asked:
-        more, gone = kept(rng, 3), rng.choice(6, 2, replace=False)
-        window.take(more)
-        window.forget(gone)
-        expected = [*less([*expected, *listed(more)], gone)]
-        outside[gone[gone < 5]] = 0
-        assert np.array_equal(window.outside.cells.toarray(), outside)
-        assert window.n_tokens == sum(len(topics) for *_, topics in expected)
-        if look:  # which a checkpoint does: it must make no difference
-            assert listed(window.kept) == expected
-    assert listed(window.kept) == expected
-    assert window.n_tokens == len(window.kept.topics)
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
