@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Watch:
-    """What is known of a stream's past; nothing is changed in place."""
+    """A stream's past, as far as it is known; nothing is changed in place."""
 
     shares: Lanes  # of the tokens of new documents, per topic
     fits: Lanes  # log probability of a topic's new tokens by its words
