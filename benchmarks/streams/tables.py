@@ -84,6 +84,7 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
             for (system,), runs in grouped(found, "system").items():
                 curve(axes[0, 0], system, runs)
             axes[0, 0].set(xlabel="documents so far", ylabel="LPP of the next 1,000 documents")
+            axes[0, 0].xaxis.set_major_formatter("{x:,.0f}")
             axes[0, 0].set_title(f"{corpus}, {n_docs:,} documents", loc="left")
             tidy(axes[0, 0])
             figure.legend(loc="outside right upper")
