@@ -1,5 +1,7 @@
 """What `fit` and streams note of how good topics are: their coherence, and a learning curve."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from opelda.errors import ModelFileError
 from opelda.learning import _curve, _learner
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning._watch import Watch
 from opelda.metrics import npmi
 
 X = generate(900, n_words=120, n_topics=4, n_tokens=30, separated=True, random_state=0).X
@@ -177,6 +180,11 @@ def test_streams_have_the_scores_that_were_noticed_or_asked_for():
     swept.fit_stream(source, validation=X[:50], validate_every=45)
     assert swept.learning_curve_of_ == VALIDATION
     assert [n_docs for n_docs, _ in swept.learning_curve_] == [13500]
+
+
+def test_a_block_that_ends_as_topics_are_learned_anew_is_not_forgotten():
+    watch = replace(Watch.of(4, 120), block_score=-7.0, n_blocks=1)
+    assert watch.restarted(is_settled=True).block_score == -7.0
 
 
 def test_a_stream_that_goes_on_has_the_curve_of_one_that_was_not_interrupted(tmp_path):

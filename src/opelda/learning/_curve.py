@@ -44,8 +44,8 @@ class Curve:
         made = Curve(self.of, self.n + 1, (*kept, (n_docs, score)))
         if made._spacing == before:
             return made
-        last = made.points[-1:] if len(made.points) % 2 == 0 else ()
-        return Curve(made.of, made.n, made.points[::2] + last)
+        # one more than twice as many as are left: the last is among them
+        return Curve(made.of, made.n, made.points[::2])
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what `from_arrays` makes the same of."""
