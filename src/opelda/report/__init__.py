@@ -10,7 +10,8 @@
 [['bonds', 'fall', 'rise'], ['cats', 'chase', 'dogs']]
 """
 
-from opelda.report._ranking import label_topics, rank_words, topic_weights
+from opelda.metrics._labels import label_topics
+from opelda.report._ranking import rank_words, topic_weights
 from opelda.report._table import TopicRow, topic_table
 
 __all__ = ["TopicRow", "label_topics", "rank_words", "topic_table", "topic_weights"]
