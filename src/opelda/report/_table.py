@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from opelda._validation import whole
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._ranking import Rank, label_topics, rank_words, topic_weights
+from opelda.report._rows import Table
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def topic_table(
     lambda_: float = 0.6,
     only: Iterable[int] | None = None,
     feature_names: Sequence[str] | None = None,
-) -> list[TopicRow]:
+) -> Table[TopicRow]:
     """Return topics with their weights, labels and words, in their own order.
 
     Parameters
@@ -66,7 +67,8 @@ def topic_table(
 
     Returns
     -------
-    list of TopicRow
+    Table of TopicRow
+        A sequence of rows; `to_polars()` and `to_pandas()` make data frames of it.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def topic_table(
     wanted = [whole("only", number, 0, len(weights) - 1) for number in numbers]
     best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_)
     labels = label_topics(measured, feature_names=names)
-    return [
+    rows = (
         TopicRow(
             topic=number,
             weight=None if shares is None else float(shares[number]),
@@ -93,4 +95,5 @@ def topic_table(
             probabilities=tuple(float(p) for p in weights[number, best[number]]),
         )
         for number in wanted
-    ]
+    )
+    return Table(TopicRow, rows)

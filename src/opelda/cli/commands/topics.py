@@ -70,9 +70,8 @@ def topics(
 
     weight = LAMBDA if lambda_ is None else lambda_
     by = cast("Rank", rank)
-    rows = topic_table(load_model(model), words, by=by, lambda_=weight, only=only or None)
-    if sort == "weight":
-        rows = by_weight(rows)
+    table = topic_table(load_model(model), words, by=by, lambda_=weight, only=only or None)
+    rows = by_weight(table) if sort == "weight" else list(table)
     if as_json:
         print_json({"model": model, "rank": rank, "topics": [topic_as_plain(row) for row in rows]})
     else:
