@@ -39,16 +39,21 @@ def styled(plot: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
 
     @wraps(plot)
     def run(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        try:
-            import matplotlib as mpl
-        except ImportError:
-            raise InputError(
-                "Figures need matplotlib, which is not installed; run: pip install 'opelda[plot]'."
-            ) from None
-        with mpl.rc_context(STYLE):
+        with matplotlib().rc_context(STYLE):
             return plot(*args, **options)
 
     return run
+
+
+def matplotlib() -> Any:
+    """Return the library, or say in a sentence that it is not there."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError(
+            "Figures need matplotlib, which is not installed; run: pip install 'opelda[plot]'."
+        ) from None
+    return matplotlib
 
 
 def written(text: str, width: int = 60, lines: int = 1) -> str:
