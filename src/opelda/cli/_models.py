@@ -45,6 +45,15 @@ def columns_of(model: Any) -> tuple[Any, int]:
     return model._state.vocabulary, int(model.n_features_in_)
 
 
+def coherence_facts(model: Any) -> dict[str, Any]:
+    """Return the coherence of the documents a model learned from, where it knows."""
+    found = model.coherence_
+    return {
+        "coherence": None if found is None else float(found.mean()),
+        "incoherent_topics": None if found is None else int((found < 0).sum()),
+    }
+
+
 def learner_name(model: Any) -> str:
     """Return what the command line calls a model's learner."""
     return dashed(type(model).__name__)

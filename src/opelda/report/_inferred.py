@@ -11,8 +11,8 @@ from opelda.corpus import Corpus
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
+from opelda.metrics._labels import label_topics
 from opelda.metrics._topics import MeasuredTopics
-from opelda.report._ranking import label_topics
 
 BLOCK = 4096
 

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opelda._validation import whole
+from opelda.learning._learner import Learner
+from opelda.metrics._labels import label_topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._ranking import Rank, label_topics, rank_words, topic_weights
+from opelda.report._ranking import Rank, rank_words, topic_weights
 from opelda.report._rows import Table
 
 
@@ -20,7 +22,8 @@ class TopicRow:
     weight : float or None
         Its share of the tokens, where the model knows (see `topic_weights`).
     label : str
-        A few words both frequent in it and rare elsewhere.
+        The model's, where it was given one (`set_topic_labels`); else a few words both frequent in
+        it and rare elsewhere.
     words : tuple of str
         Those that stand for it, the best first.
     probabilities : tuple of float
@@ -85,7 +88,11 @@ def topic_table(
     numbers = range(len(weights)) if only is None else only
     wanted = [whole("only", number, 0, len(weights) - 1) for number in numbers]
     best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_)
-    labels = label_topics(measured, feature_names=names)
+    labels = dict(
+        zip(wanted, label_topics(measured, feature_names=names, only=wanted), strict=True)
+    )
+    if isinstance(topics, Learner):
+        labels |= topics._state.labels
     rows = (
         TopicRow(
             topic=number,

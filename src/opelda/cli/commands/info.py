@@ -12,7 +12,13 @@ import opelda
 from opelda import _names
 from opelda.cli._app import command
 from opelda.cli._inputs import read_corpus, reading_options, source_of
-from opelda.cli._models import checkpoint_file, columns_of, learner_name, load_model
+from opelda.cli._models import (
+    checkpoint_file,
+    coherence_facts,
+    columns_of,
+    learner_name,
+    load_model,
+)
 from opelda.cli._options import LEARNERS, AsJson, Reading, Show, Text, complete_model, refuse
 from opelda.cli._paths import is_model
 from opelda.cli._show import count
@@ -122,6 +128,7 @@ def about_model(thing: str) -> dict[str, Any]:
         "documents_seen": model.n_docs_seen_,
         "updates": model.n_batch_iter_,
         "unknown_tokens": model.n_unknown_tokens_,
+        **coherence_facts(model),
         "parameters": {name: _plain(value) for name, value in sorted(parameters.items())},
     }
 
