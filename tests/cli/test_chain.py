@@ -153,7 +153,7 @@ def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
     assert cli("transform", model_file, corpus_file, "-o", "whole.parquet").code == 0
     monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
     for name in ("parts.parquet", "parts.csv", "parts.npz"):
-        assert cli("transform", model_file, corpus_file, "-o", name).code == 0
+        assert cli("transform", model_file, corpus_file, "-o", name, "--dense").code == 0
     whole = pl.read_parquet("whole.parquet")
     assert pl.read_parquet("parts.parquet").equals(whole)
     assert pl.read_csv("parts.csv").shape == whole.shape

@@ -1,4 +1,4 @@
-"""Documents' mixtures as files: Parquet, CSV, JSON Lines, NumPy; block by block."""
+"""Documents' mixtures as files: Parquet, CSV, Excel, JSON Lines, NumPy; block by block."""
 
 import io
 import sys
@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from opelda.cli._standard_streams import safe_json
+from opelda.cli._spreadsheet import Best, Sheet
+from opelda.cli._standard_streams import safe_json, tell
 from opelda.corpus import MiniBatch
 from opelda.corpus._matrix import row_sums
 from opelda.corpus.formats._compression import SUFFIXES as COMPRESSIONS
@@ -20,8 +21,12 @@ from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
 from opelda.errors import InputError
 
-SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".npz": "npz"}
-
+SUFFIXES = {
+    ".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "xlsx", ".jsonl": "jsonl",
+    ".npz": "npz",
+}  # fmt: skip
+ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed already
+SPREADSHEETS = ("csv", "tsv", "xlsx")  # are for people, if nothing else is asked for
 
 Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
 
@@ -36,7 +41,7 @@ def format_of(output: str) -> str:
         return "jsonl"
     plain, compression = without_suffix(output)
     kind = SUFFIXES.get(Path(plain).suffix)
-    if kind is None or (compression and kind in ("parquet", "npz")):
+    if kind is None or (compression and kind in ARCHIVES):
         raise InputError(
             f"The output {output!r} must end in one of {', '.join(SUFFIXES)}; text also in "
             f"{', '.join(COMPRESSIONS)} after that."
@@ -58,14 +63,29 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
 
 
 @contextmanager
-def writer(output: str, kind: str, min_weight: float | None) -> Iterator[Write]:
+def writer(
+    output: str, kind: str, min_weight: float | None, best: Best | None = None
+) -> Iterator[Write]:
     """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
 
-    Lighter topics than `min_weight` are left out; None is every topic.
+    Lighter topics than `min_weight` are left out; None is every topic. With `best` a document has
+    one row, with its best topics.
     """
+
+    def table(facts: pl.DataFrame, theta: NDArray[np.float32]) -> pl.DataFrame:
+        if best is not None:
+            return best.table(facts, theta)
+        return _table(facts, theta, min_weight, nested=kind == "jsonl")
+
     with write_in_one_step(output) as file:
-        if kind not in ("parquet", "npz"):
-            yield _text(file, kind, min_weight, sys.stdout.encoding if output == "-" else None)
+        if kind == "xlsx":
+            with Sheet(file) as sheet:
+                yield lambda facts, theta: sheet.add(_whole(table(facts, theta)))
+            if sheet.n_cut:
+                tell(f"{sheet.n_cut:,} cells had more than 32,767 characters and were cut there.")
+            return
+        if kind not in ARCHIVES:
+            yield _text(file, kind, table, sys.stdout.encoding if output == "-" else None)
             return
         # What is too much for memory waits beside the output, where there must be room anyway.
         beside = Path(output).resolve().parent
@@ -75,20 +95,20 @@ def writer(output: str, kind: str, min_weight: float | None) -> Iterator[Write]:
             parts.join(file)
 
 
-def _text(file: Any, kind: str, min_weight: float | None, encoding: str | None) -> Write:
+def _text(file: Any, kind: str, table: Any, encoding: str | None) -> Write:
     first = True
 
     def add(facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
         nonlocal first
         named = facts["document"].dtype == pl.String
-        if kind != "jsonl" and named:
-            names = [safe_cell(name) for name in facts["document"]]
-            facts = facts.with_columns(document=pl.Series(names))
-        table, text = _table(facts, theta, min_weight, nested=kind == "jsonl"), io.BytesIO()
+        rows, text = _whole(table(facts, theta)), io.BytesIO()
         if kind == "jsonl":
-            table.write_ndjson(text)
+            rows.write_ndjson(text)
         else:
-            table.write_csv(text, include_header=first, separator="," if kind == "csv" else "\t")
+            texts = [column.name for column in rows if column.dtype == pl.String]
+            cells = [pl.Series(name, _safe_cells(rows[name]), dtype=pl.String) for name in texts]
+            rows = rows.with_columns(cells)
+            rows.write_csv(text, include_header=first, separator="," if kind == "csv" else "\t")
         written = text.getvalue()
         if kind == "jsonl" and named:
             written = safe_json(written.decode(), encoding).encode()
@@ -96,6 +116,16 @@ def _text(file: Any, kind: str, min_weight: float | None, encoding: str | None) 
         first = False
 
     return add
+
+
+def _safe_cells(column: pl.Series) -> list[str | None]:
+    return [None if text is None else safe_cell(text) for text in column]
+
+
+def _whole(table: pl.DataFrame) -> pl.DataFrame:
+    """Return tokens as whole numbers, where they are."""
+    names = [name for name in ("tokens", "unknown_tokens") if (table[name] % 1 == 0).all()]
+    return table.with_columns(pl.col(names).cast(pl.Int64))
 
 
 class _Parquet:

@@ -28,6 +28,13 @@ def load_model(given: str, jobs: int | None = None, engine: str | None = None) -
     return on_machine(opelda.load(given), jobs, engine)
 
 
+def save_labels(given: str, labels: dict[int, str]) -> None:
+    """Give topics labels, in the model's own file."""
+    from opelda.model_file import relabel
+
+    relabel(given, labels)
+
+
 def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
     """Set where a model runs."""
     return model.set_params(n_jobs=jobs, engine=engine or "cpu")

@@ -8,6 +8,7 @@ from opelda.learning._learner import Learner
 from opelda.metrics._labels import label_topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._ranking import Rank, rank_words, topic_weights
+from opelda.report._rows import Table
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def topic_table(
     lambda_: float = 0.6,
     only: Iterable[int] | None = None,
     feature_names: Sequence[str] | None = None,
-) -> list[TopicRow]:
+) -> Table[TopicRow]:
     """Return topics with their weights, labels and words, in their own order.
 
     Parameters
@@ -69,7 +70,8 @@ def topic_table(
 
     Returns
     -------
-    list of TopicRow
+    Table of TopicRow
+        A sequence of rows; `to_polars()` and `to_pandas()` make data frames of it.
 
     Examples
     --------
@@ -91,7 +93,7 @@ def topic_table(
     )
     if isinstance(topics, Learner):
         labels |= topics._state.labels
-    return [
+    rows = (
         TopicRow(
             topic=number,
             weight=None if shares is None else float(shares[number]),
@@ -100,4 +102,5 @@ def topic_table(
             probabilities=tuple(float(p) for p in weights[number, best[number]]),
         )
         for number in wanted
-    ]
+    )
+    return Table(TopicRow, rows)

@@ -41,7 +41,7 @@ EXAMPLES = (
     "urllib.request.urlopen",
 )  # fmt: skip
 STEPS = (20, 100, 500)
-SHORT = 30  # words that make a docstring half as typical as a long one of the same mixture
+CONSIDERED = 150  # docstrings of a topic, among which those shown are chosen
 CLOSE = 0.6  # down to this part of the best one's, another package's docstring is preferred
 MOST_DOTS = 3  # longer paths, and private ones, are preferably not shown
 LEAST_SHOWN = 0.02
@@ -108,7 +108,7 @@ def demo(
 def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     """Gather docstrings, count their words, learn topics; return all that is shown of it."""
     from opelda.corpus import docstrings
-    from opelda.report import topic_table
+    from opelda.report import top_documents, topic_table
 
     begun = perf_counter()
     with reading_bar(show, "gathering docstrings") as bar:
@@ -123,10 +123,10 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     model.set_params(callbacks=learning_display(show)).fit(corpus)
     learned = perf_counter()
     n_docs, n_words = corpus.X.shape
-    schedule, mixtures = model._schedule(n_docs), model.transform(corpus.X)
-    topics = []
+    schedule = model._schedule(n_docs)
+    rows, topics = top_documents(model, corpus, CONSIDERED), []
     for row in by_weight(topic_table(model, N_WORDS)):
-        names = typical(corpus, mixtures[:, row.topic])
+        names = typical([other for other in rows if other.topic == row.topic])
         topics.append({**topic_as_plain(row), "typical": names})
     return {
         "model": None,
@@ -148,14 +148,14 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     }
 
 
-def typical(corpus: Any, weights: Any, n: int = 3) -> list[str]:
-    """Return names of docstrings that are about a topic, of different packages if possible."""
-    import numpy as np
+def typical(rows: Sequence[Any], n: int = 3) -> list[str]:
+    """Return names of a topic's typical docstrings, of different packages if possible."""
+    from opelda.report._documents import typicality
 
-    lengths = np.asarray(corpus.X.sum(axis=1)).ravel()
-    score = weights * lengths / (lengths + SHORT)
-    order = np.argsort(-score, kind="stable")[: 50 * n]
-    close = [corpus.names[i] for i in order if score[i] >= CLOSE * score[order[0]]]
+    scores = [typicality(row.weight, row.tokens) for row in rows]
+    close = [
+        row.name for row, score in zip(rows, scores, strict=True) if score >= CLOSE * scores[0]
+    ]
     plain = [name for name in close if name.count(".") <= MOST_DOTS and "._" not in f".{name}"]
     ranked = plain or close
     chosen: list[str] = []
