@@ -25,6 +25,9 @@ export function percent(share) {
   return `${hundred.toFixed(digits)}%`;
 }
 
+/** A share on an axis. */
+export const percentTick = (share) => `${Number((share * 100).toPrecision(3))}%`;
+
 /** A probability of a word, per thousand or per million words. */
 export function perThousand(p) {
   const value = p * 1000;

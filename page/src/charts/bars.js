@@ -3,7 +3,7 @@
 import { scaleLinear } from "d3-scale";
 import { percent } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
-import { short, widthOf } from "./labels.js";
+import { fitted, widthOf } from "./labels.js";
 
 const ROW = 26;
 const NUMBER = 56;
@@ -26,10 +26,8 @@ export function bars(rows, { name, most = null, format = percent }) {
 function draw(svg, width, rows, { most, format }) {
   const height = rows.length * ROW;
   svg.attr("width", width).attr("height", Math.max(height, 1));
-  // narrow: the label above its bar, else beside it
-  const longest = Math.max(0, ...rows.map(({ label }) => widthOf(short(label, 40), LETTERS)));
+  const longest = Math.max(0, ...rows.map(({ label }) => widthOf(label, LETTERS)));
   const left = Math.min(longest + 14, width * 0.55);
-  const letters = Math.floor((left - 14) / 6.6);
   const whole = most ?? Math.max(1e-12, ...rows.map(({ value }) => value));
   const x = scaleLinear([0, whole], [0, Math.max(20, width - left - NUMBER)]).clamp(true);
   const lines = svg.selectAll("g").data(rows).join("g");
@@ -40,7 +38,7 @@ function draw(svg, width, rows, { most, format }) {
   const linked = lines.filter(({ href }) => href).append("a").attr("href", ({ href }) => href);
   const plain = lines.filter(({ href }) => !href);
   for (const place of [linked, plain]) {
-    place.append("text").attr("y", 17).text(({ label }) => short(label, Math.min(40, letters)));
+    place.append("text").attr("y", 17).text(({ label }) => fitted(label, left - 12, LETTERS));
   }
   lines.append("rect").attr("class", "track").attr("x", left).attr("y", 8).attr("rx", 2)
     .attr("height", 10).attr("width", x.range()[1]);

@@ -78,7 +78,7 @@ function picture(rows, columns, value, ink) {
   let i = 0;
   for (const row of rows) {
     for (const column of columns) {
-      pixels.data.set([r, g, b, Math.round(255 * value(row, column))], i);
+      pixels.data.set([r, g, b, Math.round(255 * value(row, column) ** 2)], i);
       i += 4;
     }
   }

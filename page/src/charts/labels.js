@@ -22,6 +22,18 @@ export function short(text, longest = LONGEST) {
   return `${letters.slice(0, Math.max(1, longest - 1)).join("").trim()}\u2026`;
 }
 
+/** As much of a text as is so wide. */
+export function fitted(text, width, size) {
+  if (widthOf(text, size) <= width) return text;
+  let [least, most] = [1, [...text].length];
+  while (most - least > 1) {
+    const middle = (least + most) >> 1;
+    if (widthOf(short(text, middle), size) <= width) least = middle;
+    else most = middle;
+  }
+  return short(text, least);
+}
+
 /**
  * Choose places for labels, the first ones first: under, over or beside its circle, where no label
  * is yet and few circles' middles are. The first `always` get one in any case.

@@ -8,7 +8,7 @@ import { percent } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
 import { placed } from "./labels.js";
 
-const COVERED = 0.13; // of the map's area, by all circles together
+const COVERED = 0.16; // of the map's area, by all circles together
 const PADDING = 28;
 const CLOSEST = 16; // times as large as the whole
 const DIRECTIONS = {
@@ -81,7 +81,7 @@ class TopicMap {
   }
 
   draw(svg, width) {
-    const height = Math.max(320, Math.min(width * 0.78, 600));
+    const height = Math.max(380, Math.min(width * 0.92, 660));
     Object.assign(this, { width, height });
     svg.attr("width", width).attr("height", height);
     this.zoom.extent([[0, 0], [width, height]]).translateExtent([[0, 0], [width, height]]);

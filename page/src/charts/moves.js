@@ -2,9 +2,9 @@
 
 import { axisTop } from "d3-axis";
 import { scaleLinear } from "d3-scale";
-import { percent } from "../numbers.js";
+import { percent, percentTick } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
-import { short, widthOf } from "./labels.js";
+import { fitted, widthOf } from "./labels.js";
 
 const ROW = 28;
 const TOP = 24;
@@ -20,13 +20,12 @@ export function moves(rows, name) {
 
 function draw(svg, width, rows) {
   svg.attr("width", width).attr("height", TOP + rows.length * ROW + 4).selectAll("*").remove();
-  const longest = Math.max(0, ...rows.map(({ label }) => widthOf(short(label, 36), LETTERS)));
+  const longest = Math.max(0, ...rows.map(({ label }) => widthOf(label, LETTERS)));
   const left = Math.min(longest + 16, width * 0.5);
-  const letters = Math.min(36, Math.floor((left - 16) / 6.6));
   const most = Math.max(1e-6, ...rows.flatMap(({ before, now }) => [before, now]));
   const x = scaleLinear([0, most], [left, width - 70]).nice(3);
   svg.append("g").attr("class", "axis x").attr("transform", `translate(0,${TOP - 4})`)
-    .call(axisTop(x).ticks(3).tickFormat(percent).tickSize(-(rows.length * ROW)));
+    .call(axisTop(x).ticks(3).tickFormat(percentTick).tickSize(-(rows.length * ROW)));
   svg.selectAll(".domain").remove();
   const lines = svg.selectAll("g.move").data(rows).join("g");
   lines.attr("class", ({ before, now }) => `move ${now >= before ? "rising" : "fading"}`);
@@ -34,7 +33,7 @@ function draw(svg, width, rows) {
   lines.append("title").text(({ label, before, now }) =>
     `${label}: ${percent(before)} before, ${percent(now)} now`);
   lines.append("a").attr("href", ({ href }) => href).append("text").attr("y", 18)
-    .text(({ label }) => short(label, letters));
+    .text(({ label }) => fitted(label, left - 14, LETTERS));
   lines.append("line").attr("x1", ({ before }) => x(before)).attr("x2", ({ now }) => x(now))
     .attr("y1", 14).attr("y2", 14);
   lines.append("circle").attr("class", "before").attr("cx", ({ before }) => x(before))

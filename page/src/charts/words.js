@@ -7,7 +7,7 @@ import { mayMove } from "../dom.js";
 import { perThousand, percent } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
 import { address } from "../router.js";
-import { short, widthOf } from "./labels.js";
+import { fitted, widthOf } from "./labels.js";
 
 const ROW = 22;
 const LETTERS = 14;
@@ -36,7 +36,7 @@ export function wordBars(rows, name) {
 function draw(svg, width, rows, moving) {
   const height = TOP + rows.length * ROW + 4;
   svg.attr("width", width).attr("height", height);
-  const longest = Math.max(0, ...rows.map(({ word }) => widthOf(short(word, 22), LETTERS)));
+  const longest = Math.max(0, ...rows.map(({ word }) => widthOf(word, LETTERS)));
   const left = Math.min(longest + 12, width * 0.42);
   const most = Math.max(1e-12, ...rows.map((row) => Math.max(row.probability, row.frequency)));
   const x = scaleLinear([0, most], [0, Math.max(40, width - left - SHARE - 6)]);
@@ -48,7 +48,7 @@ function draw(svg, width, rows, moving) {
     .join((enter) => entered(enter, left), (update) => update, (exit) => exit.remove());
   lines.select("title").text((row) => told(row));
   lines.select("a").attr("href", ({ word }) => address("word", word));
-  lines.select("a text").text(({ word }) => short(word, 22));
+  lines.select("a text").text(({ word }) => fitted(word, left - 10, LETTERS));
   lines.selectAll("rect").attr("x", left);
   soon(lines).attr("transform", (_, i) => `translate(0,${TOP + i * ROW})`).attr("opacity", 1);
   soon(lines.select("rect.inside")).attr("width", (row) => Math.max(1, x(row.probability)));

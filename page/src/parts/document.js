@@ -64,6 +64,9 @@ function counted({ columns, counts }, table, mixture, colours, cut) {
 export async function card(documents, i, { topic = null } = {}) {
   const mixture = documents.mixture(i);
   const { body, colours, isEmpty } = await bodyOf(documents, i, SHORT);
+  for (const word of body.querySelectorAll(".of")) {
+    word.classList.toggle("main", Number(word.dataset.topic) === topic);
+  }
   const number = documents.number(i);
   return h(
     "article",
@@ -77,8 +80,8 @@ export async function card(documents, i, { topic = null } = {}) {
     ),
     strip(mixture, colours),
     isEmpty && documents.text(i) === null ? null : body,
-    h("p", { class: "swatches" }, mixture.filter((each) => colours.has(each.topic)).slice(0, 4)
-      .map((each) => h("a", { class: `chip colour-${colours.get(each.topic)}`,
+    h("p", { class: "swatches" }, mixture.filter((each) => colours.has(each.topic)).slice(0, 3)
+      .map((each) => h("a", { class: `colour-${colours.get(each.topic)}`,
         href: address("topic", each.topic) },
       h("span", { class: "swatch", "aria-hidden": "true" }), `${each.topic} `,
       bdi(label(each.topic))))),

@@ -16,6 +16,8 @@ export function mixtureFigure(mixture, colours, name) {
     href: address("topic", topic),
     colour: colours.has(topic) ? `colour-${colours.get(topic)}` : "plain",
   }));
+  const rest = 1 - mixture.reduce((sum, { weight }) => sum + weight, 0);
+  if (rest > 0.005) rows.push({ label: "all others", value: rest, colour: "plain" });
   return figure({
     title: "Its topics",
     name,

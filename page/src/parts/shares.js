@@ -2,7 +2,7 @@
 
 import { bars } from "../charts/bars.js";
 import { curve } from "../charts/curve.js";
-import { percent, plural } from "../numbers.js";
+import { percent, percentTick, plural } from "../numbers.js";
 import { app } from "../state.js";
 import { figure } from "./figure.js";
 
@@ -37,7 +37,7 @@ export function timeFigure(topic) {
     chart: curve(points, {
       name: "Share of the topic over time",
       formatX: dated ? null : (i) => time.bins[i] ?? "",
-      formatY: percent,
+      formatY: percentTick,
       fromZero: true,
     }),
     data: () => ({

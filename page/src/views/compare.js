@@ -11,7 +11,8 @@ import { app, label } from "../state.js";
 import { missing } from "./missing.js";
 
 const N_WORDS = 12;
-const AT_A_TIME = 60;
+const MOST_ALONE = 60;
+const AT_A_TIME = 20;
 
 export function compare() {
   const { compare: other, model } = app.model.meta;
@@ -125,7 +126,7 @@ function unmatched(title, topics, draw) {
     h("h2", {}, bdi(title)),
     h("p", { class: "note" }, plural(topics.length, "topic without a match",
       "topics without a match")),
-    h("div", { class: "cards" }, topics.slice(0, AT_A_TIME).map((k) =>
+    h("div", { class: "cards" }, topics.slice(0, MOST_ALONE).map((k) =>
       h("div", { class: "card" }, draw(k)))),
   );
 }

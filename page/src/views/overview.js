@@ -31,11 +31,9 @@ function lede({ model, corpus }) {
   return h(
     "p",
     { class: "lede" },
-    `${model.learner} found `,
     h("a", { href: address("topics") }, plural(model.n_topics, "topic")),
-    ` in ${plural(model.n_docs_seen, "document")}, with a vocabulary of `,
-    `${plural(model.n_words, "word")}. Here they are, seen through `,
-    corpus.n_docs === model.n_docs_seen ? "those documents" : plural(corpus.n_docs, "document"),
+    ` over ${plural(model.n_words, "word")}, and what they say about `,
+    plural(corpus.n_docs, "document"),
     corpus.name ? [" of ", h("span", { class: "file" }, bdi(corpus.name))] : null,
     ".",
   );
@@ -136,9 +134,9 @@ function spreadFigure({ topics }) {
 function made({ model, corpus, version, created }) {
   const facts = [
     ["Model", [bdi(model.name), `, ${model.learner}`]],
-    ["Learned from", plural(model.n_docs_seen, "document")],
+    ["Learned from", `${plural(model.n_docs_seen, "document")}, each as often as it was seen`],
     ...model.settings.map(([name, value]) => [name, bdi(value)]),
-    ["Documents of this page", [bdi(corpus.name ?? ""), ` ${plural(corpus.n_docs, "document")}`]],
+    ["Looked at", [corpus.name && [bdi(corpus.name), ", "], plural(corpus.n_docs, "document")]],
     ["Words in them", tokens(corpus)],
     corpus.n_empty && ["Documents without known words", count(corpus.n_empty)],
     corpus.n_skipped && ["Documents that could not be read", count(corpus.n_skipped)],
