@@ -1,6 +1,7 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from scipy import sparse
 from opelda.corpus import MiniBatch, group_column, time_column
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines._keys import GOLDEN, mix
-from opelda.report._dates import Shares, TimedShares, as_days
+from opelda.errors import InputError
+from opelda.report._documents import typicality
+from opelda.report._summed import SummedShares, TimedShares
+from opelda.report._times import moments_of
 
 MOST_DOCUMENTS = 100_000  # listed in a page
 MOST_SAMPLED = 10_000  # whose counts are kept, for scores and stability
@@ -18,7 +22,6 @@ TEXT_BYTES = 10_000_000  # of all texts together
 LONGEST = 20_000  # characters of a text
 SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
 MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
-SHORT = 30  # words that make a document half as typical as a long one of the same mixture
 NEW_AT_ONCE = 20_000
 MOST_GROUPS = 2_000  # summed; a page shows fewer
 WITHIN = (0.01, 0.1, 1.0)
@@ -33,7 +36,7 @@ class Entry:
     loss: float
     topics: NDArray[np.uint16]
     weights: NDArray[np.float32]
-    day: str | None
+    time: datetime | None
     group: str | None
     text: str | None  # None where it has none, or where others were taken
     counts: tuple[NDArray[np.int32], NDArray[np.float32]] | None
@@ -54,8 +57,9 @@ class Gathered:
         self.n_tokens = self.n_unknown = 0.0
         self.entries: dict[int, Entry] = {}
         self.time, self.group = time, group  # the columns
-        self.days: TimedShares | None = None
-        self.groups: Shares | None = None
+        self.times: TimedShares | None = None
+        self.groups: SummedShares | None = None
+        self._given = time is not None
         self.mass = np.zeros(self.n_topics)  # tokens of each topic
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
@@ -83,9 +87,9 @@ class Gathered:
         self.within += [int((found.loss <= nats).sum()) for nats in WITHIN]
         self.loss_sum += float(found.loss.sum())
         self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
-        days, groups = self._columns(batch, len(theta))
-        if self.days is not None:
-            self.days.add(days, theta)
+        times, groups = self._columns(batch, len(theta))
+        if self.times is not None:
+            self.times.add(times, theta)
         if self.groups is not None and len(self.groups.sums) < MOST_GROUPS:
             self.groups.add(groups, theta)
         chosen = np.isin(numbers, self._find_typical(theta, known, first))
@@ -93,7 +97,7 @@ class Gathered:
         listed, told = self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
         self.texts_are_known |= batch.texts is not None
         for row in np.flatnonzero(listed | chosen).tolist():
-            entry = self._entry(batch, theta[row], found, row, days[row], groups[row])
+            entry = self._entry(batch, theta[row], found, row, times[row], groups[row])
             if batch.texts is not None and told[row]:
                 entry.text = str(batch.texts[row])[: LONGEST + 1]
             self.entries[first + row] = entry
@@ -146,14 +150,24 @@ class Gathered:
         if self.n_docs == n:
             self.time = self.time or time_column(table.columns)
             self.group = self.group or group_column(table.columns)
-            self.days = None if self.time is None else TimedShares(self.n_topics)
-            self.groups = None if self.group is None else Shares(self.n_topics)
-        days = none if self.time is None else as_days(table[self.time])
+            self.times = None if self.time is None else TimedShares()
+            self.groups = None if self.group is None else SummedShares()
+        times = none if self.time is None else self._moments(table[self.time].to_list())
         groups = none if self.group is None else table[self.group].to_list()
-        return days, groups
+        return times, groups
+
+    def _moments(self, values: list[Any]) -> list[Any]:
+        """Return times; a column that was only found by its name may hold none."""
+        try:
+            return list(moments_of(values))
+        except InputError:
+            if self._given:
+                raise
+            self.time = self.times = None
+            return [None] * len(values)
 
     def _entry(
-        self, batch: MiniBatch, theta: NDArray[Any], found: Any, row: int, day: Any, group: Any
+        self, batch: MiniBatch, theta: NDArray[Any], found: Any, row: int, time: Any, group: Any
     ) -> Entry:
         order = np.argsort(-theta, kind="stable")[:MOST_TOPICS]
         order = order[theta[order] >= LEAST_WEIGHT]
@@ -165,7 +179,7 @@ class Gathered:
             float(found.loss[row]),
             order.astype(np.uint16),
             theta[order].astype(np.float32),
-            day,
+            time,
             group,
             None,
             (batch.X.indices[ends], batch.X.data[ends]) if batch.texts is None else None,
@@ -176,7 +190,7 @@ class Gathered:
     ) -> NDArray[np.int64]:
         """Let the block's best documents of each topic compete with those so far."""
         scores, numbers = self._typical
-        score = theta * (known / (known + SHORT))[:, np.newaxis]
+        score = typicality(theta, known[:, np.newaxis])
         n = min(scores.shape[1], len(theta))
         rows = np.argpartition(-score, n - 1, axis=0)[:n].T
         both = np.hstack([scores, np.take_along_axis(score.T, rows, axis=1)])

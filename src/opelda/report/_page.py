@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from os import PathLike
@@ -37,25 +38,6 @@ STABILITY = (
     "documents, with another seed: the cosine of their words' probabilities."
 )
 POLICY = "img-src data: blob:; base-uri 'none'; form-action 'none'"
-TEMPLATE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<div id="app"></div>
-<noscript>This page shows a topic model, and needs JavaScript but no network.</noscript>
-{data}
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def write_report(
@@ -147,22 +129,22 @@ def write_report(
 def page(meta: dict[str, Any], **data: str) -> str:
     """Return the page of a model's facts, with arrays by their names."""
     assets = files("opelda.report")
-    style, script = (assets.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
-    sources = " ".join(["script-src", _digest(script) + ";", "style-src", _digest(style)])
+    style, script, text = (assets.joinpath(f"page.{k}").read_text() for k in ("css", "js", "html"))
+    sources = f"script-src {_digest(script)}; style-src {_digest(style)}"
     connect = "; connect-src 'self'" if meta.get("live") else ""
-    return TEMPLATE.format(
-        policy=f"default-src 'none'; {sources}; {POLICY}{connect}",
-        title=html.escape(meta["title"]),
-        style=style,
-        script=script,
-        data="\n".join(
-            f'<script type="{kind}" id="{name}">{text}</script>'
-            for name, kind, text in (
-                ("meta", "application/json", as_json(meta)),
-                *((name, "text/plain", text) for name, text in data.items()),
-            )
+    elements = [("meta", "application/json", as_json(meta))]
+    elements += [(name, "text/plain", packed) for name, packed in data.items()]
+    parts = {
+        "policy": f"default-src 'none'; {sources}; {POLICY}{connect}",
+        "title": html.escape(meta["title"]),
+        "style": style,
+        "script": script,
+        "data": "\n".join(
+            f'<script type="{kind}" id="{name}">{text}</script>' for name, kind, text in elements
         ),
-    )
+    }
+    # all in one go: what is put in is not looked at again
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
 
 
 def as_json(meta: dict[str, Any]) -> str:
@@ -192,8 +174,8 @@ def _facts(
         "score": score and score | {"held_out": held_out is not None},
         "coherence": None if coherence is None else {"mean": float(np.mean(coherence)), "of": of},
         "guarantee": payload.guarantee(found),
-        "time": payload.over_time(found, found.time),
-        "groups": payload.by_group(found, found.group),
+        "time": payload.over_time(found),
+        "groups": payload.by_group(found),
         "stability": None if again is None else STABILITY.format(n=sample.shape[0]),
         "sampled": payload.sampled(found, limit, kept),
     }

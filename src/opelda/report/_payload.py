@@ -106,21 +106,21 @@ def guarantee(found: Gathered) -> dict[str, Any]:
     }
 
 
-def over_time(found: Gathered, column: str | None) -> dict[str, Any] | None:
+def over_time(found: Gathered) -> dict[str, Any] | None:
     """Return the topics' shares over time, where documents have times."""
-    if found.days is None or len(bins := found.days.finish()) < 2:
+    if found.times is None or len(bins := found.times.finish()) < 2:
         return None
-    shares = found.days.shares
+    shares = found.times.shares
     return {
-        "column": column,
-        "unit": found.days.unit,
-        "bins": bins,
+        "column": found.time,
+        "unit": found.times.unit,
+        "bins": [found.times.label(key) for key in bins],
         "n_docs": [shares.n_docs[key] for key in bins],
         "shares": shares.means(bins),
     }
 
 
-def by_group(found: Gathered, column: str | None) -> dict[str, Any] | None:
+def by_group(found: Gathered) -> dict[str, Any] | None:
     """Return the topics' shares by group, the largest groups first."""
     if found.groups is None or len(found.groups.sums) < 2:
         return None
@@ -128,7 +128,7 @@ def by_group(found: Gathered, column: str | None) -> dict[str, Any] | None:
     names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
     shown = names[:MOST_GROUPS_SHOWN]
     return {
-        "column": column,
+        "column": found.group,
         "names": shown,
         "n_docs": [n_docs[name] for name in shown],
         "shares": found.groups.means(shown),
@@ -205,10 +205,11 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
         "typical": np.array([i for row in typical for i in row], np.uint32),
         "text_of": np.array(told, np.uint32),
     }
-    if meta["time"] is not None and found.days is not None:
+    if meta["time"] is not None and (times := found.times) is not None:
         bins = {name: i for i, name in enumerate(meta["time"]["bins"])}
-        days = found.days
-        arrays["time"] = np.array([bins.get(days.bin(e.day), -1) for e in entries], np.int16)  # type: ignore[arg-type]
+        starts = [times.bin(entry.time) for entry in entries]
+        where = [-1 if start is None else bins.get(times.label(start), -1) for start in starts]
+        arrays["time"] = np.array(where, np.int16)
     if meta["groups"] is not None:
         groups = {name: i for i, name in enumerate(meta["groups"]["names"])}
         arrays["group"] = np.array([groups.get(entry.group, -1) for entry in entries], np.int16)
