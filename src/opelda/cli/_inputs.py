@@ -126,7 +126,8 @@ def is_pattern(source: str) -> bool:
 
 def reading_options(reading: NamelessReading) -> dict[str, Any]:
     """Return the arguments of `opelda.corpus.read` and `stream` that say how to read."""
-    return asdict(reading) | {"text_column": reading.text_column or None}
+    nameless: dict[str, Any] = {"name_column": False}  # names take time, and memory
+    return nameless | asdict(reading) | {"text_column": reading.text_column or None}
 
 
 def tokenizer_of(text: StreamText) -> Any:
