@@ -12,7 +12,8 @@ from opelda.corpus import MiniBatch, group_column, time_column
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines._keys import GOLDEN, mix
 from opelda.errors import InputError
-from opelda.report._documents import typicality
+from opelda.report._documents import Typical
+from opelda.report._inferred import Inferred
 from opelda.report._summed import SummedShares, TimedShares
 from opelda.report._times import moments_of
 
@@ -92,7 +93,8 @@ class Gathered:
             self.times.add(times, theta)
         if self.groups is not None and len(self.groups.sums) < MOST_GROUPS:
             self.groups.add(groups, theta)
-        chosen = np.isin(numbers, self._find_typical(theta, known, first))
+        self._typical.add(Inferred(first, theta, known, None, None))
+        chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
         listed, told = self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
         self.texts_are_known |= batch.texts is not None
@@ -107,7 +109,7 @@ class Gathered:
 
     def typical(self) -> list[list[int]]:
         """Return the numbers of each topic's typical documents, the best first."""
-        return [[int(n) for n in row if n >= 0] for row in self._typical[1]]
+        return self._typical.documents()
 
     def sample(self) -> sparse.csr_array:
         """Return the counts of the documents that were sampled for scores."""
@@ -127,7 +129,7 @@ class Gathered:
     def prune(self) -> None:
         """Forget entries that are neither sampled nor typical any more, and texts beyond bounds."""
         self._n_new = 0
-        typical = set(self._typical[1].ravel().tolist())
+        typical = {number for best in self.typical() for number in best}
         others = [number for number in self.entries if number not in typical]
         while len(others := [n for n in others if self._listed.has(n)]) > MOST_DOCUMENTS:
             self._listed.halve()
@@ -184,21 +186,6 @@ class Gathered:
             None,
             (batch.X.indices[ends], batch.X.data[ends]) if batch.texts is None else None,
         )
-
-    def _find_typical(
-        self, theta: NDArray[Any], known: NDArray[Any], first: int
-    ) -> NDArray[np.int64]:
-        """Let the block's best documents of each topic compete with those so far."""
-        scores, numbers = self._typical
-        score = typicality(theta, known[:, np.newaxis])
-        n = min(scores.shape[1], len(theta))
-        rows = np.argpartition(-score, n - 1, axis=0)[:n].T
-        both = np.hstack([scores, np.take_along_axis(score.T, rows, axis=1)])
-        who = np.hstack([numbers, rows + first])
-        order = np.lexsort((who, -both), axis=1)[:, : scores.shape[1]]
-        self._typical = np.take_along_axis(both, order, 1), np.take_along_axis(who, order, 1)
-        self._typical[1][self._typical[0] <= 0] = -1
-        return self._typical[1]
 
     def _keep_counts(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
         drawn = self._counted.drawn(numbers)

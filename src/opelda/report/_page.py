@@ -116,9 +116,10 @@ def write_report(
     found.prune()
     tell("measuring", found.n_docs)
     meta, more = _facts(model, topics, found, held_out, stability=stability)
-    meta["title"] = title or opened.label
+    where = re.split(r"[/\\\\]", opened.label)[-1] or opened.label
+    meta["title"] = title or where
     meta["model"]["name"] = name
-    meta["corpus"] = _corpus_facts(opened, found)
+    meta["corpus"] = {"name": where} | _corpus_facts(opened, found)
     if compare is not None:
         meta["compare"] = _compared(model, compare, compare_name)
     with write_in_one_step(path) as file:
@@ -249,7 +250,6 @@ def _curve(model: Any) -> dict[str, Any] | None:
 
 def _corpus_facts(opened: Any, found: Gathered) -> dict[str, Any]:
     return {
-        "name": opened.label,
         "n_docs": found.n_docs,
         "n_tokens": found.n_tokens,
         "n_unknown_tokens": found.n_unknown,

@@ -6,7 +6,16 @@ from opelda.cli._app import command, option
 from opelda.cli._ending import StoppedError
 from opelda.cli._inputs import reading_options, source_of
 from opelda.cli._models import load_model
-from opelda.cli._options import Engine, Jobs, Model, Reading, Show, Sources
+from opelda.cli._options import (
+    Accuracy,
+    Engine,
+    Jobs,
+    Model,
+    Reading,
+    Show,
+    Sources,
+    given_options,
+)
 from opelda.cli._paths import check_output
 from opelda.cli._show import reading_bar, size
 from opelda.cli._standard_streams import note
@@ -52,6 +61,7 @@ def report(
         "--stability/--no-stability",
         help="Learn topics anew from up to 10,000 of the documents, to see which come again.",
     ),
+    accuracy: Accuracy,
     jobs: Jobs = None,
     engine: Engine = None,
     reading: Reading,
@@ -67,7 +77,7 @@ def report(
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The output {output!r} must end in .html; a page is HTML.")
     path = check_output(output, corpus, [model, compare, reading.column_words])
-    learned = load_model(model, jobs, engine)
+    learned = load_model(model, jobs, engine).set_params(**given_options(accuracy))
     other = None if compare is None else load_model(compare, jobs, engine)
     scored = None
     if held_out:
@@ -82,7 +92,7 @@ def report(
                 learned,
                 source,
                 path,
-                title=title or (Path(corpus[0]).name if corpus != ["-"] else None),
+                title=title,
                 name=Path(model).name,
                 time=time,
                 group=group,
