@@ -65,10 +65,7 @@ class Gathered:
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
         self.texts_are_known = False
-        self._typical = (
-            np.full((self.n_topics, n_typical), -1.0),
-            np.full((self.n_topics, n_typical), -1, np.int64),
-        )
+        self._typical = Typical(n_typical)
         self._listed, self._told, self._counted = Lot(), Lot(), Lot()
         self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
         self._n_new = 0  # entries since the last were forgotten
