@@ -127,7 +127,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif (answer := self.answers.get(self.path.partition("?")[0])) is None:
             self._refuse(HTTPStatus.NOT_FOUND, "There is nothing here; the page is at /.")
         else:
-            self._send(HTTPStatus.OK, answer[0], answer[1]().encode())
+            try:
+                data = answer[1]().encode()
+            except Exception as error:
+                self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"This went wrong: {error}")
+            else:
+                self._send(HTTPStatus.OK, answer[0], data)
 
     def do_HEAD(self) -> None:
         """Answer as to GET, without the page."""

@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 
 from opelda.report._exported import ExportedTopics
 from opelda.report._map import map_positions
-from opelda.report._page import as_json, model_facts, page
-from opelda.report._payload import number
+from opelda.report._packing import as_base64
+from opelda.report._page import NOT_KNOWN, as_json, model_facts, page
+from opelda.report._payload import FORMAT, number, stamp
 from opelda.report._ranking import topic_weights
 
 MOST_EVENTS, MOST_SCORES = 100, 400
 MOST_ENTRIES = 500_000  # of the topics, from which words are ranked
 EVERY = 2.0  # seconds between two looks of a page
 LARGEST_SHARE = 0.05  # of the time that looking at the model may take
+PATIENCE = 60.0  # seconds for which somebody who asked is taken to be there
 
 
 class LivePage:
     """A callback that knows what a page about the stream shows.
 
-    What it says of the topics is found when somebody asks, in a small part of the time.
+    Topics are looked at while somebody asks, in a small part of the time.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -36,28 +38,30 @@ class LivePage:
         self._events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
         self._scores: deque[list[float]] = deque(maxlen=MOST_SCORES)
         self._now: dict[str, Any] = {}
-        self._model: Any = None
         self._said: dict[str, Any] | None = None  # of the topics
         self._positions: NDArray[np.float64] | None = None
-        self._next, self._n_updates = 0.0, -1
+        self._next = self._asked = 0.0
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def begin(self, model: Any) -> None:
-        """Look at this model from now on."""
-        self._model = model
+        """Take up what a stream that goes on has noticed before."""
         if hasattr(model, "_state"):
             for event in model.events_:
                 self._events.appendleft(_event(event))
 
     def __call__(self, report: Any) -> None:
-        """Note an update."""
+        """Note an update, and look at the topics where somebody wants to know."""
         n_docs = int(report.model.n_docs_seen_)
+        said = self._look(report.model)
+        shares = _shares(report.model)
         with self._lock:
+            self._said = said
             self._now = {
                 "n_docs": n_docs,
                 "docs_per_second": number(report.recent_docs_per_second),
                 "gap": number(report.mean_gap),
                 "memory": report.memory,
+                **shares,
             }
             if report.batch_score is not None:
                 self._scores.append([n_docs, round(float(report.batch_score), 4)])
@@ -73,31 +77,33 @@ class LivePage:
 
     def _meta(self) -> dict[str, Any]:
         with self._lock:
-            self._look()
+            self._asked = time.monotonic()
             scores = list(self._scores)
-            stream = {
-                "n_docs": 0, "docs_per_second": None, "gap": None, "memory": None, **self._now,
+            stream = dict.fromkeys(("docs_per_second", "gap", "memory", "shares", "before")) | {
+                "n_docs": 0,
+                **self._now,
                 "score": scores[-1][1] if scores else None,
                 "scores": scores,
                 "events": list(self._events),
                 "started": self._started,
-                **_shares(self._model),
-            }  # fmt: skip
-            said = self._said or {"topics": [], "words": [], "model": None, "sampled": []}
-            return said | {
+            }
+            return (self._said or nothing_yet(self._name)) | {
                 "title": self._title,
                 "live": {"every": EVERY},
                 "stream": stream,
                 "corpus": None,
             }
 
-    def _look(self) -> None:
-        """Look at the topics, unless that was just done."""
-        model, began = self._model, time.monotonic()
-        state = getattr(model, "_state", None)
-        if state is None or began < self._next or state.n_updates == self._n_updates:
-            return
-        n_updates, topics = state.n_updates, np.asarray(model.components_)
+    def _look(self, model: Any) -> dict[str, Any] | None:
+        """Return what is to be said of the topics now; by the learner's own thread alone.
+
+        Others would find words that have no topics yet.
+        """
+        began = time.monotonic()
+        asked = self._said is None or began - self._asked < PATIENCE
+        if not asked or began < self._next:
+            return self._said
+        topics = np.asarray(model.components_)
         weights = topic_weights(model)
         if weights is None:
             weights = np.full(len(topics), 1.0 / len(topics))
@@ -105,9 +111,25 @@ class LivePage:
         kept = ExportedTopics.of(topics, MOST_ENTRIES)
         said = model_facts(model, topics, weights, kept, positions=self._positions)
         said["model"]["name"] = self._name
-        self._said, self._n_updates = said, n_updates
         ended = time.monotonic()
         self._next = ended + max(EVERY, (ended - began) / LARGEST_SHARE)
+        return said
+
+
+def nothing_yet(name: str) -> dict[str, Any]:
+    """Return the facts of a stream from which nothing was learned so far."""
+    none = as_base64([], np.uint32)
+    facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs_seen": 0}
+    return dict.fromkeys(NOT_KNOWN) | {
+        "format": FORMAT,
+        **stamp(),
+        "model": facts | {"settings": []},
+        "topics": [],
+        "words": [],
+        "sampled": [],
+        "frequency": none,
+        "ranked": {"offsets": as_base64([0], np.uint32), "words": none, "probability": none},
+    }
 
 
 def turned(

@@ -37,6 +37,8 @@ STABILITY = (
     "How alike the topic is to the one it matches when topics are learned anew from {n:,} of the "
     "documents, with another seed: the cosine of their words' probabilities."
 )
+# Facts that a model alone does not have.
+NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
 POLICY = "img-src data: blob:; base-uri 'none'; form-action 'none'"
 
 
@@ -199,7 +201,6 @@ def model_facts(
     """Return what a page says of a model, with nothing of any documents."""
     if positions is None:
         positions = map_positions(topics)
-    nothing = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
     return {
         "format": payload.FORMAT,
         **payload.stamp(),
@@ -213,7 +214,7 @@ def model_facts(
         "tokenizer": payload.tokenizing(model),
         "inference": payload.inferring(model),
         "sampled": [],
-        **dict.fromkeys(nothing),
+        **dict.fromkeys(NOT_KNOWN),
     }
 
 

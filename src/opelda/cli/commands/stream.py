@@ -1,6 +1,7 @@
 """`opelda stream`: topics of documents that keep coming."""
 
 from dataclasses import replace
+from os.path import basename
 from typing import Annotated, Any
 
 import typer
@@ -118,7 +119,7 @@ def stream(
     lines = None if events is None else Lines(events, source)
     commands = None if on_event is None else Commands(on_event)
     path = None if output is None else check_model_output(output, source)
-    live = None if serve is None else Live(serve, ", ".join(source), checkpoint)
+    live = None if serve is None else Live(serve, ", ".join(map(basename, source)), checkpoint)
     # not before these mistakes are found: importing takes seconds
     from sklearn.base import clone
 
