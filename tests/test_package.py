@@ -64,10 +64,12 @@ PUBLIC = {
         "docstrings",
         "generate",
         "generate_stream",
+        "group_column",
         "mini_batches",
         "read",
         "stop_words_from",
         "stream",
+        "time_column",
     ],
     "opelda.engines": ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"],
     "opelda.errors": [

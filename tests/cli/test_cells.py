@@ -21,7 +21,6 @@ PLAIN = [
     "a=b",
     "C:\\docs\\a.txt",
     "100%",
-    "",
     "naïve",
     '"q", r',
     "a-b",

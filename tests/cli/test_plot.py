@@ -12,9 +12,6 @@ import pytest
 import opelda
 
 HEADS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-needs_metadata = pytest.mark.skipif(
-    not hasattr(opelda.corpus, "time_column"), reason="corpora have no metadata"
-)
 
 
 @pytest.fixture
@@ -58,7 +55,6 @@ def test_words_are_drawn_if_nothing_is_said(cli, folder):
     assert len(re.findall(r">[\d.]+%<", drawn)) == 2  # bars
 
 
-@needs_metadata
 def test_documents_are_drawn_over_time_or_by_group(cli, folder):
     for args, part in (
         ((), "by year"),

@@ -28,6 +28,9 @@ SUFFIXES = {
 ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed already
 SPREADSHEETS = ("csv", "tsv", "xlsx")  # are for people, if nothing else is asked for
 
+# Characters of a name in an array of NumPy, which gives every name the room of the longest.
+LONGEST_NAME = 1_000
+
 Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
 
 
@@ -52,9 +55,11 @@ def format_of(output: str) -> str:
 def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
     """Return the columns beside the topics for documents numbered from `first` on."""
     assert batch.n_tokens is not None  # as of every stream
+    numbers = range(first, first + batch.X.shape[0])
+    names = batch.names and [name or str(n) for name, n in zip(batch.names, numbers, strict=True)]
     return pl.DataFrame(
         {
-            "document": batch.names or list(range(first, first + batch.X.shape[0])),
+            "document": names or list(numbers),
             "tokens": found.n_tokens,
             "unknown_tokens": batch.n_tokens - row_sums(batch.X),
             "loss": found.loss,
@@ -134,16 +139,23 @@ class _Parquet:
     def __init__(self, folder: str, min_weight: float | None) -> None:
         self.folder, self.min_weight = folder, min_weight
         self.n_parts = 0
+        self.documents: set[pl.DataType] = set()  # the types they are called by, names or numbers
 
     def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
         path = Path(self.folder, f"{self.n_parts:09}.arrow")
         with polars_errors():
             _table(facts, theta, self.min_weight).write_ipc(path)
+        self.documents.add(facts["document"].dtype)
         self.n_parts += 1
 
     def join(self, file: Any) -> None:
+        parts = pl.scan_ipc(Path(self.folder, "*.arrow"))
+        if len(self.documents) > 1:
+            paths = [Path(self.folder, f"{n:09}.arrow") for n in range(self.n_parts)]
+            as_text = pl.col("document").cast(pl.String)
+            parts = pl.concat([pl.scan_ipc(path).with_columns(as_text) for path in paths])
         with polars_errors():
-            pl.scan_ipc(Path(self.folder, "*.arrow")).sink_parquet(file)
+            parts.sink_parquet(file)
 
 
 class _Npz:
@@ -166,7 +178,7 @@ class _Npz:
             arrays["indices"] = np.nonzero(keep)[1].astype(np.int32)
             arrays["indptr"] = ends if self.names else np.insert(ends, 0, 0)
             self.n_kept, self.n_topics = int(ends[-1]), keep.shape[1]
-        self.names += map(str, facts["document"])
+        self.names += (str(name)[:LONGEST_NAME] for name in facts["document"])
         for name, values in arrays.items():
             dtype = self.dtypes.setdefault(name, values.dtype)
             with open(Path(self.folder, name), "ab") as file:

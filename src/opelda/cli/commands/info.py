@@ -30,6 +30,7 @@ DEPENDENCIES = (
     "snowballstemmer", "stop-words",
 )  # fmt: skip
 LOOKED_AT = 1_000
+LONGEST_SHOWN = 80  # characters of a name
 
 
 @command(
@@ -177,6 +178,10 @@ def _plain(value: Any) -> Any:
     return "array" if hasattr(value, "shape") else repr(value)
 
 
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..."
+
+
 def _text(value: Any) -> str:
     if value is None:
         return "-"
@@ -187,5 +192,5 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_text(part)}" for key, part in value.items())
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value)
+        return ", ".join(_shortened(str(part)) for part in value)
     return str(value)
