@@ -189,6 +189,7 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
         axis.set_xscale("log")
     else:
         axis.set_xlim(left=0)
+        axis.locator_params(axis="x", nbins=5)
         axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.set_xlabel("documents learned from")
     axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
