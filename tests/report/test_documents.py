@@ -99,6 +99,17 @@ def test_names_are_those_of_the_corpus(model, texts):
         assert row.name == f"=n{row.document}"
 
 
+def test_texts_are_shown_as_they_begin(model, texts):
+    for row in top_documents(model, [text + " =end" for text in texts], 2):
+        assert row.text.endswith("…")
+        assert texts[row.document].startswith(row.text[:-1])
+        assert row.name is None
+    records = [{"title": f"n{i}" if i % 2 else "", "text": text} for i, text in enumerate(texts)]
+    for row in top_documents(model, records):
+        assert row.name == (f"n{row.document}" if row.document % 2 else None)
+    assert {row.text for row in top_documents(model, read(texts))} == {None}
+
+
 def test_topics_in_the_order_asked_for(model, texts):
     rows = top_documents(model, texts, 2, topics=[2, 0])
     assert [(row.topic, row.rank) for row in rows] == [(2, 1), (2, 2), (0, 1), (0, 2)]

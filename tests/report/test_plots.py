@@ -219,11 +219,6 @@ def test_matplotlib_may_be_missing(model, monkeypatch):
 
 
 def test_times_of_the_metadata_are_found(model, texts):
-    import polars as pl
-
-    pytest.importorskip("opelda.corpus", reason="columns are found")
-    if not hasattr(opelda.corpus, "time_column"):
-        pytest.skip("corpora have no metadata")
     corpus = read(
         [
             {"text": text, "date": str(dt.date(2000 + i % 2, 1, 1)), "section": "ab"[i % 2]}
@@ -233,6 +228,5 @@ def test_times_of_the_metadata_are_found(model, texts):
         vocabulary=model.vocabulary_,
         metadata="auto",
     )
-    assert isinstance(corpus.metadata, pl.DataFrame)
     assert len(plot_over_time(model, corpus).lines[0].get_xdata()) == 2
     assert len(plot_groups(model, corpus)[0].patches) == 2

@@ -55,7 +55,7 @@ def read_over(
     opened = open_over(columns, sources, reading, jobs, **more)
     found = list(blocks(opened, columns, show, "reading"))
     names = [name for block in found for name in block.names or ()]
-    kept = [m for m in (getattr(block, "metadata", None) for block in found) if m is not None]
+    kept = [block.metadata for block in found if block.metadata is not None]
     X = stacked([block.X for block in found], columns[1])
     return Corpus(
         X,
@@ -64,7 +64,7 @@ def read_over(
         n_skipped=opened.problems.n_skipped,
         problems=tuple(opened.problems.first),
         n_unknown_tokens=sum(block.n_unknown_tokens for block in found),
-        **({"metadata": concat(kept)} if kept else {}),
+        metadata=concat(kept) if kept else None,
     )
 
 

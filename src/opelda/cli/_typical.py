@@ -23,8 +23,7 @@ def typical_documents(
     opened = open_over(columns, sources, reading, jobs)
     found, first = Typical(n), 0
     for block in blocks(opened, columns, show, "inferring"):
-        texts = getattr(block, "texts", None)
-        found.add(infer_block(model, block.X, first, block.names, texts))
+        found.add(infer_block(model, block.X, first, block.names, block.texts))
         first += block.X.shape[0]
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     return found.table(labels_of(model))
@@ -46,9 +45,9 @@ def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
         _print(f"    {' '.join(row.words)}", room)
         for document in documents:
             if document.topic == row.topic:
-                name = f"document {document.document}" if document.name is None else document.name
-                text = "" if document.text in (None, name) else f": {document.text}"
-                _print(f"    {share(document.weight):>6}  {name}{text}", room)
+                text = "" if document.text is None else f": {document.text}"
+                called = document.name or f"document {document.document}{text}"
+                _print(f"    {share(document.weight):>6}  {called}", room)
         print_line()
 
 

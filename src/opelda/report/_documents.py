@@ -127,7 +127,7 @@ class Typical:
         known = {document: self._known[document] for document in kept & self._known.keys()}
         for document in kept - known.keys():
             row = document - block.first
-            name = None if block.names is None else str(block.names[row])
+            name = None if block.names is None else block.names[row] or None
             text = None if block.texts is None else beginning(block.texts[row])
             known[document] = (float(block.tokens[row]), name, text)
         self._known = known

@@ -42,7 +42,7 @@ def infer_blocks(model: Any, documents: Any) -> Iterator[Inferred]:
 
     first = 0
     for batch in stream(documents, vocabulary=words, batch_size=BLOCK).batches(learn=False):
-        yield infer_block(model, batch.X, first, batch.names, getattr(batch, "texts", None))
+        yield infer_block(model, batch.X, first, batch.names, batch.texts)
         first += batch.X.shape[0]
 
 

@@ -172,11 +172,11 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
-    >>> from types import SimpleNamespace
+    >>> from opelda import TopicModel
+    >>> from opelda.corpus import generate
     >>> from opelda.report import plot_learning
-    >>> curve = [(100, -7.5), (200, -7.1), (300, -7.0)]
-    >>> model = SimpleNamespace(learning_curve_=curve, learning_curve_of_="validation documents")
-    >>> plot_learning(model).get_xlabel()
+    >>> X = generate(500, n_words=50, n_topics=3).X
+    >>> plot_learning(TopicModel(3, random_state=0).fit(X)).get_xlabel()
     'documents learned from'
     """
     curve = list(getattr(model, "learning_curve_", ()))
@@ -185,10 +185,11 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
     documents, scores = np.array(curve, np.float64).T
     axis = new_axes(6.4, 3.6)[0, 0] if ax is None else ax
     axis.plot(documents, scores, "-o", color=BLUE, ms=4, lw=1.6)
-    if documents[-1] > 50 * documents[0] > 0:
+    if documents[-1] > 300 * documents[0] > 0:
         axis.set_xscale("log")
     else:
         axis.set_xlim(left=0)
+        axis.locator_params(axis="x", nbins=5)
         axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.set_xlabel("documents learned from")
     axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
@@ -219,9 +220,8 @@ def _enough(found: Shares, min_docs: int, unit: str) -> Shares:
     if len(kept) < 2:
         raise InputError(
             f"Fewer than two {unit}s have {min_docs} documents each; choose longer ones with "
-            "{unit}, or a smaller {min_docs}.",
+            "{unit}, or give more documents.",
             unit=...,
-            min_docs=...,
         )
     return Shares([found.labels[i] for i in kept], found.n_docs[kept], found.shares[kept])
 

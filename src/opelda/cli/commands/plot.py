@@ -98,7 +98,11 @@ def plot(
     if not corpus:
         refuse(reading, "no documents are read")
     path = check_output(output, corpus or (), [model, reading.column_words])
+    from opelda._validation import whole
+
     learned = load_model(model, jobs)
+    for number in only or ():
+        whole("only", number, 0, len(learned.components_) - 1)
     documents = None
     if corpus:
         column = time_column or group_column
@@ -166,13 +170,18 @@ def _save(path: Path, suffix: str, draw: Any) -> None:
 
     mpl = matplotlib()
     mpl.use("agg")  # there is no window to show it in
-    figure = np.ravel(draw())[0].figure
+    import matplotlib.pyplot as plt
+
     with warnings.catch_warnings(record=True) as said, mpl.rc_context(STYLE):
         warnings.simplefilter("always")
-        with write_in_one_step(path) as file:
-            # without the time, which would make every file another
-            when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-            figure.savefig(file, format=suffix[1:], dpi=200, metadata=when)
+        figure = np.ravel(draw())[0].figure
+        try:
+            with write_in_one_step(path) as file:
+                # without the time, which would make every file another
+                when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+                figure.savefig(file, format=suffix[1:], dpi=200, metadata=when)
+        finally:
+            plt.close(figure)
     if any("missing from" in str(each.message) for each in said):
         tell(
             "The font lacks some of the letters, which are drawn as boxes; write .svg, or set "
