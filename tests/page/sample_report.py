@@ -250,9 +250,7 @@ def container(header, arrays):
     listed = [[name, array.dtype.name, len(array)] for name, array in arrays.items()]
     head = json.dumps(header | {"arrays": listed})
     head += " " * (-(len(head) + 1) % 8) + "\n"
-    data = b"".join(
-        array.tobytes() + b"\0" * (-array.nbytes % 8) for array in arrays.values()
-    )
+    data = b"".join(array.tobytes() + b"\0" * (-array.nbytes % 8) for array in arrays.values())
     return gzip.compress(head.encode() + data, 6, mtime=0)
 
 
