@@ -2,6 +2,7 @@
 
 const HEIGHT = 14;
 const LONGEST = 34;
+const EDGE = 5; // of the map, that no label touches
 
 let measuring = null;
 
@@ -67,8 +68,8 @@ export function placed(wanted, { width, height }, always) {
 
 /** A box moved into the map where it stands out to the side. */
 function kept(box, width, height) {
-  const aside = Math.max(0, -box.left) - Math.max(0, box.right - width);
-  const down = Math.max(0, -box.top) - Math.max(0, box.bottom - height);
+  const aside = Math.max(0, EDGE - box.left) - Math.max(0, box.right + EDGE - width);
+  const down = Math.max(0, EDGE - box.top) - Math.max(0, box.bottom + EDGE - height);
   return {
     left: box.left + aside,
     right: box.right + aside,

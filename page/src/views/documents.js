@@ -3,7 +3,6 @@
 import * as store from "../data/store.js";
 import { bdi, h, settled } from "../dom.js";
 import { count, nats, percent, plural } from "../numbers.js";
-import { palette } from "../parts/coloured.js";
 import { strip } from "../parts/mixture.js";
 import { address, note } from "../router.js";
 import { saveTable } from "../save.js";
@@ -105,7 +104,7 @@ function item(all, i, topic) {
     "li",
     {},
     h("a", { class: "name", href: address("document", all.number(i)) }, bdi(all.name(i))),
-    best === undefined ? null : strip(mixture, palette(mixture)),
+    best === undefined ? null : strip(mixture, new Map([[best, "main"]])),
     h(
       "span",
       { class: "note" },

@@ -56,7 +56,7 @@ export function live() {
           title: "Topics now",
           level: 2,
           name: "topics-now",
-          note: "Share of the newest documents against that before, the largest change first.",
+          note: "Shares of the newest documents (dots) and before (rings), the largest change first.",
           chart: shares,
           data: () => ({
             columns: ["topic", "label", "share before", "share now"],

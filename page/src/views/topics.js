@@ -34,7 +34,8 @@ export function topics({ query }) {
       show();
     };
     const button = h("button", { type: "button", on: { click: choose } }, SORTS[name][0]);
-    return h("th", { scope: "col", class: name === "number" ? null : "number" }, button);
+    const kind = { number: null, weight: "number" }[name];
+    return h("th", { scope: "col", class: kind === undefined ? "number second" : kind }, button);
   }
   const show = () => {
     const found = model.topics.map((_, k) => k).filter((k) => matches(k, wanted));
@@ -79,7 +80,7 @@ export function topics({ query }) {
 }
 
 function header(heads) {
-  const plain = (name) => h("th", { scope: "col" }, name);
+  const plain = (name) => h("th", { scope: "col", class: name === "Words" && "few" }, name);
   const [number, ...numbers] = [...heads.values()];
   return [number, plain("Label"), ...numbers, plain("Words")];
 }
@@ -94,19 +95,21 @@ function matches(topic, wanted) {
 function row(k, columns) {
   const { model } = app;
   const most = model.weight(model.byWeight[0]);
-  const bar = h("span", { class: "minibar", "aria-hidden": "true" });
-  bar.style.width = `${(model.weight(k) / most) * 60}px`;
+  const bar = h("span", { class: "minibar", "aria-hidden": "true" }, h("span"));
+  bar.firstChild.style.width = `${(model.weight(k) / most) * 100}%`;
   const cells = {
     weight: () => h("td", { class: "number" }, bar, percent(model.topics[k].weight)),
-    coherence: () => h("td", { class: "number" }, fixed(model.topics[k].coherence)),
-    stability: () => h("td", { class: "number" }, fixed(model.topics[k].stability)),
+    coherence: () => h("td", { class: "number second" }, fixed(model.topics[k].coherence)),
+    stability: () => h("td", { class: "number second" }, fixed(model.topics[k].stability)),
   };
+  const words = model.topWords(k, 10).join(", ");
+  const name = h("a", { href: address("topic", k) }, bdi(label(k)));
   return h(
     "tr",
     {},
     h("td", { class: "key" }, String(k)),
-    h("th", { scope: "row" }, h("a", { href: address("topic", k) }, bdi(label(k)))),
-    columns.filter((name) => name in cells).map((name) => cells[name]()),
-    h("td", { class: "few" }, bdi(model.topWords(k, 10).join(", "))),
+    h("th", { scope: "row" }, name, h("span", { class: "below few" }, bdi(words))),
+    columns.filter((column) => column in cells).map((column) => cells[column]()),
+    h("td", { class: "few" }, bdi(words)),
   );
 }

@@ -10,7 +10,7 @@ import { app, label } from "../state.js";
 import { missing } from "./missing.js";
 
 const SHOWN = 15;
-const LEAST = 0.0005; // of the word's uses
+const LEAST = 0.005; // of the word's uses
 
 export async function word({ id }) {
   const { model } = app;
@@ -70,8 +70,8 @@ function usesFigure(rows, id) {
     title: "Where it is used",
     level: 2,
     name: `word-${id}-uses`,
-    note: `Share of the word\u2019s uses that each topic explains; ${plural(rows.length, "topic")} `
-      + "with a part worth naming.",
+    note: `Share of its uses that each topic explains, in ${plural(rows.length, "topic")} `
+      + `with at least ${percent(LEAST)}.`,
     chart: bars(() => lines(rows, "share"), { name: "Share of uses by topic", most: 1 }),
     data: data(rows),
   });
