@@ -86,9 +86,10 @@ def topics(
     if lambda_ is not None and rank != "relevance":
         raise InputError("--lambda has no effect without --rank relevance; leave it out.")
     if since is not None:
-        if rank != RANKS[0] or only or sort != ORDERS[0] or docs or label:
+        if rank != RANKS[0] or only or sort != ORDERS[0] or docs or label or corpus:
             raise InputError(
-                "--since shows what moved; leave --rank, --only, --sort, --docs and --label out."
+                "--since shows what moved; leave --rank, --only, --sort, --docs, --label and a "
+                "CORPUS out."
             )
         show_moves(model, since, words, as_json=as_json)
         return
