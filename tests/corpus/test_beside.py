@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+from dataclasses import replace
 
 import pandas as pd
 import polars as pl
@@ -31,7 +32,7 @@ OPTIONS = {"min_df": 1, "max_df": 1.0}
 def as_table(rows, delimiter):
     """Write a table with Python's own module; a missing value is an empty field."""
     file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+    writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue()
@@ -229,6 +230,36 @@ def test_what_nobody_asked_for_makes_no_row_bad(tmp_path):
     assert read(tmp_path / "a.parquet").names is None
 
 
+def test_a_field_with_nothing_in_it_is_missing(tmp_path):
+    rows = b'1,tea,""\n2,cup,\n3,pot,x\n'
+    for start in (b"", b"0,quotes are matched,y\n", b"\xff,bytes are not,y\n"):
+        (tmp_path / "a.csv").write_bytes(b"id,text,date\n" + start + rows)
+        kept = read(tmp_path / "a.csv", metadata="auto").metadata["date"].to_list()
+        assert kept == [*(["y"] if start else []), None, None, "x"]
+
+
+def test_a_nested_value_is_not_found_for_a_name(tmp_path):
+    rows = [{"name": {"first": "x"}, "url": "u", "text": "tea", "author": {"x": 1}}]
+    for kind in ("jsonl", "records", "polars", "parquet"):
+        corpus = read(given_as(kind, rows, tmp_path), metadata="auto")
+        assert (corpus.names, corpus.metadata) == (["u"], None)
+
+
+def test_lines_before_the_first_object_have_no_name(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('"tea"\n\n\n{"title": "Pot", "text": "pot"}\n["cup"]\n"tea"\n')
+    assert read(path).names == ["", "Pot", "", ""]
+    batches = list(stream(path, batch_size=3))
+    assert [batch.names for batch in batches] == [["", "Pot", ""], [""]]
+
+
+def test_a_limit_cuts_what_is_beside_as_well():
+    batches = list(stream(iter(ROWS + ROWS), batch_size=2, limit=3, metadata="auto"))
+    assert [batch.names for batch in batches] == [NAMES[:2], NAMES[2:]]
+    assert [batch.X.shape[0] for batch in batches] == [2, 1]
+    assert columns(batches[1].metadata) == {"Created_At": TIMES[2:], "section": GROUPS[2:]}
+
+
 def test_files_with_other_columns_are_joined(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"title": "A", "text": "tea", "year": 1}\n')
     (tmp_path / "b.jsonl").write_text('"pot"\n{"text": "cup", "author": "x"}\n')
@@ -247,6 +278,12 @@ def test_later_records_may_lack_what_the_first_has_and_not_the_other_way_round(t
     for kind in ("jsonl", "records"):
         corpus = read(given_as(kind, rows, tmp_path), metadata="auto")
         assert (corpus.names, corpus.metadata) == (["1", "", "3"], None)
+        first, *rest = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata="auto")
+        again = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata="auto")
+        again.seek(first.position)
+        # the record after the position does not decide anew
+        assert [(batch.names, batch.metadata) for batch in again] == [([""], None), (["3"], None)]
+        assert [batch.names for batch in rest] == [[""], ["3"]]
 
 
 @given(
@@ -277,6 +314,7 @@ def test_a_corpus_keeps_its_columns():
     assert read(corpus, name_column=False).names is None
     with pytest.raises(InputError, match="The corpus has no column 'ID'; it has 'Created_At', 's"):
         read(corpus, metadata=["ID"])
+    assert read(replace(corpus, names=["too", "few"])).names is None
     (batch,) = stream(corpus)
     assert (batch.names, columns(batch.metadata)) == (NAMES, columns(corpus.metadata))
     assert batch.texts is None
