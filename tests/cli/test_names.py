@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import opelda
 from opelda.cli._inputs import read_corpus
 from opelda.cli._options import NamelessReading, Reading, Show, Text
 
@@ -69,6 +70,15 @@ def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, t
     cli("transform", model_file, "a.jsonl", "-o", "t.npz")
     # every name in an array takes the room of the longest
     assert np.load("t.npz")["document"].tolist() == [name[:1000] for name in HOSTILE]
+
+
+def test_a_long_name_is_cut_in_a_sentence(cli, model_file, tmp_path):
+    words = opelda.load(model_file).vocabulary_.words[:8]
+    counts = [5e12, 1e12, 2e12, 1e12, 7e12, 1e12, 1, 9e12]
+    pairs = " ".join(f"{word}:{count}" for word, count in zip(words, counts, strict=True))
+    (tmp_path / "a.vw").write_text(f"'{'x' * 5_000} | {pairs}\n")
+    told = cli("transform", model_file, "a.vw", "--max-loss", 1e-6)
+    assert f"(the first is {'x' * 80})" in told.err
 
 
 def test_converted_corpora_keep_their_names(cli, tmp_path):

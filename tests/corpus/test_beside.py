@@ -1,20 +1,16 @@
 """Columns beside the documents: names that are found by themselves, and metadata."""
 
 import csv
-import datetime
 import io
 import json
+from dataclasses import replace
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from opelda.corpus import group_column, read, stream, time_column
-from opelda.corpus.formats import FORMATS, Input, Options
-from opelda.corpus.formats._cells import cells
 from opelda.errors import InputError
 
 ROWS = [
@@ -31,7 +27,7 @@ OPTIONS = {"min_df": 1, "max_df": 1.0}
 def as_table(rows, delimiter):
     """Write a table with Python's own module; a missing value is an empty field."""
     file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+    writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue()
@@ -181,52 +177,11 @@ def test_a_column_that_is_the_text_does_not_name_it_unless_it_is_a_title():
     assert read([{"author": "x"}], text_column="author", metadata="auto").metadata is None
 
 
-def test_values_of_any_kind_are_texts():
-    when = datetime.datetime(2024, 5, 1, 12, 30)
-    values = ["a\nb\x00", 7, 2.5, True, None, float("nan"), when, when.date(), ["x", "y"], b"\xff"]
-    expected = ["a\nb\x00", "7", "2.5", "true", None, None, str(when), str(when.date()), "x, y"]
-    records = [{"text": "tea", "id": value, "date": value} for value in values]
-    corpus = read(records, metadata="auto")
-    assert corpus.metadata["date"].to_list() == [*expected, "\ufffd"]
-    assert corpus.names == [name or "" for name in [*expected, "\ufffd"]]
-    frame = pl.DataFrame({"text": ["tea"] * 2, "date": [when, None], "label": [True, None]})
-    for table in (frame, frame.to_pandas(), frame.to_arrow()):
-        kept = read(table, metadata="auto").metadata
-        assert columns(kept) == {"date": [str(when), None], "label": ["true", None]}
-
-
-def test_hostile_values_are_kept_or_missing_and_never_an_error(tmp_path):
-    deep = "[" * 50_000 + "]" * 50_000
-    values = [
-        r'"\ud83d"',
-        '"' + "x" * 300_000 + '"',
-        r'"\u0000\u001b[2J\n"',
-        "{}",
-        deep,
-        "[[1], 2]",
-    ]
-    lines = [f'{{"text": "tea {n}", "title": {value}}}\n' for n, value in enumerate(values)]
-    path = tmp_path / "a.jsonl"
-    path.write_text("".join(lines))
-    corpus = read(path, on_error="skip", text_column="text")
-    expected = ["\ufffd", "x" * 300_000, "\x00\x1b[2J\n", "{}", "[1], 2"]
-    assert corpus.n_skipped == 1  # nested too deep to be read at all
-    assert corpus.names == expected
-    nested = []
-    for _ in range(100_000):
-        nested = [nested]
-    assert cells(["a", nested, {"a": nested}, 10**5000]).to_list() == ["a", None, None, None]
-
-
-def test_what_nobody_asked_for_makes_no_row_bad(tmp_path):
-    (tmp_path / "a.csv").write_bytes(b"id,text\n0,cup\n\xff\xfe,tea\n,pot\n")
-    assert read(tmp_path / "a.csv").names == ["0", "\ufffd\ufffd", ""]
-    with pytest.raises(InputError, match=r"line 3 .*encoding"):
-        read(tmp_path / "a.csv", name_column="id")
-    pl.DataFrame({"id": [b"\xff"], "name": [{"x": 1}], "text": ["tea"]}).write_parquet(
-        tmp_path / "a.parquet"
-    )
-    assert read(tmp_path / "a.parquet").names is None
+def test_a_limit_cuts_what_is_beside_as_well():
+    batches = list(stream(iter(ROWS + ROWS), batch_size=2, limit=3, metadata="auto"))
+    assert [batch.names for batch in batches] == [NAMES[:2], NAMES[2:]]
+    assert [batch.X.shape[0] for batch in batches] == [2, 1]
+    assert columns(batches[1].metadata) == {"Created_At": TIMES[2:], "section": GROUPS[2:]}
 
 
 def test_files_with_other_columns_are_joined(tmp_path):
@@ -247,24 +202,12 @@ def test_later_records_may_lack_what_the_first_has_and_not_the_other_way_round(t
     for kind in ("jsonl", "records"):
         corpus = read(given_as(kind, rows, tmp_path), metadata="auto")
         assert (corpus.names, corpus.metadata) == (["1", "", "3"], None)
-
-
-@given(
-    st.lists(
-        st.tuples(*[st.text(st.characters(exclude_categories=["Cs"]), max_size=8)] * 3),
-        min_size=1,
-        max_size=12,
-    ),
-    st.integers(1, 5),
-)
-def test_tables_keep_what_python_writes(rows, block_size):
-    table = [{"id": a, "text": b, "date": c} for a, b, c in rows]
-    data = as_table(table, ",").encode()
-    options = Options(metadata="auto", block_size=block_size)
-    blocks = list(FORMATS["csv"].blocks(Input.of(io.BytesIO(data)), options, None))
-    assert [name for block in blocks for name in block.names] == [a for a, _, _ in rows]
-    dates = [date for block in blocks for date in block.metadata["date"]]
-    assert dates == [c or None for _, _, c in rows]
+        first, *rest = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata="auto")
+        again = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata="auto")
+        again.seek(first.position)
+        # the record after the position does not decide anew
+        assert [(batch.names, batch.metadata) for batch in again] == [([""], None), (["3"], None)]
+        assert [batch.names for batch in rest] == [[""], ["3"]]
 
 
 def test_a_corpus_keeps_its_columns():
@@ -277,6 +220,7 @@ def test_a_corpus_keeps_its_columns():
     assert read(corpus, name_column=False).names is None
     with pytest.raises(InputError, match="The corpus has no column 'ID'; it has 'Created_At', 's"):
         read(corpus, metadata=["ID"])
+    assert read(replace(corpus, names=["too", "few"])).names is None
     (batch,) = stream(corpus)
     assert (batch.names, columns(batch.metadata)) == (NAMES, columns(corpus.metadata))
     assert batch.texts is None

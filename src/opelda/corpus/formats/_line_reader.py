@@ -247,7 +247,7 @@ def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | Non
     fill_block(reader, options, texts, add)
     if not texts:
         return None
-    columns: Beside = {name: cells(padded(beside[name], len(texts))) for name in beside}
+    columns: Beside = {name: cells(values) for name, values in beside.items()}
     return Block(as_series(texts), reader.position, columns)
 
 
