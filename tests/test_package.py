@@ -168,6 +168,7 @@ PUBLIC = {
         "top_documents",
         "topic_table",
         "topic_weights",
+        "write_report",
     ],
 }
 

@@ -13,6 +13,7 @@
 from opelda.metrics._labels import label_topics
 from opelda.report._documents import DocumentRow, top_documents
 from opelda.report._map import map_positions
+from opelda.report._page import write_report
 from opelda.report._plots import plot_map, plot_topics
 from opelda.report._plots_over import plot_groups, plot_learning, plot_over_time
 from opelda.report._pyldavis import to_pyldavis
@@ -42,4 +43,5 @@ __all__ = [
     "top_documents",
     "topic_table",
     "topic_weights",
+    "write_report",
 ]

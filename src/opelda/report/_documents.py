@@ -132,6 +132,10 @@ class Typical:
             known[document] = (float(block.tokens[row]), name, text)
         self._known = known
 
+    def documents(self) -> list[list[int]]:
+        """Return their numbers, topic by topic."""
+        return [[document for _, _, document in best] for best in self._best]
+
     def table(self, labels: Sequence[str], topics: Iterable[int] | None = None) -> Table[Any]:
         """Return them as rows."""
         most = len(labels) - 1

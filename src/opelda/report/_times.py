@@ -51,15 +51,15 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
     unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
     """
     plain = times.to_list() if hasattr(times, "to_list") else list(times)
-    moments = _moments(plain)
+    moments = moments_of(plain)
     known = [moment for moment in moments if moment is not None]
     if not known:
         raise InputError("There is no document with a time; look at the column.")
     unit = unit or _fitting(known)
-    starts = sorted({_start(moment, unit) for moment in known})
+    starts = sorted({start_of(moment, unit) for moment in known})
     number = {start: i for i, start in enumerate(starts)}
-    index = [-1 if moment is None else number[_start(moment, unit)] for moment in moments]
-    labels = [_label(start, unit) for start in starts]
+    index = [-1 if moment is None else number[start_of(moment, unit)] for moment in moments]
+    labels = [label_of(start, unit) for start in starts]
     return Bins(unit, labels, starts, np.array(index, np.intp))
 
 
@@ -79,7 +79,7 @@ def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.
 
 
 def _fitting(moments: list[dt.datetime]) -> str:
-    sizes = {unit: len({_start(moment, unit) for moment in moments}) for unit in UNITS}
+    sizes = {unit: len({start_of(moment, unit) for moment in moments}) for unit in UNITS}
     for n_bins in sizes.values():
         if n_bins <= MOST_BINS and len(moments) >= FEW_DOCUMENTS * n_bins:
             # times that are all at the beginning of longer ones have no finer meaning
@@ -87,7 +87,7 @@ def _fitting(moments: list[dt.datetime]) -> str:
     return "year"
 
 
-def _start(moment: dt.datetime, unit: str) -> dt.datetime:
+def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
     if unit in ("hour", "minute"):
         return moment.replace(
             minute=0 if unit == "hour" else moment.minute, second=0, microsecond=0
@@ -99,14 +99,14 @@ def _start(moment: dt.datetime, unit: str) -> dt.datetime:
     return day.replace(day=1, month=month[unit]) if unit in month else day
 
 
-def _label(start: dt.datetime, unit: str) -> str:
+def label_of(start: dt.datetime, unit: str) -> str:
     if unit == "quarter":
         return f"{start.year:04}-Q{start.month // 3 + 1}"
     written = start.isoformat(" ", "minutes")
     return written[: {"year": 4, "month": 7, "week": 10, "day": 10}.get(unit, 16)]
 
 
-def _moments(values: list[Any]) -> list[dt.datetime | None]:
+def moments_of(values: list[Any]) -> list[dt.datetime | None]:
     """Return times in UTC; None where there is none. At most half may be unreadable."""
     read: dict[Any, dt.datetime | None] = {}
     first = None
