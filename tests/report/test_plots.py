@@ -78,7 +78,8 @@ def test_topics_and_rankings_as_asked_for(model):
     assert len(plot_topics(model, n_topics=2)) == 2
 
 
-def test_the_map_has_every_topic_at_its_place_with_its_number(model):
+def test_the_map_has_every_topic_at_its_place_with_its_number(texts):
+    model = opelda.TopicModel(3, random_state=0).fit(texts + texts[::3] * 5)
     axis = plot_map(model)
     circles = axis.collections[0]
     assert np.allclose(circles.get_offsets(), map_positions(model))
@@ -121,11 +122,17 @@ def test_over_time_shows_what_changed_most(model, texts):
     assert axis.lines[0].get_label().startswith("1 ")
 
 
-def test_names_of_lines_do_not_meet(model, texts):
-    axis = plot_over_time(model, texts, [2000 + i % 2 for i in range(120)], n_topics=3)
+@pytest.mark.parametrize("last", ["alike", "none of two topics"])
+def test_names_of_lines_do_not_meet(model, texts, last):
+    some = texts if last == "alike" else [text for text in texts if text.split()[0] in THEMES[0]]
+    times = [2000] * 120 + [2001] * len(some)
+    axis = plot_over_time(model, texts + some, times, n_topics=3)
     axis.figure.draw_without_rendering()
     boxes = sorted((text.get_window_extent() for text in axis.texts), key=lambda box: box.y0)
     assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    frame = axis.get_window_extent()
+    assert frame.y0 - boxes[0].height < boxes[0].y0
+    assert boxes[-1].y1 < frame.y1 + boxes[0].height
 
 
 def test_groups_draw_the_means_of_each_group(model, texts):
@@ -188,9 +195,10 @@ def test_nothing_in_a_text_spoils_a_figure(texts, tmp_path):
 
 
 def test_figures_do_not_change_the_settings_of_others(model):
-    before = dict(mpl.rcParams)
-    plot_map(model)
-    assert dict(mpl.rcParams) == before
+    with mpl.rc_context({"font.size": 7.5, "savefig.dpi": 77}):
+        before = dict(mpl.rcParams)
+        plot_map(model)
+        assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.parametrize(

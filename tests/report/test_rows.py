@@ -87,8 +87,9 @@ def test_a_terminal_is_not_written_on():
 def test_long_tables_are_cut_where_they_are_looked_at():
     table = Table(Cell, [Cell(i, 0.1, "x" * 500, ()) for i in range(ROWS_SHOWN + 7)])
     assert len(table.to_polars()) == ROWS_SHOWN + 7
-    for shown in (repr(table), table._repr_html_()):
+    for shown, end in ((repr(table), "\n"), (table._repr_html_(), "</tr>")):
         assert "7 more rows" in shown
+        assert shown.count(end) == 1 + ROWS_SHOWN
     assert max(map(len, repr(table).splitlines())) < 200
 
 
