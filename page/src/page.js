@@ -51,7 +51,7 @@ async function show({ first = false } = {}) {
   current = found;
   shown = hash;
   main.replaceChildren(...nodes(found.content));
-  main.dataset.view = route.view || "overview";
+  main.dataset.shown = hash;
   main.removeAttribute("aria-busy");
   top.mark(route.view);
   const { title } = app.model.meta;
