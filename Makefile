@@ -59,7 +59,7 @@ test-page: $(VENV)/.installed-page page/node_modules/.installed | chromium
 
 .PHONY: chromium
 chromium:
-	@[ -n "$$CHROMIUM" ] || command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || \
+	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium >/dev/null; } || \
 	  { echo "The page's tests need Chromium: install it, or name one with CHROMIUM=path, and run again." >&2; exit 1; }
 

@@ -49,6 +49,7 @@ export function openSearch() {
     if (event.key === "ArrowDown") choose(current + 1);
     else if (event.key === "ArrowUp") choose(current - 1);
     else if (event.key === "Enter") options()[current]?.click();
+    else if (event.key === "Escape") dialog.close(); // browsers would empty the field first
     else return;
     event.preventDefault();
   });
