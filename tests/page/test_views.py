@@ -187,7 +187,7 @@ def test_search_finds_topics_words_and_documents(open_page, report):
     page.wait_for_selector(".search [role=option]")
     assert "law and sport" in page.inner_text(".search")
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
+    page.wait_for_selector("dialog", state="detached")
 
 
 def test_help_theme_and_turning_keys_off(open_page, report):
