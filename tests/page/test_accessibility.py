@@ -71,4 +71,4 @@ def test_print_hides_buttons(open_page, report):
     page = open_page(f"{report.url}#/topic/1", color_scheme="dark")
     page.emulate_media(media="print")
     assert not page.is_visible(".top")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(252, 251, 248)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

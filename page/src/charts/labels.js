@@ -84,5 +84,9 @@ function kept(box, width, height) {
 const overlap = (a, b) =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-const covers = (box, { x, y, radius }) => radius > 6
-  && box.left - 4 < x && x < box.right + 4 && box.top - 6 < y && y < box.bottom + 6;
+/** Whether a label would hide the middle of a circle, where its number is. */
+function covers(box, { x, y, radius }) {
+  const size = Math.max(5, radius * 0.65);
+  return radius > 6 && box.left < x + size && box.right > x - size
+    && box.top < y + size && box.bottom > y - size;
+}
