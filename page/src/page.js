@@ -37,21 +37,18 @@ const places = new Map(); // where each address was left
 let current = {};
 let turn = 0;
 let follows = false; // whether a link was followed, and not the way back
-let shown = null;
 
 /** Show the view of the address. */
 async function show({ first = false } = {}) {
   const mine = ++turn;
-  if (shown !== null) places.set(shown, scrollY);
-  const hash = location.hash;
+  const { hash } = location;
   const route = parse(hash);
   main.setAttribute("aria-busy", "true");
   const found = await viewOf(route);
   if (mine !== turn) return; // another one was asked for meanwhile
   current = found;
-  shown = hash;
   main.replaceChildren(...nodes(found.content));
-  main.dataset.view = route.view || "overview";
+  main.dataset.shown = hash;
   main.removeAttribute("aria-busy");
   top.mark(route.view);
   const { title } = app.model.meta;
@@ -64,7 +61,8 @@ async function show({ first = false } = {}) {
 
 async function viewOf(route) {
   try {
-    return await (VIEWS[route.view] ?? (() => missing("There is no such view.")))(route);
+    if (!Object.hasOwn(VIEWS, route.view)) return missing("There is no such view.");
+    return await VIEWS[route.view](route);
   } catch (error) {
     console.error(error);
     return missing(`This view could not be shown: ${error.message}`);
@@ -108,7 +106,10 @@ function skip(event) {
 }
 
 history.scrollRestoration = "manual";
-addEventListener("hashchange", () => show());
+addEventListener("hashchange", ({ oldURL }) => {
+  places.set(new URL(oldURL).hash, scrollY);
+  show();
+});
 addEventListener("keydown", key);
 addEventListener("click", (event) => {
   if (event.target.closest?.("a")?.getAttribute("href")?.startsWith("#/")) follows = true;

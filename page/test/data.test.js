@@ -32,8 +32,8 @@ test("numbers come out as they went in", () => {
 });
 
 test("a container of arrays of any length is read", async () => {
-  const arrays = { a: letters("na\u00efve\nx"), b: Uint16Array.of(1, 2, 3), c: Float32Array.of(1.5) };
-  const { header, arrays: found } = await unpack(container({ n: 3, name: "\u00e9" }, arrays));
+  const [a, b, c] = [letters("na\u00efve\nx"), Uint16Array.of(1, 2, 3), Float32Array.of(1.5)];
+  const { header, arrays: found } = await unpack(container({ n: 3, name: "\u00e9" }, { a, b, c }));
   assert.equal(header.n, 3);
   assert.deepEqual(texts(found.a, "\n"), ["na\u00efve", "x"]);
   assert.deepEqual([...found.b, ...found.c], [1, 2, 3, 1.5]);
@@ -74,7 +74,9 @@ test("a word's uses are shared out by weight", () => {
 test("topics keep the model's numbers", () => {
   assert.deepEqual(model([0.2, 0.8]).byWeight, [1, 0]);
   assert.equal(model().topicOf("1"), 1);
-  for (const text of ["2", "-1", "x", "1.5", "", undefined]) assert.equal(model().topicOf(text), null);
+  for (const text of ["2", "-1", "x", "1.5", "", undefined]) {
+    assert.equal(model().topicOf(text), null);
+  }
 });
 
 test("probabilities of words are as fine as their steps", () => {

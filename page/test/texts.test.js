@@ -44,7 +44,7 @@ test("addresses are read as they were written", () => {
 test("patterns of Rust's know Unicode", () => {
   const settings = { kind: "regex", lower: false, ngrams: [1, 1] };
   const words = (text, pattern) => tokenise(text, { ...settings, pattern }).map(({ word }) => word);
-  assert.deepEqual(words("na\u00efve caf\u00e9s 42", "\\b\\w{3,}\\b"), ["na\u00efve", "caf\u00e9s"]);
+  assert.deepEqual(words("\u00e9t\u00e9 a 42", "\\b\\w{3,}\\b"), ["\u00e9t\u00e9"]);
   assert.deepEqual(words("a-b c'd 1", "[\\w'-]+"), ["a-b", "c'd", "1"]);
   assert.throws(() => fromRust("[\\W]"));
   assert.throws(() => new RegExp(fromRust("(?i)x"), "u"));

@@ -155,6 +155,8 @@ def positions(similarity):
     """Place topics by classical scaling, then move them apart a little."""
     distance = np.sqrt(np.maximum(1 - similarity, 0))
     n = len(distance)
+    if n < 3:
+        return np.eye(2)[:n]
     centre = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-centre @ distance**2 @ centre / 2)
     place = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-12))

@@ -5,6 +5,7 @@ import { h } from "../dom.js";
 import { responsive } from "../parts/figure.js";
 
 const MARGIN = { top: 26, left: 40 };
+const HIGHEST = 680;
 
 /**
  * Draw a matrix.
@@ -18,14 +19,18 @@ export function heat(options) {
     "aria-label": options.name,
     class: "heat",
   });
-  document.addEventListener("themechange", () => chart.isConnected && chart.redraw());
+  const redraw = () => {
+    if (chart.isConnected) chart.redraw();
+    else document.removeEventListener("themechange", redraw);
+  };
+  document.addEventListener("themechange", redraw);
   chart.append(status);
   return chart;
 }
 
 function draw(svg, width, { rows, columns, value, told, onPick }, status) {
   const across = width - MARGIN.left;
-  const cell = Math.min(across / columns.length, Math.max(6, 640 / rows.length));
+  const cell = Math.min(across / columns.length, HIGHEST / rows.length, 30);
   const [wide, high] = [cell * columns.length, cell * rows.length];
   svg.attr("width", width).attr("height", MARGIN.top + high + 2).selectAll("*").remove();
   svg.append("image")

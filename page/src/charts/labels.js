@@ -3,6 +3,7 @@
 const HEIGHT = 14;
 const LONGEST = 34;
 const EDGE = 5; // of the map, that no label touches
+const AREA = 10_000; // of the map for each label, so that it stays calm
 
 let measuring = null;
 
@@ -42,11 +43,13 @@ export function fitted(text, width, size) {
  * @returns {{k: number, left: number, base: number, shown: string}[]}
  */
 export function placed(wanted, { width, height }, always) {
+  const most = Math.max(14, (width * height) / AREA);
   const boxes = [];
   const found = [];
   for (const [i, spot] of wanted.entries()) {
     const { x, y, radius } = spot;
     if (x < 0 || y < 0 || x > width || y > height) continue;
+    if (found.length >= most) break;
     const shown = short(spot.text);
     const wide = widthOf(shown) + 4;
     const places = [
@@ -81,5 +84,9 @@ function kept(box, width, height) {
 const overlap = (a, b) =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-const covers = (box, { x, y, radius }) => radius > 6
-  && box.left - 4 < x && x < box.right + 4 && box.top - 6 < y && y < box.bottom + 6;
+/** Whether a label would hide the middle of a circle, where its number is. */
+function covers(box, { x, y, radius }) {
+  const size = Math.max(5, radius * 0.65);
+  return radius > 6 && box.left < x + size && box.right > x - size
+    && box.top < y + size && box.bottom > y - size;
+}

@@ -9,7 +9,7 @@ import { responsive } from "../parts/figure.js";
 import { placed } from "./labels.js";
 
 const COVERED = 0.16; // of the map's area, by all circles together
-const PADDING = 28;
+const EDGE = 12;
 const CLOSEST = 16; // times as large as the whole
 const DIRECTIONS = {
   ArrowLeft: [-1, 0],
@@ -88,11 +88,13 @@ class TopicMap {
     svg.call(this.zoom).on("dblclick.zoom", null);
     const unit = (COVERED * width * height) / Math.PI;
     const most = 0.13 * Math.min(width, height);
+    const radius = (k) => Math.max(3, Math.min(most, Math.sqrt(this.model.weight(k) * unit)));
+    const edge = radius(this.model.byWeight[0]) + EDGE; // whatever is placed there is seen whole
     this.spots = this.model.topics.map((topic, k) => ({
       k,
-      x: PADDING + ((topic.x + 1) / 2) * (width - 2 * PADDING),
-      y: PADDING + ((1 - topic.y) / 2) * (height - 2 * PADDING),
-      radius: Math.max(3, Math.min(most, Math.sqrt(this.model.weight(k) * unit))),
+      x: edge + ((topic.x + 1) / 2) * (width - 2 * edge),
+      y: edge + ((1 - topic.y) / 2) * (height - 2 * edge),
+      radius: radius(k),
     }));
     this.layers(svg);
     this.moved(this.transform);

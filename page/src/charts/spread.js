@@ -6,6 +6,7 @@ import { responsive } from "../parts/figure.js";
 
 const BOTTOM = 28;
 const SIDE = 16;
+const HIGHEST = 180;
 
 /**
  * Draw the dots.
@@ -21,17 +22,17 @@ export function spread(values, options) {
 }
 
 function draw(svg, width, values, { told, onPick }) {
-  const height = 220;
-  svg.attr("width", width).attr("height", height).selectAll("*").remove();
   const all = values.map(({ value }) => value);
   const x = scaleLinear([Math.min(0, ...all), Math.max(...all)], [SIDE, width - SIDE]).nice(5);
   // so small that the highest stack has room
-  let size = 14;
+  let size = 20;
   let dots = stacked(values, x, size);
-  while (dots.highest * size > height - BOTTOM - 8 && size > 1.5) {
+  while (dots.highest * size > HIGHEST && size > 1.5) {
     size *= 0.85;
     dots = stacked(values, x, size);
   }
+  const height = Math.max(90, dots.highest * size) + BOTTOM + 8;
+  svg.attr("width", width).attr("height", height).selectAll("*").remove();
   const ticks = axisBottom(x).ticks(Math.max(3, Math.floor(width / 90))).tickSize(0);
   svg.append("g").attr("class", "axis x").attr("transform", `translate(0,${height - BOTTOM + 6})`)
     .call(ticks);

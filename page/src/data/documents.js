@@ -6,7 +6,8 @@ export class Documents {
   constructor({ header, arrays }) {
     this.size = header.n_docs;
     this.arrays = arrays;
-    this.names = texts(arrays.names, "\n");
+    const names = texts(arrays.names, "\n");
+    this.names = Array.from({ length: this.size }, (_, i) => names[i] ?? "");
     this.held = new Map(Array.from(arrays.text_of ?? [], (document, i) => [document, i]));
   }
 

@@ -63,6 +63,15 @@ export class Model {
     return this.rank(topic, lambda, n).map((row) => row.word);
   }
 
+  /** A topic's best words in lower case as one text, for searching. */
+  wordsOf(topic) {
+    this.searched ??= new Map();
+    if (!this.searched.has(topic)) {
+      this.searched.set(topic, this.topWords(topic, 20).join(" ").toLowerCase());
+    }
+    return this.searched.get(topic);
+  }
+
   /** The number of a word among `words`, or undefined. */
   wordId(word) {
     this.index ??= new Map(this.words.map((each, id) => [each, id]));

@@ -10,6 +10,7 @@ import { coloured, marked, palette, topicOfWord } from "./coloured.js";
 import { strip } from "./mixture.js";
 
 const SHORT = 420; // characters of a card's text
+const HALF = /[\ud800-\udbff]$/; // of a character that was cut in two
 
 /** Whether texts can be cut into words here. */
 export function canTokenise() {
@@ -38,7 +39,8 @@ export async function bodyOf(documents, i, cut = Infinity) {
     const missing = "Its text is not in this page; the overview says what is.";
     return { body: h("p", { class: "note" }, missing), colours, isEmpty: true };
   }
-  const shown = text.length > cut ? `${[...text.slice(0, cut)].join("").trimEnd()}\u2026` : text;
+  const part = text.slice(0, cut).replace(HALF, "").trimEnd();
+  const shown = text.length > cut ? `${part}\u2026` : text;
   const settings = app.model.meta.tokenizer;
   if (!table || !canTokenise()) {
     return { body: h("div", { class: "text", dir: "auto" }, shown), colours, isEmpty: true };

@@ -17,7 +17,11 @@ export function responsive(draw, properties = {}) {
   }
   const box = h("div", { class: "chart" }, svg);
   let width = 0;
-  box.redraw = () => width && draw(select(svg), width);
+  box.redraw = () => {
+    if (!width) return;
+    draw(select(svg), width);
+    svg.setAttribute("viewBox", `0 0 ${width} ${svg.getAttribute("height")}`); // for paper
+  };
   new ResizeObserver(([entry]) => {
     const now = Math.floor(entry.contentRect.width);
     if (!now || now === width) return;

@@ -9,7 +9,7 @@ const KEYS = [
   ["[ ]", "topic or document before, after"],
   ["t", "light or dark"],
   ["\u2190 \u2191 \u2192 \u2193", "on the map: the next topic in that direction"],
-  ["Page up, Page down", "on the map: the next larger or smaller topic"],
+  ["PgUp PgDn", "on the map: the next larger or smaller topic"],
   ["+ \u2212 0", "on the map: closer, further away, all of it"],
   ["Enter", "on the map: open the topic"],
   ["Esc", "close search, help, or a name that is being changed"],
@@ -27,7 +27,7 @@ export function openHelp() {
     h("h2", {}, "Keys"),
     h("dl", {}, KEYS.map(([key, told]) => h("div", {}, h("dt", {}, h("kbd", {}, key)),
       h("dd", {}, told)))),
-    h("p", {}, "The map moves with the mouse or two fingers; Ctrl and the wheel bring it closer."),
+    h("p", { class: "note" }, "The map moves with the mouse or two fingers; Ctrl and the wheel bring it closer."),
     h("label", { class: "check" }, on, "Single keys do things (/ ? [ ] t)"),
     h("form", { method: "dialog" }, h("button", {}, "Close")),
   );

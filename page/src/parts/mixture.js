@@ -20,6 +20,7 @@ export function mixtureFigure(mixture, colours, name) {
   if (rest > 0.005) rows.push({ label: "all others", value: rest, colour: "plain" });
   return figure({
     title: "Its topics",
+    level: 2,
     name,
     chart: bars(() => rows, { name: "Shares of topics", most: 1 }),
     data: () => ({

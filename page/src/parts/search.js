@@ -49,6 +49,7 @@ export function openSearch() {
     if (event.key === "ArrowDown") choose(current + 1);
     else if (event.key === "ArrowUp") choose(current - 1);
     else if (event.key === "Enter") options()[current]?.click();
+    else if (event.key === "Escape") dialog.close(); // browsers would empty the field first
     else return;
     event.preventDefault();
   });
@@ -95,7 +96,7 @@ function topicsLike(text) {
     const name = `${k} ${label(k)}`.toLowerCase();
     if (String(k) === text) return [k, 3];
     if (words.every((word) => name.includes(word))) return [k, 2];
-    const more = `${name} ${app.model.topWords(k, 20).join(" ")}`.toLowerCase();
+    const more = `${name} ${app.model.wordsOf(k)}`;
     return [k, words.every((word) => more.includes(word)) ? 1 : 0];
   });
   return scored.filter(([, score]) => score).sort((a, b) => b[1] - a[1]).map(([k]) => k);

@@ -142,7 +142,7 @@ function heatFigure(matches, alone, others, other) {
     level: 2,
     name: "similarities",
     note: "Rows are topics of this model, columns those of the other, both in the order of their "
-      + "matches: what is dark away from the diagonal was split or merged.",
+      + "matches: what stands out away from the diagonal was split or merged.",
     chart: heat({
       rows,
       columns: across,

@@ -19,7 +19,7 @@ export function live() {
   const status = h("p", { class: "note", role: "status" });
   const stream = () => app.model.meta.stream;
   const shares = moves(() => changes(stream()).slice(0, SHOWN), "Topics now and before");
-  const scores = curve(() => stream().scores.map(([x, y]) => ({ x, y,
+  const scores = curve(() => (stream().scores ?? []).map(([x, y]) => ({ x, y,
     title: `${plural(x, "document")}: ${fixed(y, 3)}` })),
   { name: "Score", formatX: short, formatY: (y) => fixed(y, 2) });
   const pause = h("button", { type: "button" }, "Pause");
@@ -35,7 +35,7 @@ export function live() {
   };
   const refresh = () => {
     facts.replaceChildren(...tiles(stream()));
-    events.replaceChildren(...stream().events.map(event));
+    events.replaceChildren(...(stream().events ?? []).map(event));
     shares.redraw();
     scores.redraw();
     say();
@@ -56,7 +56,7 @@ export function live() {
           title: "Topics now",
           level: 2,
           name: "topics-now",
-          note: "Shares of the newest documents (dots) and before (rings), the largest change first.",
+          note: "Shares of the newest documents (dots) and before (rings), most changed first.",
           chart: shares,
           data: () => ({
             columns: ["topic", "label", "share before", "share now"],
@@ -73,10 +73,10 @@ export function live() {
             name: "score",
             note: "Log probability of a word in documents before they are learned from.",
             chart: scores,
-            data: () => ({ columns: ["documents", "score"], rows: stream().scores }),
+            data: () => ({ columns: ["documents", "score"], rows: stream().scores ?? [] }),
           }),
           h("section", {}, h("h2", {}, "Events"), events,
-            !stream().events.length && h("p", { class: "note" }, "None so far.")),
+            !stream().events?.length && h("p", { class: "note" }, "None so far.")),
         ),
       ),
     ],
@@ -92,7 +92,7 @@ function moment(text) {
 
 /** How much a topic's share has changed, in its logarithm; small ones count less. */
 function changes({ shares, before }) {
-  const rows = shares.map((now, topic) => ({
+  const rows = (shares ?? []).map((now, topic) => ({
     topic,
     now,
     before: before?.[topic] ?? now,

@@ -27,7 +27,10 @@ export function topic({ id, query }) {
     next: k < model.size - 1 ? address("topic", k + 1) : null,
     content: [
       steps(k),
-      editableLabel(k, () => files.refresh()),
+      editableLabel(k, () => {
+        files.refresh();
+        fill(typical, k);
+      }),
       facts(k),
       h(
         "div",

@@ -20,7 +20,7 @@ const isKnown = (name) => app.model.topics.some((topic) => topic[name] != null);
 
 export function topics({ query }) {
   const { model } = app;
-  let sort = SORTS[query.sort] ? query.sort : "number";
+  let sort = Object.hasOwn(SORTS, query.sort) ? query.sort : "number";
   let wanted = query.q ?? "";
   const body = h("tbody");
   const status = h("p", { class: "note", role: "status" });
@@ -88,7 +88,7 @@ function header(heads) {
 function matches(topic, wanted) {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return true;
-  const text = `${topic} ${label(topic)} ${app.model.topWords(topic, 20).join(" ")}`.toLowerCase();
+  const text = `${topic} ${label(topic).toLowerCase()} ${app.model.wordsOf(topic)}`;
   return words.every((word) => text.includes(word));
 }
 
