@@ -44,12 +44,16 @@ class Server:
 
     def __init__(self, given: str, answers: dict[str, tuple[str, Answer]]) -> None:
         host, port = address_of(given)
-        self._answers = answers
+
+        class Handler(_Handler):
+            pass
+
+        class Listener(_Server):
+            pass
+
         try:
-            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-            kind = type("_Server", (_Server,), {"address_family": family})
-            handler = type("_Handler", (_Handler,), {"answers": answers})
-            self._server = kind((host, port), handler)
+            Listener.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            self._server = Listener((host, port), Handler)
         except (OSError, OverflowError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise InputError(
@@ -58,8 +62,9 @@ class Server:
         self.port = int(self._server.server_address[1])
         self.is_local = _is_loopback(host)
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
-        handler.hosts = _names(host)
-        handler.port = self.port
+        # addresses are never bound to another machine's name, so that they need not be listed
+        Handler.hosts = frozenset({"localhost", host.lower()})
+        Handler.answers, Handler.port = answers, self.port
 
     def start(self) -> None:
         """Begin to answer."""
@@ -76,11 +81,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _names(host: str) -> frozenset[str]:
-    """Return the names by which a server may be asked for; addresses are never rebound."""
-    return frozenset({"localhost", host.lower()})
 
 
 class _Server(ThreadingHTTPServer):

@@ -73,7 +73,8 @@ class Gathered:
     def add(self, batch: MiniBatch) -> None:
         """Add the documents of one more mini-batch."""
         found = self.model.infer(batch.X)
-        theta = found.theta.toarray() if sparse.issparse(found.theta) else np.asarray(found.theta)
+        theta = found.theta
+        theta = theta.toarray() if hasattr(theta, "toarray") else np.asarray(theta)
         known = row_sums(batch.X)
         first = self.n_docs
         numbers = np.arange(first, first + len(theta))

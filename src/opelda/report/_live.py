@@ -144,7 +144,8 @@ def turned(
     if former is None or former.shape != positions.shape:
         return positions
     left, _, right = np.linalg.svd(positions.T @ former)
-    return positions @ left @ right
+    found: NDArray[np.float64] = positions @ left @ right
+    return found
 
 
 def _shares(model: Any) -> dict[str, Any]:

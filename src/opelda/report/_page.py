@@ -221,7 +221,8 @@ def model_facts(
 def alike(topics: NDArray[Any]) -> NDArray[np.float64]:
     """Return how alike topics are, from 0 to 1: sum_w sqrt(p(w|s) p(w|t))."""
     roots = np.sqrt(np.asarray(topics, np.float32))
-    return np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)
+    found: NDArray[np.float64] = np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)
+    return found
 
 
 def _score(model: Any, documents: Any) -> dict[str, Any] | None:
