@@ -83,7 +83,7 @@ function newton(d, beta, weight) {
     const fall = Math.min(length, along);
     mu = (dot(w, z) / size) * (fall > 0.9 ? 0.05 : fall > 0.5 ? 0.2 : 0.5);
   }
-  return kept(w, beta, weight);
+  return kept(w, weight);
 }
 
 /** How much of a step, at most all, keeps every value positive. */
@@ -95,16 +95,14 @@ function inside(values, step) {
   return length;
 }
 
-/** Shares without those that are none; no word may become impossible. */
-function kept(w, beta, weight) {
-  const keep = w.map((share, k) => (share >= NO_SHARE || weight[k] > 0 ? 1 : 0));
-  for (const row of beta) {
-    if (row.some((p, k) => keep[k] && p > 0)) continue;
-    const parts = row.map((p, k) => p * w[k]);
-    keep[parts.indexOf(largest(parts))] = 1;
-  }
-  const total = w.reduce((sum, share, k) => sum + share * keep[k], 0);
-  return w.map((share, k) => (share * keep[k]) / total);
+/**
+ * Shares without those that are none. No word becomes impossible: the one topic that has it has a
+ * share of at least its part of the tokens.
+ */
+function kept(w, weight) {
+  const left = w.map((share, k) => (share >= NO_SHARE || weight[k] > 0 ? share : 0));
+  const total = sum(left);
+  return left.map((share) => share / total);
 }
 
 function objective(d, beta, a, w, total) {

@@ -41,6 +41,9 @@ def test_chart_is_svg_and_png(open_page, report, address, title):
     assert root.tag.endswith("svg")
     assert len(list(root.iter())) > 5
     assert b"var(" not in svg
+    texts = [e for e in root.iter() if e.tag.endswith("}text")]
+    assert texts
+    assert all(text.get("fill", "").startswith("rgb") for text in texts)
     links = [e for e in root.iter() if e.tag.endswith("}a")]
     assert not any(link.get("href") for link in links)
     _, png = saved(page, title, "PNG")

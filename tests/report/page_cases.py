@@ -16,10 +16,10 @@ WORDS = ("İstanbul", "ΣΊΣΥΦΟΣ", "don't", "co-op", "naïve", "a1", "12", 
 KINDS = {"default": None, "count_vectorizer": COUNT_VECTORIZER, "whitespace": WHITESPACE}
 
 
-SIZES = ((1, 4, 0.5), (2, 6, 0.5), (12, 80, 0.1), (8, 40, 1.0), (5, 30, 2.5))  # K, V, alpha
+SIZES = ((1, 4, 0.5), (2, 6, 0.5), (40, 60, 0.1), (8, 40, 1.0), (5, 30, 2.5))  # K, V, alpha
 
 
-def cases(seed, sizes=(*SIZES, (40, 200, 0.02))):
+def cases(seed, sizes=(*SIZES, (60, 200, 0.02))):
     """Return mixtures and texts of every kind, as JSON can hold them."""
     rng = np.random.default_rng(seed)
     return {
