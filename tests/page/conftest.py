@@ -5,12 +5,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from playwright.sync_api import sync_playwright
 
 from opelda import TopicModel
 from opelda.corpus import WHITESPACE, Tokenizer, read
-from tests.page.sample_report import write_report
+from opelda.report import write_report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -44,10 +45,11 @@ def texts_of(themes, n_docs, seed):
 class Report:
     """A page with the model that it is about."""
 
-    def __init__(self, path, model, texts, names, title="Small news", tokenizer=None, **more):
+    def __init__(self, path, model, texts, names, title="Small news", other=None, **columns):
         self.model, self.texts, self.names = model, texts, names
-        write_report(model, texts, path, names=names, title=title, tokenizer=tokenizer, **more)
-        self.url = path.as_uri()
+        records = pl.DataFrame({"title": names, "text": texts, **columns})
+        write_report(model, records, path, title=title, compare=other, text_column="text")
+        self.path, self.url = path, path.as_uri()
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +60,7 @@ def report(tmp_path_factory):
     dates = [f"{2015 + number % 6}-03-01" for number in range(N_DOCS)]
     groups = [name.split()[0] for name in names]
     path = tmp_path_factory.mktemp("page") / "report.html"
-    return Report(path, model, texts, names, dates=dates, groups=groups, other=other)
+    return Report(path, model, texts, names, date=dates, section=groups, other=other)
 
 
 HOSTILE = {
@@ -77,11 +79,10 @@ def hostile(tmp_path_factory):
     texts[0] = (texts[0] + " ") * (LONG // len(texts[0]) + 1)
     tokenizer = Tokenizer(pattern=WHITESPACE, stop_words=None)
     model = TopicModel(4, random_state=0).fit(read(texts, tokenizer=tokenizer, min_df=1))
-    told = {"kind": "whitespace", "pattern": None, "lower": True, "ngrams": [1, 1]}
     path = tmp_path_factory.mktemp("page") / "hostile.html"
     title = HOSTILE["markup"] + HOSTILE["quotes"]
-    tokenizer = told | {"stop_words": [], "why_not": None}
-    return Report(path, model, texts, names, title=title, tokenizer=tokenizer)
+    model.set_topic_labels({0: title[:200]})
+    return Report(path, model, texts, names, title=title)
 
 
 @pytest.fixture(scope="session")

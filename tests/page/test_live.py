@@ -1,18 +1,19 @@
 """A live page asks again and again, and shows what changed."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.page.sample_report import payload, write_page
+from opelda.cli._server import Server
+from opelda.report._page import as_json
+from opelda.report._page import page as page_of
 from tests.page.test_accessibility import violations
+from tests.report.page_data import element
 
 
 @pytest.fixture
-def stream(report, tmp_path):
-    meta, _, _ = payload(report.model, report.texts, report.names, title="Stream")
+def stream(report):
+    meta = json.loads(element(report.path.read_text(), "meta"))
     shares = [topic["weight"] for topic in meta["topics"]]
     event = {"kind": "topic rising", "after": 900, "topic": 3, "text": "<b>3</b>", "words": ["x"]}
     meta["live"] = {"every": 0.1}
@@ -28,28 +29,16 @@ def stream(report, tmp_path):
         "before": shares,
         "scores": [[100, -4], [1000, -3.2]],
     }
-    path = tmp_path / "live.html"
-    write_page(path, meta)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            news = self.path == "/meta.json"
-            body = json.dumps(meta).encode() if news else path.read_bytes()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json" if news else "text/html")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield meta, f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    server = Server(
+        "127.0.0.1:0",
+        {
+            "/": ("text/html; charset=utf-8", lambda: page_of(meta)),
+            "/meta.json": ("application/json", lambda: as_json(meta)),
+        },
+    )
+    server.start()
+    yield meta, server.url
+    server.close()
 
 
 def test_live_view_follows_the_stream(open_page, stream):

@@ -18,11 +18,11 @@ def test_overview_says_what_was_learned(open_page, report):
     assert "6 topics over" in page.inner_text(".lede")
     assert "400 documents" in page.inner_text(".lede")
     tiles = page.inner_text(".tiles")
-    assert f"{abs(report.model.score(report.texts, n_splits=1)):.2f}" in tiles
+    assert f"{abs(report.model.score(report.texts)):.2f}" in tiles
     for name in ("The guarantee", "Learning", "Coherence of topics"):
         assert figure(page, name).locator("svg").count() == 1
     assert "2,000 of" not in page.inner_text("main")
-    assert "texts are in the page" in page.inner_text(".held")
+    assert "Every document and every topic." in page.inner_text(".held")
 
 
 def test_topics_have_the_models_numbers_and_words(open_page, report):

@@ -48,7 +48,7 @@ def write_report(
     path: str | PathLike[str],
     *,
     title: str | None = None,
-    name: str = "model",
+    name: str = "model.opelda",
     time: str | None = None,
     group: str | None = None,
     compare: Any = None,
