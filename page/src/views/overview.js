@@ -42,13 +42,12 @@ function lede({ model, corpus }) {
 function tiles({ score, coherence, diversity, guarantee }) {
   const tile = (value, name, told) =>
     h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
-  const best = guarantee?.within?.find(([, share]) => share >= 0.5) ?? guarantee?.within?.at(-1);
   return h(
     "dl",
     { class: "tiles" },
     score && tile(
       fixed(score.lpp),
-      "Held-out score",
+      score.held_out ? "Held-out score" : "Score",
       `log probability of an unseen word${score.error ? `, \u00b1${fixed(score.error)}` : ""}; `
         + `perplexity ${count(score.perplexity)}, of ${plural(score.n_docs, "document")}`,
     ),
@@ -62,11 +61,11 @@ function tiles({ score, coherence, diversity, guarantee }) {
       "Diversity",
       "of the topics\u2019 best words are different ones",
     ),
-    best && tile(
-      percent(best[1]),
+    guarantee && tile(
+      `${fixed(guarantee.mean)} nats`,
       "Guarantee",
-      `of the documents have a mixture proved to be within ${best[0]} `
-        + `nat${best[0] === 1 ? "" : "s"} of the best there is`,
+      "is the most that a document\u2019s mixture is behind the best there is, on average; "
+        + "each has its own proof",
     ),
   );
 }
