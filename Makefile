@@ -9,7 +9,8 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	$(BIN)/opelda demo
+	@mkdir -p build
+	$(BIN)/opelda demo --report build/demo.html
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy"
