@@ -7,6 +7,7 @@ import { numbers, texts, unpack } from "../src/data/decode.js";
 import { Documents } from "../src/data/documents.js";
 import { Model } from "../src/data/model.js";
 import { WordTable } from "../src/data/words.js";
+import { topicOfWord } from "../src/parts/coloured.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 const letters = (text) => new TextEncoder().encode(text);
@@ -129,6 +130,23 @@ test("documents are found by number, topic and words", () => {
   assert.deepEqual(all.find({ topic: 0, query: "fox" }), [0]);
   assert.deepEqual(all.typical(1), [2, 0]);
   assert.deepEqual(all.mixture(1), [{ topic: 0, weight: 1 }]);
+});
+
+test("one document without a name is a document", () => {
+  const { arrays } = documents();
+  const all = new Documents({ header: { n_docs: 1 }, arrays: { ...arrays, names: letters("") } });
+  assert.deepEqual(all.find({ query: "fox" }), [0]);
+  assert.deepEqual(all.named("fox", 9), []);
+});
+
+test("a word is the topic's that most probably gave it", () => {
+  const mixture = [{ topic: 0, weight: 0.9 }, { topic: 1, weight: 0.1 }];
+  const { topic, share } = topicOfWord([0.1, 0.2], mixture);
+  assert.equal(topic, 0);
+  assert.ok(Math.abs(share - 9 / 11) < 1e-12);
+  assert.equal(topicOfWord([0.1, 0.9], mixture).topic, 0);
+  assert.equal(topicOfWord([0.1, 1], mixture).topic, 1);
+  assert.equal(topicOfWord([0, 0], mixture), null);
 });
 
 test("documents of counts have their words", () => {

@@ -39,7 +39,7 @@ export function compare() {
         ` with ${plural(other.n_topics, "topic")}: ${plural(matches.length, "pair")} matched one `,
         `to one, ${fixed(mean)} similar on average.`,
       ),
-      matched(matches, other),
+      matched(matches, alone, others, other),
       unmatched(`Only in ${model.name}`, alone, (k) => ourTopic(k)),
       unmatched(`Only in ${other.name}`, others, (k) => theirTopic(other, k)),
       heatFigure(matches, alone, others, other),
@@ -47,7 +47,7 @@ export function compare() {
   };
 }
 
-function matched(matches, other) {
+function matched(matches, alone, others, other) {
   const list = h("ol", { class: "pairs" });
   const more = h("button", { type: "button", class: "more" }, "Show more");
   let shown = 0;
@@ -60,7 +60,11 @@ function matched(matches, other) {
   grow();
   const data = () => ({
     columns: ["topic", "label", "other topic", "other label", "similarity"],
-    rows: matches.map(([a, b, value]) => [a, label(a), b, other.topics[b].label, value]),
+    rows: [
+      ...matches.map(([a, b, value]) => [a, label(a), b, other.topics[b].label, value]),
+      ...alone.map((a) => [a, label(a), null, null, null]),
+      ...others.map((b) => [null, null, b, other.topics[b].label, null]),
+    ],
   });
   return h(
     "section",

@@ -16,7 +16,7 @@ export function overview({ query }) {
     title: "Overview",
     content: [
       h("p", { class: "eyebrow" }, `Topic report \u00b7 ${day(meta.created)}`),
-      h("h1", { tabindex: "-1" }, bdi(meta.title)),
+      h("h1", { tabindex: "-1", class: meta.title.length > 40 && "long" }, bdi(meta.title)),
       lede(meta),
       tiles(meta),
       explorer(query),
