@@ -9,7 +9,8 @@ from opelda.report import rank_words
 from opelda.report._exported import ExportedTopics
 from opelda.report._packing import joined, packed
 from opelda.report._ranked import SHOWN, ranked_words
-from opelda.report._summed import MOST_BINS, TimedShares
+from opelda.report._summed import TimedShares
+from opelda.report._times import MOST_BINS
 from tests.report.page_data import dense, unpacked
 
 

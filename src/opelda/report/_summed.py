@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.report._times import FEW_DOCUMENTS, label_of, start_of
+from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, label_of, start_of
 
 # Each within the next: weeks are in no month.
 NESTED = ("minute", "hour", "day", "month", "quarter", "year")
-MOST_BINS = 120  # in a picture
 MOST_KEYS = 1_000  # summed at a time
 
 
