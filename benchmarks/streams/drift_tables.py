@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import tables
-from .tables import Line, grouped, spread
+from .tables import Line, finish, grouped, spread
 
 ONSET = ("topic rising", "new topic", "topic changed", "new words", "prediction dropped")
 KINDS = (*ONSET, "topic fading")
@@ -210,7 +210,7 @@ def row(cells: list[Any]) -> str:
 
 def draw(lines: list[Line], folder: Path) -> list[Path]:
     """Draw an SVG per stream: the theme's score, or that of what comes next, and the events."""
-    from reproduction.plots import panels, style, tidy
+    from reproduction.plots import panels, style
 
     paths = []
     for (stream, n_docs), found in grouped(arranged(lines), "corpus", "n_docs").items():
@@ -229,12 +229,8 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
             axes[0, 0].set_ylabel(f"LPP of {label} 1,000 documents")
             axes[0, 0].set_xlim(begin, n_docs)
             axes[0, 0].locator_params(axis="x", nbins=6)
-            axes[0, 0].xaxis.set_major_formatter("{x:,.0f}")
-            axes[0, 0].set_title(f"{stream}, {n_docs:,} documents", loc="left")
-            tidy(axes[0, 0])
-            figure.legend(loc="outside right upper")
             path = folder / f"drift-{stream}.svg"
-            figure.savefig(path, metadata={"Date": None})
+            finish(figure, axes[0, 0], f"{stream}, {n_docs:,} documents", path)
         paths.append(path)
     return paths
 

@@ -75,7 +75,7 @@ def spread(values: list[float | None]) -> str:
 
 def draw(lines: list[Line], folder: Path) -> list[Path]:
     """Draw an SVG per stream: the score of what comes next against the documents so far."""
-    from reproduction.plots import panels, style, tidy
+    from reproduction.plots import panels, style
 
     paths = []
     for (corpus, n_docs), found in grouped(lines, "corpus", "n_docs").items():
@@ -84,14 +84,21 @@ def draw(lines: list[Line], folder: Path) -> list[Path]:
             for (system,), runs in grouped(found, "system").items():
                 curve(axes[0, 0], system, runs)
             axes[0, 0].set(xlabel="documents so far", ylabel="LPP of the next 1,000 documents")
-            axes[0, 0].xaxis.set_major_formatter("{x:,.0f}")
-            axes[0, 0].set_title(f"{corpus}, {n_docs:,} documents", loc="left")
-            tidy(axes[0, 0])
-            figure.legend(loc="outside right upper")
             path = folder / f"streams-{corpus}.svg"
-            figure.savefig(path, metadata={"Date": None})
+            finish(figure, axes[0, 0], f"{corpus}, {n_docs:,} documents", path)
         paths.append(path)
     return paths
+
+
+def finish(figure: Any, axis: Any, title: str, path: Path) -> None:
+    """Give a figure over documents its title and legend, and write it; the same bytes each time."""
+    from reproduction.plots import tidy
+
+    axis.xaxis.set_major_formatter("{x:,.0f}")
+    axis.set_title(title, loc="left")
+    tidy(axis)
+    figure.legend(loc="outside right upper")
+    figure.savefig(path, metadata={"Date": None})
 
 
 def curve(axes: Any, system: str, runs: list[Line]) -> None:

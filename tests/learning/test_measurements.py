@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda import OnlineOPE, TopicModel
-from opelda.corpus import Vocabulary, generate
+from opelda.corpus import Vocabulary, generate, mini_batches
 from opelda.learning import History
 from opelda.learning._line import describe
 from opelda.learning._listeners import Listeners, ProgressLines
-from opelda.learning._measurements import LARGEST_SHARE, RECENT_SECONDS, Pace, resident_bytes
+from opelda.learning._measurements import (
+    LARGEST_SHARE,
+    RECENT_SECONDS,
+    NextScore,
+    Pace,
+    resident_bytes,
+)
 from tests.learning.test_callbacks import report
 
 X = generate(900, n_words=60, n_topics=3, random_state=0).X
@@ -84,8 +90,6 @@ def test_who_does_not_ask_gets_no_scores_and_the_topics_are_the_same(unhurried):
 
 @given(st.lists(st.floats(0.001, 10.0), min_size=1, max_size=30), st.floats(0.01, 5.0))
 def test_scores_take_a_small_part_of_the_time(waits, took):
-    from opelda.corpus import mini_batches
-    from opelda.learning._measurements import NextScore
 
     now, model = [0.0], learn(BATCHES[:1])
 
@@ -162,3 +166,12 @@ def test_streams_by_sweeps_show_the_gap_of_documents_that_come_next(unhurried):
         model.fit_stream([batch])
     assert history.to_dict()["mean_gap"] == pytest.approx(expected, nan_ok=True)
     assert min(expected[1:]) > 0
+
+
+def test_a_gap_that_nobody_asks_for_is_not_the_last_one(unhurried):
+    score = NextScore(learn(BATCHES[:1]))
+    batch = next(mini_batches(BATCHES[1:2], batch_size=100))
+    score(batch, gap=True)
+    assert score.gap > 0
+    score(batch)
+    assert np.isnan(score.gap)

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from copy import deepcopy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,6 +63,25 @@ def test_what_left_fades(narrow):
     outside = model._state.window.outside.sums.sum()
     assert outside < 0.5 * (X.sum() - model._state.window.n_tokens)
     assert outside > 0
+
+
+def test_a_round_holds_its_new_documents_against_the_past(narrow, monkeypatch):
+    found = []
+
+    def seen(new, *others):
+        found.append(new.cells.sum(axis=1) * 2.0**-new.shift)
+        return np.ones(3)
+
+    monkeypatch.setattr(_window, "kept_of_past", seen)
+    TopicModel(**COMMON).partial_fit(X)
+    batches = [X[first : first + 8].sum(axis=0) for first in range(0, 200, 8)]
+    assert 0 < len(found) < len(batches)
+    np.testing.assert_array_equal(found, batches[-len(found) :])
+
+
+@pytest.mark.parametrize(("n_new", "due"), [(9, False), (10, True)])
+def test_a_round_is_due_with_a_tenth_of_the_documents_before(n_new, due):
+    assert Window.is_due.fget(SimpleNamespace(n_docs=100 + n_new, n_new=n_new)) is due
 
 
 def test_threads_and_parts_do_not_matter(narrow):
