@@ -113,6 +113,7 @@ def open_page(browser):
         page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
         page.goto(url)
         page.wait_for_selector(expect)
+        drawn(page)
         return page
 
     yield opened
@@ -126,9 +127,15 @@ def figure(page, title):
     return page.locator("figure", has=page.get_by_role("heading", name=title, exact=True))
 
 
+def drawn(page):
+    """Wait for the charts: each is drawn when its width is known, in the frame that follows."""
+    page.evaluate("() => new Promise(go => requestAnimationFrame(() => setTimeout(go)))")
+
+
 def show(page, address):
     """Go to a view of the page that is open."""
     page.evaluate("hash => { location.hash = hash }", address)
     page.wait_for_function(
         "hash => document.querySelector('main').dataset.shown === hash", arg=address
     )
+    drawn(page)
