@@ -1,15 +1,16 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | page | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan lint bench bench-peers bench-streams figures reproduce clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page page lint bench bench-peers bench-streams figures reproduce clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	$(BIN)/opelda demo
+	@mkdir -p build
+	$(BIN)/opelda demo --report build/demo.html
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy"
@@ -47,6 +48,26 @@ test-tsan: .envs/tsan/.installed
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja
 	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . \
 	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
+	@touch $@
+
+# The report page: its script and stylesheet are committed as they are built, so that installing needs no node.
+page: page/node_modules/.installed
+	cd page && node build.js
+
+test-page: $(VENV)/.installed-page page/node_modules/.installed | chromium
+	cd page && node --test test/
+	$(BIN)/python -m pytest -q tests/page
+
+.PHONY: chromium
+chromium:
+	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium >/dev/null; } || \
+	  { echo "The page's tests need Chromium: install it, or name one with CHROMIUM=path, and run again." >&2; exit 1; }
+
+page/node_modules/.installed: page/package.json
+	@command -v npm >/dev/null || \
+	  { echo "The report page is built and tested by node and npm (20 or newer) and there is none: install them, and run again." >&2; exit 1; }
+	cd page && npm install --silent
 	@touch $@
 
 lint: $(VENV)/.installed-lint
@@ -110,6 +131,10 @@ $(VENV)/.installed-reproduction: $(VENV)/bin/pip $(SOURCES) | compiler
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 	$(BIN)/pip $(INSTALL) -e '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-page: $(VENV)/.installed-test
+	$(BIN)/pip $(INSTALL) -e '.[page]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-test

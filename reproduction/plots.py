@@ -6,16 +6,10 @@ from typing import Any, NamedTuple
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
 
-STYLE: Any = {
-    "svg.hashsalt": "opelda",  # the same file from run to run
-    "svg.fonttype": "none",  # text stays text: smaller, and it can be searched
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
-    "font.size": 10,
-    "legend.frameon": False,
-    "savefig.dpi": 130,
-}
+from opelda.report import STYLE, tidy
+
+__all__ = ["LOOKS", "STYLE", "Look", "draw_line", "legend", "panels", "style", "tidy"]
 
 
 class Look(NamedTuple):
@@ -88,20 +82,6 @@ def draw_line(axes: Axes, name: str, x: Any, y: Any, *, label: str | None = None
         lw=1.6,
         label=name if label is None else label,
     )
-
-
-def tidy(axes: Axes) -> None:
-    """Draw a grid behind, plain numbers on logarithmic axes, and no frame."""
-    axes.grid(color="#dddddd", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.minorticks_off()
-    for axis in (axes.xaxis, axes.yaxis):
-        if axis.get_scale() == "log":
-            low, high = axis.get_view_interval()
-            if high < 30 * low:  # hardly a decade has numbers enough
-                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter("{x:,.10g}")
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def legend(figure: Figure, axes: Any, n_columns: int = 5) -> None:

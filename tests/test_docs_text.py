@@ -14,7 +14,7 @@ import pytest
 from opelda.corpus import docstrings
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/text.md", "docs/streams.md")
+PAGES = ("README.md", "docs/text.md", "docs/streams.md", "docs/looking.md", "docs/report.md")
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
@@ -22,7 +22,15 @@ PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def documents():
     found = docstrings(limit=1500)
-    return [{"id": name, "text": text} for name, text in found.items()]
+    return [
+        {
+            "id": name,
+            "text": text,
+            "date": f"{2001 + number % 9}-05-17",
+            "section": name.split(".")[0],
+        }
+        for number, (name, text) in enumerate(found.items())
+    ]
 
 
 @pytest.fixture

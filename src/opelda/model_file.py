@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from opelda import _store
+from opelda._every import Every
 from opelda._validation import flag, number
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import LEARNERS
-from opelda.learning._checkpoint import FILE
+from opelda.learning._checkpoint import FILE, Checkpoint
 from opelda.learning._loading import from_parts
 from opelda.learning._saving import FORMAT, KIND, as_parts
 from opelda.learning._state import State, check_words_rest
@@ -81,6 +83,18 @@ def load(path: str | PathLike[str]) -> Any:
     opelda.errors.ModelFileError: ...
     """
     return _read(model_path(path))[0]
+
+
+def relabel(path: str | PathLike[str], labels: Mapping[int, str | None]) -> None:
+    """Change labels of topics in a model file; in a stream's while no stream learns on there."""
+    target = model_path(path)
+    # a stream would replace the file by what it has in memory, without these labels
+    with Checkpoint(target.parent, (), Every("every", 1)) if target.name == FILE else nullcontext():
+        arrays, header, version = _store.read(target, kind=KIND, newest=FORMAT)
+        model = from_parts(LEARNERS, arrays, header, version, target)
+        model.set_topic_labels(labels)
+        arrays, header = as_parts(model, header.get("stream"))
+        _store.write(target, arrays, header, kind=KIND, version=FORMAT)
 
 
 def model_path(path: str | PathLike[str]) -> Path:

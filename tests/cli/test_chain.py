@@ -1,6 +1,7 @@
 """From a file of texts to topics, mixtures and scores, one command each."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -152,7 +153,7 @@ def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
     assert cli("transform", model_file, corpus_file, "-o", "whole.parquet").code == 0
     monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
     for name in ("parts.parquet", "parts.csv", "parts.npz"):
-        assert cli("transform", model_file, corpus_file, "-o", name).code == 0
+        assert cli("transform", model_file, corpus_file, "-o", name, "--dense").code == 0
     whole = pl.read_parquet("whole.parquet")
     assert pl.read_parquet("parts.parquet").equals(whole)
     assert pl.read_csv("parts.csv").shape == whole.shape
@@ -183,6 +184,35 @@ def test_evaluate_agrees_with_the_metrics(cli, corpus_file, model_file, texts):
     assert (told.code, told.err) == (0, "")
     assert "perplexity" in told.out
     assert f"{score:.4f}" in told.out
+    assert found["npmi_learned_from"] == pytest.approx(model.coherence_.mean())
+    learned = f"{model.coherence_.mean():.3f} of the documents it learned from; "
+    assert (
+        f"coherence (NPMI)            {learned}{found['npmi']:.3f} of these 240 documents"
+        in told.out
+    )
+
+
+def test_evaluate_says_that_few_documents_have_another_coherence(cli, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea")]
+    texts = [" ".join(rng.choice(words[i % 2], 6)) for i in range(2000)]
+    (tmp_path / "all.txt").write_text("\n".join(texts))
+    (tmp_path / "few.txt").write_text("\n".join(texts[:30]))
+    model = opelda.TopicModel(2, preset="fast", random_state=0).fit(texts)
+    opelda.save(model, tmp_path / "m.opelda")
+    few, enough = (
+        json.loads(cli("evaluate", tmp_path / "m.opelda", tmp_path / name, "--json").out)
+        for name in ("few.txt", "all.txt")
+    )
+    assert enough["npmi"] == pytest.approx(enough["npmi_learned_from"])
+    assert enough["pairs_never_met"] == 0
+    held = [[set(text.split()) for text in texts[:30]], model.top_words(10)]
+    pairs = [(a, b) for topic in held[1] for a, b in combinations(topic, 2)]
+    never = np.mean([not any({a, b} <= text for text in held[0]) for a, b in pairs])
+    assert few["pairs_never_met"] == pytest.approx(never)
+    told = cli("evaluate", tmp_path / "m.opelda", tmp_path / "few.txt").out
+    assert f"of these 30 documents, which does not compare: {never:.0%} of the pairs" in told
+    assert "not compare" not in cli("evaluate", tmp_path / "m.opelda", tmp_path / "all.txt").out
 
 
 def test_an_accuracy_that_is_asked_is_kept(cli, corpus_file, model_file):

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import opelda
 from opelda.cli.commands.demo import EXAMPLES, count_words, typical
@@ -86,30 +85,23 @@ def test_the_certificate_holds(cli, texts):
     assert losses == sorted(losses, reverse=True)
 
 
-def test_what_is_typical_is_about_the_topic(texts):
-    corpus = count_words(texts, 1)
-    mixtures = np.full((len(texts), 2), 0.5, np.float32)
-    names = list(texts)
-    lengths = np.asarray(corpus.X.sum(axis=1)).ravel()
-    long = [names[i] for i in np.argsort(-lengths)[:4]]
-    short = names[int(np.flatnonzero(lengths == 1)[0])]
-    for name in (*long, short):
-        mixtures[names.index(name)] = (1, 0)
-    assert typical(corpus, mixtures[:, 0], 1)[0] in long
-    chosen = typical(corpus, mixtures[:, 0])
-    assert short not in chosen
-    packages = {name.split(".")[0] for name in long if name.count(".") <= 3}
-    assert len({name.split(".")[0] for name in chosen}) == min(3, len(packages))
+def rows(names, shares, tokens=50.0):
+    """Return documents that are typical in this order."""
+    return [
+        SimpleNamespace(name=n, weight=w, tokens=tokens) for n, w in zip(names, shares, strict=True)
+    ]
+
+
+def test_what_is_typical_is_not_short():
+    short = SimpleNamespace(name="b.short", weight=1.0, tokens=1.0)
+    assert typical([*rows(["a.long"], [0.9], 200.0), short]) == ["a.long"]
 
 
 def test_typical_ones_come_from_different_packages():
-    names = ["a.x.f", "a.x.g", "a.y.h", "b.f", "c._p.f", "d.a.b.c.e"]
-    corpus = SimpleNamespace(X=csr_array(np.full((6, 1), 50.0)), names=names)
-    shares = np.array([1.0, 0.95, 0.9, 0.8, 0.99, 0.99])
-    assert typical(corpus, shares, 3) == ["a.x.f", "a.y.h", "b.f"]
-    assert typical(corpus, shares, 1) == ["a.x.f"]
-    shares[3] = 0.1
-    assert typical(corpus, shares, 3) == ["a.x.f", "a.y.h"]
+    names = ["a.x.f", "c._p.f", "d.a.b.c.e", "a.x.g", "a.y.h", "b.f"]
+    assert typical(rows(names, [1.0, 0.99, 0.99, 0.95, 0.9, 0.8])) == ["a.x.f", "a.y.h", "b.f"]
+    assert typical(rows(names, [1.0, 0.99, 0.99, 0.95, 0.9, 0.8]), 1) == ["a.x.f"]
+    assert typical(rows(names, [1.0, 0.99, 0.99, 0.95, 0.9, 0.1])) == ["a.x.f", "a.y.h"]
 
 
 def test_names_of_the_library_are_words():

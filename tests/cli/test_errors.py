@@ -81,7 +81,7 @@ MISTAKES = {
     "names of none": (["fit", "t.jsonl", "--name-column", "id"], "--name-column"),
     "scores have no names": (["evaluate", "m.opelda", "t.jsonl", "--name-column", "id"], "--name"),
     "lambda": (["topics", "m.opelda", "--lambda", "2"], "--lambda"),
-    "odd table": (["transform", "m.opelda", "t.txt", "-o", "t.xlsx"], "t.xlsx"),
+    "odd table": (["transform", "m.opelda", "t.txt", "-o", "t.ods"], "t.ods"),
     "packed parquet": (["transform", "m.opelda", "t.txt", "-o", "t.parquet.gz"], "t.parquet.gz"),
     "table nowhere": (["transform", "m.opelda", "t.txt", "-o", "gone/t.csv"], "gone"),
     "table on input": (["transform", "m.opelda", "t.csv", "-o", "t.csv"], "input itself"),

@@ -154,7 +154,10 @@ def test_topics_since(streamed, feed, cli):
         (("topics", "MODEL", "--since", "1x"), "--since must be a whole number or a time"),
         (("topics", "MODEL", "--since", "10"), "This model has no history"),
         (("topics", "MODEL", "--since", "1h"), "needs the times that a checkpoint folder keeps"),
-        (("topics", "MODEL", "--since", "5", "--only", "1"), "leave --rank, --only and --sort out"),
+        (
+            ("topics", "MODEL", "--since", "5", "--only", "1"),
+            "leave --rank, --only, --sort, --docs, --label and a CORPUS out",
+        ),
         (("stream", "T", "--checkpoint", "c", "--on-event", " "), "needs a command to run"),
         (("stream", "T", "--checkpoint", "c", "--events", "T"), "is the input itself"),
         (("stream", "T", "--checkpoint", "c", "--events", "no"), "exists and holds no events"),

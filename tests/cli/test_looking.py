@@ -75,7 +75,28 @@ def test_info_of_a_model(cli, model_file):
     assert found["vocabulary"]["stop_words"] == "en"
     assert found["parameters"]["preset"] == "best"
     assert not {"n_jobs", "engine", "verbose", "callbacks"} & set(found["parameters"])
-    assert "preset best" in cli("info", model_file).out
+    model = opelda.load(model_file)
+    assert found["coherence"] == pytest.approx(model.coherence_.mean())
+    assert found["incoherent_topics"] == (model.coherence_ < 0).sum()
+    shown = cli("info", model_file).out
+    assert "preset best" in shown
+    assert f"coherence          {found['coherence']:.10g}\n" in shown
+    opelda.save(model.partial_fit(["the tea"]), model_file.parent / "more.opelda")
+    more = model_file.parent / "more.opelda"
+    assert json.loads(cli("info", more, "--json").out)["coherence"] is None
+    assert "coherence          -\n" in cli("info", more).out
+
+
+def test_labels_are_shown_for_what_they_are(cli, model_file):
+    labels = {0: "<script>", 1: "=1+1", 2: "[red]\u202ex 🧪"}
+    opelda.save(opelda.load(model_file).set_topic_labels(labels), "named.opelda")
+    found = json.loads(cli("topics", "named.opelda", "--json").out)
+    assert {topic["topic"]: topic["label"] for topic in found["topics"]} == labels
+    shown = cli("topics", "named.opelda").out
+    assert "<script>" in shown
+    assert "=1+1" in shown
+    assert "[red]" in shown
+    assert "\u202e" not in shown
 
 
 def test_info_of_a_corpus(cli, corpus_file):

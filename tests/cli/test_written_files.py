@@ -231,7 +231,7 @@ def test_what_was_learned_is_saved_elsewhere(cli, folder, places, monkeypatch, t
 
 
 INEFFECTIVE = {
-    "weights that are all written": "transform m.opelda t.txt -o o.csv --min-weight 0.1",
+    "weights that are all written": "transform m.opelda t.txt -o o.csv --dense --min-weight 0.1",
     "dense JSON": "transform m.opelda t.txt --dense --min-weight 0.1",
     "names in a matrix": "convert t.jsonl t.npz --name-column id",
     "names in lines": "convert t.jsonl new.txt --name-column id",

@@ -179,11 +179,11 @@ def test_columns_of_mappings_and_of_word_lists():
         assert read(column).X.toarray().tolist() == [[1], [0]]
 
 
-@pytest.mark.parametrize("name", ["o", "nothing"])
-def test_a_column_that_cannot_name(name):
-    table = pd.DataFrame({"text": ["a", "b"], "o": [object(), 1]})
-    with pytest.raises(InputError, match=f"column '{name}'"):
-        read(table, name_column=name)
+def test_a_column_of_several_kinds_names():
+    table = pd.DataFrame({"text": ["a", "b", "c"], "o": [7, "x", None]})
+    assert read(table, name_column="o").names == ["7", "x", ""]
+    with pytest.raises(InputError, match="has no column 'nothing'; it has 'text', 'o'"):
+        read(table, name_column="nothing")
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,22 @@ def test_a_new_theme_becomes_a_topic_and_the_others_keep_theirs(seed):
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("seed", range(3))
+def test_a_topic_that_becomes_another_theme_s_loses_its_label(seed):
+    labels = {topic: f"label {topic}" for topic in range(6)}
+
+    def name(report):
+        if report.n_docs == 3600:
+            assert not new_topics(report.model)
+            report.model.set_topic_labels(labels)
+
+    model = streamed(seed, [(3600, BEFORE), (900, WITH_ART)], callbacks=name)
+    became = {event.topic for event in new_topics(model)}
+    assert became
+    assert model._state.labels == {k: label for k, label in labels.items() if k not in became}
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_new_where_nothing_changes_or_a_known_theme_grows(seed):
     grown = [0.55, 0.15, 0.15, 0.15, 0.0, 0.0]
     assert not new_topics(streamed(seed, [(5000, BEFORE)]))

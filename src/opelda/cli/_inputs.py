@@ -39,15 +39,23 @@ def read_corpus(
 
 
 def read_over(
-    columns: Columns, sources: list[str], reading: NamelessReading, show: Show, jobs: int | None
+    columns: Columns,
+    sources: list[str],
+    reading: NamelessReading,
+    show: Show,
+    jobs: int | None,
+    **more: Any,
 ) -> Any:
     """Read a collection whose columns are known beforehand into memory."""
+    from polars import concat
+
     from opelda.corpus import Corpus
     from opelda.corpus._matrix import stacked
 
-    opened = open_over(columns, sources, reading, jobs)
+    opened = open_over(columns, sources, reading, jobs, **more)
     found = list(blocks(opened, columns, show, "reading"))
     names = [name for block in found for name in block.names or ()]
+    kept = [block.metadata for block in found if block.metadata is not None]
     X = stacked([block.X for block in found], columns[1])
     return Corpus(
         X,
@@ -56,16 +64,21 @@ def read_over(
         n_skipped=opened.problems.n_skipped,
         problems=tuple(opened.problems.first),
         n_unknown_tokens=sum(block.n_unknown_tokens for block in found),
+        metadata=concat(kept) if kept else None,
     )
 
 
 def open_over(
-    columns: Columns, sources: list[str], reading: NamelessReading, jobs: int | None
+    columns: Columns,
+    sources: list[str],
+    reading: NamelessReading,
+    jobs: int | None,
+    **more: Any,
 ) -> Any:
     """Open a collection whose columns are known beforehand as a stream."""
     from opelda.corpus import stream
 
-    options = {**reading_options(reading), "vocabulary": columns[0], "n_jobs": jobs}
+    options = {**reading_options(reading), "vocabulary": columns[0], "n_jobs": jobs, **more}
     opened = stream(source_of(sources), batch_size=BLOCK, **options)
     if columns[0] is None and opened.vocabulary is not None:
         raise InputError(
@@ -113,7 +126,8 @@ def is_pattern(source: str) -> bool:
 
 def reading_options(reading: NamelessReading) -> dict[str, Any]:
     """Return the arguments of `opelda.corpus.read` and `stream` that say how to read."""
-    return asdict(reading) | {"text_column": reading.text_column or None}
+    nameless: dict[str, Any] = {"name_column": False}  # names take time, and memory
+    return nameless | asdict(reading) | {"text_column": reading.text_column or None}
 
 
 def tokenizer_of(text: StreamText) -> Any:

@@ -1,4 +1,4 @@
-"""Documents' mixtures as files: Parquet, CSV, JSON Lines, NumPy; block by block."""
+"""Documents' mixtures as files: Parquet, CSV, Excel, JSON Lines, NumPy; block by block."""
 
 import io
 import sys
@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from opelda.cli._standard_streams import safe_json
+from opelda.cli._spreadsheet import Best, Sheet
+from opelda.cli._standard_streams import safe_json, tell
 from opelda.corpus import MiniBatch
 from opelda.corpus._matrix import row_sums
 from opelda.corpus.formats._compression import SUFFIXES as COMPRESSIONS
@@ -20,8 +21,15 @@ from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
 from opelda.errors import InputError
 
-SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".npz": "npz"}
+SUFFIXES = {
+    ".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "xlsx", ".jsonl": "jsonl",
+    ".npz": "npz",
+}  # fmt: skip
+ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed already
+SPREADSHEETS = ("csv", "tsv", "xlsx")  # are for people, if nothing else is asked for
 
+# Characters of a name in an array of NumPy, which gives every name the room of the longest.
+LONGEST_NAME = 1_000
 
 Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
 
@@ -36,7 +44,7 @@ def format_of(output: str) -> str:
         return "jsonl"
     plain, compression = without_suffix(output)
     kind = SUFFIXES.get(Path(plain).suffix)
-    if kind is None or (compression and kind in ("parquet", "npz")):
+    if kind is None or (compression and kind in ARCHIVES):
         raise InputError(
             f"The output {output!r} must end in one of {', '.join(SUFFIXES)}; text also in "
             f"{', '.join(COMPRESSIONS)} after that."
@@ -47,9 +55,11 @@ def format_of(output: str) -> str:
 def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
     """Return the columns beside the topics for documents numbered from `first` on."""
     assert batch.n_tokens is not None  # as of every stream
+    numbers = range(first, first + batch.X.shape[0])
+    names = batch.names and [name or str(n) for name, n in zip(batch.names, numbers, strict=True)]
     return pl.DataFrame(
         {
-            "document": batch.names or list(range(first, first + batch.X.shape[0])),
+            "document": names or list(numbers),
             "tokens": found.n_tokens,
             "unknown_tokens": batch.n_tokens - row_sums(batch.X),
             "loss": found.loss,
@@ -58,14 +68,29 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
 
 
 @contextmanager
-def writer(output: str, kind: str, min_weight: float | None) -> Iterator[Write]:
+def writer(
+    output: str, kind: str, min_weight: float | None, best: Best | None = None
+) -> Iterator[Write]:
     """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
 
-    Lighter topics than `min_weight` are left out; None is every topic.
+    Lighter topics than `min_weight` are left out; None is every topic. With `best` a document has
+    one row, with its best topics.
     """
+
+    def table(facts: pl.DataFrame, theta: NDArray[np.float32]) -> pl.DataFrame:
+        if best is not None:
+            return best.table(facts, theta)
+        return _table(facts, theta, min_weight, nested=kind == "jsonl")
+
     with write_in_one_step(output) as file:
-        if kind not in ("parquet", "npz"):
-            yield _text(file, kind, min_weight, sys.stdout.encoding if output == "-" else None)
+        if kind == "xlsx":
+            with Sheet(file) as sheet:
+                yield lambda facts, theta: sheet.add(_whole(table(facts, theta)))
+            if sheet.n_cut:
+                tell(f"{sheet.n_cut:,} cells had more than 32,767 characters and were cut there.")
+            return
+        if kind not in ARCHIVES:
+            yield _text(file, kind, table, sys.stdout.encoding if output == "-" else None)
             return
         # What is too much for memory waits beside the output, where there must be room anyway.
         beside = Path(output).resolve().parent
@@ -75,20 +100,20 @@ def writer(output: str, kind: str, min_weight: float | None) -> Iterator[Write]:
             parts.join(file)
 
 
-def _text(file: Any, kind: str, min_weight: float | None, encoding: str | None) -> Write:
+def _text(file: Any, kind: str, table: Any, encoding: str | None) -> Write:
     first = True
 
     def add(facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
         nonlocal first
         named = facts["document"].dtype == pl.String
-        if kind != "jsonl" and named:
-            names = [safe_cell(name) for name in facts["document"]]
-            facts = facts.with_columns(document=pl.Series(names))
-        table, text = _table(facts, theta, min_weight, nested=kind == "jsonl"), io.BytesIO()
+        rows, text = _whole(table(facts, theta)), io.BytesIO()
         if kind == "jsonl":
-            table.write_ndjson(text)
+            rows.write_ndjson(text)
         else:
-            table.write_csv(text, include_header=first, separator="," if kind == "csv" else "\t")
+            texts = [column.name for column in rows if column.dtype == pl.String]
+            cells = [pl.Series(name, _safe_cells(rows[name]), dtype=pl.String) for name in texts]
+            rows = rows.with_columns(cells)
+            rows.write_csv(text, include_header=first, separator="," if kind == "csv" else "\t")
         written = text.getvalue()
         if kind == "jsonl" and named:
             written = safe_json(written.decode(), encoding).encode()
@@ -98,22 +123,39 @@ def _text(file: Any, kind: str, min_weight: float | None, encoding: str | None) 
     return add
 
 
+def _safe_cells(column: pl.Series) -> list[str | None]:
+    return [None if text is None else safe_cell(text) for text in column]
+
+
+def _whole(table: pl.DataFrame) -> pl.DataFrame:
+    """Return tokens as whole numbers, where they are."""
+    names = [name for name in ("tokens", "unknown_tokens") if (table[name] % 1 == 0).all()]
+    return table.with_columns(pl.col(names).cast(pl.Int64))
+
+
 class _Parquet:
     """Blocks of rows as Arrow files, put together at the end."""
 
     def __init__(self, folder: str, min_weight: float | None) -> None:
         self.folder, self.min_weight = folder, min_weight
         self.n_parts = 0
+        self.documents: set[pl.DataType] = set()  # the types they are called by, names or numbers
 
     def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
         path = Path(self.folder, f"{self.n_parts:09}.arrow")
         with polars_errors():
             _table(facts, theta, self.min_weight).write_ipc(path)
+        self.documents.add(facts["document"].dtype)
         self.n_parts += 1
 
     def join(self, file: Any) -> None:
+        parts = pl.scan_ipc(Path(self.folder, "*.arrow"))
+        if len(self.documents) > 1:
+            paths = [Path(self.folder, f"{n:09}.arrow") for n in range(self.n_parts)]
+            as_text = pl.col("document").cast(pl.String)
+            parts = pl.concat([pl.scan_ipc(path).with_columns(as_text) for path in paths])
         with polars_errors():
-            pl.scan_ipc(Path(self.folder, "*.arrow")).sink_parquet(file)
+            parts.sink_parquet(file)
 
 
 class _Npz:
@@ -136,7 +178,7 @@ class _Npz:
             arrays["indices"] = np.nonzero(keep)[1].astype(np.int32)
             arrays["indptr"] = ends if self.names else np.insert(ends, 0, 0)
             self.n_kept, self.n_topics = int(ends[-1]), keep.shape[1]
-        self.names += map(str, facts["document"])
+        self.names += (str(name)[:LONGEST_NAME] for name in facts["document"])
         for name, values in arrays.items():
             dtype = self.dtypes.setdefault(name, values.dtype)
             with open(Path(self.folder, name), "ab") as file:

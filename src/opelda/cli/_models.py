@@ -28,6 +28,13 @@ def load_model(given: str, jobs: int | None = None, engine: str | None = None) -
     return on_machine(opelda.load(given), jobs, engine)
 
 
+def save_labels(given: str, labels: dict[int, str]) -> None:
+    """Give topics labels, in the model's own file."""
+    from opelda.model_file import relabel
+
+    relabel(given, labels)
+
+
 def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
     """Set where a model runs."""
     return model.set_params(n_jobs=jobs, engine=engine or "cpu")
@@ -36,6 +43,15 @@ def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
 def columns_of(model: Any) -> tuple[Any, int]:
     """Return a model's vocabulary, None if its columns have no words, and how many it has."""
     return model._state.vocabulary, int(model.n_features_in_)
+
+
+def coherence_facts(model: Any) -> dict[str, Any]:
+    """Return the coherence of the documents a model learned from, where it knows."""
+    found = model.coherence_
+    return {
+        "coherence": None if found is None else float(found.mean()),
+        "incoherent_topics": None if found is None else int((found < 0).sum()),
+    }
 
 
 def learner_name(model: Any) -> str:

@@ -153,7 +153,9 @@ class Reading(NamelessReading):
     """How documents and their names are read."""
 
     name_column: str | None = option(
-        None, help="Column or key that names the documents.", metavar="COLUMN"
+        None,
+        help="Column or key that names the documents; title, id, name or the like if not given.",
+        metavar="COLUMN",
     )
 
 

@@ -30,7 +30,7 @@ class Promise:
         if not len(found.missed):
             return
         if not self._n_missed:
-            self._first = str(names[int(found.missed[0])])
+            self._first = str(names[int(found.missed[0])])[:80]
         self._n_missed += len(found.missed)
         self._worst = max(self._worst, float(found.loss[found.missed].max()))
 

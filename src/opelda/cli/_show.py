@@ -100,7 +100,7 @@ def plain(number: float | None) -> float | None:
     return None if number is None or not math.isfinite(number) else float(number)
 
 
-def by_weight(rows: list[Any]) -> list[Any]:
+def by_weight(rows: Sequence[Any]) -> list[Any]:
     """Return the heaviest topics first; where no weights are known, by number."""
     return sorted(rows, key=lambda row: (-(row.weight or 0.0), row.topic))
 
@@ -123,7 +123,7 @@ def topic_as_plain(row: Any) -> dict[str, Any]:
     }
 
 
-def print_topics(rows: list[Any], *, error: bool = False) -> None:
+def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
     """Write topics as a table."""
     print_table(
         ("topic", "weight", "label", "words"),

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from errno import EBADF
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from opelda._printable import printable
+
 if TYPE_CHECKING:
     from opelda.cli._options import Show
 
@@ -24,15 +26,6 @@ UNLIMITED = 1_000_000
 def tell(message: str) -> None:
     """Write a line on standard error."""
     print(f"opelda: {printable(message)}", file=sys.stderr, flush=True)
-
-
-def printable(text: str) -> str:
-    r"""Keep a text from moving the cursor: file names and words come from anywhere.
-
-    >>> printable("a\x1b[31m\nb")
-    'a\\x1b[31m\\nb'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(value: Any) -> None:

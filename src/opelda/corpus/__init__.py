@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from opelda.corpus._vocabulary import Vocabulary
     from opelda.corpus._word_columns import VocabularyChange
     from opelda.corpus.formats import FORMATS
+    from opelda.corpus.formats._columns import group_column, time_column
     from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
 
 # imported on first use: the list of formats alone needs neither SciPy nor polars
@@ -37,6 +38,7 @@ _LAZY = {
     "_vocabulary": ("Vocabulary",),
     "_word_columns": ("VocabularyChange",),
     "formats": ("FORMATS",),
+    "formats._columns": ("group_column", "time_column"),
     "text": ("COUNT_VECTORIZER", "WHITESPACE", "Tokenizer", "stop_words_from"),
 }
 
@@ -56,10 +58,12 @@ __all__ = [
     "docstrings",
     "generate",
     "generate_stream",
+    "group_column",
     "mini_batches",
     "read",
     "stop_words_from",
     "stream",
+    "time_column",
 ]
 
 

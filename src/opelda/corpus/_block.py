@@ -1,6 +1,7 @@
 """Blocks: some consecutive documents as a source gives them, and the position after them."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,10 @@ from scipy import sparse
 
 from opelda.corpus._matrix import Counted, remap_columns, stacked
 from opelda.errors import InputError
+
+# Columns of texts beside the documents, null where something is missing: those of the source by
+# their names, and under None what the documents are called.
+Beside = dict[str | None, pl.Series]
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,17 @@ class Block:
     # columns are those of the source's vocabulary
     documents: pl.Series | Counted | sparse.csr_array
     position: Any  # where the source goes on after these documents; fit for JSON
-    names: list[str] | None = None  # what the source calls them
+    beside: Beside = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str] | None:
+        """What the source calls the documents."""
+        return names_of(self.beside)
+
+    @property
+    def metadata(self) -> pl.DataFrame | None:
+        """The columns of the source that are kept beside the documents."""
+        return metadata_of(self.beside)
 
     def __len__(self) -> int:
         documents = self.documents
@@ -29,13 +44,13 @@ class Block:
 
     def first(self, n_docs: int) -> "Block":
         """Return its first documents, with the position after all of them: for the last block."""
-        names = None if self.names is None else self.names[:n_docs]
+        beside = rows_of(self.beside, 0, n_docs)
         documents = self.documents
         if isinstance(documents, Counted):
             documents = Counted.of(documents.counts[:n_docs], documents.words)
         else:
             documents = documents[:n_docs]
-        return replace(self, documents=documents, names=names)
+        return replace(self, documents=documents, beside=beside)
 
 
 class BlockJoiner:
@@ -64,14 +79,41 @@ class BlockJoiner:
         blocks, self._blocks, self.missing = self._blocks, [], self._size
         if len(blocks) == 1:
             return replace(blocks[0], position=position)
-        named = all(block.names is not None for block in blocks)
-        names = [name for block in blocks for name in block.names or ()] if named else None
+        beside = joined_columns([(block.beside, len(block)) for block in blocks])
         parts: list[Any] = [block.documents for block in blocks]
         if isinstance(parts[0], pl.Series):
-            return Block(pl.concat(parts), position, names)
+            return Block(pl.concat(parts), position, beside)
         if isinstance(parts[0], Counted):
-            return Block(_joined(parts), position, names)
-        return Block(stacked(parts, max(part.shape[1] for part in parts)), position, names)
+            return Block(_joined(parts), position, beside)
+        return Block(stacked(parts, max(part.shape[1] for part in parts)), position, beside)
+
+
+def names_of(beside: Beside) -> list[str] | None:
+    """Return what the documents are called, "" where that is missing; None: nobody knows."""
+    return beside[None].fill_null("").to_list() if None in beside else None
+
+
+def metadata_of(beside: Beside) -> pl.DataFrame | None:
+    """Return the other columns as a table; None where there are none."""
+    columns = [values.alias(name) for name, values in beside.items() if name is not None]
+    return pl.DataFrame(columns) if columns else None
+
+
+def rows_of(beside: Beside, first: int, after: int) -> Beside:
+    """Return some consecutive rows."""
+    return {name: values[first:after] for name, values in beside.items()}
+
+
+def joined_columns(parts: Sequence[tuple[Beside, int]]) -> Beside:
+    """Return the columns of parts that have so many rows each; what one does not have is null."""
+    names = dict.fromkeys(name for beside, _ in parts for name in beside)
+    return {
+        name: pl.concat(
+            beside[name] if name in beside else pl.Series([None] * n_rows, dtype=pl.String)
+            for beside, n_rows in parts
+        )
+        for name in names
+    }
 
 
 def _joined(parts: list[Counted]) -> Counted:

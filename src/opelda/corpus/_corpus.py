@@ -1,11 +1,15 @@
-"""A collection that was read: counts, words, names."""
+"""A collection that was read: counts, words, names, metadata."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from opelda.corpus._vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,9 @@ class Corpus:
         no words.
     names : list of str or None
         What the source calls its documents.
+    metadata : polars.DataFrame or None
+        The columns that were kept beside the counts, a row a document: texts as the source has
+        them, null where a value is missing.
     n_skipped : int
         Documents that could not be read and were passed over.
     problems : tuple of str
@@ -41,6 +48,7 @@ class Corpus:
     n_skipped: int = 0
     problems: tuple[str, ...] = ()
     n_unknown_tokens: float = 0.0
+    metadata: "pl.DataFrame | None" = None
 
     @property
     def words(self) -> tuple[str, ...] | None:

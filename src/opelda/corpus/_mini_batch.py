@@ -1,7 +1,7 @@
 """Mini-batches: the documents of one update as counts."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from scipy import sparse
 
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus._word_columns import VocabularyChange
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class MiniBatch:
     n_tokens : float64 array or None
         Tokens of each document, those without a column among them; None where items of an iterable
         were gathered.
+    metadata : polars.DataFrame or None
+        The columns that `stream` was asked to keep, a row a document: texts as the source has
+        them, null where a value is missing.
+    texts : polars.Series or None
+        The documents as they were read, where they are texts and come from `stream`.
 
     Examples
     --------
@@ -48,3 +56,5 @@ class MiniBatch:
     vocabulary: Vocabulary | None = None
     names: list[str] | None = None
     n_tokens: NDArray[np.float64] | None = None
+    metadata: "pl.DataFrame | None" = None
+    texts: "pl.Series | None" = None

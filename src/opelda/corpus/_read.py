@@ -4,6 +4,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from opelda._validation import threads
+from opelda.corpus._block import Beside, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import BlockCounter, Progress, limited
 from opelda.corpus._merging import Merger
@@ -23,7 +24,8 @@ def read(
     *,
     format: str = "auto",
     text_column: str | tuple[str, ...] | list[str] | None = None,
-    name_column: str | None = None,
+    name_column: str | Literal[False] | None = None,
+    metadata: str | tuple[str, ...] | list[str] | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     min_df: Share | None = None,
@@ -53,8 +55,13 @@ def read(
     text_column : str or list of str, optional
         The columns, or keys, that hold the text, joined by a space. By default one is found by its
         name, such as "text" or "abstract".
-    name_column : str, optional
-        The column, or key, that names the documents.
+    name_column : str or False, optional
+        The column, or key, that names the documents. By default one is found by its name, the
+        first of "title", "id", "name" and the like; False: none.
+    metadata : "auto" or list of str, optional
+        Columns, or keys, that are kept beside the counts. "auto": those whose names are usual for a
+        time or a group, such as "date", "section" or "author". The first record must have those
+        that are named, and is where others are looked for.
     tokenizer : Tokenizer, optional
         How texts are made into words. By default ``Tokenizer()``: lower-cased words of at least two
         letters, without the stop words of the language that the texts seem to be in.
@@ -100,6 +107,7 @@ def read(
         format=format,
         text_column=text_column,
         name_column=name_column,
+        metadata=metadata,
         on_error=on_error,
         encoding=encoding,
         column_words=column_words,
@@ -120,10 +128,10 @@ def read(
     counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
     merger = Merger(counter, vocabulary, n_threads)
-    names: list[str] = []
+    beside: list[tuple[Beside, int]] = []
     for block, counts in counter.run(limited(opened, BLOCK, limit, progress), n_threads):
         merger.add(counts)
-        names.extend(block.names or ())
+        beside.append((block.beside, len(block)))
     if not merger.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
     X, words = merger.finish(min_df, max_df, max_features)
@@ -132,11 +140,13 @@ def read(
             f"None of the words of {opened.label} is in the vocabulary that lies beside it; if it "
             "is raw text, move that file away."
         )
+    columns = joined_columns(beside)
     return Corpus(
         X,
         words,
-        names if len(names) == X.shape[0] else None,
+        names_of(columns),
         n_skipped=opened.problems.n_skipped,
         problems=tuple(opened.problems.first),
         n_unknown_tokens=merger.n_unknown,
+        metadata=metadata_of(columns),
     )

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import Any, Literal
 
+import polars as pl
+
 from opelda._validation import threads, whole
 from opelda.corpus._batches import DocumentStream, MiniBatch
 from opelda.corpus._corpus import Corpus
@@ -169,7 +171,11 @@ class Stream(DocumentStream):
                     columns = vocabulary.columns(counts.words)
                     X, n_unknown = remap_columns(counts.counts, columns, len(vocabulary))
             self.position = block.position
-            yield MiniBatch(X, block.position, change, n_unknown, vocabulary, block.names, n_tokens)
+            texts = block.documents if isinstance(block.documents, pl.Series) else None
+            yield MiniBatch(
+                X, block.position, change, n_unknown, vocabulary, block.names, n_tokens,
+                block.metadata, texts,
+            )  # fmt: skip
 
     def _check_width(self, n_columns: int, n_words: int) -> None:
         """Refuse numbered columns that cannot be those that are counted over."""
@@ -189,7 +195,8 @@ def stream(
     batch_size: int = 5000,
     format: str = "auto",
     text_column: str | tuple[str, ...] | list[str] | None = None,
-    name_column: str | None = None,
+    name_column: str | Literal[False] | None = None,
+    metadata: str | tuple[str, ...] | list[str] | None = None,
     tokenizer: Tokenizer | None = None,
     vocabulary: Vocabulary | None = None,
     min_df: int | None = None,
@@ -206,7 +213,9 @@ def stream(
 
     Parameters
     ----------
-    source, format, text_column, name_column, on_error, encoding, column_words, first_id, limit
+    source, format, text_column, name_column, metadata, on_error, encoding, column_words
+        As for `read`.
+    first_id, limit
         As for `read`.
     batch_size : int
         Documents per mini-batch; fewer at the end, and after `Stream.wait_at_most`.
@@ -246,6 +255,7 @@ def stream(
         format=format,
         text_column=text_column,
         name_column=name_column,
+        metadata=metadata,
         on_error=on_error,
         encoding=encoding,
         column_words=column_words,

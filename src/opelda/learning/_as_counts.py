@@ -24,7 +24,7 @@ def as_corpus(X: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None =
         return X if isinstance(X, Corpus) else additive(X)
     from opelda.corpus import read  # and polars, only now
 
-    return read(documents, vocabulary=vocabulary, n_jobs=n_jobs)
+    return read(documents, vocabulary=vocabulary, name_column=False, n_jobs=n_jobs)
 
 
 def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
@@ -15,27 +15,25 @@ from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
+from opelda.learning._curve import Sample, evenly
 from opelda.learning._listeners import Reporter
 from opelda.learning._seeding import seed_topics
+from opelda.learning._shown import ShowsTopics, with_names
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._stream_sweeps import learn
 from opelda.learning._streaming import LearnsStreams
 from opelda.learning._sweeps import run_closing_sweeps
-from opelda.learning._transform import ReadsTopics
+from opelda.metrics import npmi
 from opelda.metrics._split import can_be_split
 
+COHERENT_WORDS = 10
+# Coherence takes a percent or two of the time, also where documents are seen once; where they are
+# seen four times or more all are counted. Of fewer, words that should would not meet.
+LEAST_COUNTED, VIEWS_PER_COUNTED = 50_000, 4
 
-class Learner(  # of scikit-learn's classes, which are untyped, and parts of its own
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    ReadsTopics,
-    LearnsStreams,
-    BaseEstimator,  # type: ignore[misc]
-):
+
+class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
     """An inference method and an update rule, which a subclass names."""
-
-    # scikit-learn makes `set_output` work for what the class itself defines
-    transform = ReadsTopics.transform
 
     @learns_alone
     def fit(
@@ -100,8 +98,12 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
+            sample=Sample(matrix, plan.schedule.batch_size, plan.schedule.n_passes, n_sweeps)
+            if held_out is None
+            else None,
         )
         with plan.listeners(self):
+            stopped = False
             for batch in plan.passes(documents):
                 try:
                     done = plan.update(state, batch)
@@ -111,19 +113,24 @@ class Learner(  # of scikit-learn's classes, which are untyped, and parts of its
                     if not state.n_updates:
                         state.weights = start().weights
                     raise
-                if reporter.tell(done, batch.n_pass, batch.n_docs):
-                    return self
-            if n_sweeps and state.n_updates:
+                stopped = reporter.tell(done, batch.n_pass, batch.n_docs)
+                if stopped:
+                    break
+            if n_sweeps and state.n_updates and not stopped:
                 sweeps = run_closing_sweeps(plan, state, documents)
                 for n_pass, done in enumerate(sweeps, plan.schedule.n_passes + 1):
                     if reporter.tell(done, n_pass, documents.n_docs):
                         break
+        if matrix.shape[1] > 1:  # words, of which there are pairs
+            n_words = min(COHERENT_WORDS, matrix.shape[1])
+            n_counted = max(LEAST_COUNTED, documents.n_docs * n_passes // VIEWS_PER_COUNTED)
+            state.coherence = npmi(self._heaviest(n_words), evenly(matrix, n_counted))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics as `fit` does and return the mixtures of the same documents."""
-        X = as_corpus(X, options.get("vocabulary"), self.n_jobs)
-        return super().fit_transform(X, y, **options)
+        counted = as_corpus(X, options.get("vocabulary"), self.n_jobs)
+        return with_names(super().fit_transform(counted, y, **options), X)
 
     @learns_alone
     def partial_fit(self, X: Any, y: Any = None) -> Self:

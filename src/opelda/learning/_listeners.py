@@ -15,6 +15,7 @@ from scipy import sparse
 from opelda.corpus import MiniBatch
 from opelda.engines._engine import Updated
 from opelda.errors import InputError
+from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
 from opelda.learning._event import Event
 from opelda.learning._line import describe
 from opelda.learning._measurements import NextScore, Pace, resident_bytes
@@ -94,6 +95,7 @@ class Reporter:
     n_sweeps: int = 0
     validation: Callable[[], sparse.csr_array] | None = None
     validate_every: int = 10
+    sample: Sample | None = None  # of what is learned from, where there is no validation
     n_docs: int = 0  # done
     started: float = field(default_factory=time.perf_counter)
 
@@ -113,14 +115,13 @@ class Reporter:
         Documents without words, which make no update, are only counted.
         """
         self.n_docs += n_docs
-        if done is None or not self.listeners:
+        samples = self.sample is not None and self.sample.is_due()
+        if done is None:
             return False
         state = self.model._state
-        score = None
-        if self.validation is not None and state.n_updates % self.validate_every == 0:
-            held_out = self.validation()
-            if can_be_split(held_out):  # a stream may not have met its words so far
-                score = self.model._score(held_out, n_splits=1)
+        score = self._note_scores(state, samples=samples)
+        if not self.listeners:
+            return False
         words = state.vocabulary
         return self.listeners.report(
             BatchReport(
@@ -147,6 +148,26 @@ class Reporter:
                 events=_events(state),
             )
         )
+
+    def _note_scores(self, state: Any, *, samples: bool) -> float | None:
+        """Add to the learning curve what is known now; return the score of held-out documents."""
+        found = held_out = None
+        if self.validation is not None:
+            of = VALIDATION
+            if state.n_updates % self.validate_every == 0:
+                documents = self.validation()
+                if can_be_split(documents):  # a stream may not have met its words so far
+                    found = held_out = self.model._score(documents, n_splits=1)
+        elif self.sample is not None:
+            of = LEARNED_FROM
+            found = self.model._score(self.sample.documents, n_splits=1) if samples else None
+        else:
+            of, found = BEFORE, None if state.watch is None else state.watch.block_score
+        if found is not None:
+            former = state.curve
+            curve = former if former is not None and former.of == of else Curve(of)
+            state.curve = curve.added(state.n_docs_seen, found)
+        return held_out
 
 
 def _events(state: Any) -> tuple[Event, ...]:

@@ -18,6 +18,8 @@ from opelda.engines import Engine
 from opelda.engines._weights import SMALLEST_SCALE, HostWeights, Prior, Weights
 from opelda.errors import ModelFileError
 from opelda.inference import METHODS, Method
+from opelda.learning._curve import Curve
+from opelda.learning._labels import from_arrays as labels_from
 from opelda.learning._saving import (
     ARRAY_PARAMETERS,
     NOT_SAVED,
@@ -142,6 +144,13 @@ def restore(model: Any, arrays: Arrays, header: Header, version: int, path: Path
         if "watch" in header:
             shape = n_words, state.weights.n_topics
             state.watch = Watch.from_arrays(_part(arrays, "watch"), header["watch"], shape)
+        if "curve" in header:
+            state.curve = Curve.from_arrays(_part(arrays, "curve"), header["curve"])
+        if "coherence" in arrays:
+            state.coherence = _coherence(arrays, state.weights.n_topics)
+        labels = _part(arrays, "labels")
+        if labels:
+            state.labels = labels_from(labels, state.weights.n_topics)
         model._plan(state, listen=False)
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:
@@ -185,6 +194,13 @@ def _prior(arrays: Arrays, header: Header, shape: tuple[int, ...], n_topics: int
     if not ((prior > 0) & (prior <= 1e6)).all() or padding.any():
         raise ValueError("its prior holds values out of range")
     return prior
+
+
+def _coherence(arrays: Arrays, n_topics: int) -> NDArray[np.float64]:
+    found = _array(arrays, "coherence", np.float64, 1)
+    if len(found) != n_topics or not (np.abs(found) <= 1.0).all():  # NaN is not
+        raise ValueError("its coherence cannot be that of its topics")
+    return found
 
 
 def _vocabulary(arrays: Arrays, header: Header) -> Vocabulary | None:

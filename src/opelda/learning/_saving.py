@@ -11,6 +11,7 @@ from opelda.corpus._packing import pack_words
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
+from opelda.learning._labels import to_arrays
 from opelda.learning._state import State
 
 KIND = "opelda model"
@@ -89,6 +90,13 @@ def as_parts(
     if state.watch is not None:
         parts, header["watch"] = state.watch.to_arrays()
         arrays.update({f"watch.{name}": part for name, part in parts.items()})
+    if state.coherence is not None:
+        arrays["coherence"] = state.coherence
+    if state.curve is not None:
+        parts, header["curve"] = state.curve.to_arrays()
+        arrays.update({f"curve.{name}": part for name, part in parts.items()})
+    if state.labels:
+        arrays.update({f"labels.{name}": part for name, part in to_arrays(state.labels).items()})
     return arrays, header | {"checksum": checksum(arrays, header)}
 
 

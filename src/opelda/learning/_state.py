@@ -12,9 +12,13 @@ from functools import wraps
 from threading import Condition, Lock, Thread, current_thread, get_ident
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from opelda.corpus import Vocabulary
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
+from opelda.learning._curve import Curve
 from opelda.learning._watch import Watch
 from opelda.learning._window import Window
 
@@ -110,6 +114,13 @@ class State:
     n_unknown_tokens: float = 0.0  # of streams, whose words have no column
     window: Window | None = None  # the last documents of a stream that is learned by sweeps
     watch: Watch | None = None  # the past of a stream that is learned by sweeps, and its events
+    labels: dict[int, str] = field(default_factory=dict)  # given by people; replaced, not changed
+    coherence: NDArray[np.float64] | None = None  # (K,), of the documents that `fit` learned from
+    curve: Curve | None = None
+    # made of words: the weights and the version they are of, and they
+    own_labels: tuple[Weights, int, list[str]] | None = field(
+        default=None, repr=False, compare=False
+    )
     # held to write during an update alone, so that callbacks can ask the model
     lock: ReadWriteLock = field(default_factory=ReadWriteLock, repr=False, compare=False)
 

@@ -20,6 +20,7 @@ from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
 from opelda.learning._drawn import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning._kept import Kept
+from opelda.learning._labels import without
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._renewal import give, new_theme
 from opelda.learning._seeding import seed_topics
@@ -125,6 +126,7 @@ def _renew(plan: Plan, state: State, window: Window) -> Window:
         window = replace(window, alpha=alpha)
     with state.lock.writing():
         weights.become(plan.engine.weights(made))
+        state.labels = without(state.labels, [theme.topic])
         if watch is not None:
             numbers = {"documents": float(theme.n_docs), "share": theme.share}
             words = names_of(theme.words[:WORDS_OF_EVENT], state.vocabulary)
@@ -157,13 +159,15 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
     for _ in sweeps.anneal(schedule.n_sweeps):
         pass
     topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()
+    others: list[int] = []
     if state.n_updates > 1 and np.ndim(prior) < 2:  # (topics of given words have their numbers)
-        order = _numbers(kept.topics, topics, plan.n_topics)
+        order, others = _numbers(kept.topics, topics, plan.n_topics)
         topics, alpha = np.argsort(order).astype(np.uint16)[topics], alpha[order]
         sums = None if found.sums is None else found.sums[order]
         found = replace(found, rows=np.ascontiguousarray(found.rows[:, order]), sums=sums)
     with state.lock.writing():
         weights.become(engine.weights(found))
+        state.labels = without(state.labels, others)
     return replace(
         window,
         parts=[Kept(kept.rows, topics)],
@@ -176,12 +180,16 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
 
 def _numbers(
     before: NDArray[np.uint16], now: NDArray[np.uint16], n_topics: int
-) -> NDArray[np.int64]:
-    """Return which of the new topics each former one has become, by the tokens that they share."""
+) -> tuple[NDArray[np.int64], list[int]]:
+    """Return which of the new topics each former one has become, by the tokens that they share.
+
+    And the former ones of which less than half of the tokens are in there: these are others now.
+    """
     pairs = before.astype(np.int64) * n_topics + now
     shared = np.bincount(pairs, minlength=n_topics**2).reshape(n_topics, n_topics)
     found: NDArray[np.int64] = linear_sum_assignment(shared, maximize=True)[1]
-    return found
+    stayed = shared[np.arange(n_topics), found]
+    return found, np.flatnonzero(2 * stayed < shared.sum(axis=1)).tolist()
 
 
 def _seed(state: State, window: Window) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from opelda._validation import flag, whole
@@ -24,7 +25,7 @@ from opelda.metrics._top_words import heaviest
 WEIGHTS_AT_ONCE = 2**24
 
 
-class ReadsTopics(Parameters):
+class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which is untyped
     """The part of a learner that only reads what was learned."""
 
     _state: State
@@ -51,6 +52,37 @@ class ReadsTopics(Parameters):
     def n_docs_seen_(self) -> int:
         """Documents learned from so far, each as often as it was seen."""
         return self._learned().n_docs_seen
+
+    @property
+    def coherence_(self) -> NDArray[np.float64] | None:
+        """NPMI of each topic's ten first words (K,), over the documents that `fit` learned from.
+
+        Of all, but where `fit` went through them less than four times (as with ``preset="fast"``)
+        of a part, evenly spread, of at least 50,000. None where it is not known: for streams, after
+        `partial_fit`, and for older model files.
+        """
+        return self._learned().coherence
+
+    @property
+    def learning_curve_(self) -> list[tuple[int, float]]:
+        """Pairs of documents seen and a score, as of `score`; what of is `learning_curve_of_`.
+
+        Of the documents given as `validation`; else of some 20 to 200 that `fit` learns from, at a
+        few points; else, in streams that are learned by sweeps, of tokens by the others of their
+        document before it was learned from. Some 64 points at most, maybe none.
+        """
+        curve = self._learned().curve
+        return [] if curve is None else list(curve.points)
+
+    @property
+    def learning_curve_of_(self) -> str:
+        """Whose score the learning curve has; empty where there is none.
+
+        "validation documents", "documents it learned from", or "documents before they were learned
+        from"; no two of these compare.
+        """
+        curve = self._learned().curve
+        return "" if curve is None else curve.of
 
     @property
     def events_(self) -> list[Event]:
@@ -97,7 +129,9 @@ class ReadsTopics(Parameters):
         Returns
         -------
         array (D, K), or CSR array with `sparse_output`
-            Rows sum to 1; float64 for float64 counts, else float32.
+            Rows sum to 1; float64 for float64 counts, else float32. With
+            ``set_output(transform="pandas")`` a frame: columns are called by the topics' labels,
+            rows by the corpus's names or as those of the frame that was given.
         """
         matrix, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
         missed(found, task.accuracy)

@@ -49,6 +49,7 @@ class Watch:
     is_settled: bool = False  # whether topics are not to be learned anew any more
     n_blocks: int = 0
     events: tuple[Event, ...] = ()  # the last ones
+    block_score: float | None = None  # of the block that the last documents ended, per token
 
     @classmethod
     def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
@@ -72,8 +73,8 @@ class Watch:
     def restarted(self, *, is_settled: bool) -> "Watch":
         """Forget what is usual, for topics were learned anew; history and events stay."""
         made = Watch.of(self.n_topics, self.n_words, is_settled=is_settled)
-        kept = {name: getattr(self, name) for name in ("points", "young", "n_blocks", "events")}
-        return replace(made, **kept)
+        kept = ("points", "young", "n_blocks", "events", "block_score")
+        return replace(made, **{name: getattr(self, name) for name in kept})
 
     def new_topic(
         self, topic: int, document: int, numbers: Mapping[str, float], words: Sequence[str]
@@ -110,6 +111,7 @@ class Watch:
             totals=self.totals + np.array((rows.n_docs, *drawn.score(self.n_judged))),
             young=young,
             n_words=known,
+            block_score=None,
         )
         return made._judged(drawn, document) if made.totals[0] >= BLOCK else made
 
@@ -133,6 +135,7 @@ class Watch:
             sums=self.sums * [[[0]], [[1]]],
             totals=np.zeros(3),
             n_blocks=self.n_blocks + 1,
+            block_score=float(total / n_scored) if n_scored else None,
         )
         events = list(self._events(moved, changed, dropped, drawn, document))
         made, found = made._new_words(drawn, document)

@@ -17,6 +17,7 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 EPSILON = 1e-12  # added to the share of documents that hold two words, where a measure asks for it
 PAIRS_AT_ONCE = 2**22  # pairs of words whose documents are counted together
+MOST_BITS = 10  # words of a topic that are counted as the bits of a number
 NO_DOCUMENTS = "has no documents to look for the words in."
 
 
@@ -111,6 +112,14 @@ def npmi(topics: GivenTopics, X: Any, *, n_words: int = 10) -> NDArray[np.float6
     return coherence(topics, X, measure="npmi", n_words=n_words)
 
 
+def npmi_of_pairs(topics: GivenTopics, X: Any, n_words: int) -> NDArray[np.float64]:
+    """Return the NPMI of each pair of a topic's top words (K, pairs); -1 of those that never meet.
+
+    Parameters and errors are those of `coherence`.
+    """
+    return _npmi(_count(topics, X, n_words))
+
+
 class Cooccurrences:
     """Counts of documents, all that any measure of coherence needs of a collection."""
 
@@ -120,11 +129,8 @@ class Cooccurrences:
         self.counts = np.zeros((*ids.shape, ids.shape[1]), np.int64)
         self.n_docs = self.n_columns = 0  # of all matrices; of the widest
         self._words, positions = np.unique(ids, return_inverse=True)
-        positions = positions.reshape(ids.shape)
-        first = np.repeat(positions, ids.shape[1], axis=1).ravel()
-        second = np.tile(positions, ids.shape[1]).ravel()
-        self._order = np.argsort(first, kind="stable")  # pairs by their first word
-        self._first, self._second = first[self._order], second[self._order]
+        # of the top words among these
+        self._positions: NDArray[np.intp] = positions.reshape(ids.shape)
 
     def add(self, matrix: sparse.csr_array) -> None:
         """Count the documents of one more matrix; words beyond its columns are in none of them."""
@@ -134,13 +140,37 @@ class Cooccurrences:
         held = (matrix[:, self._words[self._words < matrix.shape[1]]] > 0).astype(np.int32)
         shape = (matrix.shape[0], len(self._words))
         held = sparse.csr_array((held.data, held.indices, held.indptr), shape=shape)
+        (self._add_masks if self.ids.shape[1] <= MOST_BITS else self._add_pairs)(held)
+
+    def _add_masks(self, held: sparse.csr_array) -> None:
+        """Count by which of a topic's words each document has, as bits of a number."""
+        n = self.ids.shape[1]
+        bits = np.uint16(1) << np.arange(n, dtype=np.uint16)
+        both = (bits[:, None] | bits).ravel()
+        has_both = (np.arange(1 << n)[:, None] & both == both).astype(np.float64)
+        columns, masks = held.tocsc(), np.zeros(held.shape[0], np.uint16)
+        documents, ends = columns.indices.astype(np.intp), columns.indptr.tolist()
+        for topic, words in enumerate(self._positions):
+            masks[:] = 0
+            for bit, word in zip(bits, words.tolist(), strict=True):
+                masks[documents[ends[word] : ends[word + 1]]] |= bit
+            times = np.bincount(masks, minlength=1 << n)
+            # sums of whole numbers below 2**53: exact
+            self.counts[topic] += (times @ has_both).astype(np.int64).reshape(n, n)
+
+    def _add_pairs(self, held: sparse.csr_array) -> None:
+        """Count the documents of all pairs of some words at a time, and keep topics' own pairs."""
+        n = self.ids.shape[1]
+        first = np.repeat(self._positions, n, axis=1).ravel()
+        second = np.tile(self._positions, n).ravel()
+        order = np.argsort(first, kind="stable")  # pairs by their first word
+        first, second = first[order], second[order]
         transposed, flat = held.T.tocsr(), self.counts.reshape(-1)
         n_at_once = max(1, PAIRS_AT_ONCE // len(self._words))
-        # counts of all pairs of some words at a time; of those only a topic's own pairs are kept
         for word in range(0, len(self._words), n_at_once):
             together = (transposed[word : word + n_at_once] @ held).toarray()
-            pairs = slice(*np.searchsorted(self._first, (word, word + n_at_once)))
-            flat[self._order[pairs]] += together[self._first[pairs] - word, self._second[pairs]]
+            pairs = slice(*np.searchsorted(first, (word, word + n_at_once)))
+            flat[order[pairs]] += together[first[pairs] - word, second[pairs]]
 
 
 def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:

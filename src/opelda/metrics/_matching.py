@@ -60,18 +60,25 @@ def match_topics(
     """
     choice("similarity", similarity, SIMILARITIES)
     whole("n_words", n_words)
+    alike = similarities(a, b, similarity, n_words)
+    # of unequal numbers the smaller decides how many pairs there are: the rest keep -1 and 0
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    order, found = np.full(len(alike), -1, np.intp), np.zeros(len(alike))
+    order[rows], found[rows] = columns, alike[rows, columns]
+    return order, found
+
+
+def similarities(
+    a: GivenTopics, b: GivenTopics, similarity: Similarity = "cosine", n_words: int = 10
+) -> NDArray[np.float64]:
+    """Return how alike each topic of one model and each of another are (K, L)."""
     left, right = _over_the_same_words(_with_weights(a, "a"), _with_weights(b, "b"))
     if left.shape[1] != right.shape[1]:
         raise InputError(
             f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
             "bring them to the same vocabulary."
         )
-    alike = SIMILARITIES[similarity](left, right, n_words)
-    # of unequal numbers the smaller decides how many pairs there are: the rest keep -1 and 0
-    rows, columns = linear_sum_assignment(alike, maximize=True)
-    order, found = np.full(len(left), -1, np.intp), np.zeros(len(left))
-    order[rows], found[rows] = columns, alike[rows, columns]
-    return order, found
+    return SIMILARITIES[similarity](left, right, n_words)
 
 
 def topic_stability(

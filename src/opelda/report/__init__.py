@@ -1,4 +1,4 @@
-"""Looking at a model: how much each topic weighs, which words stand for it, what to call it.
+"""Looking at a model: weights, words and labels of topics, typical documents, figures.
 
 >>> from opelda import StreamingOPE
 >>> from opelda.corpus import Vocabulary
@@ -10,7 +10,38 @@
 [['bonds', 'fall', 'rise'], ['cats', 'chase', 'dogs']]
 """
 
-from opelda.report._ranking import label_topics, rank_words, topic_weights
+from opelda.metrics._labels import label_topics
+from opelda.report._documents import DocumentRow, top_documents
+from opelda.report._map import map_positions
+from opelda.report._page import write_report
+from opelda.report._plots import plot_map, plot_topics
+from opelda.report._plots_over import plot_groups, plot_learning, plot_over_time
+from opelda.report._pyldavis import to_pyldavis
+from opelda.report._ranking import rank_words, topic_weights
+from opelda.report._rows import Table
+from opelda.report._shares import Shares, shares_over
+from opelda.report._style import STYLE, tidy
 from opelda.report._table import TopicRow, topic_table
 
-__all__ = ["TopicRow", "label_topics", "rank_words", "topic_table", "topic_weights"]
+__all__ = [
+    "STYLE",
+    "DocumentRow",
+    "Shares",
+    "Table",
+    "TopicRow",
+    "label_topics",
+    "map_positions",
+    "plot_groups",
+    "plot_learning",
+    "plot_map",
+    "plot_over_time",
+    "plot_topics",
+    "rank_words",
+    "shares_over",
+    "tidy",
+    "to_pyldavis",
+    "top_documents",
+    "topic_table",
+    "topic_weights",
+    "write_report",
+]

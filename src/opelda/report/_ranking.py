@@ -1,23 +1,20 @@
-"""How much each topic weighs, the words that stand for it, and what to call it."""
+"""How much each topic weighs, and the words that stand for it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from opelda._validation import choice, number, real_array, whole
 from opelda.errors import InputError
 from opelda.learning._learner import Learner
-from opelda.learning._rules import ML
 from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 Rank = Literal["probability", "relevance", "frex"]
 
 SMALLEST = 1e-30  # a probability below this counts as this: logarithms stay finite
-CANDIDATES = 20  # a label's words are among so many of the most probable: others say little
 
 
 def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
@@ -48,17 +45,7 @@ def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     >>> topic_weights(MLOPE(2, random_state=0).fit(X)) is None
     True
     """
-    if not isinstance(topics, Learner):
-        return None
-    check_is_fitted(topics)
-    if isinstance(topics._rule(), ML):
-        return None
-    # the rows' sums alone: what the prior adds is kept apart from them
-    mass = np.maximum(topics._state.weights.sums, 0.0)
-    if not topics._state.n_updates or not mass.any():  # nothing was learned so far
-        mass = np.ones(len(mass))
-    shares: NDArray[np.float64] = mass / mass.sum()
-    return shares
+    return topics._shares() if isinstance(topics, Learner) else None
 
 
 def rank_words(
@@ -126,61 +113,6 @@ def rank_words(
     # one topic at a time in double precision, never all of them
     rows = (np.ascontiguousarray(row, np.float64) for row in table)
     return np.array([heaviest(score(row)[np.newaxis], n)[0] for row in rows])
-
-
-def label_topics(
-    topics: GivenTopics, n_words: int = 3, *, feature_names: Sequence[str] | None = None
-) -> list[str]:
-    """Return a short name for each topic, such as "court, judge, trial".
-
-    Of a topic's 20 most probable words those with the highest FREX scores (see `rank_words`); a
-    word that only goes on from one already taken, or is the beginning of one, is passed over.
-
-    Parameters
-    ----------
-    topics : array (K, V), Topics or fitted model
-    n_words : int
-        Words per label.
-    feature_names : sequence of str, optional
-        The words of the columns; by default those that the model knows, else x0, x1, ...
-
-    Examples
-    --------
-    >>> from opelda.report import label_topics
-    >>> topics = [[0.4, 0.3, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.1, 0.5]]
-    >>> words = ["people", "court", "courts", "law", "game"]
-    >>> label_topics(topics, n_words=2, feature_names=words)
-    ['court, people', 'game, people']
-    """
-    whole("n_words", n_words)
-    measured = MeasuredTopics.of(topics)
-    table, words = measured.weights, measured.words(feature_names)
-    everywhere = _sums_over_topics(table)
-    labels = []
-    for row, candidates in zip(table, rank_words(measured, CANDIDATES), strict=True):
-        topic = np.ascontiguousarray(row, np.float64)
-        frequency = _ranks_of(topic, candidates)
-        exclusivity = _ranks_of(topic / everywhere, candidates)
-        scores = 2.0 / (1.0 / frequency + 1.0 / exclusivity)
-        best = candidates[np.argsort(-scores, kind="stable")]  # of equals the more probable
-        labels.append(", ".join(_apart((str(words[j]) for j in best), n_words)))
-    return labels
-
-
-def _ranks_of(values: NDArray[np.float64], some: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return for some of the values the share of all that are no larger."""
-    return np.searchsorted(np.sort(values), values[some], side="right") / len(values)
-
-
-def _apart(words: Iterable[str], n: int) -> list[str]:
-    """Take the first few words of which none begins with another."""
-    taken: list[str] = []
-    for word in words:
-        if not any(word.startswith(other) or other.startswith(word) for other in taken):
-            taken.append(word)
-        if len(taken) == n:
-            break
-    return taken
 
 
 Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]

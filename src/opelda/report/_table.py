@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opelda._validation import whole
+from opelda.learning._learner import Learner
+from opelda.metrics._labels import label_topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._ranking import Rank, label_topics, rank_words, topic_weights
+from opelda.report._ranking import Rank, rank_words, topic_weights
+from opelda.report._rows import Table
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class TopicRow:
     weight : float or None
         Its share of the tokens, where the model knows (see `topic_weights`).
     label : str
-        A few words both frequent in it and rare elsewhere.
+        The model's, where it was given one (`set_topic_labels`); else a few words both frequent in
+        it and rare elsewhere.
     words : tuple of str
         Those that stand for it, the best first.
     probabilities : tuple of float
@@ -47,7 +51,7 @@ def topic_table(
     lambda_: float = 0.6,
     only: Iterable[int] | None = None,
     feature_names: Sequence[str] | None = None,
-) -> list[TopicRow]:
+) -> Table[TopicRow]:
     """Return topics with their weights, labels and words, in their own order.
 
     Parameters
@@ -66,7 +70,8 @@ def topic_table(
 
     Returns
     -------
-    list of TopicRow
+    Table of TopicRow
+        A sequence of rows; `to_polars()` and `to_pandas()` make data frames of it.
 
     Examples
     --------
@@ -83,8 +88,12 @@ def topic_table(
     numbers = range(len(weights)) if only is None else only
     wanted = [whole("only", number, 0, len(weights) - 1) for number in numbers]
     best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_)
-    labels = label_topics(measured, feature_names=names)
-    return [
+    labels = dict(
+        zip(wanted, label_topics(measured, feature_names=names, only=wanted), strict=True)
+    )
+    if isinstance(topics, Learner):
+        labels |= topics._state.labels
+    rows = (
         TopicRow(
             topic=number,
             weight=None if shares is None else float(shares[number]),
@@ -93,4 +102,5 @@ def topic_table(
             probabilities=tuple(float(p) for p in weights[number, best[number]]),
         )
         for number in wanted
-    ]
+    )
+    return Table(TopicRow, rows)

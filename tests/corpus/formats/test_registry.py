@@ -14,7 +14,13 @@ from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
 
 NAMES = {"uci": "docword.x.txt", "files": "x"}
-GIVEN = {"text_column": "name", "name_column": "name", "encoding": "utf-16", "first_id": 1}
+GIVEN = {
+    "text_column": "name",
+    "name_column": "text",
+    "metadata": ["name"],
+    "encoding": "utf-16",
+    "first_id": 1,
+}
 
 
 def example(name, folder):
@@ -33,7 +39,8 @@ def outcome(path, name, **options):
         corpus = read(path, format=name, min_df=1, max_df=1.0, **options)
     except InputError as error:
         return str(error)
-    return corpus.words, corpus.X.toarray().tolist(), corpus.names
+    kept = None if corpus.metadata is None else corpus.metadata.to_dict(as_series=False)
+    return corpus.words, corpus.X.toarray().tolist(), corpus.names, kept
 
 
 @pytest.mark.parametrize("name", FORMATS)

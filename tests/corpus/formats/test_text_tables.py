@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import opelda.corpus
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import FORMATS, Input, Options, _layout
 from opelda.corpus.formats import csv as tables
 from opelda.errors import InputError
 
@@ -115,7 +115,7 @@ def test_a_quote_that_is_not_closed_costs_one_line(block_size):
 
 
 def test_a_quote_that_is_never_closed_in_the_header_ends_reading_early(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(_layout, "LONGEST_LINE", 1000)
     path = tmp_path / "t.csv"
     path.write_bytes(b'id,"text\n' + b"1,tea\n" * 2**19)
     source = Input.of(path)

@@ -12,23 +12,10 @@ from opelda.cli._app import command, option
 from opelda.cli._ending import StoppedError
 from opelda.cli._models import PRESET, SEED, on_machine
 from opelda.cli._options import AsJson, Engine, Jobs, Show
-from opelda.cli._paths import check_model_output
-from opelda.cli._show import (
-    by_weight,
-    count,
-    duration,
-    learning_display,
-    reading_bar,
-    share,
-    topic_as_plain,
-)
-from opelda.cli._standard_streams import (
-    console_for,
-    print_facts,
-    print_json,
-    print_line,
-    print_table,
-)
+from opelda.cli._paths import check_model_output, check_output
+from opelda.cli._show import by_weight, learning_display, reading_bar, topic_as_plain
+from opelda.cli._standard_streams import print_json
+from opelda.cli.commands._demo_print import print_demo
 from opelda.errors import InputError
 
 N_TOPICS, N_WORDS, N_DOCS = 24, 8, 8_000
@@ -41,25 +28,16 @@ EXAMPLES = (
     "urllib.request.urlopen",
 )  # fmt: skip
 STEPS = (20, 100, 500)
-SHORT = 30  # words that make a docstring half as typical as a long one of the same mixture
+CONSIDERED = 150  # docstrings of a topic, among which those shown are chosen
 CLOSE = 0.6  # down to this part of the best one's, another package's docstring is preferred
 MOST_DOTS = 3  # longer paths, and private ones, are preferably not shown
-LEAST_SHOWN = 0.02
-MODEL = "model.opelda"
-NEXT = (
-    ("opelda fit texts.txt -k 50 -o {model}", "learn topics of your own"),
-    ("opelda topics {model}", "look at them again"),
-    ("opelda transform {model} new.txt -o theta.csv", "mixtures of documents"),
-    ("opelda evaluate {model} new.txt", "how well they fit"),
-    ("opelda --help", "everything else"),
-)
 
 
 @command(
     "demo",
     "opelda demo",
     "opelda demo -k 40 --seed 1",
-    "opelda demo -o python.opelda",
+    "opelda demo -o python.opelda --report demo.html",
     "opelda demo --json",
 )
 def demo(
@@ -71,6 +49,9 @@ def demo(
         "-o",
         help="Save the model there; if not given, it is not kept.",
         metavar="FILE",
+    ),
+    report: str | None = option(
+        None, help="Write a page about it there, such as demo.html.", metavar="FILE"
     ),
     limit: int = option(N_DOCS, help="Docstrings to gather, spread over the packages.", min=20),
     preset: str = option(
@@ -89,6 +70,8 @@ def demo(
     import opelda
 
     path = None if output is None else check_model_output(output)
+    if report is not None:
+        check_output(report)
     model = opelda.TopicModel(topics, preset=cast("Any", preset), random_state=seed)
     on_machine(model, jobs, engine)
     model._schedule()  # complains of a preset that there is not before it gathers anything
@@ -99,6 +82,9 @@ def demo(
     if path is not None:
         opelda.save(model, path)
         found["model"] = str(path)
+    texts = found.pop("texts")
+    if report is not None:
+        found["report"] = write_page(model, texts, report)
     if as_json:
         print_json(found)
     else:
@@ -108,7 +94,7 @@ def demo(
 def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     """Gather docstrings, count their words, learn topics; return all that is shown of it."""
     from opelda.corpus import docstrings
-    from opelda.report import topic_table
+    from opelda.report import top_documents, topic_table
 
     begun = perf_counter()
     with reading_bar(show, "gathering docstrings") as bar:
@@ -123,13 +109,14 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     model.set_params(callbacks=learning_display(show)).fit(corpus)
     learned = perf_counter()
     n_docs, n_words = corpus.X.shape
-    schedule, mixtures = model._schedule(n_docs), model.transform(corpus.X)
-    topics = []
+    schedule = model._schedule(n_docs)
+    rows, topics = top_documents(model, corpus, CONSIDERED), []
     for row in by_weight(topic_table(model, N_WORDS)):
-        names = typical(corpus, mixtures[:, row.topic])
+        names = typical([other for other in rows if other.topic == row.topic])
         topics.append({**topic_as_plain(row), "typical": names})
     return {
         "model": None,
+        "texts": texts,
         "preset": model.preset,
         "passes": schedule.n_passes,
         "sweeps": schedule.n_sweeps,
@@ -148,14 +135,29 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     }
 
 
-def typical(corpus: Any, weights: Any, n: int = 3) -> list[str]:
-    """Return names of docstrings that are about a topic, of different packages if possible."""
-    import numpy as np
+def write_page(model: Any, texts: dict[str, str], path: str) -> str:
+    """Write a page about the docstrings; return where."""
+    from opelda.report import write_report
 
-    lengths = np.asarray(corpus.X.sum(axis=1)).ravel()
-    score = weights * lengths / (lengths + SHORT)
-    order = np.argsort(-score, kind="stable")[: 50 * n]
-    close = [corpus.names[i] for i in order if score[i] >= CLOSE * score[order[0]]]
+    records = [
+        {"name": name, "text": text, "package": _beginning(name, 1)} for name, text in texts.items()
+    ]
+    title = "The topics of Python's docstrings"
+    page = write_report(
+        model, records, path, title=title, group="package", text_column="text", name_column="name",
+        n_jobs=model.n_jobs,
+    )  # fmt: skip
+    return str(page.resolve())
+
+
+def typical(rows: Sequence[Any], n: int = 3) -> list[str]:
+    """Return names of a topic's typical docstrings, of different packages if possible."""
+    from opelda.report._documents import typicality
+
+    scores = [typicality(row.weight, row.tokens) for row in rows]
+    close = [
+        row.name for row, score in zip(rows, scores, strict=True) if score >= CLOSE * scores[0]
+    ]
     plain = [name for name in close if name.count(".") <= MOST_DOTS and "._" not in f".{name}"]
     ranked = plain or close
     chosen: list[str] = []
@@ -219,77 +221,3 @@ def certified_example(model: Any, corpus: Any, texts: dict[str, str]) -> dict[st
         "mixture": [float(weight) for weight in found.theta[0]],
         "steps": steps,
     }
-
-
-def print_demo(found: dict[str, Any]) -> None:
-    """Write the topics, the example and what to do next."""
-    n_packages = count(len(found["packages"]), "module or package", "modules and packages")
-    n_docs = count(found["documents"], "docstring")
-    print_line(f"The topics of {n_docs} from {n_packages} found here:")
-    print_line()
-    _print_topics(found["topics"])
-    print_line()
-    words = {topic["topic"]: " ".join(_words(topic)[:5]) for topic in found["topics"]}
-    _print_example(found["example"], words)
-    print_line()
-    sweeps = f" and {count(found['sweeps'], 'closing sweep')}" if found["sweeps"] else ""
-    learning = f"{count(found['passes'], 'pass', 'passes')}{sweeps}"
-    details = {
-        "gathering": n_docs,
-        "counting": f"{count(found['words'], 'word')}, {count(found['tokens'], 'token')}",
-        "learning": f"preset {found['preset']}: {learning}, "
-        f"{found['documents_per_second']:,.0f} docs/s",
-    }
-    seconds = {name: duration(value) for name, value in found["seconds"].items()}
-    facts = [(name, f"{seconds[name]}, {told}") for name, told in details.items()]
-    print_facts(facts if found["model"] is None else [*facts, ("saved as", found["model"])])
-    print_line()
-    print_line("What to try next:")
-    model = found["model"] or MODEL
-    print_facts((f"  {command.format(model=model)}", why) for command, why in NEXT)
-
-
-def _words(topic: dict[str, Any]) -> list[str]:
-    return [entry["word"] for entry in topic["words"]]
-
-
-def _print_topics(topics: list[dict[str, Any]]) -> None:
-    room = console_for(sys.stdout).width - len("topic  weight  ")
-    rows = []
-    for topic in topics:
-        words = fitting(_words(topic), " ", room)
-        rows.append((str(topic["topic"]), share(topic["weight"]), words))
-        rows.append(("", "", fitting(topic["typical"], ", ", room)))
-    columns = ("topic", "weight", "words, and what is typical")
-    print_table(columns, rows, right=columns[:2], row_styles=("bold", "dim"))
-
-
-def fitting(items: Sequence[str], separator: str, room: int) -> str:
-    """Join the first items, as many as fit into a line, but one at least.
-
-    >>> fitting(["tea", "cup", "pot"], ", ", 8)
-    'tea, cup'
-    """
-    line = items[0]
-    for item in items[1:]:
-        if len(line) + len(separator) + len(item) > room:
-            break
-        line += separator + item
-    return line
-
-
-def _print_example(example: dict[str, Any], words: dict[int, str]) -> None:
-    summary = next((line.strip() for line in example["text"].splitlines() if line.strip()), "")
-    n_words = count(example["tokens"], "word")
-    print_line(f"One docstring and its topics: {example['name']}, {n_words}")
-    print_line(f'  "{summary}"')
-    for topic, weight in sorted(enumerate(example["mixture"]), key=lambda pair: -pair[1]):
-        if weight >= LEAST_SHOWN:
-            print_line(f"  {share(weight):>6}  topic {topic}: {words[topic]}")
-    for step in example["steps"]:
-        print_line(
-            f"  {step['n_iter']:4} steps: log-likelihood {step['log_likelihood']:.2f}, "
-            f"gap {step['gap']:.2f}, likelihood_loss {step['likelihood_loss']:.2f}"
-        )
-    print_line("  Certified: whatever the mixture of these topics, the log-likelihood cannot be")
-    print_line("  more than likelihood_loss higher. The gap is 0 where no mixture is better.")

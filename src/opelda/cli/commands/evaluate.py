@@ -20,10 +20,11 @@ from opelda.cli._options import (
     transform_option,
 )
 from opelda.cli._promise import Promise
-from opelda.cli._show import plain, skipped_documents
+from opelda.cli._show import count, plain, skipped_documents
 from opelda.cli._standard_streams import print_facts, print_json
 
 WITHIN = (0.01, 0.1, 1)  # nats of the best mixture
+MANY_NEVER_MET = 0.01  # of the pairs of top words: documents are too few for coherence
 
 
 @command(
@@ -77,7 +78,8 @@ def measured(
     model: Any, documents: Any, splits: int, n_words: int, promise: Promise
 ) -> dict[str, Any]:
     """Return all figures, fit for JSON."""
-    from opelda.metrics import log_predictive_probability, npmi, topic_diversity
+    from opelda.metrics import log_predictive_probability, topic_diversity
+    from opelda.metrics._coherence import npmi_of_pairs
 
     X = documents.X
     # by the model's own seed: the same splits whenever it is evaluated
@@ -86,7 +88,8 @@ def measured(
     )
     inferred = promise.infer(X)
     promise.note(range(len(documents)), inferred)
-    coherence = npmi(model, X, n_words=n_words)
+    pairs = npmi_of_pairs(model, X, n_words)
+    coherence, learned = pairs.mean(axis=1), model.coherence_
     return {
         "documents": len(documents),
         "empty_documents": documents.n_empty,
@@ -98,7 +101,9 @@ def measured(
         "perplexity": plain(exp(min(-predicted.macro, 700.0))),
         "documents_scored": predicted.n_documents,
         "splits": splits,
+        "npmi_learned_from": None if learned is None else float(learned.mean()),
         "npmi": float(coherence.mean()),
+        "pairs_never_met": float((pairs == -1.0).mean()),
         "npmi_by_topic": [float(value) for value in coherence],
         "topic_diversity": float(topic_diversity(model)),
         "loss": _spread(inferred.loss),
@@ -111,6 +116,24 @@ def _spread(values: Any) -> dict[str, float | None]:
 
     found = {"mean": values.mean(), "median": np.median(values), "max": values.max()}
     return {name: plain(value) for name, value in found.items()}
+
+
+def _coherence(found: dict[str, Any]) -> str:
+    """Say the coherence of the documents learned from before that of these, which may be too few.
+
+    Two words that never meet count -1. As measured, the coherence is too low by about the share of
+    such pairs (docs/metrics.md).
+    """
+    learned, n_docs = found["npmi_learned_from"], count(found["documents"], "document")
+    said = f"{found['npmi']:.3f} of these {n_docs}"
+    if learned is not None:
+        said = f"{learned:.3f} of the documents it learned from; {said}"
+    if found["pairs_never_met"] > MANY_NEVER_MET:
+        said += (
+            f", which does not compare: {found['pairs_never_met']:.0%} of the pairs of top words "
+            "never meet in so few"
+        )
+    return said
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -132,7 +155,7 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
             + f" per token ({found['documents_scored']:,} documents, {found['splits']} splits)",
         ),
         ("perplexity", f"{found['perplexity']:,.1f}"),
-        ("coherence (NPMI)", f"{found['npmi']:.3f}"),
+        ("coherence (NPMI)", _coherence(found)),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
         ("behind the best mixture", f"at most: {spread} nats per document"),
         ("share of documents", within),

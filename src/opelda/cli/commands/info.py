@@ -12,7 +12,13 @@ import opelda
 from opelda import _names
 from opelda.cli._app import command
 from opelda.cli._inputs import read_corpus, reading_options, source_of
-from opelda.cli._models import checkpoint_file, columns_of, learner_name, load_model
+from opelda.cli._models import (
+    checkpoint_file,
+    coherence_facts,
+    columns_of,
+    learner_name,
+    load_model,
+)
 from opelda.cli._options import LEARNERS, AsJson, Reading, Show, Text, complete_model, refuse
 from opelda.cli._paths import is_model
 from opelda.cli._show import count
@@ -24,6 +30,7 @@ DEPENDENCIES = (
     "snowballstemmer", "stop-words",
 )  # fmt: skip
 LOOKED_AT = 1_000
+LONGEST_SHOWN = 80  # characters of a name
 
 
 @command(
@@ -122,6 +129,7 @@ def about_model(thing: str) -> dict[str, Any]:
         "documents_seen": model.n_docs_seen_,
         "updates": model.n_batch_iter_,
         "unknown_tokens": model.n_unknown_tokens_,
+        **coherence_facts(model),
         "parameters": {name: _plain(value) for name, value in sorted(parameters.items())},
     }
 
@@ -170,6 +178,10 @@ def _plain(value: Any) -> Any:
     return "array" if hasattr(value, "shape") else repr(value)
 
 
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..."
+
+
 def _text(value: Any) -> str:
     if value is None:
         return "-"
@@ -180,5 +192,5 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_text(part)}" for key, part in value.items())
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value)
+        return ", ".join(_shortened(str(part)) for part in value)
     return str(value)

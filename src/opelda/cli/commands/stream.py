@@ -1,6 +1,7 @@
 """`opelda stream`: topics of documents that keep coming."""
 
 from dataclasses import replace
+from os.path import basename
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ from opelda.cli._app import command, option
 from opelda.cli._ending import Stop, Stoppable, StoppedError
 from opelda.cli._events import Commands, Lines, Notes
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
+from opelda.cli._live import Live
 from opelda.cli._models import check_same, checkpoint_file, new_learner, on_machine
 from opelda.cli._options import (
     AsJson,
@@ -39,6 +41,7 @@ from opelda.errors import InputError
     "opelda stream feed.jsonl --follow --checkpoint state -k 50",
     "opelda stream incoming/ --follow --checkpoint state -o today.opelda",
     "opelda stream feed.jsonl --follow --checkpoint state --events events.jsonl",
+    "opelda stream feed.jsonl --follow --checkpoint state --serve 127.0.0.1:8000",
     "opelda topics state --since 1h",
 )
 def stream(
@@ -89,6 +92,12 @@ def stream(
         "stream does not wait for it.",
         metavar="COMMAND",
     ),
+    serve: str | None = option(
+        None,
+        help="Show a page about the stream to browsers at this address, such as 127.0.0.1:8000, "
+        "while it is learned; a port alone is of this machine.",
+        metavar="HOST:PORT",
+    ),
     jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
@@ -110,6 +119,7 @@ def stream(
     lines = None if events is None else Lines(events, source)
     commands = None if on_event is None else Commands(on_event)
     path = None if output is None else check_model_output(output, source)
+    live = None if serve is None else Live(serve, ", ".join(map(basename, source)), checkpoint)
     # not before these mistakes are found: importing takes seconds
     from sklearn.base import clone
 
@@ -149,8 +159,10 @@ def stream(
             "Events are noticed by sweeps, and this learner makes none; leave --events and "
             "--on-event out, or choose --preset best."
         )
-    listeners = (learning_display(show, lines=True), summaries, Notes(show), lines, commands)
+    listeners = (learning_display(show, lines=True), summaries, Notes(show), lines, commands, live)
     model.callbacks = [listener for listener in listeners if listener is not None]
+    if live is not None:
+        live.tell(show)
     with Stop() as stop, noted(show):
         try:
             documents = Stoppable(opened, stop)

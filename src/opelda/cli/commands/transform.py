@@ -1,5 +1,7 @@
 """`opelda transform`: the topics of documents."""
 
+from typing import Any
+
 from opelda.cli._app import command, option
 from opelda.cli._ending import StoppedError
 from opelda.cli._inputs import blocks, open_over
@@ -21,12 +23,13 @@ from opelda.cli._show import count, skipped_documents
 from opelda.cli._standard_streams import note
 from opelda.errors import InputError
 
-MIN_WEIGHT = 0.01
+MIN_WEIGHT, TOP = 0.01, 3
 
 
 @command(
     "transform",
     "opelda transform model.opelda new.txt | head",
+    "opelda transform model.opelda articles.jsonl -o theta.xlsx",
     "opelda transform model.opelda articles.jsonl --name-column id -o theta.parquet",
     "opelda transform model.opelda articles.jsonl -o theta.csv.gz --sparse --min-weight 0.05",
     "opelda transform model.opelda articles.jsonl -o theta.npz --sparse --transform-method exact",
@@ -39,20 +42,30 @@ def transform(
         "-",
         "--output",
         "-o",
-        help="A .parquet, .csv, .tsv, .jsonl or .npz file (text also .gz, .zst, ...); JSON Lines "
-        "on standard output if not given.",
+        help="A .xlsx, .csv, .tsv, .parquet, .jsonl or .npz file (text also .gz, .zst, ...); JSON "
+        "Lines on standard output if not given.",
         metavar="FILE",
     ),
     dense: bool | None = option(
         None,
         "--dense/--sparse",
-        help="A column for each topic, or only the topics that matter, a row for each of a "
-        "document's; dense if not given, but sparse for JSON Lines.",
+        help="For machines: a column for each topic, or only the topics that matter, a row for "
+        "each of a document's. If not given, .xlsx, .csv and .tsv have a row a document with its "
+        "best topics, JSON Lines are sparse, and others dense.",
+    ),
+    top: int | None = option(
+        None, help=f"Best topics in a row, with their labels and weights; {TOP}.", min=1
+    ),
+    certificate: bool | None = option(
+        None,
+        "--certificate/--no-certificate",
+        help="With the loss of each document, which bounds how much better any other mixture could "
+        "be; if not given, where no best topics are written.",
     ),
     min_weight: float | None = option(
         None,
-        help="Sparse: leave out lighter topics than this; 0.01, or none for the method exact. A "
-        "document's heaviest always stays.",
+        help="Leave out lighter topics than this, unless dense; 0.01, or none for sparse mixtures "
+        "of the method exact. A document's heaviest always stays.",
         min=0.0,
         max=1.0,
         metavar="WEIGHT",
@@ -66,18 +79,24 @@ def transform(
 ) -> None:
     """Infer documents' topics, each with a certificate of how good the inference is.
 
-    For each document: its name or number, its [bold]tokens[/bold] with words that the model has,
-    its [bold]unknown_tokens[/bold] with others, [bold]loss[/bold], the most nats by which any other
-    mixture could explain its words better, and the weights of its topics.
+    For each document: its name or number, its topics, its [bold]tokens[/bold] with words that the
+    model has, its [bold]unknown_tokens[/bold] with others, and [bold]loss[/bold], the most nats by
+    which any other mixture could explain its words better.
     """
-    from opelda.cli._mixture_files import facts_of, format_of, writer
+    from opelda.cli._mixture_files import SPREADSHEETS, facts_of, format_of, writer
 
     kind = format_of(output)
+    for_people = dense is None and kind in SPREADSHEETS
     sparse = not dense if dense is not None else kind == "jsonl"
-    if min_weight is not None and not sparse:
+    if min_weight is not None and not (sparse or for_people):
         raise InputError(
             "has no effect here: every topic's weight is written without --sparse; leave it out.",
             "min_weight",
+        )
+    if top is not None and not for_people:
+        raise InputError(
+            "--top has no effect here: only .xlsx, .csv and .tsv without --dense and --sparse have "
+            "a row of best topics; leave it out."
         )
     if output != "-":
         check_output(output, corpus, [model, reading.column_words])
@@ -91,13 +110,15 @@ def transform(
     n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
     if sparse and min_weight is None:
         min_weight = 0.0 if promise.few_topics else MIN_WEIGHT
+    best = best_topics(learned, top or TOP, min_weight) if for_people else None
+    certified = not for_people if certificate is None else certificate
     try:
-        with writer(output, kind, min_weight) as write:
+        with writer(output, kind, min_weight, best) as write:
             for block in blocks(opened, columns, show, "inferring"):
                 found = promise.infer(block.X)
                 facts = facts_of(block, n_docs, found)
                 promise.note(facts["document"], found)
-                write(facts, found.theta)
+                write(facts if certified else facts.drop("loss"), found.theta)
                 n_docs += len(facts)
                 n_unknown += float(facts["unknown_tokens"].sum())
                 n_tokens += float(found.n_tokens.sum())
@@ -113,3 +134,11 @@ def transform(
         show,
         f"{count(n_docs, 'document')} in {output}; the model knows {known:.1%} of their tokens.",
     )
+
+
+def best_topics(model: Any, n: int, min_weight: float | None) -> Any:
+    """Return how documents' best topics are written."""
+    from opelda.cli._spreadsheet import Best
+    from opelda.report._inferred import labels_of
+
+    return Best(labels_of(model), n, MIN_WEIGHT if min_weight is None else min_weight)

@@ -1,9 +1,12 @@
-"""Which columns of a table, or keys of a record, hold the text."""
+"""Which columns of a table, or keys of a record, hold the text, and which are kept beside it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from opelda.errors import InputError
+
+if TYPE_CHECKING:
+    from opelda.corpus.formats._registry import Options
 
 # The usual names, the likeliest first.
 TEXTS = (
@@ -12,6 +15,27 @@ TEXTS = (
 )
 # Names of the column that comes before the text, or is the text where there is no other.
 TITLES = ("title", "headline", "subject")
+# The same of columns that name, date and group documents, each as `_spelled` spells it.
+NAMES = (
+    *(*TITLES, "id", "name", "docid", "documentid", "articleid", "paperid", "postid", "tweetid"),
+    *("messageid", "uid", "uuid", "guid", "doi", "filename", "file", "path", "url", "uri", "link"),
+)
+TIMES = (
+    *("date", "datetime", "timestamp", "time", "published", "publishedat", "publishedon"),
+    *("publishdate", "publisheddate", "publicationdate", "datepublished", "pubdate", "pubyear"),
+    *("publicationyear", "created", "createdat", "createdon", "createddate", "creationdate"),
+    *("createdutc", "createdtime", "posted", "postedat", "postdate", "dateposted", "submitted"),
+    *("submittedat", "submitteddate", "submissiondate", "sent", "sentat", "year", "yearmonth"),
+    *("month", "week", "day", "decade", "updated", "updatedat", "updatedate", "modified"),
+)
+GROUPS = (
+    *("section", "category", "categories", "group", "source", "publisher", "publication"),
+    *("newspaper", "journal", "venue", "conference", "outlet", "channel", "subreddit", "forum"),
+    *("newsgroup", "author", "authors", "speaker", "user", "username", "party", "topic", "label"),
+    *("class", "type", "genre", "department", "domain", "platform", "product", "country"),
+    *("region", "state", "city", "language", "lang"),
+)
+KEPT = {*TIMES, *GROUPS}
 SHOWN = 20
 
 
@@ -32,9 +56,7 @@ def choose(
     >>> choose(["id", "note"], ["note"], (), "notes.csv")
     ['note']
     """
-    for name in wanted:
-        if name not in names:
-            raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
+    require(names, wanted, where, kind)
     if wanted:
         return list(wanted)
     if found := usual(textual):
@@ -61,11 +83,111 @@ def choose_keys(record: Mapping[Any, Any], where: str) -> list[str]:
 
 def usual(names: Sequence[str]) -> list[str]:
     """Return the title, if there is one, and the text among names, going by what is usual."""
-    # the first of each spelling: a table may have both "text" and "Text"
-    found = {name.lower(): name for name in reversed(names)}
-    title = next((found[name] for name in TITLES if name in found), None)
-    text = next((found[name] for name in TEXTS if name in found), None)
+    title, text = _first(TITLES, names), _first(TEXTS, names)
     return [name for name in (title, text) if name is not None]
+
+
+def time_column(names: Iterable[str]) -> str | None:
+    """Return the first of the usual names of a time, such as "date" or "Created At"; or None.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of columns, as ``corpus.metadata.columns``; their case, and what separates words, is
+        passed over.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> time_column(["id", "PublishedAt", "year"]), time_column(["id", "text"])
+    ('PublishedAt', None)
+    """
+    return _first(TIMES, names)
+
+
+def group_column(names: Iterable[str]) -> str | None:
+    """Return the first of the usual names of a group, such as "section" or "author"; or None.
+
+    Parameters
+    ----------
+    names : iterable of str
+        As of `time_column`.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> group_column(["id", "date", "author", "Section"])
+    'Section'
+    """
+    return _first(GROUPS, names)
+
+
+def columns_beside(
+    names: Sequence[str],
+    text: Sequence[str],
+    options: "Options",
+    where: str,
+    kind: str = "column",
+    plain: Sequence[str] | None = None,
+) -> dict[str | None, str]:
+    """Return the columns that are kept beside the text, by what they are kept as; None: as names.
+
+    Those that are asked for must be there; others are found among the `plain` ones, if not given
+    among all.
+
+    >>> from opelda.corpus.formats import Options
+    >>> columns = ["Title", "text", "year"]
+    >>> columns_beside(columns, ["Title", "text"], Options(metadata="auto"), "news.csv")
+    {None: 'Title', 'year': 'year'}
+    """
+    require(names, wanted_columns(options), where, kind)
+    found = [name for name in (names if plain is None else plain) if name not in text]
+    name, metadata = options.name_column, options.metadata
+    if name is None:  # a title is both text and name
+        name = _first(NAMES, [*filter(_is_title, text), *found])
+    if metadata == "auto":
+        metadata = tuple(name for name in found if _spelled(name) in KEPT)
+    return ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
+
+
+def wanted_columns(options: "Options") -> list[str]:
+    """Return the columns that are asked for by name, to be kept beside the text."""
+    name, metadata = options.name_column, options.metadata
+    return [*([name] if isinstance(name, str) else []), *(metadata if metadata != "auto" else ())]
+
+
+def usual_columns(names: Sequence[str]) -> list[str]:
+    """Return those that could be found by their names, one for each: a bounded number."""
+    first = {_spelled(name): name for name in reversed(names)}
+    found = {first[name] for name in (*NAMES, *KEPT) if name in first}
+    return [name for name in names if name in found]
+
+
+def require(names: Sequence[str], wanted: Iterable[str], where: str, kind: str = "column") -> None:
+    """Refuse columns that are asked for and not there."""
+    for name in wanted:
+        if name not in names:
+            raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
+
+
+def _first(usual: Sequence[str], names: Iterable[str]) -> str | None:
+    # the first of each spelling: a table may have both "text" and "Text"
+    found = {_spelled(name): name for name in reversed(list(names))}
+    return next((found[name] for name in usual if name in found), None)
+
+
+def _spelled(name: str) -> str:
+    return name.lower().translate(dict.fromkeys(map(ord, "_-. ")))
+
+
+def _is_title(name: str) -> bool:
+    return _spelled(name) in TITLES
 
 
 def text_columns(

@@ -2,16 +2,15 @@
 
 import codecs
 import io
-import re
 from collections.abc import Callable, Iterator, Sequence, Sized
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from opelda.corpus._block import Block
+from opelda.corpus._block import Beside, Block
 from opelda.corpus._seen import Former, Seen, digest, ended, recognise
+from opelda.corpus.formats._cells import as_series, cells
 from opelda.corpus.formats._compression import Stream
 from opelda.corpus.formats._encodings import codec, decoded
 from opelda.corpus.formats._input import ChangedError, Input, check_position
@@ -26,9 +25,9 @@ LARGEST_BLOCK = 1 << 28
 # A position in a file has a digest of so many bytes before it, by which it is known again.
 TAIL = 1 << 14
 POSITION = ("offset", "line")
-LONE = re.compile("[\ud800-\udfff]")
 
-Parse = Callable[[list[str], Sequence[int]], tuple[list[str], list[str] | None]]
+Values = dict[str | None, list[Any]]  # beside texts, by the names of columns; None: their names
+Parse = Callable[[list[str], Sequence[int]], tuple[list[str], Values | None]]
 Add = Callable[[list[str], Sequence[int]], None]
 
 
@@ -226,8 +225,8 @@ def count_lines(data: bytes) -> int:
 def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> Iterator[Block]:
     """Yield blocks of the documents that `parse` makes of lines, each full if it can be.
 
-    It is given lines and their numbers, may leave some out, and returns texts and names or None.
-    Lines that are not of the encoding are reported and left out before.
+    It is given lines and their numbers, may leave some out, and returns texts and the values beside
+    them. Lines that are not of the encoding are reported and left out before.
     """
     with LineReader(input, options, position) as reader:
         while (block := one_block(reader, options, parse)) is not None:
@@ -237,15 +236,25 @@ def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> 
 def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | None:
     """Return the next block; None at the end."""
     texts: list[str] = []
-    names: list[str] = []
+    beside: Values = {}
 
     def add(lines: list[str], numbers: Sequence[int]) -> None:
-        some, called = parse(lines, numbers)
+        some, columns = parse(lines, numbers)
+        for name, values in (columns or {}).items():
+            padded(beside.setdefault(name, []), len(texts)).extend(values)
         texts.extend(some)
-        names.extend(called or ())
 
     fill_block(reader, options, texts, add)
-    return Block(as_series(texts), reader.position, names or None) if texts else None
+    if not texts:
+        return None
+    columns: Beside = {name: cells(values) for name, values in beside.items()}
+    return Block(as_series(texts), reader.position, columns)
+
+
+def padded(values: list[Any], n: int) -> list[Any]:
+    """Return a column to which missing values were added until there are so many."""
+    values += [None] * (n - len(values))
+    return values
 
 
 def fill_block(reader: LineReader, options: Options, made: Sized, add: Add) -> None:
@@ -271,11 +280,3 @@ def fill_block(reader: LineReader, options: Options, made: Sized, add: Add) -> N
             if most == 1:
                 return
             most = 1
-
-
-def as_series(texts: list[str]) -> pl.Series:
-    """Return texts as polars has them; half a pair of surrogates becomes a replacement mark."""
-    try:
-        return pl.Series(texts, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series([LONE.sub("\ufffd", text) for text in texts], dtype=pl.String)

@@ -28,8 +28,10 @@ class Options:
     ----------
     text_columns : tuple of str
         Columns, or keys, that hold the text, joined by a space. Empty: found by name.
-    name_column : str or None
-        Column, or key, that names the documents.
+    name_column : str, None or False
+        Column, or key, that names the documents. None: found by name. False: none.
+    metadata : tuple of str or "auto"
+        Columns, or keys, that are kept beside the documents. "auto": found by name.
     encoding : str
     block_size : int
         Documents per block at most.
@@ -41,7 +43,8 @@ class Options:
     """
 
     text_columns: tuple[str, ...] = ()
-    name_column: str | None = None
+    name_column: str | Literal[False] | None = None
+    metadata: tuple[str, ...] | Literal["auto"] = ()
     encoding: str = "utf-8"
     block_size: int = 5_000
     column_words: str | None = None
@@ -67,7 +70,7 @@ class Format:
         Ends of file names, without that of a compression.
     options : tuple of str
         The parameters of `opelda.corpus.read` that the format honours, out of text_column,
-        name_column, encoding and first_id; `check` refuses the others.
+        name_column, metadata, encoding and first_id; `check` refuses the others.
     blocks : callable (input, options, position) -> iterator of Block
         The documents from a position on; None is the beginning.
     write : callable (corpus, path) -> None, or None
@@ -100,7 +103,8 @@ class Format:
         # the defaults of `Options` are "not given"; an encoding of UTF-8 is no request
         given = {
             "text_column": options.text_columns != (),
-            "name_column": options.name_column is not None,
+            "name_column": isinstance(options.name_column, str),
+            "metadata": options.metadata not in ((), "auto"),
             "encoding": options.encoding != "utf-8",
             "first_id": options.first_id is not None,
         }
@@ -138,26 +142,25 @@ def _built_in(
     return Format(name, summary, kind, ends, honoured, blocks, write, in_lines)
 
 
-TABLE = "text_column name_column encoding"
+COLUMNS = "text_column name_column metadata"
 _BUILT_IN = (
     _built_in("lines", "text", ".txt .text", "encoding", "plain text, a document a line"),
     _built_in(
         "files", "text", "", "encoding", "a folder of plain text, a document a file", "folder"
     ),
     _built_in(
-        "jsonl", "text", ".jsonl .ndjson .jsonlines .json", TABLE,
+        "jsonl", "text", ".jsonl .ndjson .jsonlines .json", f"{COLUMNS} encoding",
         "JSON Lines, the text under a key of an object a line",
     ),
     _built_in(
-        "csv", "text", ".csv", TABLE, "comma-separated values with a header, a document a row"
+        "csv", "text", ".csv", f"{COLUMNS} encoding",
+        "comma-separated values with a header, a document a row",
     ),
     _built_in(
-        "tsv", "text", ".tsv .tab", TABLE, "tab-separated values with a header, a document a line",
-        "csv", ("tsv_blocks", "tsv_write"),
+        "tsv", "text", ".tsv .tab", f"{COLUMNS} encoding",
+        "tab-separated values with a header, a document a line", "csv", ("tsv_blocks", "tsv_write"),
     ),
-    _built_in(
-        "parquet", "text", ".parquet .pq", "text_column name_column", "Parquet, a document a row"
-    ),
+    _built_in("parquet", "text", ".parquet .pq", COLUMNS, "Parquet, a document a row"),
     _built_in(
         "mallet", "text", ".mallet", "encoding",
         "MALLET's text form, a line has name, label and text",

@@ -188,10 +188,14 @@ def read_cells(blocks: Iterable[Block], input: Input, options: Options) -> Itera
         if not ours or not isinstance(block.documents, pl.Series):
             yield block
             continue
-        texts, names = block.documents, block.names
-        if texts.str.starts_with("'").any():
-            texts = pl.Series([read_cell(text) for text in texts])
-        yield Block(texts, block.position, names and [read_cell(name) for name in names])
+        texts, *beside = map(_read_column, (block.documents, *block.beside.values()))
+        yield Block(texts, block.position, dict(zip(block.beside, beside, strict=True)))
+
+
+def _read_column(cells: pl.Series) -> pl.Series:
+    if not cells.str.starts_with("'").any():
+        return cells
+    return pl.Series([cell and read_cell(cell) for cell in cells], dtype=pl.String)
 
 
 def texts_of(corpus: "Corpus") -> Iterator[str]:

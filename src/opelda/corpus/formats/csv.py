@@ -2,23 +2,24 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from opelda.corpus._block import Block
-from opelda.corpus.formats._columns import choose
+from opelda.corpus._block import Beside, Block, joined_columns
+from opelda.corpus.formats._cells import LONE, as_series, cells
+from opelda.corpus.formats._columns import wanted_columns
 from opelda.corpus.formats._encodings import report_encoding
 from opelda.corpus.formats._fields import OPEN, fields_of
-from opelda.corpus.formats._input import Input, check_position
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._layout import Layout, read_layout, stored_layout
 from opelda.corpus.formats._line_reader import (
     LARGEST_BLOCK,
-    LONE,
     LONGEST_LINE,
     LineReader,
-    as_series,
+    Values,
     count_lines,
 )
 from opelda.corpus.formats._registry import Options
@@ -48,90 +49,17 @@ def tsv_blocks(input: Input, options: Options, position: Any = None) -> Iterator
     return read_cells(_blocks(input, options, position, "\t", False), input, options)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The form of a table's rows; if they are not `quoted`, quotes are letters like any other."""
-
-    delimiter: str
-    quoted: bool
-    width: int
-    text: list[int]
-    name: int | None
-
-
 def _blocks(
     input: Input, options: Options, position: Any, delimiters: str, quoted: bool
 ) -> Iterator[Block]:
     """Yield the documents of a table; the first delimiter that its first line has separates."""
     with LineReader(input, options, position) as reader:
         if position is None:
-            layout = _read_layout(reader, options, delimiters, quoted)
+            layout = read_layout(reader, options, delimiters, quoted)
         else:
-            layout = _stored(position, input.label)
+            layout = stored_layout(position, input.label)
         if layout is not None:
             yield from iter(_Table(reader, options, layout).block, None)
-
-
-def _read_layout(
-    reader: LineReader, options: Options, delimiters: str, quoted: bool
-) -> Layout | None:
-    """Learn from the first row, which is taken unless columns are given by number."""
-    data = reader.take(1)
-    if not data:
-        return None
-    where = f"{reader.label}, line 1"
-    delimiter = next((d for d in delimiters if d.encode() in data), delimiters[0])
-    text, fields = "", list[str]()
-    while not fields and data:
-        text += data.decode("utf-8", "surrogateescape")
-        fields, end = fields_of(text, 0, delimiter, quoted)
-        is_open = not fields and len(text) < LONGEST_LINE and OPEN.match(text, end)
-        data = reader.take_all(text.count("\n")) if is_open else b""  # as much again
-    if not fields:
-        raise InputError(f"{where} is malformed, as its quotes do not match; correct the line.")
-    names = [LONE.sub("\ufffd", field).strip() for field in fields]
-    wanted, name = options.text_columns, options.name_column
-    if wanted and all(column.isdecimal() for column in wanted):
-        columns = [_numbered(column, names, where) for column in wanted]
-        number = None if name is None else _numbered(name, names, where)
-        reader.put_back(text.encode("utf-8", "surrogateescape"))
-    else:
-        try:
-            chosen = choose(names, [name for name in names if name], wanted, where)
-        except InputError as error:
-            raise InputError(
-                f"{error.message[:-1]}, or give columns by number, as '2', if there is no header.",
-                **error.advice,
-            ) from None
-        columns = [names.index(column) for column in chosen]
-        number = None if name is None else names.index(choose(names, (), (name,), where)[0])
-        reader.put_back(text[end:].encode("utf-8", "surrogateescape"))
-    return Layout(delimiter, quoted, len(names), columns, number)
-
-
-def _numbered(column: str, names: list[str], where: str) -> int:
-    if not column.isdecimal() or not 1 <= int(column[:9]) <= len(names):
-        raise InputError(
-            f"{where} has {len(names)} columns, and {column!r} is none of their numbers from 1 on; "
-            "give all columns by number, or all by name."
-        )
-    return int(column) - 1
-
-
-def _stored(position: Any, label: str) -> Layout:
-    """Return the layout that was known when the position was reached."""
-    try:
-        layout = Layout(**position["table"])
-        columns = [*layout.text, 0 if layout.name is None else layout.name]
-        good = (
-            bool(layout.text)
-            and layout.delimiter in (",", ";", "\t")
-            and all(isinstance(column, int) and 0 <= column < layout.width for column in columns)
-        )
-    except (TypeError, ValueError, KeyError):
-        good = False
-    check_position(good, position, label)
-    return layout
 
 
 def _end_of_regular(data: bytes, layout: Layout) -> int:
@@ -168,6 +96,9 @@ class _Table:
 
     def __init__(self, reader: LineReader, options: Options, layout: Layout) -> None:
         self.reader, self.options, self.layout = reader, options, layout
+        self.kept = layout.beside(options, reader.label)
+        asked = [n for n in self.kept.values() if layout.names[n] in wanted_columns(options)]
+        self.checked = [*layout.text, *asked]  # in the others what is no UTF-8 is replaced
         self.columns = [f"column_{n}" for n in range(layout.width)]
         # before rows of any bytes: polars drops a mark, and unpacks what looks compressed
         self.header = layout.delimiter.join(self.columns).encode() + b"\n"
@@ -175,7 +106,7 @@ class _Table:
     def block(self) -> Block | None:
         """Return the next block; None at the end."""
         texts: list[pl.Series] = []
-        names: list[str] = []
+        beside: list[tuple[Beside, int]] = []
         start, missing = self.reader.offset, self.options.block_size
         while missing > 0:
             data = self.reader.take(missing)
@@ -184,48 +115,52 @@ class _Table:
             if not data:
                 break
             try:
-                some, called = self._regular_rows(data) or self._rows(data, missing)
+                some, columns = self._regular_rows(data) or self._rows(data, missing)
             except InputError:
                 if not texts or self.reader.is_file:
                     raise
                 break
             texts.append(some)
-            names += called
+            beside.append((columns, len(some)))
             missing -= len(some)
             if missing < self.options.block_size and self.reader.offset - start >= LARGEST_BLOCK:
                 break
         if missing == self.options.block_size:
             return None
         position = {**self.reader.position, "table": asdict(self.layout)}
-        return Block(pl.concat(texts), position, None if self.layout.name is None else names)
+        return Block(pl.concat(texts), position, joined_columns(beside))
 
-    def _regular_rows(self, data: bytes) -> tuple[pl.Series, list[str]] | None:
-        """Return the texts and names of whole rows, and put the rest back; None if one is bad."""
-        layout, n_text = self.layout, len(self.layout.text)
+    def _regular_rows(self, data: bytes) -> tuple[pl.Series, Beside] | None:
+        """Return whole rows, texts and what is beside them, and put the rest back.
+
+        None if one is bad.
+        """
+        layout = self.layout
         end = _end_of_regular(data, layout)
         if not end:
             return None
-        wanted = [*layout.text, *([] if layout.name is None else [layout.name])]
+        wanted = {*layout.text, *self.kept.values()}
         try:
             rows = pl.read_csv(
                 self.header + data[:end],
                 schema=dict.fromkeys(self.columns, pl.String),
-                columns=sorted({self.columns[n] for n in wanted}),
+                columns=sorted(self.columns[n] for n in wanted),
                 separator=layout.delimiter,
                 quote_char='"' if layout.quoted else None,
-            ).fill_null("")
+            )
         except pl.exceptions.PolarsError:
             return None
         self.reader.put_back(data[end:])
-        fields = [rows[self.columns[n]] for n in wanted]
-        text = pl.concat_str(fields[:n_text], separator=" ")
-        texts = fields[0] if n_text == 1 else rows.select(text).to_series()
-        return texts, [] if layout.name is None else fields[-1].to_list()
+        fields = [rows[self.columns[n]].fill_null("") for n in layout.text]
+        text = pl.concat_str(fields, separator=" ")
+        texts = fields[0] if len(fields) == 1 else rows.select(text).to_series()
+        # a field without anything in it is a missing value, in quotes or not
+        return texts, {k: rows[self.columns[n]].replace("", None) for k, n in self.kept.items()}
 
-    def _rows(self, data: bytes, n: int) -> tuple[pl.Series, list[str]]:
-        """Return the texts and names of up to `n` rows, one by one, and put the rest back."""
+    def _rows(self, data: bytes, n: int) -> tuple[pl.Series, Beside]:
+        """Return up to `n` rows, one by one, texts and what is beside, and put the rest back."""
         texts: list[str] = []
-        names: list[str] = []
+        beside: Values = {kept: [] for kept in self.kept}
         layout = self.layout
         text = data.decode("utf-8", "surrogateescape")
         line, at = self.reader.line + 1 - count_lines(data), 0
@@ -238,18 +173,18 @@ class _Table:
                     text += more.decode("utf-8", "surrogateescape")
                     if more:
                         continue
-                wanted = [fields[column] for column in layout.text if len(fields) == layout.width]
-                name = fields[layout.name] if wanted and layout.name is not None else ""
+                whole = len(fields) == layout.width
                 if not fields:  # reading goes on in the line after its first
                     why = "a quote is not closed" if is_open else "text follows a closing quote"
                     self._report(line, f"is malformed ({why})")
                     after = text.find("\n", at) + 1 or len(text)
-                elif any(map(LONE.search, [*wanted, name])):
+                elif whole and any(LONE.search(fields[column]) for column in self.checked):
                     record = text[at:after].encode("utf-8", "surrogateescape")
                     report_encoding(f"{self.reader.label}, line {line}", record, self.options)
-                elif wanted:
-                    texts.append(" ".join(wanted))
-                    names += [] if layout.name is None else [name]
+                elif whole:
+                    texts.append(" ".join([fields[column] for column in layout.text]))
+                    for kept, column in self.kept.items():
+                        beside[kept].append(fields[column] or None)
                 elif text[at:after].strip("\r\n"):  # blank lines are passed over
                     self._report(line, f"has {len(fields)} fields, not {layout.width} as the first")
                 line += text.count("\n", at, after)
@@ -259,7 +194,7 @@ class _Table:
                 raise
         finally:
             self.reader.put_back(text[at:].encode("utf-8", "surrogateescape"))
-        return as_series(texts), names
+        return as_series(texts), {kept: cells(values) for kept, values in beside.items()}
 
     def _report(self, line: int, what: str) -> None:
         self.options.problems.add(f"{self.reader.label}, line {line}", what, "correct the line")

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from opelda._replacing import check_name, replacing, sync_folder
 from opelda.corpus._block import Block
+from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, without_suffix
 from opelda.corpus.formats._detect import visible_files
 from opelda.corpus.formats._encodings import codec, report_encoding
 from opelda.corpus.formats._input import Input, check_position, printable, reason
-from opelda.corpus.formats._line_reader import LARGEST_BLOCK, LONGEST_LINE, as_series
+from opelda.corpus.formats._line_reader import LARGEST_BLOCK, LONGEST_LINE
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import sidecar_of, system_errors, texts_of, with_mark
 from opelda.errors import InputError
@@ -46,10 +47,10 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
         names.append(name)
         size += len(text)
         if len(texts) == options.block_size or size >= LARGEST_BLOCK:
-            yield Block(as_series(texts), {"after": name}, names)
+            yield Block(as_series(texts), {"after": name}, {None: as_series(names)})
             texts, names, size = [], [], 0
     if texts:
-        yield Block(as_series(texts), {"after": names[-1]}, names)
+        yield Block(as_series(texts), {"after": names[-1]}, {None: as_series(names)})
 
 
 def text_of(input: Input, options: Options) -> str | None:

@@ -2,12 +2,19 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats._columns import choose, choose_keys, listed
+from opelda.corpus.formats._columns import (
+    choose_keys,
+    columns_beside,
+    listed,
+    usual_columns,
+    wanted_columns,
+)
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._line_reader import LineReader, one_block
+from opelda.corpus.formats._line_reader import LineReader, Values, one_block, padded
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import texts_of, write_lines
 from opelda.errors import InputError
@@ -20,21 +27,22 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     r"""Yield the documents of a file; blank lines are passed over.
 
     Without ``options.text_columns`` the first object's keys decide where the text is, see
-    `_columns.choose_keys`; ``options.name_column`` must be among them, and may be missing later.
+    `_columns.choose_keys`, and what is kept beside it, see `_columns.columns_beside`; keys that are
+    asked for must be among them, and may be missing later.
     Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
     is missing is as null, unless all are. A line may also be a string or a list of strings.
 
     >>> import io
     >>> source = Input.of(io.BytesIO(b'{"id": 1, "text": "no tea"}\n{"id": 2, "text": null}\n'))
-    >>> block, = blocks(source, Options(name_column="id"))
+    >>> block, = blocks(source, Options())
     >>> block.documents.to_list(), block.names
     (['no tea', ''], ['1', '2'])
     """
     records = _Records(input.label, options, position)
     with LineReader(input, options, position) as reader:
         while (block := one_block(reader, options, records.parse)) is not None:
-            position = {**block.position, "text": records.keys}
-            yield Block(block.documents, position, block.names)
+            position = {**block.position, "text": records.keys, "usual": records.usual}
+            yield replace(block, position=position)
 
 
 START = tuple('{["')
@@ -47,16 +55,16 @@ class _Records:
         self.label = label
         self.options = options
         self.keys = list(options.text_columns)
-        known = position.get("text") if isinstance(position, dict) else None
-        if not self.keys and isinstance(known, list) and all(isinstance(k, str) for k in known):
-            self.keys = known
-        self.knows_names = position is not None  # the first record was seen before
+        self.keys = self.keys or _strings(position, "text") or []
+        self.is_first = position is None
+        # keys of the first object that might be kept beside texts; those that are, and as what
+        self.usual = _strings(position, "usual")
+        self.kept = None if self.usual is None else self._kept([], self.label)
 
-    def parse(self, lines: list[str], numbers: Sequence[int]) -> tuple[list[str], list[str] | None]:
-        """Return the texts and names of lines; bad ones are reported and left out."""
+    def parse(self, lines: list[str], numbers: Sequence[int]) -> tuple[list[str], Values]:
+        """Return the texts of lines and what is beside them; bad ones are reported and left out."""
         texts: list[str] = []
-        names: list[str] = []
-        name = self.options.name_column
+        beside: Values = {}
         decoder = json.JSONDecoder()
         read = decoder.raw_decode  # which is faster, and leaves out what is around the value
         for number, line in zip(numbers, lines, strict=True):
@@ -71,14 +79,19 @@ class _Records:
             text = self._text(record, number)
             if text is None:
                 continue
+            if isinstance(record, dict):
+                if self.kept is None:
+                    self.usual = usual_columns([k for k in record if type(record[k]) is not dict])
+                    self.kept = self._kept(list(record), f"{self.label}, line {number}")
+                for kept, key in self.kept.items():
+                    padded(beside.setdefault(kept, []), len(texts)).append(record.get(key))
             texts.append(text)
-            if name is not None:
-                if not self.knows_names and isinstance(record, dict):
-                    choose(list(record), (), (name,), f"{self.label}, line {number}", "key")
-                    self.knows_names = True
-                value = record.get(name) if isinstance(record, dict) else None
-                names.append("" if value is None else str(value))
-        return texts, None if name is None else names
+        return texts, {kept: padded(beside.get(kept, []), len(texts)) for kept in self.kept or ()}
+
+    def _kept(self, keys: list[str], where: str) -> dict[str | None, str]:
+        """Return the keys that are kept beside texts, as the first object decides for the rest."""
+        known = [*keys, *([] if self.is_first else wanted_columns(self.options))]
+        return columns_beside(known, self.keys, self.options, where, "key", self.usual)
 
     def _text(self, record: Any, number: int) -> str | None:
         if not isinstance(record, dict):
@@ -113,6 +126,12 @@ class _Records:
     def _report(self, number: int, what: str, remedy: str) -> None:
         where = f"{self.label}, line {number}"
         self.options.problems.add(where, what, remedy, text_column=...)
+
+
+def _strings(position: Any, key: str) -> list[str] | None:
+    found = position.get(key) if isinstance(position, dict) else None
+    good = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return found if good else None
 
 
 def _as_text(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from opelda.corpus._block import Block
 from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._line_reader import text_blocks
+from opelda.corpus.formats._line_reader import Values, text_blocks
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import texts_of, write_lines
 
@@ -29,7 +29,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     (['tea for two', ''], ['doc1', 'doc2'])
     """
 
-    def parse(lines: list[str], numbers: Sequence[int]) -> tuple[list[str], list[str]]:
+    def parse(lines: list[str], numbers: Sequence[int]) -> tuple[list[str], Values]:
         texts, names = [], []
         for line, number in zip(lines, numbers, strict=True):
             fields = line.split(None, 2)
@@ -42,7 +42,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
                     "has one field only",
                     "give a name, a label and the text, separated by white space",
                 )
-        return texts, names
+        return texts, {None: names}
 
     return text_blocks(input, options, position, parse)
 

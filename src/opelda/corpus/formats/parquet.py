@@ -10,7 +10,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats._columns import choose, text_columns
+from opelda.corpus.formats._cells import cells, is_plain
+from opelda.corpus.formats._columns import columns_beside, text_columns
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._input import Input, check_position, reason
 from opelda.corpus.formats._registry import Options
@@ -36,23 +37,23 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
         schema = table.collect_schema()
         n_rows = int(table.select(pl.len()).collect().item())
     columns = text_columns(schema.names(), schema.dtypes(), options.text_columns, input.label)
-    wanted = [pl.concat_str([_as_text(schema[c], c) for c in columns], separator=" ").alias("text")]
-    if options.name_column is not None:
-        choose(schema.names(), (), (options.name_column,), input.label)
-        wanted.append(_as_text(schema[options.name_column], options.name_column).alias("name"))
+    plain = [name for name, kind in schema.items() if is_plain(kind)]
+    kept = columns_beside(schema.names(), columns, options, input.label, plain=plain)
+    text = pl.concat_str([_as_text(schema[c], c) for c in columns], separator=" ")
+    wanted = [pl.col(column).alias(f"kept {n}") for n, column in enumerate(kept.values())]
     size = options.block_size
     at_once = size * max(1, ROWS // size)
     start = 0 if position is None else position
     check_position(isinstance(start, int) and 0 <= start <= n_rows, position, input.label)
     for first in range(start, n_rows, at_once):
         with _explained(input.label):
-            rows = table.slice(first, at_once).select(wanted).collect()
+            rows = table.slice(first, at_once).select(text.alias("text"), *wanted).collect()
         for i in range(0, len(rows), size):
             part = rows[i : i + size]
             after = first + i + len(part)
             input.n_read = (input.size or 0) * after // n_rows
-            names = part["name"].to_list() if options.name_column is not None else None
-            yield Block(part["text"], after, names)
+            beside = {name: cells(part[f"kept {n}"]) for n, name in enumerate(kept)}
+            yield Block(part["text"], after, beside)
 
 
 def _as_text(kind: pl.DataType, column: str) -> pl.Expr:

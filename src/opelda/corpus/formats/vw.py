@@ -8,9 +8,10 @@ import polars as pl
 from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT
-from opelda.corpus._block import Block
+from opelda.corpus._block import Beside, Block
 from opelda.corpus._matrix import Counted
 from opelda.corpus.formats import _vocab
+from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LineReader, fill_block
 from opelda.corpus.formats._registry import Options
@@ -54,7 +55,8 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
             fill_block(reader, options, names, add)
             if not names:
                 return
-            yield Block(_counted(pl.concat(parts), len(names)), reader.position, names)
+            beside: Beside = {None: as_series(names)}
+            yield Block(_counted(pl.concat(parts), len(names)), reader.position, beside)
 
 
 def _parse(

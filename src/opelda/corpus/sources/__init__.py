@@ -35,7 +35,8 @@ def open_source(
     *,
     format: str = "auto",
     text_column: str | tuple[str, ...] | list[str] | None = None,
-    name_column: str | None = None,
+    name_column: str | Literal[False] | None = None,
+    metadata: str | tuple[str, ...] | list[str] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
     column_words: Any = None,
@@ -48,8 +49,9 @@ def open_source(
         raise InputError(f"must be 0, 1 or None, got {first_id!r}.", "first_id")
     is_path = isinstance(column_words, str | os.PathLike)
     options = Options(
-        text_columns=_columns(text_column),
-        name_column=name_column,
+        text_columns=_columns("text_column", text_column),
+        name_column=_name(name_column),
+        metadata="auto" if metadata == "auto" else _columns("metadata", metadata),
         encoding=_encoding(encoding),
         column_words=os.fsdecode(column_words) if is_path else None,
         first_id=first_id,
@@ -175,16 +177,22 @@ def _arriving(input: Input, format: str) -> Format | None:
     return None if found is None or found.name == "lines" else found
 
 
-def _columns(text: Any) -> tuple[str, ...]:
-    if text is None or isinstance(text, str):
-        return () if text is None else (text,)
-    if not isinstance(text, list | tuple) or not all(isinstance(name, str) for name in text):
+def _columns(parameter: str, given: Any) -> tuple[str, ...]:
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,)
+    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
         raise InputError(
-            f"must be the name of a column, or a list of names, got {text!r}; a column's number "
+            f"must be the name of a column, or a list of names, got {given!r}; a column's number "
             "goes as a string, as '2'.",
-            "text_column",
+            parameter,
         )
-    return tuple(text)
+    return tuple(given)
+
+
+def _name(given: Any) -> str | Literal[False] | None:
+    if given is False or given is None or isinstance(given, str):
+        return given
+    raise InputError(f"must be the name of a column, None or False, got {given!r}.", "name_column")
 
 
 def _encoding(encoding: Any) -> str:

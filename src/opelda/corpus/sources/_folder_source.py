@@ -14,6 +14,7 @@ from opelda.corpus._block import Block, BlockJoiner
 from opelda.corpus._new_items import report
 from opelda.corpus._seen import digest, unpacked
 from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._detect import is_vocabulary, visible_files
 from opelda.corpus.formats._input import printable, reason
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
@@ -104,7 +105,7 @@ class Folder(Source):
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
         elif (text := text_of(input, self.options)) is not None:
-            yield Block(pl.Series([text], dtype=pl.String), None, [file.name])
+            yield Block(as_series([text]), None, {None: as_series([file.name])})
 
     def _found(self) -> list[File]:
         """Return the files that there are."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from opelda.corpus._block import Beside
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._kinds import (
     holds_numbers,
@@ -18,14 +19,11 @@ from opelda.corpus._kinds import (
 )
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import Options
-from opelda.corpus.formats._columns import choose, text_columns
-from opelda.corpus.formats._line_reader import as_series
+from opelda.corpus.formats._cells import TEXTUAL, cells, is_plain
+from opelda.corpus.formats._columns import columns_beside, require, text_columns, wanted_columns
 from opelda.corpus.sources._items import Items
 from opelda.corpus.sources._source import Rows
 from opelda.errors import InputError
-
-# Types of a column of texts: the words themselves, or numbers of them.
-TEXTUAL = (pl.String, pl.Categorical, pl.Enum)
 
 
 def in_memory(source: Any, options: Options, words: list[str] | None) -> Rows | Items:
@@ -38,22 +36,23 @@ def in_memory(source: Any, options: Options, words: list[str] | None) -> Rows | 
             "source",
         )
     if isinstance(source, Corpus):
-        return Rows(source.X, problems, source.words if words is None else words, source.names)
+        beside = _beside_corpus(source, options)
+        return Rows(source.X, problems, source.words if words is None else words, beside)
     pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
     frame = None if pandas_counts and not options.text_columns else as_frame(source)
     if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
         chosen = text_columns(frame.columns, frame.dtypes, options.text_columns, "The data frame")
-        names = None
-        if options.name_column is not None:
-            choose(frame.columns, (), (options.name_column,), "The data frame")
-            names = as_text(frame, options.name_column).to_list()
+        plain = [name for name, kind in frame.schema.items() if is_plain(kind)]
+        kept = columns_beside(frame.columns, chosen, options, "The data frame", plain=plain)
+        beside = {name: cells(frame[column]) for name, column in kept.items()}
         texts = [as_text(frame, column) for column in chosen]
         joined = pl.select(pl.concat_str(texts, separator=" ")).to_series()
-        return Rows(joined, problems, words, names)
+        return Rows(joined, problems, words, beside)
     if frame is not None:
         return _matrix(frame, options, words)
     documents = as_documents(source)
     if isinstance(documents, pl.Series):
+        require((), wanted_columns(options), "The column of texts")
         return Rows(documents, problems, words)
     if documents is not None:
         return Items(documents, options, words)
@@ -68,7 +67,21 @@ def in_memory(source: Any, options: Options, words: list[str] | None) -> Rows | 
     )
 
 
+def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
+    """Return the names and columns that a corpus has, or those that are asked for."""
+    table = pl.DataFrame() if corpus.metadata is None else corpus.metadata
+    require(table.columns, wanted_columns(options), "The corpus")
+    columns = table.columns if options.metadata in ((), "auto") else options.metadata
+    beside: Beside = {name: cells(table[name]) for name in columns}
+    if isinstance(options.name_column, str):
+        beside[None] = cells(table[options.name_column])
+    elif corpus.names is not None and options.name_column is None:
+        beside[None] = cells(corpus.names)
+    return {name: values for name, values in beside.items() if len(values) == len(corpus)}
+
+
 def _matrix(X: Any, options: Options, words: Sequence[str] | None) -> Rows:
+    require((), wanted_columns(options), "The matrix")
     called = getattr(X, "columns", None) if words is None else words
     return Rows(as_counts(X, None, "The matrix")[0], options.problems, called)
 
@@ -104,7 +117,7 @@ def as_documents(source: Any) -> pl.Series | list[Any] | None:
         return [[] if value is None else value for value in source.to_list()]
     values = source.tolist()
     if all(isinstance(value, str) or is_missing(value) for value in values):
-        return _texts(values)
+        return cells(values).fill_null("")
     return [[] if is_missing(value) else value for value in values]
 
 
@@ -136,14 +149,10 @@ def _column(column: Any) -> pl.Series:
     """Return a column of pandas; values of several kinds as objects."""
     values = column.tolist()
     if all(isinstance(value, str) or is_missing(value) for value in values):
-        return _texts(values)
+        return cells(values)
     values = [v.tolist() if isinstance(v, np.ndarray) else v for v in values]
     values = [None if is_missing(value) else value for value in values]
     try:
         return pl.Series(values)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(values, dtype=pl.Object)
-
-
-def _texts(values: list[Any]) -> pl.Series:
-    return as_series(["" if is_missing(value) else str(value) for value in values])

@@ -8,14 +8,20 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from opelda.corpus._block import Block
+from opelda.corpus._block import Beside, Block
 from opelda.corpus._documents import count_words
 from opelda.corpus._kinds import is_bag, is_empty, is_missing, is_record
 from opelda.corpus._matrix import Counted, as_counts
 from opelda.corpus._new_items import NOTHING, NewItems
 from opelda.corpus.formats import Options
-from opelda.corpus.formats._columns import choose, choose_keys, listed
-from opelda.corpus.formats._line_reader import as_series
+from opelda.corpus.formats._cells import as_series, cells
+from opelda.corpus.formats._columns import (
+    choose_keys,
+    columns_beside,
+    listed,
+    require,
+    wanted_columns,
+)
 from opelda.corpus.sources._source import Source, row_number
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
@@ -52,17 +58,20 @@ class Items(Source):
         self.waits = not isinstance(items, Sized)
         where = f"Item {number}"
         self.kind = "words"
+        self.kept: dict[str | None, str] = {}
         if isinstance(first, str):
             self.kind = "texts"
         elif not is_empty(first) and (options.text_columns or is_record(first)):
             self.kind = "records"
             self.keys = text_keys(first, options.text_columns, where)
-            if options.name_column is not None:
-                choose(_keys(first), (), (options.name_column,), where, "key")
+            plain = [key for key in _keys(first) if not isinstance(first[key], Mapping)]
+            self.kept = columns_beside(_keys(first), self.keys, options, where, "key", plain)
         elif not is_empty(first) and is_bag(first):
             self.kind = "bags"
         else:  # so that what is no document is not taken for one of a kind
             count_words([first], lambda _: where, Tokenizer())
+        if self.kind != "records":
+            require((), wanted_columns(options), self.label, "key")
         self.has_words = words is not None or self.kind != "bags"
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
@@ -78,7 +87,7 @@ class Items(Source):
                 break
             first, documents = taken[0][0], [item for _, item in taken]
             after = new.position(first + len(taken))
-            yield Block(self._documents(documents, first), after, self._names(documents))
+            yield Block(self._documents(documents, first), after, self._beside(documents))
         if failure:  # what came before will not come again
             raise failure
 
@@ -148,12 +157,10 @@ class Items(Source):
         counts = sparse.csr_array((pairs[:, 1], ids, ends), shape=(len(bags), width))
         return as_counts(counts, None, f"Items from {first} on")[0]
 
-    def _names(self, items: list[Any]) -> list[str] | None:
-        key = self.options.name_column
-        if self.kind != "records" or key is None:
-            return None
-        names = [item.get(key) if isinstance(item, Mapping) else None for item in items]
-        return ["" if is_missing(name) else str(name) for name in names]
+    def _beside(self, items: list[Any]) -> Beside:
+        records = [item if isinstance(item, Mapping) else {} for item in items]
+        kept = self.kept.items()
+        return {name: cells([record.get(key) for record in records]) for name, key in kept}
 
 
 def _peeked(items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 from scipy import sparse
 
-from opelda.corpus._block import Block
+from opelda.corpus._block import Beside, Block, rows_of
 from opelda.corpus._new_items import item_key, report
 from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
@@ -61,10 +61,11 @@ class Rows(Source):
         documents: pl.Series | sparse.csr_array,
         problems: Problems,
         words: Sequence[str] | None,
-        names: list[str] | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self.label = "The column" if isinstance(documents, pl.Series) else "The matrix"
-        self.documents, self.names, self.problems = documents, names, problems
+        self.documents, self.problems = documents, problems
+        self.beside = beside or {}
         self.words = None if words is None else [str(word) for word in words]
         self.has_words = words is not None or isinstance(documents, pl.Series)
         n_columns = 0 if isinstance(documents, pl.Series) else documents.shape[1]
@@ -79,9 +80,8 @@ class Rows(Source):
         n_rows = self.documents.shape[0]
         for first in range(self._first(position), n_rows, block_size):
             after = min(first + block_size, n_rows)
-            names = None if self.names is None else self.names[first:after]
             where = {"row": after, "tail": self._tail(after)}
-            yield Block(self.documents[first:after], where, names)
+            yield Block(self.documents[first:after], where, rows_of(self.beside, first, after))
 
     def _first(self, position: Any) -> int:
         """Return the first row that was not read."""

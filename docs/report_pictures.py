@@ -1,0 +1,97 @@
+"""Pictures of the report page: every view, light and dark, on a desktop and on a phone.
+
+    python docs/report_pictures.py --data DIR   (needs Chromium and the package playwright)
+
+DIR holds arxiv/abstracts-250k.parquet; the model is of its first 20,000 abstracts, K = 60.
+"""
+
+import argparse
+import io
+import os
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from opelda import TopicModel
+from opelda.corpus import read
+from opelda.report import write_report
+
+FIGURES = Path(__file__).parent / "figures"
+TEXT = (
+    "We train a neural network on images of galaxies from a telescope survey, and compare its "
+    "classifications with those of human volunteers."
+)
+VIEWS = {
+    "overview": "#/",
+    "topics": "#/topics",
+    "topic": "#/topic/{topic}",
+    "documents": "#/documents?topic={topic}",
+    "document": "#/document/{document}",
+    "paste": "#/paste",
+    "compare": "#/compare",
+    "word": "#/word/galaxy",
+}
+SCREENS = {"desktop": (1280, 800, 0.75), "phone": (390, 800, 0.75)}
+GAP = 12
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    source = parser.parse_args().data / "arxiv" / "abstracts-250k.parquet"
+    corpus = read(source, limit=20_000)
+    model, other = (TopicModel(k, random_state=0).fit(corpus) for k in (60, 40))
+    topic = int(model.components_[:, list(model.vocabulary_).index("galaxy")].argmax())
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = write_report(
+            model, source, Path(folder, "arxiv.html"), title="arXiv abstracts", limit=20_000,
+            compare=other, compare_name="forty.opelda", name="sixty.opelda",
+        )  # fmt: skip
+        print(f"{page.stat().st_size / 1e6:.1f} MB")
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name, address in VIEWS.items():
+            url = page.as_uri() + address.format(topic=topic, document=5)
+            shots = [shot(browser, url, s, c) for s in SCREENS for c in ("light", "dark")]
+            path = FIGURES / f"report-{name}.png"
+            beside(shots).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+            print(path.name, f"{path.stat().st_size / 1e3:.0f} kB")
+        browser.close()
+
+
+def shot(browser, url, screen, scheme):
+    """Return a picture of a view."""
+    width, height, scale = SCREENS[screen]
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, device_scale_factor=scale,
+        color_scheme=scheme, offline=True, reduced_motion="reduce",
+    )  # fmt: skip
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_selector("main:not([aria-busy]) h1")
+    if url.endswith("#/paste"):
+        page.fill("textarea", TEXT)
+        page.wait_for_selector("figure[data-theta]")
+    page.wait_for_timeout(500)
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    context.close()
+    return image
+
+
+def beside(images):
+    """Return pictures side by side."""
+    height = max(image.height for image in images)
+    width = sum(image.width for image in images) + GAP * (len(images) - 1)
+    sheet = Image.new("RGB", (width, height), "white")
+    x = 0
+    for image in images:
+        sheet.paste(image, (x, 0))
+        x += image.width + GAP
+    return sheet
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+/** A document's mixture: its topics with their shares, beside its coloured words. */
+
+import { bars } from "../charts/bars.js";
+import { bdi, h } from "../dom.js";
+import { nats, percent } from "../numbers.js";
+import { address } from "../router.js";
+import { label } from "../state.js";
+import { figure } from "./figure.js";
+import { highlight } from "./coloured.js";
+
+/** The shares of a document's topics as a chart with its table. */
+export function mixtureFigure(mixture, colours, name) {
+  const rows = mixture.map(({ topic, weight }) => ({
+    label: `${topic}  ${label(topic)}`,
+    value: weight,
+    href: address("topic", topic),
+    colour: colours.has(topic) ? `colour-${colours.get(topic)}` : "plain",
+  }));
+  const rest = 1 - mixture.reduce((sum, { weight }) => sum + weight, 0);
+  if (rest > 0.005) rows.push({ label: "all others", value: rest, colour: "plain" });
+  return figure({
+    title: "Its topics",
+    level: 2,
+    name,
+    chart: bars(() => rows, { name: "Shares of topics", most: 1 }),
+    data: () => ({
+      columns: ["topic", "label", "share"],
+      rows: mixture.map(({ topic, weight }) => [topic, label(topic), weight]),
+    }),
+  });
+}
+
+/** Buttons that show one topic's words alone, and numbers behind the words. */
+export function legend(mixture, colours, body) {
+  let only = null;
+  const buttons = mixture.filter(({ topic }) => colours.has(topic)).map(({ topic }) => {
+    const button = h(
+      "button",
+      { type: "button", "aria-pressed": "false", class: `chip colour-${colours.get(topic)}` },
+      h("span", { class: "swatch", "aria-hidden": "true" }),
+      `${topic} `,
+      bdi(label(topic)),
+    );
+    button.addEventListener("click", () => {
+      only = only === topic ? null : topic;
+      highlight(body, only);
+      for (const each of buttons) {
+        each.setAttribute("aria-pressed", String(each === button && only !== null));
+      }
+    });
+    return button;
+  });
+  const numbered = h("input", { type: "checkbox" });
+  numbered.addEventListener("change", () => body.classList.toggle("numbered", numbered.checked));
+  return h(
+    "div",
+    { class: "legend" },
+    buttons,
+    h("label", { class: "check" }, numbered, "Topic numbers in the text"),
+  );
+}
+
+/** A narrow strip of a document's shares. */
+export function strip(mixture, colours) {
+  const told = mixture.map(({ topic, weight }) => `topic ${topic}: ${percent(weight)}`).join(", ");
+  const parts = mixture.map(({ topic, weight }) => {
+    const part = h("span", { class: `colour-${colours.get(topic) ?? "rest"}` });
+    part.style.width = `${weight * 100}%`;
+    return part;
+  });
+  return h("span", { class: "strip", role: "img", "aria-label": told, title: told }, parts);
+}
+
+/** What a mixture's certificate says, in words. */
+export function certificate(loss, n_tokens) {
+  if (!n_tokens) return "It has no word that the model knows: its mixture is the prior\u2019s.";
+  if (loss === null || Number.isNaN(loss)) return "How good this mixture is is not known.";
+  const factor = Math.exp(loss);
+  const times = factor < 1000
+    ? `at most ${factor < 1.1 ? factor.toFixed(4) : factor.toFixed(2)} times as probable`
+    : `up to e^${nats(loss)} times as probable`;
+  return [
+    h("strong", {}, `Within ${nats(loss)} nats of the best. `),
+    "No other mixture of these topics explains its words better by more than that: it makes them ",
+    `${times}. This is proved, not estimated.`,
+  ];
+}

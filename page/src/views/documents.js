@@ -1,0 +1,132 @@
+/** The documents: found by topic and by words. */
+
+import * as store from "../data/store.js";
+import { bdi, h, settled } from "../dom.js";
+import { count, nats, percent, plural } from "../numbers.js";
+import { strip } from "../parts/mixture.js";
+import { address, note } from "../router.js";
+import { saveTable } from "../save.js";
+import { app, label } from "../state.js";
+import { missing } from "./missing.js";
+
+const AT_A_TIME = 40;
+
+const SORTS = {
+  "": "Best match",
+  number: "Number",
+  tokens: "Longest",
+  loss: "Least certain",
+};
+
+export async function documents({ query }) {
+  const all = await store.documents();
+  if (!all) {
+    return missing(app.model.meta.live
+      ? "A live page holds no documents; the overview, the map and the words are here."
+      : "This page was written without documents.", "Documents");
+  }
+  const { q = "", sort = "" } = query;
+  const wanted = { topic: app.model.topicOf(query.topic), q, sort };
+  const list = h("ol", { class: "documents" });
+  const status = h("p", { class: "note", role: "status" });
+  const more = h("button", { type: "button", class: "more" }, "Show more");
+  let found = [];
+  let shown = 0;
+  const grow = () => {
+    const some = found.slice(shown, shown + AT_A_TIME);
+    list.append(...some.map((i) => item(all, i, wanted.topic)));
+    shown += some.length;
+    more.hidden = shown >= found.length;
+  };
+  const show = () => {
+    found = sorted(all, all.find({ topic: wanted.topic, query: wanted.q }), wanted.sort);
+    shown = 0;
+    list.replaceChildren();
+    grow();
+    const whole = found.length === all.size ? "" : ` of ${count(all.size)}`;
+    status.textContent = `${count(found.length)}${whole} documents`;
+  };
+  const change = (part) => {
+    Object.assign(wanted, part);
+    note(wanted);
+    show();
+  };
+  more.addEventListener("click", grow);
+  show();
+  return {
+    title: "Documents",
+    content: [
+      h("h1", { tabindex: "-1" }, "Documents"),
+      tools(wanted, change, () => saveTable("documents", data(all, found))),
+      status,
+      list,
+      more,
+    ],
+  };
+}
+
+function tools(wanted, change, save) {
+  const words = h("input", { type: "search", id: "q", value: wanted.q });
+  words.addEventListener("input", settled(() => change({ q: words.value }), 120));
+  const topic = h(
+    "select",
+    { id: "topic" },
+    h("option", { value: "" }, "any topic"),
+    app.model.topics.map((_, k) =>
+      h("option", { value: k, selected: k === wanted.topic }, `${k}  ${label(k)}`)),
+  );
+  topic.addEventListener("change", () => change({ topic: app.model.topicOf(topic.value) }));
+  const sort = h("select", { id: "sort" }, Object.entries(SORTS).map(([value, name]) =>
+    h("option", { value, selected: value === wanted.sort }, name)));
+  sort.addEventListener("change", () => change({ sort: sort.value }));
+  return h(
+    "div",
+    { class: "tools" },
+    h("label", { for: "q", class: "grow" }, "Words in title or text", words),
+    h("label", { for: "topic" }, "Topic", topic),
+    h("label", { for: "sort" }, "Order", sort),
+    h("button", { type: "button", on: { click: save } }, "CSV"),
+  );
+}
+
+function sorted(all, found, sort) {
+  const { tokens, loss, number } = all.arrays;
+  if (sort === "number") return found.sort((a, b) => number[a] - number[b]);
+  if (sort === "tokens") return found.sort((a, b) => tokens[b] - tokens[a]);
+  if (sort === "loss") return found.sort((a, b) => (loss[b] || 0) - (loss[a] || 0));
+  return found;
+}
+
+function item(all, i, topic) {
+  const mixture = all.mixture(i);
+  const best = topic ?? mixture[0]?.topic;
+  return h(
+    "li",
+    {},
+    h("a", { class: "name", href: address("document", all.number(i)) }, bdi(all.name(i))),
+    best === undefined ? null : strip(mixture, new Map([[best, "main"]])),
+    h(
+      "span",
+      { class: "note" },
+      best === undefined ? "no words" : [`${percent(all.share(i, best))} `,
+        h("a", { href: address("topic", best) }, `${best} `, bdi(label(best))), " \u00b7 "],
+      `${plural(Math.round(all.arrays.tokens[i]), "word")} \u00b7 document ${all.number(i)}`,
+    ),
+  );
+}
+
+function data(all, found) {
+  const most = Math.max(0, ...found.map((i) => all.mixture(i).length));
+  const each = Array.from({ length: most }, (_, n) => [`topic ${n + 1}`, `label ${n + 1}`,
+    `share ${n + 1}`]);
+  return {
+    columns: ["document", "name", "words", "loss in nats", ...each.flat()],
+    rows: found.map((i) => [
+      all.number(i),
+      all.name(i),
+      all.arrays.tokens[i],
+      Number.isNaN(all.arrays.loss[i]) ? null : Number(nats(all.arrays.loss[i]).replace("<", "")),
+      ...all.mixture(i).flatMap(({ topic, weight }) => [topic, label(topic), weight]),
+    ]),
+  };
+}

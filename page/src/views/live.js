@@ -1,0 +1,131 @@
+/** A stream while it is learned: topics now, what rises and fades, events, speed and score. */
+
+import { curve } from "../charts/curve.js";
+import { moves } from "../charts/moves.js";
+import { bdi, h } from "../dom.js";
+import { count, day, fixed, percent, plural, size } from "../numbers.js";
+import { figure } from "../parts/figure.js";
+import { address } from "../router.js";
+import { app, label } from "../state.js";
+import { live as state } from "../live.js";
+import { missing } from "./missing.js";
+
+const SHOWN = 12;
+
+export function live() {
+  if (!app.model.meta.stream) return missing("This page is not live.", "Live");
+  const facts = h("dl", { class: "tiles" });
+  const events = h("ol", { class: "events" });
+  const status = h("p", { class: "note", role: "status" });
+  const stream = () => app.model.meta.stream;
+  const shares = moves(() => changes(stream()).slice(0, SHOWN), "Topics now and before");
+  const scores = curve(() => (stream().scores ?? []).map(([x, y]) => ({ x, y,
+    title: `${plural(x, "document")}: ${fixed(y, 3)}` })),
+  { name: "Score", formatX: short, formatY: (y) => fixed(y, 2) });
+  const pause = h("button", { type: "button" }, "Pause");
+  pause.addEventListener("click", () => {
+    state.paused = !state.paused;
+    pause.textContent = state.paused ? "Go on" : "Pause";
+    say();
+  });
+  const say = () => {
+    status.textContent = state.failed
+      ? "The stream has ended or cannot be reached; this is the last that was heard of it."
+      : state.paused ? "Paused." : `Looks again every ${fixed(app.model.meta.live.every, 0)} s.`;
+  };
+  const refresh = () => {
+    facts.replaceChildren(...tiles(stream()));
+    events.replaceChildren(...(stream().events ?? []).map(event));
+    shares.redraw();
+    scores.redraw();
+    say();
+  };
+  refresh();
+  return {
+    title: "Live",
+    refresh,
+    content: [
+      h("p", { class: "eyebrow" }, `Live \u00b7 since ${moment(stream().started)}`),
+      h("h1", { tabindex: "-1" }, bdi(app.model.meta.title)),
+      h("div", { class: "tools" }, pause, status),
+      facts,
+      h(
+        "div",
+        { class: "columns" },
+        figure({
+          title: "Topics now",
+          level: 2,
+          name: "topics-now",
+          note: "Shares of the newest documents (dots) and before (rings), most changed first.",
+          chart: shares,
+          data: () => ({
+            columns: ["topic", "label", "share before", "share now"],
+            rows: changes(stream()).map(({ topic, before, now }) =>
+              [topic, label(topic), before, now]),
+          }),
+        }),
+        h(
+          "div",
+          { class: "stack" },
+          figure({
+            title: "Score",
+            level: 2,
+            name: "score",
+            note: "Log probability of a word in documents before they are learned from.",
+            chart: scores,
+            data: () => ({ columns: ["documents", "score"], rows: stream().scores ?? [] }),
+          }),
+          h("section", {}, h("h2", {}, "Events"), events,
+            !stream().events?.length && h("p", { class: "note" }, "None so far.")),
+        ),
+      ),
+    ],
+  };
+}
+
+const short = (n) => Intl.NumberFormat("en", { notation: "compact" }).format(n);
+
+function moment(text) {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : `${day(text)}, ${text.slice(11, 16)} UTC`;
+}
+
+/** How much a topic's share has changed, in its logarithm; small ones count less. */
+function changes({ shares, before }) {
+  const rows = (shares ?? []).map((now, topic) => ({
+    topic,
+    now,
+    before: before?.[topic] ?? now,
+    label: `${topic}  ${label(topic)}`,
+    href: address("topic", topic),
+  }));
+  const change = (row) => Math.abs(Math.log((row.now + 1e-4) / (row.before + 1e-4)));
+  return rows.sort((a, b) => change(b) - change(a) || a.topic - b.topic);
+}
+
+function tiles(stream) {
+  const tile = (name, value, told) =>
+    h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
+  const rising = changes(stream).filter((row) => row.now > row.before)[0];
+  return [
+    tile("Documents", count(stream.n_docs), "learned from so far"),
+    tile("Speed", count(stream.docs_per_second ?? 0), "documents a second"),
+    stream.score != null && tile("Score", fixed(stream.score),
+      "log probability of a word before it is learned from"),
+    rising && tile("Rising", `${percent(rising.before)} \u2192 ${percent(rising.now)}`,
+      [`topic ${rising.topic}, `, bdi(label(rising.topic))]),
+    stream.memory != null && tile("Memory", size(stream.memory), "of the process"),
+  ].filter(Boolean);
+}
+
+function event({ kind, after, topic, text, words }) {
+  return h(
+    "li",
+    {},
+    h("span", { class: "kind" }, kind),
+    h("span", { class: "note" }, ` after ${plural(after, "document")}`),
+    h("p", {}, bdi(text), topic == null ? null : [" ", h("a", { href: address("topic", topic) },
+      `Topic ${topic}`)]),
+    words?.length ? h("p", { class: "few" }, bdi(words.join(", "))) : null,
+  );
+}

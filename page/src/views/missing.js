@@ -1,0 +1,14 @@
+/** What is shown where there is nothing to show. */
+
+import { h } from "../dom.js";
+
+export function missing(sentence, title = "Not here") {
+  return {
+    title,
+    content: [
+      h("h1", { tabindex: "-1" }, title),
+      h("p", { class: "lede" }, sentence),
+      h("p", {}, h("a", { href: "#/" }, "Go to the overview")),
+    ],
+  };
+}

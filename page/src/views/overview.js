@@ -1,0 +1,163 @@
+/** The first view: the model in a sentence, its map, and how good it is. */
+
+import { bars } from "../charts/bars.js";
+import { curve } from "../charts/curve.js";
+import { spread } from "../charts/spread.js";
+import { bdi, h } from "../dom.js";
+import { count, day, fixed, percent, plural } from "../numbers.js";
+import { explorer } from "../parts/explorer.js";
+import { figure } from "../parts/figure.js";
+import { address, open } from "../router.js";
+import { app, label } from "../state.js";
+
+export function overview({ query }) {
+  const { meta } = app.model;
+  return {
+    title: "Overview",
+    content: [
+      h("p", { class: "eyebrow" }, `Topic report \u00b7 ${day(meta.created)}`),
+      h("h1", { tabindex: "-1", class: meta.title.length > 40 && "long" }, bdi(meta.title)),
+      lede(meta),
+      tiles(meta),
+      explorer(query),
+      h("section", {}, h("h2", {}, "How good it is"), h("div", { class: "grid" }, measures(meta))),
+      h("section", {}, h("h2", {}, "How it was made"), made(meta)),
+      held(meta),
+    ],
+  };
+}
+
+function lede({ model, corpus }) {
+  return h(
+    "p",
+    { class: "lede" },
+    h("a", { href: address("topics") }, plural(model.n_topics, "topic")),
+    ` over ${plural(model.n_words, "word")}, and what they say about `,
+    plural(corpus.n_docs, "document"),
+    corpus.name ? [" of ", h("span", { class: "file" }, bdi(corpus.name))] : null,
+    ".",
+  );
+}
+
+function tiles({ score, coherence, diversity, guarantee }) {
+  const tile = (value, name, told) =>
+    h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
+  return h(
+    "dl",
+    { class: "tiles" },
+    score && tile(
+      fixed(score.lpp),
+      score.held_out ? "Held-out score" : "Score",
+      `log probability of an unseen word${score.error ? `, \u00b1${fixed(score.error)}` : ""}; `
+        + `perplexity ${count(score.perplexity)}, of ${plural(score.n_docs, "document")}`,
+    ),
+    coherence && tile(
+      fixed(coherence.mean),
+      "Coherence",
+      `mean NPMI of each topic\u2019s ten best words, over ${coherence.of}; 1 is the most`,
+    ),
+    diversity !== null && diversity !== undefined && tile(
+      percent(diversity),
+      "Diversity",
+      "of the topics\u2019 best words are different ones",
+    ),
+    guarantee && tile(
+      `${fixed(guarantee.mean)} nats`,
+      "Guarantee",
+      "is the most that a document\u2019s mixture is behind the best there is, on average; "
+        + "each has its own proof",
+    ),
+  );
+}
+
+function measures(meta) {
+  return [guaranteeFigure(meta), curveFigure(meta), spreadFigure(meta)].filter(Boolean);
+}
+
+function guaranteeFigure({ guarantee }) {
+  if (!guarantee) return null;
+  const rows = guarantee.within.map(([limit, share]) => ({
+    label: `within ${limit} nat${limit === 1 ? "" : "s"}`,
+    value: share,
+  }));
+  return figure({
+    title: "The guarantee",
+    name: "guarantee",
+    note: "Every mixture comes with a proof: no other mixture of these topics explains the "
+      + "document\u2019s words better by more than so many nats (0.01 nats: 1% more probable). "
+      + `${fixed(guarantee.mean, 3)} on average, ${fixed(guarantee.max, 2)} at worst, `
+      + `over ${plural(guarantee.n_docs, "document")}.`,
+    chart: bars(() => rows, { name: "Share of documents by distance from the best", most: 1 }),
+    data: () => ({ columns: ["nats", "share of documents"], rows: guarantee.within }),
+  });
+}
+
+function curveFigure({ curve: learned }) {
+  if (!learned?.points?.length) return null;
+  const points = () => learned.points.map(([x, y]) => ({
+    x,
+    y,
+    title: `after ${plural(x, "document")}: ${fixed(y, 3)}`,
+  }));
+  return figure({
+    title: "Learning",
+    name: "learning-curve",
+    note: `Score (log probability of a word) of ${learned.of}, by documents seen.`,
+    chart: curve(points, { name: "Learning curve", formatX: short, formatY: (y) => fixed(y, 2) }),
+    data: () => ({ columns: ["documents", "score"], rows: learned.points }),
+  });
+}
+
+const short = (n) => Intl.NumberFormat("en", { notation: "compact" }).format(n);
+
+function spreadFigure({ topics }) {
+  const known = topics.flatMap(({ coherence }, k) =>
+    (coherence === null || coherence === undefined ? [] : [{ topic: k, value: coherence }]));
+  if (known.length < 2) return null;
+  return figure({
+    title: "Coherence of topics",
+    name: "coherence",
+    note: "A dot a topic. Low ones often have no theme: look at them before you name them.",
+    chart: spread(() => known, {
+      name: "Coherence of topics",
+      told: ({ topic, value }) => `Topic ${topic}, ${label(topic)}: ${fixed(value)}`,
+      onPick: ({ topic }) => open("topic", topic),
+    }),
+    data: () => ({
+      columns: ["topic", "label", "coherence"],
+      rows: known.map(({ topic, value }) => [topic, label(topic), value]),
+    }),
+  });
+}
+
+function made({ model, corpus, version, created }) {
+  const facts = [
+    ["Model", [bdi(model.name), `, ${model.learner}`]],
+    ["Learned from", `${plural(model.n_docs_seen, "document")}, each as often as it was seen`],
+    ...model.settings.map(([name, value]) => [name, bdi(value)]),
+    ["Looked at", [corpus.name && [bdi(corpus.name), ", "], plural(corpus.n_docs, "document")]],
+    ["Words in them", tokens(corpus)],
+    corpus.n_empty && ["Documents without known words", count(corpus.n_empty)],
+    corpus.n_skipped && ["Documents that could not be read", count(corpus.n_skipped)],
+    ["Written by", `opelda ${version}, ${day(created)}`],
+  ].filter(Boolean);
+  return h("dl", { class: "facts" }, facts.map(([name, value]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+function tokens({ n_tokens, n_unknown_tokens: unknown }) {
+  const known = `${count(n_tokens)} that the model knows`;
+  return unknown ? `${known}, ${count(unknown)} that it does not` : known;
+}
+
+function held({ sampled }) {
+  return h(
+    "section",
+    { class: "held" },
+    h("h2", {}, "What this page holds"),
+    sampled?.length
+      ? h("ul", {}, sampled.map((sentence) => h("li", {}, bdi(sentence))))
+      : h("p", {}, "Every document and every topic."),
+    h("p", { class: "note" }, "It is one file and asks the network for nothing."),
+  );
+}

@@ -1,0 +1,183 @@
+"""A page served to browsers of this machine: read only, and to nobody's scripts but its own."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore, Thread
+from typing import Any, ClassVar
+
+from opelda.errors import InputError
+
+MOST_AT_ONCE = 16
+PATIENCE = 10.0  # seconds for a request to be sent
+# Beside the page's own policy: nobody frames it, keeps it, or reads it from elsewhere.
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+Answer = Callable[[], str]
+
+
+def address_of(given: str) -> tuple[str, int]:
+    """Return the host and the port of what ``--serve`` was given.
+
+    >>> address_of("127.0.0.1:8000"), address_of("8000"), address_of("[::1]:0")
+    (('127.0.0.1', 8000), ('127.0.0.1', 8000), ('::1', 0))
+    """
+    host, _, port = given.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not port.isascii() or not port.isdecimal() or int(port) > 65535:
+        raise InputError(f"must be HOST:PORT, such as 127.0.0.1:8000, not {given!r}.", "serve")
+    return host, int(port)
+
+
+class Server:
+    """Answers GET and HEAD of a few paths, in threads of its own, until it is closed."""
+
+    def __init__(self, given: str, answers: dict[str, tuple[str, Answer]]) -> None:
+        host, port = address_of(given)
+
+        class Handler(_Handler):
+            pass
+
+        class Listener(_Server):
+            pass
+
+        try:
+            Listener.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            self._server = Listener((host, port), Handler)
+        except (OSError, OverflowError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise InputError(
+                f"cannot listen at {given}: {why}; choose another port.", "serve"
+            ) from None
+        self.port = int(self._server.server_address[1])
+        self.is_local = _is_loopback(host)
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+        # addresses are never bound to another machine's name, so that they need not be listed
+        Handler.hosts = frozenset({"localhost", host.lower()})
+        Handler.answers, Handler.port = answers, self.port
+
+    def start(self) -> None:
+        """Begin to answer."""
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, *args: Any) -> None:
+        self._slots = BoundedSemaphore(MOST_AT_ONCE)
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._slots.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a reader that has gone."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    answers: ClassVar[dict[str, tuple[str, Answer]]] = {}
+    hosts: ClassVar[frozenset[str]] = frozenset()
+    port: ClassVar[int] = 0
+    timeout = PATIENCE
+    server_version, sys_version = "opelda", ""
+
+    def do_GET(self) -> None:
+        """Answer with a page, or with a sentence."""
+        if not self._is_asked_by_its_name():
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server has another name.")
+        elif self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            self._refuse(HTTPStatus.FORBIDDEN, "Other pages may not read this one.")
+        elif (answer := self.answers.get(self.path.partition("?")[0])) is None:
+            self._refuse(HTTPStatus.NOT_FOUND, "There is nothing here; the page is at /.")
+        else:
+            try:
+                data = answer[1]().encode()
+            except Exception as error:
+                self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"This went wrong: {error}")
+            else:
+                self._send(HTTPStatus.OK, answer[0], data)
+
+    def do_HEAD(self) -> None:
+        """Answer as to GET, without the page."""
+        self.do_GET()
+
+    def _is_asked_by_its_name(self) -> bool:
+        """Whether the Host header names this server: a name that was bound to it later does not."""
+        host, port = _host_of(self.headers.get("Host", ""))
+        if port not in (None, self.port):
+            return False
+        if host in self.hosts:
+            return True
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return True
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._send(status, "text/plain; charset=utf-8", f"{why}\n".encode())
+
+    def _send(self, status: HTTPStatus, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep the terminal for the stream."""
+
+
+def _host_of(header: str) -> tuple[str, int | None]:
+    """Return the name and the port of a Host header.
+
+    >>> _host_of("localhost:80"), _host_of("[::1]:80"), _host_of("a.example")
+    (('localhost', 80), ('::1', 80), ('a.example', None))
+    """
+    text = header.strip().lower()
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        port = rest.removeprefix(":")
+    else:
+        host, _, port = text.partition(":")
+    return host, int(port) if port.isascii() and port.isdecimal() else None

@@ -1,0 +1,189 @@
+"""`opelda plot`: figures of a model for papers and slides."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from opelda.cli._app import command, option
+from opelda.cli._inputs import read_over
+from opelda.cli._models import columns_of, load_model
+from opelda.cli._options import Jobs, Model, NamelessReading, Show, refuse
+from opelda.cli._paths import check_output
+from opelda.cli._show import skipped_documents
+from opelda.cli._standard_streams import note, tell
+from opelda.errors import InputError
+
+SUFFIXES = (".png", ".svg", ".pdf")
+KINDS = {
+    "words": "the best words of the heaviest topics",
+    "map": "all topics, similar ones beside each other",
+    "time": "shares of topics over time",
+    "groups": "shares of topics by group",
+    "learning": "the score while the model learned",
+}
+EITHER = "time or groups"
+# the options that each kind of figure honours; the others honour none
+USEFUL = {
+    "words": {"only", "topics", "words"},
+    "time": {"only", "topics", "unit", "time_column"},
+    "groups": {"only", "topics", "group_column"},
+    EITHER: {"only", "topics"},
+}
+UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+@command(
+    "plot",
+    "opelda plot model.opelda -o topics.png",
+    "opelda plot model.opelda -o map.svg --kind map",
+    "opelda plot model.opelda articles.jsonl -o years.pdf --time-column date --unit year",
+    "opelda plot model.opelda articles.jsonl -o parties.png --group-column party --only 3 --only 8",
+)
+def plot(
+    *,
+    model: Model,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Documents, for shares over time or by group; - is standard input.",
+            metavar="CORPUS",
+        ),
+    ] = None,
+    output: str = option(
+        "topics.png", "--output", "-o", help="A .png, .svg or .pdf file.", metavar="FILE"
+    ),
+    kind: str | None = option(
+        None,
+        help="; ".join(f"{name}: {told}" for name, told in KINDS.items()) + ". If not given words, "
+        "and with a CORPUS time or groups, by the columns it has.",
+        metavar="|".join(KINDS),
+        choices=KINDS,
+    ),
+    topics: int | None = option(
+        None, "--topics", "-k", help="At most so many topics; 12 with words, else 6.", min=1
+    ),
+    only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),
+    words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
+    time_column: str | None = option(
+        None, help="Column or key of the documents' times; found if not given.", metavar="COLUMN"
+    ),
+    unit: str | None = option(
+        None, help="How long each time is; as fits if not given.", choices=UNITS
+    ),
+    group_column: str | None = option(
+        None, help="Column or key of the documents' groups; found if not given.", metavar="COLUMN"
+    ),
+    jobs: Jobs = None,
+    reading: NamelessReading,
+    show: Show,
+) -> None:
+    """Draw a model: its words, a map, topics over time or by group, how it learned.
+
+    It needs matplotlib: [cyan]pip install 'opelda\\[plot]'[/cyan].
+    """
+    suffix = Path(output).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"The output {output!r} must end in .png, .svg or .pdf.")
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}.")
+    if unit is not None and unit not in UNITS:
+        raise InputError(f"--unit must be one of {', '.join(UNITS)}, not {unit!r}.")
+    given = {"only": only or None, "topics": topics, "words": words, "unit": unit}
+    given |= {"time_column": time_column, "group_column": group_column}
+    given = {name: value for name, value in given.items() if value is not None}
+    kind = kind or _kind_of(given, bool(corpus))
+    _check(kind, given, bool(corpus))
+    if not corpus:
+        refuse(reading, "no documents are read")
+    path = check_output(output, corpus or (), [model, reading.column_words])
+    from opelda._validation import whole
+
+    learned = load_model(model, jobs)
+    for number in only or ():
+        whole("only", number, 0, len(learned.components_) - 1)
+    documents = None
+    if corpus:
+        column = time_column or group_column
+        kept = "auto" if column is None else [column]
+        documents = read_over(columns_of(learned), corpus, reading, show, jobs, metadata=kept)
+        skipped_documents(documents.n_skipped, documents.problems, show)
+        if kind == EITHER:
+            kind = "time" if _has_times(documents) else "groups"
+    _save(path, suffix, lambda: _draw(learned, kind, documents, given))
+    note(show, f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
+
+
+def _kind_of(given: dict[str, Any], has_corpus: bool) -> str:
+    for column, kind in (("time_column", "time"), ("group_column", "groups"), ("unit", "time")):
+        if column in given:
+            return kind
+    return EITHER if has_corpus else "words"
+
+
+def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
+    """Refuse what has no effect on a kind of figure."""
+    if kind in USEFUL and kind != "words" and not has_corpus:
+        raise InputError(f"A figure of {kind} needs documents; name a CORPUS after the model.")
+    if has_corpus and kind not in ("time", "groups", EITHER):
+        raise InputError(f"A figure of {kind} is drawn of the model alone; leave the CORPUS out.")
+    for name in sorted(given.keys() - USEFUL.get(kind, set())):
+        option = f"--{name.replace('_', '-')}"
+        raise InputError(f"{option} has no effect on a figure of {kind}; leave it out.")
+    if {"only", "topics"} <= given.keys():
+        raise InputError("--only names the topics; leave --topics out.")
+
+
+def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
+    """Return the axes of a new figure."""
+    from opelda import report
+
+    names = {"topics": "n_topics", "only": "only" if kind == "words" else "topics"}
+    names |= {"words": "n_words", "unit": "unit"}
+    options = {names[name]: value for name, value in given.items() if name in names}
+    if kind == "words":
+        return report.plot_topics(model, **options)
+    if kind == "map":
+        return report.plot_map(model)
+    if kind == "learning":
+        return report.plot_learning(model)
+    column = given.get("time_column", given.get("group_column"))
+    values = None if column is None else documents.metadata[column]
+    draw = report.plot_over_time if kind == "time" else report.plot_groups
+    return draw(model, documents, values, **options)
+
+
+def _has_times(documents: Any) -> bool:
+    from opelda.corpus import time_column
+
+    found = documents.metadata
+    return found is not None and time_column(found.columns) is not None
+
+
+def _save(path: Path, suffix: str, draw: Any) -> None:
+    """Draw, and write the figure in one step."""
+    import numpy as np
+
+    from opelda.corpus.formats._writing import write_in_one_step
+    from opelda.report._style import STYLE, matplotlib
+
+    mpl = matplotlib()
+    mpl.use("agg")  # there is no window to show it in
+    import matplotlib.pyplot as plt
+
+    with warnings.catch_warnings(record=True) as said, mpl.rc_context(STYLE):
+        warnings.simplefilter("always")
+        figure = np.ravel(draw())[0].figure
+        try:
+            with write_in_one_step(path) as file:
+                # without the time, which would make every file another
+                when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+                figure.savefig(file, format=suffix[1:], dpi=200, metadata=when)
+        finally:
+            plt.close(figure)
+    if any("missing from" in str(each.message) for each in said):
+        tell(
+            "The font lacks some of the letters, which are drawn as boxes; write .svg, or set "
+            "font.family in a matplotlibrc file."
+        )

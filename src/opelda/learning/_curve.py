@@ -1,0 +1,114 @@
+"""The learning curve: scores on the way, in bounded memory, a function of the documents alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import choice, whole
+from opelda.metrics._split import can_be_split
+
+VALIDATION = "validation documents"
+LEARNED_FROM = "documents it learned from"
+BEFORE = "documents before they were learned from"
+KINDS = (VALIDATION, LEARNED_FROM, BEFORE)
+MOST_POINTS = 64
+# A score takes as long as some 250 views of documents, and 7 for each that is scored: of this many
+# views (documents times passes and sweeps) one score, and one scored document, take 2% at most.
+VIEWS_PER_SCORE, VIEWS_PER_DOCUMENT = 20_000, 5_000
+MOST_SCORES, LEAST_DOCUMENTS, MOST_DOCUMENTS = 11, 20, 200
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scores after numbers of documents: the last one, and of those before it some, evenly."""
+
+    of: str  # whose score
+    n: int = 0  # scores that there were
+    points: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def _spacing(self) -> int:
+        """Every how many scores one is kept for good."""
+        spacing = 1
+        while (self.n - 1) // spacing >= MOST_POINTS:
+            spacing *= 2
+        return spacing
+
+    def added(self, n_docs: int, score: float) -> "Curve":
+        """Return it with one more score."""
+        before = self._spacing
+        kept = self.points[:-1] if self.n and (self.n - 1) % before else self.points
+        made = Curve(self.of, self.n + 1, (*kept, (n_docs, score)))
+        if made._spacing == before:
+            return made
+        # one more than twice as many as are left: the last is among them
+        return Curve(made.of, made.n, made.points[::2])
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what `from_arrays` makes the same of."""
+        documents = np.array([n_docs for n_docs, _ in self.points], np.int64)
+        scores = np.array([score for _, score in self.points], np.float64)
+        return {"documents": documents, "scores": scores}, {"of": self.of, "n": self.n}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], said: Any) -> "Curve":
+        """Make it; a `ValueError` says what cannot be right."""
+        if not isinstance(said, dict):
+            raise ValueError("its learning curve does not say what it is of")
+        made = cls(choice("of", said.get("of"), KINDS), whole("n", said.get("n"), 1))
+        n_points = (made.n - 1) // made._spacing + 1 + ((made.n - 1) % made._spacing > 0)
+        for name, dtype in (("documents", np.int64), ("scores", np.float64)):
+            array = arrays.get(name)
+            if array is None or array.dtype != dtype or array.shape != (n_points,):
+                raise ValueError("its learning curve is missing or of another length")
+        documents, scores = arrays["documents"], arrays["scores"]
+        if documents[0] < 0 or (np.diff(documents) < 0).any() or not np.isfinite(scores).all():
+            raise ValueError("its learning curve holds values that cannot be")
+        return cls(made.of, made.n, tuple(zip(documents.tolist(), scores.tolist(), strict=True)))
+
+
+class Sample:
+    """Some documents of a collection, to be scored at a few points of learning from all of them.
+
+    Both are so few that scoring takes some 2% of the time, and the last point is the end.
+    """
+
+    def __init__(
+        self, matrix: sparse.csr_array, batch_size: int, n_passes: int, n_sweeps: int
+    ) -> None:
+        n_docs = matrix.shape[0]
+        n_updates = n_passes * -(-n_docs // batch_size)
+        views = n_docs * (n_passes + n_sweeps)
+        n_scores = min(views // VIEWS_PER_SCORE, MOST_SCORES)
+        n = min(max(views // VIEWS_PER_DOCUMENT, LEAST_DOCUMENTS), MOST_DOCUMENTS)
+        self._step, self._due = 0, frozenset[int]()
+        if n_scores:
+            self.documents = evenly(matrix, n)
+            if can_be_split(self.documents):
+                for_sweeps = (n_scores + 1) // 2 if n_sweeps else 0
+                passes = _halved(n_updates, n_scores - for_sweeps)
+                sweeps = (n_updates + step for step in _halved(n_sweeps, for_sweeps))
+                self._due = frozenset((*passes, *sweeps))
+
+    def is_due(self) -> bool:
+        """Take note of an update or a sweep; whether to score now."""
+        self._step += 1
+        return self._step in self._due
+
+
+def evenly(matrix: sparse.csr_array, n: int) -> sparse.csr_array:
+    """Return n documents, evenly spread over all; all, if there are no more."""
+    n_docs = matrix.shape[0]
+    return matrix if n_docs <= n else matrix[np.linspace(0, n_docs - 1, n).astype(np.int64)]
+
+
+def _halved(n: int, times: int) -> list[int]:
+    """Return n, n / 2, n / 4, ..., rounded up.
+
+    >>> _halved(80, 4), _halved(3, 2), _halved(9, 0)
+    ([80, 40, 20, 10], [3, 2], [])
+    """
+    return [-(-n // 2**time) for time in range(times)]

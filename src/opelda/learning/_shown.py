@@ -1,0 +1,149 @@
+"""A learned model as people see it: names of topics and documents, a table in notebooks."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+
+from opelda.corpus import Corpus
+from opelda.errors import InputError
+from opelda.learning._labels import changed_labels, distinct
+from opelda.learning._rules import ML
+from opelda.learning._state import check_words_rest
+from opelda.learning._transform import ReadsTopics
+from opelda.metrics._labels import label_topics
+
+TOPICS_SHOWN, WORDS_SHOWN = 20, 10
+
+
+class ShowsTopics(  # before scikit-learn's classes, which are untyped
+    ReadsTopics,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """The part of a learner that names what it shows."""
+
+    def set_topic_labels(self, labels: Mapping[int, str | None]) -> Self:
+        """Name topics; tables, columns and pages show these names, and model files keep them.
+
+        `fit` forgets them. In a stream a topic that becomes another theme's loses its label.
+
+        Parameters
+        ----------
+        labels : mapping from int to str or None
+            Labels by the numbers of topics, each a line of at most 200 characters. None or "" takes
+            a label back; topics that are not named here keep theirs.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from opelda import OnlineOPE
+        >>> model = OnlineOPE(2, random_state=0).fit(["green tea", "black tea", "red wine"] * 9)
+        >>> model.set_topic_labels({1: "drinks"}).topic_labels_[1]
+        'drinks'
+        """
+        state = self._learned()
+        with state.lock.writing():
+            state.labels = changed_labels(state.labels, labels, state.weights.n_topics)
+        return self
+
+    @property
+    def topic_labels_(self) -> list[str]:
+        """The name of each topic: the label it was given, else `opelda.report.label_topics`."""
+        state = self._learned()
+        check_words_rest(self)
+        kept, weights = state.own_labels, state.weights
+        if kept is None or kept[0] is not weights or kept[1] != weights.version:
+            # of the version before they are made: should topics change meanwhile, they are not used
+            kept = (weights, weights.version, label_topics(self))
+            state.own_labels = kept
+        return [state.labels.get(topic, label) for topic, label in enumerate(kept[2])]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform` for `set_output`: the topics' labels.
+
+        Labels that several topics have get the topic's number: "tea (3)". Topics whose words are
+        not known and that were given no label are called by class and number: "topicmodel3".
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Only compared with the names seen in `fit`.
+
+        Returns
+        -------
+        array of str objects (K,)
+        """
+        names: NDArray[Any] = super().get_feature_names_out(input_features)
+        labels: Mapping[int, str] = self._state.labels
+        if self._state.vocabulary is not None or hasattr(self, "feature_names_in_"):
+            labels = dict(enumerate(self.topic_labels_))
+        named = [labels.get(topic) or name for topic, name in enumerate(names)]
+        return np.array(distinct(named), dtype=object)
+
+    def transform(self, X: Any) -> Any:
+        return with_names(super().transform(X), X)
+
+    transform.__doc__ = ReadsTopics.transform.__doc__
+
+    def _shares(self) -> NDArray[np.float64] | None:
+        """Return each topic's share of the tokens learned from, where the rule keeps that."""
+        state = self._learned()
+        if isinstance(self._rule(), ML):
+            return None
+        # the rows' sums alone: what the prior adds is kept apart from them
+        mass = np.maximum(state.weights.sums, 0.0)
+        if not state.n_updates or not mass.any():  # nothing was learned so far
+            mass = np.ones(len(mass))
+        shares: NDArray[np.float64] = mass / mass.sum()
+        return shares
+
+    # scikit-learn's diagram, and below it the topics
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._topics_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in shown:
+            shown["text/html"] += self._topics_html()
+        return shown
+
+    def _topics_html(self) -> str:
+        """Return a table of the heaviest topics; every text in it is escaped."""
+        if not hasattr(self, "_state"):
+            return ""
+        try:
+            labels, words = self.topic_labels_, self.top_words(WORDS_SHOWN)
+        except InputError:  # another thread is learning words
+            return ""
+        shares = self._shares()
+        order = np.arange(len(labels)) if shares is None else np.argsort(-shares, kind="stable")
+        rows = []
+        for topic in order[:TOPICS_SHOWN].tolist():
+            weight = "" if shares is None else f"{shares[topic]:.1%}"
+            texts = (
+                f"<bdi>{escape(text)}</bdi>" for text in (labels[topic], " ".join(words[topic]))
+            )
+            cells = (str(topic), weight, *texts)
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        which = f"{len(rows)} of {len(labels):,} topics" if len(rows) < len(labels) else "Topics"
+        which += "" if shares is None else ", heaviest first"
+        head = "".join(f"<th>{name}</th>" for name in ("topic", "weight", "label", "words"))
+        return (
+            f"<table><caption>{which}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        )
+
+
+def with_names(found: Any, X: Any) -> Any:
+    """Give mixtures in a pandas frame the index of the documents: a frame's, or their names."""
+    if not hasattr(found, "set_axis"):
+        return found
+    names = X.names if isinstance(X, Corpus) else X.index if hasattr(X, "iloc") else None
+    return found if names is None else found.set_axis(names, axis=0)

@@ -1,0 +1,217 @@
+"""Documents for a page, gathered in one pass and in bounded memory."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.corpus import MiniBatch, group_column, time_column
+from opelda.corpus._matrix import row_sums, stacked
+from opelda.engines._keys import GOLDEN, mix
+from opelda.errors import InputError
+from opelda.report._documents import Typical
+from opelda.report._inferred import Inferred
+from opelda.report._summed import SummedShares, TimedShares
+from opelda.report._times import moments_of
+
+MOST_DOCUMENTS = 100_000  # listed in a page
+MOST_SAMPLED = 10_000  # whose counts are kept, for scores and stability
+TEXT_BYTES = 10_000_000  # of all texts together
+LONGEST = 20_000  # characters of a text
+SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
+MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
+NEW_AT_ONCE = 20_000
+MOST_GROUPS = 2_000  # summed; a page shows fewer
+WITHIN = (0.01, 0.1, 1.0)
+
+
+@dataclass
+class Entry:
+    """A document that the page lists."""
+
+    name: str
+    tokens: float
+    loss: float
+    topics: NDArray[np.uint16]
+    weights: NDArray[np.float32]
+    time: datetime | None
+    group: str | None
+    text: str | None  # None where it has none, or where others were taken
+    counts: tuple[NDArray[np.int32], NDArray[np.float32]] | None
+
+
+class Gathered:
+    """All that a page needs of its documents.
+
+    Which documents are sampled depends on their numbers alone.
+    """
+
+    def __init__(
+        self, model: Any, n_typical: int, *, time: str | None = None, group: str | None = None
+    ) -> None:
+        self.model = model
+        self.n_topics = int(model.components_.shape[0])
+        self.n_docs = self.n_empty = 0
+        self.n_tokens = self.n_unknown = 0.0
+        self.entries: dict[int, Entry] = {}
+        self.time, self.group = time, group  # the columns
+        self.times: TimedShares | None = None
+        self.groups: SummedShares | None = None
+        self._given = time is not None
+        self.mass = np.zeros(self.n_topics)  # tokens of each topic
+        self.within = np.zeros(len(WITHIN), np.int64)
+        self.loss_sum = self.loss_max = 0.0
+        self.texts_are_known = False
+        self._typical = Typical(n_typical)
+        self._listed, self._told, self._counted = Lot(), Lot(), Lot()
+        self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
+        self._n_new = 0  # entries since the last were forgotten
+
+    def add(self, batch: MiniBatch) -> None:
+        """Add the documents of one more mini-batch."""
+        found = self.model.infer(batch.X)
+        theta = found.theta
+        theta = theta.toarray() if hasattr(theta, "toarray") else np.asarray(theta)
+        known = row_sums(batch.X)
+        first = self.n_docs
+        numbers = np.arange(first, first + len(theta))
+        self.n_docs += len(theta)
+        self.n_empty += int((known == 0).sum())
+        self.n_tokens += float(known.sum())
+        self.n_unknown += float(batch.n_unknown_tokens)
+        self.mass += known @ theta
+        self.within += [int((found.loss <= nats).sum()) for nats in WITHIN]
+        self.loss_sum += float(found.loss.sum())
+        self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
+        times, groups = self._columns(batch, len(theta))
+        if self.times is not None:
+            self.times.add(times, theta)
+        if self.groups is not None and len(self.groups.sums) < MOST_GROUPS:
+            self.groups.add(groups, theta)
+        self._typical.add(Inferred(first, theta, known, None, None))
+        chosen = np.isin(numbers, [n for best in self.typical() for n in best])
+        self._keep_counts(batch.X, numbers)
+        listed, told = self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
+        self.texts_are_known |= batch.texts is not None
+        for row in np.flatnonzero(listed | chosen).tolist():
+            entry = self._entry(batch, theta[row], found, row, times[row], groups[row])
+            if batch.texts is not None and told[row]:
+                entry.text = str(batch.texts[row])[: LONGEST + 1]
+            self.entries[first + row] = entry
+        self._n_new += int((listed | chosen).sum())
+        if self._n_new >= NEW_AT_ONCE:
+            self.prune()
+
+    def typical(self) -> list[list[int]]:
+        """Return the numbers of each topic's typical documents, the best first."""
+        return self._typical.documents()
+
+    def sample(self) -> sparse.csr_array:
+        """Return the counts of the documents that were sampled for scores."""
+        return stacked([x for _, x in self._rows], int(self.model.n_features_in_))
+
+    def shorten(self) -> int:
+        """Cut texts so that all are few enough bytes; return the characters that each may have."""
+        texts = [entry.text for entry in self.entries.values() if entry.text is not None]
+        for limit in SHORTER:
+            if sum(len(text[:limit].encode("utf-8", "replace")) for text in texts) <= TEXT_BYTES:
+                break
+        for entry in self.entries.values():
+            if entry.text is not None and len(entry.text) > limit:
+                entry.text = entry.text[:limit] + "…"
+        return limit
+
+    def prune(self) -> None:
+        """Forget entries that are neither sampled nor typical any more, and texts beyond bounds."""
+        self._n_new = 0
+        typical = {number for best in self.typical() for number in best}
+        others = [number for number in self.entries if number not in typical]
+        while len(others := [n for n in others if self._listed.has(n)]) > MOST_DOCUMENTS:
+            self._listed.halve()
+        entries = self.entries
+        self.entries = {n: entries[n] for n in sorted(typical & entries.keys() | set(others))}
+        told = [n for n in others if entries[n].text is not None]
+        while sum(len(entries[n].text or "") for n in told) > TEXT_BYTES:
+            self._told.halve()
+            for number in told:
+                if not self._told.has(number):
+                    entries[number].text = None
+            told = [n for n in told if entries[n].text is not None]
+
+    def _columns(self, batch: MiniBatch, n: int) -> tuple[list[Any], list[Any]]:
+        """Return the documents' days and groups; the first mini-batch says which columns."""
+        none: list[Any] = [None] * n
+        table = batch.metadata
+        if table is None:
+            return none, none
+        if self.n_docs == n:
+            self.time = self.time or time_column(table.columns)
+            self.group = self.group or group_column(table.columns)
+            self.times = None if self.time is None else TimedShares()
+            self.groups = None if self.group is None else SummedShares()
+        times = none if self.time is None else self._moments(table[self.time].to_list())
+        groups = none if self.group is None else table[self.group].to_list()
+        return times, groups
+
+    def _moments(self, values: list[Any]) -> list[Any]:
+        """Return times; a column that was only found by its name may hold none."""
+        try:
+            return list(moments_of(values))
+        except InputError:
+            if self._given:
+                raise
+            self.time = self.times = None
+            return [None] * len(values)
+
+    def _entry(
+        self, batch: MiniBatch, theta: NDArray[Any], found: Any, row: int, time: Any, group: Any
+    ) -> Entry:
+        order = np.argsort(-theta, kind="stable")[:MOST_TOPICS]
+        order = order[theta[order] >= LEAST_WEIGHT]
+        ends = slice(*batch.X.indptr[row : row + 2])
+        number = self.n_docs - batch.X.shape[0] + row
+        return Entry(
+            f"document {number}" if batch.names is None else batch.names[row],
+            float(found.n_tokens[row]),
+            float(found.loss[row]),
+            order.astype(np.uint16),
+            theta[order].astype(np.float32),
+            time,
+            group,
+            None,
+            (batch.X.indices[ends], batch.X.data[ends]) if batch.texts is None else None,
+        )
+
+    def _keep_counts(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
+        drawn = self._counted.drawn(numbers)
+        self._rows.append((numbers[drawn], X[drawn]))
+        while sum(len(some) for some, _ in self._rows) > MOST_SAMPLED:
+            self._counted.halve()
+            kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
+            self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
+
+
+class Lot:
+    """A sample of numbers that is thinned out again and again: half of it stays each time."""
+
+    def __init__(self) -> None:
+        self.limit = np.uint64(2**64 - 1)
+
+    def drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which numbers are in the sample."""
+        with np.errstate(over="ignore"):
+            drawn: NDArray[np.bool_] = (
+                mix(numbers.astype(np.uint64) * np.uint64(GOLDEN)) <= self.limit
+            )
+        return drawn
+
+    def has(self, number: int) -> bool:
+        """Whether one number is in the sample."""
+        return bool(self.drawn(np.array([number]))[0])
+
+    def halve(self) -> None:
+        """Keep about half."""
+        self.limit = self.limit >> np.uint64(1)

@@ -1,0 +1,71 @@
+"""Documents with their mixtures, block by block, however they were given."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.corpus import Corpus
+from opelda.corpus._kinds import are_documents
+from opelda.corpus._matrix import row_sums
+from opelda.errors import InputError
+from opelda.metrics._labels import label_topics
+from opelda.metrics._topics import MeasuredTopics
+
+BLOCK = 4096
+
+
+class Inferred(NamedTuple):
+    """Some consecutive documents, numbered from `first` on."""
+
+    first: int
+    theta: NDArray[np.float32]  # dense (documents, topics)
+    tokens: NDArray[np.float64]  # of words that the model has
+    names: Sequence[str] | None
+    texts: Sequence[str] | None
+
+
+def infer_blocks(model: Any, documents: Any) -> Iterator[Inferred]:
+    """Infer documents as `transform` takes them, a part of them at a time."""
+    check_model(model)
+    words = getattr(model, "vocabulary_", None)
+    if words is None or isinstance(documents, Corpus) or not are_documents(documents):
+        names = getattr(documents, "names", None)
+        X = MeasuredTopics.of(model).counts(documents)
+        for first in range(0, X.shape[0], BLOCK):
+            rows = slice(first, first + BLOCK)
+            yield infer_block(model, X[rows], first, names and names[rows])
+        return
+    from opelda.corpus import stream  # and polars, only now
+
+    first = 0
+    for batch in stream(documents, vocabulary=words, batch_size=BLOCK).batches(learn=False):
+        yield infer_block(model, batch.X, first, batch.names, batch.texts)
+        first += batch.X.shape[0]
+
+
+def infer_block(model: Any, X: Any, first: int, names: Any = None, texts: Any = None) -> Inferred:
+    """Infer counts over the model's words."""
+    with warnings.catch_warnings():
+        # of a model that learned from a data frame: the columns are the same here, without names
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        found = model.transform(X)
+    theta = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+    return Inferred(first, theta, row_sums(X), names, texts)
+
+
+def check_model(model: Any) -> None:
+    """Refuse what has no mixtures to give."""
+    if not callable(getattr(model, "transform", None)):
+        raise InputError(
+            f"must be a fitted model, got {type(model).__name__}; topics alone infer nothing.",
+            "model",
+        )
+
+
+def labels_of(model: Any) -> list[str]:
+    """Return what the model's topics are called."""
+    labels = getattr(model, "topic_labels_", None)
+    return label_topics(model) if labels is None else list(labels)

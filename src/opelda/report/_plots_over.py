@@ -1,0 +1,262 @@
+"""Figures of topics over time, by group, and while a model learned."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda._validation import choice, whole
+from opelda.errors import InputError
+from opelda.report._inferred import check_model, labels_of
+from opelda.report._shares import Shares, corpus_shares
+from opelda.report._style import BLUE, LINES, bars, new_axes, panels, styled, tidy, written
+from opelda.report._times import UNITS, group_bins, time_bins
+
+LABEL_SHOWN, GROUP_SHOWN = 28, 24  # letters
+MOST_GROUPS = 12
+
+
+@styled
+def plot_over_time(
+    model: Any,
+    corpus: Any,
+    times: Sequence[Any] | None = None,
+    *,
+    topics: Iterable[int] | None = None,
+    n_topics: int = 6,
+    unit: str | None = None,
+    min_docs: int = 10,
+    ax: Any = None,
+) -> Any:
+    """Draw how the shares of topics changed over time.
+
+    Parameters
+    ----------
+    model : fitted model
+    corpus : Corpus, counts or documents
+        As for `transform`.
+    times : sequence, optional
+        The time of each document: dates, or texts and numbers of the usual forms (years, ISO 8601,
+        seconds since 1970). By default the column of the corpus's `metadata` with a usual name.
+    topics : iterable of int, optional
+        Those wanted, 8 at most; by default the `n_topics` whose share changed most.
+    n_topics : int
+        Up to 8.
+    unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
+        How long each point's time is; by default as fits the documents.
+    min_docs : int
+        Times with fewer documents are left out, for their shares say little.
+    ax : Axes, optional
+        By default that of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from opelda import TopicModel
+    >>> from opelda.report import plot_over_time
+    >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
+    >>> model = TopicModel(2, random_state=0).fit(texts)
+    >>> axes = plot_over_time(model, texts, [2001] * 9 + [2002] * 9, min_docs=5)
+    >>> sorted(line.get_ydata().round().tolist() for line in axes.lines)
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    if unit is not None:
+        choice("unit", unit, UNITS)
+    check_model(model)
+    bins = time_bins(_column(corpus, times, "time"), unit)
+    if len(bins.starts) < 2:
+        raise InputError(f"All documents are of one {bins.unit}: there is no change to draw.")
+    found = corpus_shares(model, corpus, list(range(len(bins.starts))), bins.index)
+    found = _enough(found, whole("min_docs", min_docs), bins.unit)
+    chosen = _chosen(found, topics, n_topics, len(LINES))
+    labels = labels_of(model)
+    starts = [bins.starts[i] for i in found.labels]
+    axis = new_axes(7.2, 3.8)[0, 0] if ax is None else ax
+    for k, (colour, marker, dash) in zip(chosen, LINES, strict=False):
+        marker = marker if len(starts) <= 40 else ""
+        shares = found.shares[:, k]
+        name = f"{k} {written(labels[k], LABEL_SHOWN)}"
+        axis.plot(starts, shares, dash, color=colour, marker=marker, ms=4, lw=1.6, label=name)
+    axis.set_ylim(bottom=0)
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0 if axis.get_ylim()[1] > 0.05 else None))
+    axis.set_ylabel(f"mean share of a document, by {bins.unit}")
+    tidy(axis)
+    _name_lines(axis)
+    return axis
+
+
+@styled
+def plot_groups(
+    model: Any,
+    corpus: Any,
+    groups: Sequence[Any] | None = None,
+    *,
+    topics: Iterable[int] | None = None,
+    n_topics: int = 6,
+    n_groups: int = MOST_GROUPS,
+    ax: Any = None,
+) -> Any:
+    """Draw the shares of topics in groups of documents, a panel for each topic.
+
+    Parameters
+    ----------
+    model : fitted model
+    corpus : Corpus, counts or documents
+        As for `transform`.
+    groups : sequence, optional
+        The group of each document, such as a section or a party. By default the column of the
+        corpus's `metadata` with a usual name.
+    topics : iterable of int, optional
+        Those wanted; by default the `n_topics` in which the groups differ most.
+    n_topics : int
+    n_groups : int
+        At most so many, those with most documents; others are left out.
+    ax : Axes or array of Axes, optional
+        One for each topic; by default those of a new figure.
+
+    Returns
+    -------
+    array of Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from opelda import TopicModel
+    >>> from opelda.report import plot_groups
+    >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
+    >>> model = TopicModel(2, random_state=0).fit(texts)
+    >>> axes = plot_groups(model, texts, ["pets"] * 9 + ["money"] * 9)
+    >>> [label.get_text() for label in axes[0].get_yticklabels()]
+    ['money (9)', 'pets (9)']
+    """
+    check_model(model)
+    names, index = group_bins(_column(corpus, groups, "group"), whole("n_groups", n_groups))
+    found = corpus_shares(model, corpus, names, index)
+    chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
+    labels, n = labels_of(model), len(found.labels)
+    axes = panels(ax, len(chosen), 3, 2.7, 0.24 * n + 0.75, sharey=True)
+    ticks = [
+        f"{written(str(name), GROUP_SHOWN)} ({n_docs:,})"
+        for name, n_docs in zip(found.labels, found.n_docs, strict=True)
+    ]
+    for axis, k in zip(axes, chosen, strict=True):
+        bars(axis, ticks, found.shares[:, k], f"{k} {written(labels[k], 24, 2)}")
+    return axes
+
+
+@styled
+def plot_learning(model: Any, *, ax: Any = None) -> Any:
+    """Draw how the score went while the model learned.
+
+    Parameters
+    ----------
+    model : fitted model
+        With a `learning_curve_`.
+    ax : Axes, optional
+        By default that of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from opelda import TopicModel
+    >>> from opelda.corpus import generate
+    >>> from opelda.report import plot_learning
+    >>> X = generate(500, n_words=50, n_topics=3).X
+    >>> plot_learning(TopicModel(3, random_state=0).fit(X)).get_xlabel()
+    'documents learned from'
+    """
+    curve = list(getattr(model, "learning_curve_", ()))
+    if not curve:
+        raise InputError("This model has no learning curve: it was learned by an earlier version.")
+    documents, scores = np.array(curve, np.float64).T
+    axis = new_axes(6.4, 3.6)[0, 0] if ax is None else ax
+    axis.plot(documents, scores, "-o", color=BLUE, ms=4, lw=1.6)
+    if documents[-1] > 300 * documents[0] > 0:
+        axis.set_xscale("log")
+    else:
+        axis.set_xlim(left=0)
+        axis.locator_params(axis="x", nbins=5)
+        axis.xaxis.set_major_formatter("{x:,.0f}")
+    axis.set_xlabel("documents learned from")
+    axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
+    tidy(axis)
+    return axis
+
+
+def _column(corpus: Any, given: Any, kind: str) -> Any:
+    """Return what was given, or the column of the corpus's metadata with a usual name."""
+    if given is not None:
+        return given
+    metadata = getattr(corpus, "metadata", None)
+    if metadata is not None:
+        from opelda.corpus import group_column, time_column
+
+        name = (time_column if kind == "time" else group_column)(metadata.columns)
+        if name is not None:
+            return metadata[name]
+    raise InputError(
+        f"The corpus has no column of {kind}s; give one {kind} for each document, or read it with "
+        'metadata="auto".'
+    )
+
+
+def _enough(found: Shares, min_docs: int, unit: str) -> Shares:
+    """Return the times that have documents enough."""
+    kept = np.flatnonzero(found.n_docs >= min_docs)
+    if len(kept) < 2:
+        raise InputError(
+            f"Fewer than two {unit}s have {min_docs} documents each; choose longer ones with "
+            "{unit}, or give more documents.",
+            unit=...,
+        )
+    return Shares([found.labels[i] for i in kept], found.n_docs[kept], found.shares[kept])
+
+
+def _chosen(found: Shares, topics: Iterable[int] | None, n_topics: int, most: int) -> list[int]:
+    """Return the topics wanted, or those that differ most from label to label."""
+    n = found.shares.shape[1]
+    if topics is None:
+        n_topics = min(whole("n_topics", n_topics), most)
+        weights = found.n_docs / found.n_docs.sum()
+        spread: NDArray[Any] = weights @ (found.shares - weights @ found.shares) ** 2
+        return [int(k) for k in np.argsort(-spread, kind="stable")[:n_topics]]
+    wanted = [whole("topics", k, 0, n - 1) for k in topics]
+    if not 1 <= len(wanted) <= most:
+        raise InputError(f"must name 1 to {most} topics, got {len(wanted)}.", "topics")
+    return wanted
+
+
+def _name_lines(axis: Any) -> None:
+    """Write each line's name at its end, moved up or down where two would meet."""
+    low, high = axis.get_ylim()
+    least = (high - low) * 0.062
+    lines = sorted(axis.lines, key=lambda line: line.get_ydata()[-1])
+    heights: list[float] = []
+    for line in lines:
+        at = float(line.get_ydata()[-1])
+        heights.append(at if not heights else max(at, heights[-1] + least))
+    over = heights[-1] - max(high - least / 2, float(lines[-1].get_ydata()[-1]))
+    for i in range(len(heights) - 1, -1, -1):  # down again, as far as the next one allows
+        limit = heights[i + 1] - least if i + 1 < len(heights) else heights[i] - max(over, 0.0)
+        heights[i] = min(heights[i], limit)
+    for line, height in zip(lines, heights, strict=True):
+        place = (height - low) / (high - low)
+        axis.annotate(
+            line.get_label(), (1.0, place), (6, 0), xycoords="axes fraction",
+            textcoords="offset points", va="center", color=line.get_color(), fontsize="small",
+            annotation_clip=False,
+        )  # fmt: skip

@@ -1,0 +1,142 @@
+"""How figures look: colours, settings of matplotlib, axes."""
+
+from collections.abc import Callable
+from functools import wraps
+from textwrap import wrap
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from opelda._printable import printable
+from opelda.errors import InputError
+
+# Okabe & Ito's colours, which readers with any kind of colour blindness can tell apart.
+BLUE, ORANGE, GREEN, RED, SKY, PINK = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7",
+)  # fmt: skip
+BLACK, GREY, LIGHT = "#000000", "#666666", "#dddddd"
+# lines also differ by marker and dash: not everything is printed in colour
+LINES = (
+    (BLUE, "o", "-"), (RED, "s", "-"), (GREEN, "^", "-"), (ORANGE, "D", "-"), (PINK, "v", "-"),
+    (SKY, "P", "--"), (BLACK, "X", "--"), (GREY, "*", "--"),
+)  # fmt: skip
+
+STYLE: Any = {
+    "svg.hashsalt": "opelda",  # the same file from run to run
+    "svg.fonttype": "none",  # text stays text: smaller, and it can be searched
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
+    "font.size": 10,
+    "legend.frameon": False,
+    "savefig.dpi": 130,
+}
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def styled(plot: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Run a function that draws with these settings, or say that matplotlib is missing."""
+
+    @wraps(plot)
+    def run(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        with matplotlib().rc_context(STYLE):
+            return plot(*args, **options)
+
+    return run
+
+
+def matplotlib() -> Any:
+    """Return the library, or say in a sentence that it is not there."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError(
+            "Figures need matplotlib, which is not installed; run: pip install 'opelda[plot]'."
+        ) from None
+    return matplotlib
+
+
+def written(text: str, width: int = 60, lines: int = 1) -> str:
+    r"""Return a text from anywhere as matplotlib is to write it, cut to some lines of some letters.
+
+    Dollars would mark a formula, and line breaks are only those made here.
+
+    >>> written("a $x$"), written("tea, cup, pot", 10), written("tea, cup, pot", 9, 2)
+    ('a \\$x\\$', 'tea, cup…', 'tea, cup,\npot')
+    """
+    found = wrap(printable(text), width, max_lines=lines, placeholder="…") or [""]
+    return "\n".join(line.replace(",…", "…") for line in found).replace("$", r"\$")
+
+
+def bars(axis: Any, names: list[str], shares: Any, title: str) -> None:
+    """Draw named shares as bars with their numbers, the first on top."""
+    places = range(len(names))
+    axis.barh(places, shares, color=BLUE, height=0.72)
+    axis.set_yticks(places, names)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    for place, share in zip(places, shares, strict=True):
+        axis.annotate(
+            f"{share:.1%}", (share, place), (3, 0), textcoords="offset points", va="center",
+            color=GREY, fontsize="x-small",
+        )  # fmt: skip
+    axis.set_xlim(0, 1.3 * max(*shares, 1e-6))
+    axis.set_xticks([])
+    axis.tick_params(axis="y", length=0)
+    axis.spines[["top", "right", "bottom"]].set_visible(False)
+    axis.set_title(title, loc="left", fontsize="small", fontweight="bold")
+
+
+def panels(ax: Any, n: int, most_columns: int, width: float, height: float, **how: Any) -> Any:
+    """Return an axes for each of n topics: those given, or those of a new figure."""
+    if ax is not None:
+        axes = np.atleast_1d(np.asarray(ax, object)).ravel()
+        if len(axes) < n:
+            raise InputError(
+                f"holds {len(axes)}, but there are {n} topics; give one for each, or fewer topics.",
+                "ax",
+            )
+        return axes[:n]
+    n_columns = min(n, most_columns)
+    n_rows = -(-n // n_columns)
+    axes = new_axes(width * n_columns, height * n_rows, n_rows, n_columns, **how).ravel()
+    for axis in axes[n:]:
+        axis.remove()
+    return axes[:n]
+
+
+def new_axes(width: float, height: float, n_rows: int = 1, n_columns: int = 1, **how: Any) -> Any:
+    """Return the axes of a new figure of pyplot's, as an array (n_rows, n_columns)."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(width, height), layout="constrained")
+    return figure.subplots(n_rows, n_columns, squeeze=False, **how)
+
+
+def tidy(axes: Any) -> None:
+    """Draw a grid behind, plain numbers on logarithmic axes, and no frame.
+
+    Parameters
+    ----------
+    axes : Axes of matplotlib
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from opelda.report import tidy
+    >>> axes = Figure().subplots()
+    >>> tidy(axes)
+    >>> axes.spines["top"].get_visible()
+    False
+    """
+    from matplotlib.ticker import LogLocator
+
+    axes.grid(color=LIGHT, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "log":
+            low, high = axis.get_view_interval()
+            if high < 30 * low:  # hardly a decade has numbers enough
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter("{x:,.10g}")
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,95 @@
+"""Names of documents on the command line: found by themselves, shown harmlessly."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import opelda
+from opelda.cli._inputs import read_corpus
+from opelda.cli._options import NamelessReading, Reading, Show, Text
+
+HOSTILE = ["=1+1\n\x1b[2J\u202e", "x" * 5_000, "<script>", "plain"]
+
+
+def write_records(path, names, key="title"):
+    rows = [{"id": 90 + n, key: name, "text": "star galaxy"} for n, name in enumerate(names)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def documents(done):
+    assert done.code == 0, done.err
+    return [json.loads(line)["document"] for line in done.out.splitlines()]
+
+
+def test_transform_finds_names_unless_it_is_told(cli, model_file, tmp_path):
+    write_records(tmp_path / "a.jsonl", ["Stars", "Of galaxies", None, ""])
+    found = documents(cli("transform", model_file, "a.jsonl"))
+    assert found == ["Stars", "Of galaxies", "2", "3"]  # a name or a number, never nothing
+    ids = documents(cli("transform", model_file, "a.jsonl", "--name-column", "id"))
+    assert ids == ["90", "91", "92", "93"]
+    (tmp_path / "a.txt").write_text("star\ngalaxy\n")
+    assert documents(cli("transform", model_file, "a.txt")) == [0, 1]
+
+
+@pytest.mark.parametrize("end", ["parquet", "csv", "jsonl", "npz"])
+def test_files_with_and_without_names_are_one_table(cli, model_file, tmp_path, monkeypatch, end):
+    monkeypatch.setattr("opelda.cli._inputs.BLOCK", 1)
+    write_records(tmp_path / "a.jsonl", ["Stars"])
+    (tmp_path / "b.jsonl").write_text('"galaxy"\n"star"\n')
+    for files in (["a.jsonl", "b.jsonl"], ["b.jsonl", "a.jsonl"]):
+        expected = ["Stars", "1", "2"] if files[0] == "a.jsonl" else ["0", "1", "Stars"]
+        done = cli("transform", model_file, *files, "-o", f"t.{end}")
+        assert done.code == 0, done.err
+        if end == "parquet":
+            found = pl.read_parquet(f"t.{end}")["document"].to_list()
+        elif end == "csv":
+            found = pl.read_csv(f"t.{end}", infer_schema=False)["document"].to_list()
+        elif end == "npz":
+            found = np.load(f"t.{end}")["document"].tolist()
+        else:
+            lines = (tmp_path / f"t.{end}").read_text().splitlines()
+            found = [str(json.loads(line)["document"]) for line in lines]
+        assert found == expected
+
+
+def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, tmp_path):
+    write_records(tmp_path / "a.jsonl", HOSTILE)
+    done = cli("info", "a.jsonl")
+    (line,) = [line for line in done.out.splitlines() if line.startswith("first names")]
+    assert line.split(None, 2)[2].startswith(r"=1+1\n\x1b[2J\u202e, xxx")
+    assert line.endswith("..., <script>")
+    assert len(line) < 200
+    assert json.loads(cli("info", "a.jsonl", "--json").out)["first_names"] == HOSTILE[:3]
+    shown = cli("transform", model_file, "a.jsonl")
+    assert not any(c < " " or "\x7f" <= c < "\xa0" for c in shown.out.replace("\n", ""))
+    assert documents(shown) == HOSTILE
+    cli("transform", model_file, "a.jsonl", "-o", "t.parquet")
+    assert pl.read_parquet("t.parquet")["document"].to_list() == HOSTILE
+    cli("transform", model_file, "a.jsonl", "-o", "t.npz")
+    # every name in an array takes the room of the longest
+    assert np.load("t.npz")["document"].tolist() == [name[:1000] for name in HOSTILE]
+
+
+def test_a_long_name_is_cut_in_a_sentence(cli, model_file, tmp_path):
+    words = opelda.load(model_file).vocabulary_.words[:8]
+    counts = [5e12, 1e12, 2e12, 1e12, 7e12, 1e12, 1, 9e12]
+    pairs = " ".join(f"{word}:{count}" for word, count in zip(words, counts, strict=True))
+    (tmp_path / "a.vw").write_text(f"'{'x' * 5_000} | {pairs}\n")
+    told = cli("transform", model_file, "a.vw", "--max-loss", 1e-6)
+    assert f"(the first is {'x' * 80})" in told.err
+
+
+def test_converted_corpora_keep_their_names(cli, tmp_path):
+    write_records(tmp_path / "a.jsonl", HOSTILE)
+    for first, second in (("a.jsonl", "b.csv"), ("b.csv", "c.parquet"), ("c.parquet", "d.jsonl")):
+        assert cli("convert", first, second).code == 0
+    assert json.loads(cli("info", "d.jsonl", "--json").out)["first_names"] == HOSTILE[:3]
+
+
+def test_names_are_not_read_where_nobody_wants_them(tmp_path):
+    write_records(tmp_path / "a.jsonl", HOSTILE)
+    show, source = Show(quiet=True), [str(tmp_path / "a.jsonl")]
+    assert read_corpus(source, Reading(), Text(), show).names == HOSTILE
+    assert read_corpus(source, NamelessReading(), Text(), show).names is None

@@ -1,0 +1,120 @@
+"""`opelda report`, and `opelda stream --serve`: pages from the shell."""
+
+import json
+import shutil
+import time
+from http.client import HTTPConnection
+
+import pytest
+
+import opelda
+from tests.report.page_data import element
+
+
+@pytest.fixture
+def folder(tmp_path, model_file, texts):
+    shutil.copy(model_file, tmp_path / "m.opelda")
+    records = [
+        {
+            "title": f"<b>{i}</b>",
+            "text": text,
+            "date": f"{2001 + i % 5}-02-03",
+            "party": "ab"[i % 2],
+        }
+        for i, text in enumerate(texts)
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return tmp_path
+
+
+def facts(path):
+    return json.loads(element(path.read_text(), "meta"))
+
+
+def test_a_page_about_a_model_and_documents(cli, folder, texts):
+    done = cli("report", "m.opelda", "t.jsonl", "--text-column", "text", "-o", "r.html")
+    assert (done.code, done.out) == (0, ""), done.err
+    assert "r.html (" in done.err
+    meta = facts(folder / "r.html")
+    assert meta["title"] == meta["corpus"]["name"] == "t.jsonl"
+    assert meta["model"]["name"] == "m.opelda"
+    assert meta["corpus"]["n_docs"] == len(texts)
+    assert len(meta["topics"]) == len(opelda.load(folder / "m.opelda").components_)
+    assert meta["time"]["column"] == "date"
+    assert not meta["score"]["held_out"]
+
+
+def test_columns_other_models_and_held_out_documents(cli, folder):
+    given = (
+        "report",
+        "m.opelda",
+        "t.jsonl",
+        "-t",
+        "text",
+        "--title",
+        "<i>T</i>",
+        "--group",
+        "party",
+    )
+    more = ("--compare", "m.opelda", "--valid", "t.jsonl", "--no-stability", "--max-loss", "0.01")
+    done = cli(*given, *more, "-o", "r.html")
+    assert done.code == 0, done.err
+    meta = facts(folder / "r.html")
+    assert meta["title"] == "<i>T</i>"
+    assert meta["groups"]["names"] == ["a", "b"]
+    assert [similarity for _, _, similarity in meta["compare"]["matches"]] == pytest.approx(
+        [1.0] * 3
+    )
+    assert meta["score"]["held_out"]
+    assert meta["stability"] is None
+    assert meta["guarantee"]["within"][0][1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("t.jsonl", "-o", "r.txt"), "must end in .html"),
+        (("no.jsonl",), "no file or folder"),
+        (("t.jsonl", "--time", "when"), "'when'"),
+        (("t.jsonl", "-t", "text", "--time", "party"), "not known to be a time"),
+        (("t.jsonl", "-o", "no/r.html"), "does not exist"),
+        (("t.jsonl", "--compare", "t.jsonl"), "t.jsonl"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_leave_nothing(cli, folder, args, said):
+    done = cli("report", "m.opelda", *args)
+    assert done.code != 0
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert not list(folder.glob("**/*.html"))
+
+
+def test_a_stream_is_shown_while_it_is_learned(process, folder, texts):
+    (folder / "s.txt").write_text("".join(f"{' '.join(text.split())}\n" for text in texts * 5))
+    args = ("--follow", "--checkpoint", "state", "-k", "3", "--batch-size", "100", "--every", "1s")
+    stream = process("stream", "s.txt", *args, "--serve", "127.0.0.1:0", wait=False)
+    try:
+        line = next(line for line in stream.stderr if "http://" in line)
+        port = int(line.rsplit(":", 1)[1].strip().rstrip("/"))
+        for _ in range(600):
+            connection = HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/meta.json")
+            meta = json.loads(connection.getresponse().read())
+            if meta["stream"]["n_docs"] and meta["topics"]:
+                break
+            time.sleep(0.1)
+        assert len(meta["topics"]) == 3
+        assert meta["title"] == "s.txt"
+        assert meta["live"]["every"] > 0
+        connection.request("GET", "/")
+        assert '<div id="app">' in connection.getresponse().read().decode()
+    finally:
+        stream.terminate()
+        stream.communicate()
+
+
+def test_an_address_that_is_none_is_refused_before_anything_is_learned(cli, folder):
+    done = cli("stream", "t.jsonl", "--checkpoint", "state", "--serve", "nowhere")
+    assert done.code != 0
+    assert "HOST:PORT" in done.err
+    assert not (folder / "state").exists()

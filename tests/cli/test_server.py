@@ -1,0 +1,97 @@
+"""The server of a page: who is answered, and with what."""
+
+import socket
+import threading
+from http.client import HTTPConnection
+
+import pytest
+
+from opelda.cli._server import HEADERS, MOST_AT_ONCE, Server, address_of
+from opelda.errors import InputError
+
+HOSTILE = "<script>alert(1)</script> \u202e ünïcode"
+
+
+@pytest.fixture
+def server():
+    made = Server("127.0.0.1:0", {"/": ("text/html; charset=utf-8", lambda: HOSTILE)})
+    made.start()
+    yield made
+    made.close()
+
+
+def asked(server, path="/", method="GET", **headers):
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.putrequest(method, path, skip_host=True)
+    headers.setdefault("Host", f"127.0.0.1:{server.port}")
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    return answer.status, dict(answer.getheaders()), answer.read().decode()
+
+
+def test_the_page_is_given_as_it_is_with_strict_headers(server):
+    status, headers, text = asked(server)
+    assert (status, text) == (200, HOSTILE)
+    assert headers.items() >= HEADERS.items()
+    assert not any(name.lower().startswith("access-control") for name in headers)
+    assert "Python" not in headers.get("Server", "")
+    status, headers, text = asked(server, method="HEAD")
+    assert (status, text) == (200, "")
+    assert int(headers["Content-Length"]) == len(HOSTILE.encode())
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost:1", "[", "a@b"]
+)
+def test_a_name_that_is_not_the_servers_own_is_refused(server, host):
+    port = "" if ":" in host or not host else f":{server.port}"
+    status, _, text = asked(server, Host=host + port)
+    assert status == 421
+    assert HOSTILE not in text
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+def test_names_of_this_machine_are_its_own(server, host):
+    assert asked(server, Host=f"{host}:{server.port}")[0] == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_other_pages_cannot_read_it(server, site):
+    assert asked(server, Sec_Fetch_Site=site)[0] == 403
+    assert asked(server, Sec_Fetch_Site="same-origin")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_nothing_can_be_changed(server, method):
+    assert asked(server, method=method)[0] == 501
+
+
+@pytest.mark.parametrize("path", ["/../etc/passwd", "/meta", "/%00", "/index.html"])
+def test_there_is_nothing_else(server, path):
+    assert asked(server, path)[0] == 404
+    assert asked(server, "/?x=1")[0] == 200
+
+
+def test_readers_who_send_nothing_leave_room_for_others(server):
+    waiting = [
+        socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_AT_ONCE * 2)
+    ]
+    for one in waiting:
+        one.close()
+    done = []
+    threads = [threading.Thread(target=lambda: done.append(asked(server)[0])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [200] * 4
+
+
+def test_an_address_that_cannot_be_had_is_a_sentence(server):
+    with pytest.raises(InputError, match="cannot listen at"):
+        Server(f"127.0.0.1:{server.port}", {})
+    for given in ("8000x", "127.0.0.1:", "127.0.0.1:99999", "a:b:c", "\u0661"):
+        with pytest.raises(InputError, match="HOST:PORT"):
+            address_of(given)

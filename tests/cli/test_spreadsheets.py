@@ -1,0 +1,213 @@
+"""`opelda transform -o theta.xlsx`: what a reader of a spreadsheet sees."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import zipfile
+
+import numpy as np
+import openpyxl
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from openpyxl.utils.escape import unescape
+
+import opelda
+from opelda.cli import _spreadsheet
+from opelda.cli._spreadsheet import MOST_LETTERS, Best, Sheet
+from opelda.report import topic_table
+
+COLUMNS = [
+    "document", "topic 1", "label 1", "weight 1", "topic 2", "label 2", "weight 2", "topic 3",
+    "label 3", "weight 3", "tokens", "unknown_tokens",
+]  # fmt: skip
+HOSTILE = [
+    "=cmd|' /C calc'!A0", "+1", "-1.5", "@a", "\tx", "\rx", "'a", "a\x1b[31m\x9b", "_x000D_b",
+    " a ", "<script>&amp;", "\u202eabc", "😀\u0000", "a\nb", "100%", "12",
+    "x" * 40_000, "é" * 33_000, "😀" * 20_000,
+]  # fmt: skip
+
+# what moves a cursor, turns text around, or is no part of XML
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+@pytest.fixture
+def folder(tmp_path, model_file):
+    """Return a folder with a model in it."""
+    shutil.copy(model_file, tmp_path / "m.opelda")
+    return tmp_path
+
+
+def rows_of(name):
+    """Return the rows of a table, as another program reads them."""
+    if str(name).endswith(".xlsx"):
+        sheet = openpyxl.load_workbook(name).active
+        return [[value_of(cell) for cell in row] for row in sheet.iter_rows()]
+    separator = "\t" if ".tsv" in str(name) else ","
+    with open(name, newline="") as file:
+        return list(csv.reader(file, delimiter=separator))
+
+
+def value_of(cell):
+    """Return what a cell holds; of escapes such as _x000D_ openpyxl leaves those of texts to us."""
+    return unescape(cell.value) if isinstance(cell.value, str) else cell.value
+
+
+def as_text(rows):
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "xlsx"])
+def test_best_topics_come_first_with_their_labels(cli, folder, corpus_file, texts, end):
+    done = cli("transform", "m.opelda", corpus_file, "-o", f"t.{end}", "--min-weight", 0)
+    assert done.code == 0, done.err
+    header, *rows = rows_of(f"t.{end}")
+    assert header == COLUMNS
+    model = opelda.load("m.opelda")
+    labels = [row.label for row in topic_table(model)]
+    theta = model.transform(texts)
+    assert len(rows) == len(texts)
+    for number, (row, mixture) in enumerate(zip(rows, theta, strict=True)):
+        best = np.argsort(-mixture, kind="stable")
+        assert int(row[0]) == number
+        assert [int(cell) for cell in row[1:10:3]] == best.tolist()
+        assert row[2:10:3] == [labels[k] for k in best]
+        assert np.allclose([float(cell) for cell in row[3:10:3]], mixture[best], atol=1e-4)
+        assert [str(cell) for cell in row[10:]] == ["12", "0"]  # whole numbers
+
+
+def test_light_topics_and_empty_documents_are_left_empty(cli, folder):
+    (folder / "t.txt").write_text("star galaxy " * 20 + "\nunheard of\n")
+    for end in ("csv", "xlsx"):
+        assert cli("transform", "m.opelda", "t.txt", "-o", f"t.{end}").code == 0
+        _, first, second = as_text(rows_of(f"t.{end}"))
+        assert first[1] != ""
+        assert first[4:10] == [""] * 6
+        assert second[1:10] == [""] * 9
+        assert second[10] == "0"
+
+
+def test_how_many_topics_and_certificates_are_asked_for(cli, folder, corpus_file):
+    options = ("--top", 1, "--certificate")
+    assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx", *options).code == 0
+    header, *rows = rows_of("t.xlsx")
+    assert header == [*COLUMNS[:4], "tokens", "unknown_tokens", "loss"]
+    assert all(row[-1] >= 0 for row in rows)
+    assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx", "--top", 99).code == 0
+    assert rows_of("t.xlsx")[0] == COLUMNS  # there are three
+    assert cli("transform", "m.opelda", corpus_file, "--no-certificate").out.count("loss") == 0
+    for option in ("--dense", "--sparse"):
+        done = cli("transform", "m.opelda", corpus_file, "-o", "t.csv", option, "--top", 2)
+        assert (done.code, "--top" in done.err) == (2, True)
+
+
+def test_machines_get_what_they_got(cli, folder, corpus_file):
+    for end in ("csv", "xlsx"):
+        assert cli("transform", "m.opelda", corpus_file, "-o", f"t.{end}", "--dense").code == 0
+        assert rows_of(f"t.{end}")[0] == [
+            "document", "tokens", "unknown_tokens", "loss", "topic_0", "topic_1", "topic_2",
+        ]  # fmt: skip
+    assert "loss" in json.loads(cli("transform", "m.opelda", corpus_file).out.splitlines()[0])
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "xlsx"])
+def test_no_name_does_any_harm(cli, folder, end):
+    table = pl.DataFrame({"id": HOSTILE, "text": ["star"] * len(HOSTILE)})
+    table.write_parquet(folder / "t.parquet")
+    done = cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", f"t.{end}")
+    assert done.code == 0, done.err
+    _, *rows = rows_of(f"t.{end}")
+    names = ["" if row[0] is None else row[0] for row in rows]
+    assert len(names) == len(HOSTILE)
+    for name, original in zip(names, HOSTILE, strict=True):
+        assert not CONTROL.search(name)
+        if end != "xlsx":
+            assert not re.match(r"[=+\-@]", name)
+        elif not CONTROL.search(original) and len(original) < 10_000:
+            assert name == original  # a text, whatever it looks like
+    if end == "xlsx":
+        assert "3 cells had more than 32,767 characters" in done.err
+        sheet = openpyxl.load_workbook("t.xlsx").active
+        assert {cell.data_type for (cell,) in sheet.iter_rows(max_col=1)} <= {"s", "inlineStr", "n"}
+        assert "<f>" not in zipfile.ZipFile("t.xlsx").read("xl/worksheets/sheet1.xml").decode()
+        assert max(len(name.encode("utf-16-le")) // 2 for name in names) <= MOST_LETTERS
+
+
+@example("_x005F_x000D_")
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
+def test_every_text_is_a_text_in_a_sheet(text):
+    file = io.BytesIO()
+    with Sheet(file) as sheet:
+        sheet.add(pl.DataFrame({"document": [text], "weight 1": [0.25], "tokens": [3]}))
+    cell, weight, tokens = openpyxl.load_workbook(file).active[2]
+    found = value_of(cell) or ""
+    assert not CONTROL.search(found)
+    if not CONTROL.search(text):
+        assert found == text
+    assert (weight.value, weight.number_format, tokens.value) == (0.25, "0.0%", 3)
+
+
+def test_numbers_that_are_none_are_empty():
+    file = io.BytesIO()
+    values = [None, float("nan"), float("inf"), -0.5, 1e-30]
+    with Sheet(file) as sheet:
+        sheet.add(pl.DataFrame({"loss": values, "n": [1, None, 3, 4, 5]}))
+        sheet.add(pl.DataFrame({"loss": [2.0], "n": [6]}))
+    rows = [[cell.value for cell in row] for row in openpyxl.load_workbook(file).active.iter_rows()]
+    assert rows[0] == ["loss", "n"]
+    assert [row[0] for row in rows[1:]] == [None, None, None, -0.5, 1e-30, 2]
+    assert [row[1] for row in rows[1:]] == [1, None, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "options", "said"),
+    [
+        ("MOST_ROWS", 100, (), "100 rows at most"),
+        ("MOST_COLUMNS", 6, ("--dense",), "6 columns at most"),
+        ("MOST_BYTES", 1000, (), "larger than 2 GB"),
+    ],
+)
+def test_what_a_sheet_cannot_hold_is_one_sentence(
+    cli, folder, corpus_file, monkeypatch, limit, value, options, said
+):
+    monkeypatch.setattr(_spreadsheet, limit, value)
+    (folder / "t.xlsx").write_bytes(b"as it was")
+    done = cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx", *options)
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert (folder / "t.xlsx").read_bytes() == b"as it was"
+    assert {path.name for path in folder.iterdir()} == {"m.opelda", "t.xlsx"}
+
+
+def test_a_sheet_takes_the_last_row_it_can(cli, folder, corpus_file, monkeypatch):
+    monkeypatch.setattr(_spreadsheet, "MOST_ROWS", 241)
+    assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx").code == 0
+
+
+def test_it_is_not_compressed_twice(cli, folder, corpus_file):
+    done = cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx.gz")
+    assert done.code == 2
+    assert ".xlsx" in done.err
+
+
+@given(
+    st.integers(1, 6), st.integers(1, 9), st.integers(1, 20), st.floats(0, 1), st.integers(0, 99)
+)
+def test_best_topics_are_a_sort(n_topics, n, n_docs, least, seed):
+    theta = np.random.default_rng(seed).dirichlet(np.ones(n_topics), n_docs).astype(np.float32)
+    facts = pl.DataFrame({"document": range(n_docs), "tokens": [1.0] * n_docs})
+    labels = [f"={k}" for k in range(n_topics)]
+    found = Best(labels, n, least).table(facts, theta)
+    assert found.width == 2 + 3 * min(n, n_topics)
+    for row, mixture in zip(found.rows(), theta.astype(float), strict=True):
+        best = sorted(range(n_topics), key=lambda k: -mixture[k])[:n]
+        for rank, k in enumerate(best):
+            cells = row[1 + 3 * rank : 4 + 3 * rank]
+            if rank and round(mixture[k], 4) < least:
+                assert cells == (None, None, None)
+            else:
+                assert cells == (k, f"={k}", pytest.approx(mixture[k], abs=6e-5))

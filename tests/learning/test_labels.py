@@ -1,0 +1,288 @@
+"""Labels that people give topics: kept with the model, shown everywhere, never believed."""
+
+import copy
+import pickle
+import threading
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import opelda
+from opelda import MLOPE, OnlineOPE, _store
+from opelda.corpus import generate, read
+from opelda.errors import InputError, ModelFileError
+from opelda.learning import _stream_sweeps
+from opelda.learning._labels import LONGEST, distinct
+from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+from opelda.report import label_topics, topic_table
+
+TEXTS = ["green tea cup", "black tea pot", "red wine glass", "white wine bottle", "loud jazz"] * 20
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x>',
+    "עברית ‮x",
+    "🧪👩‍🔬",
+    "=1+1",
+    "[red]x[/red]",
+]
+
+
+def made(**options):
+    return OnlineOPE(**{"n_components": 6, "batch_size": 20, "random_state": 0} | options)
+
+
+@pytest.fixture
+def model():
+    return made().fit(TEXTS)
+
+
+def test_labels_stand_before_those_made_of_words(model):
+    own = label_topics(model)
+    assert model.topic_labels_ == own
+    assert model.set_topic_labels({2: " hot drinks ", np.int64(4): "noise"}) is model
+    assert model.topic_labels_ == [*own[:2], "hot drinks", own[3], "noise", own[5]]
+    assert [row.label for row in topic_table(model)] == model.topic_labels_
+    assert [row.label for row in topic_table(model, only=[4, 0])] == ["noise", own[0]]
+    model.set_topic_labels({2: None, 4: " "})
+    assert model.topic_labels_ == own
+    assert model._state.labels == {}
+
+
+def test_labels_of_words_follow_the_topics(model):
+    before = model.topic_labels_
+    assert model.topic_labels_ == before
+    for _ in range(30):
+        model.partial_fit(["loud jazz trumpet", "loud jazz"] * 30)
+    assert model.topic_labels_ == label_topics(model) != before
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({6: "x"}, "There is no topic 6 to label; topics have the numbers 0 to 5"),
+        ({-1: "x"}, "There is no topic -1"),
+        ({"1": "x"}, "There is no topic '1'"),
+        ({True: "x"}, "There is no topic True"),
+        ({1.0: "x"}, "There is no topic 1.0"),
+        ({1: 3}, "The label of topic 1 must be text, got 3"),
+        ({1: b"x"}, "must be text"),
+        ({1: "x" * (LONGEST + 1)}, "has 201 characters; give 200 at most"),
+        ({1: "a\nb"}, r"has the character '\\n'"),
+        ({1: "a\x1b[31m"}, r"has the character '\\x1b'"),
+        ({1: "a\x9bb"}, r"'\\x9b'"),
+        ({1: "a\u2028b"}, r"'\\u2028'"),
+        ({1: "\ud800"}, r"'\\ud800'"),
+        ({1: "a\0"}, r"'\\x00'"),
+        (["x"], "labels must map numbers of topics to texts"),
+        ("x", "labels must map"),
+        (None, "labels must map"),
+    ],
+)
+def test_what_is_no_label_changes_nothing(model, labels, said):
+    model.set_topic_labels({0: "kept"})
+    if isinstance(labels, dict):
+        labels = {3: "not taken", **labels}
+    with pytest.raises(InputError, match=said):
+        model.set_topic_labels(labels)
+    assert model._state.labels == {0: "kept"}
+
+
+def test_labels_are_of_what_was_learned(model, tmp_path):
+    labels = dict(enumerate(HOSTILE))
+    model.set_topic_labels(labels)
+    for kept in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert kept.topic_labels_ == HOSTILE
+    opelda.save(model, tmp_path / "m")
+    loaded = opelda.load(tmp_path / "m")
+    assert loaded.topic_labels_ == HOSTILE
+    assert loaded.partial_fit(TEXTS).topic_labels_ == HOSTILE
+    assert loaded.fit_stream(TEXTS, checkpoint=tmp_path / "c").topic_labels_ == HOSTILE
+    assert opelda.load(tmp_path / "c").topic_labels_ == HOSTILE
+    went_on = made().fit_stream(TEXTS * 2, checkpoint=tmp_path / "c")
+    assert went_on.topic_labels_ == HOSTILE
+    assert not hasattr(clone(model), "_state")
+    assert model.fit(TEXTS)._state.labels == {}
+
+
+def test_a_file_without_labels_has_nothing_of_them(model):
+    assert not [name for name in as_parts(model)[0] if name.startswith("labels")]
+
+
+def damaged(**parts):
+    """Return a file's parts with other labels and the checksum that belongs to them."""
+    arrays, header = as_parts(made().fit(TEXTS).set_topic_labels({1: "tea", 3: "wine"}))
+    arrays |= {f"labels.{name}": np.array(part) for name, part in parts.items()}
+    return arrays, header | {"checksum": checksum(arrays, header)}
+
+
+def packed(*texts):
+    raw = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, raw)])
+    return {"bytes": np.frombuffer(b"".join(raw), np.uint8), "offsets": ends.astype(np.int64)}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"topics": [1, 6]},
+        {"topics": [-1, 3]},
+        {"topics": [3, 1]},
+        {"topics": [1, 1]},
+        {"topics": [1]},
+        {"topics": [1.0, 3.0]},
+        {"topics": [[1, 3]]},
+        {"offsets": [0, 3, 99]},
+        {"bytes": np.full(7, 255, np.uint8)},
+        packed("tea", "\x1b]0;x\x07"),
+        packed("tea", "a\nb"),
+        packed("tea", " wine"),
+        packed("tea", ""),
+        packed("tea", "x" * (LONGEST + 1)),
+    ],
+    ids=str,
+)
+def test_labels_of_a_file_are_checked(tmp_path, parts):
+    arrays, header = damaged(**parts)
+    _store.write(tmp_path / "m", arrays, header, kind=KIND, version=FORMAT)
+    with pytest.raises(ModelFileError, match="is not a model this version can use") as error:
+        opelda.load(tmp_path / "m")
+    assert str(error.value).isprintable()
+
+
+def test_labels_that_are_odd_but_text_load(tmp_path):
+    arrays, header = damaged(**packed("x" * LONGEST, HOSTILE[2]))
+    _store.write(tmp_path / "m", arrays, header, kind=KIND, version=FORMAT)
+    assert opelda.load(tmp_path / "m")._state.labels == {1: "x" * LONGEST, 3: HOSTILE[2]}
+
+
+def test_topics_learned_anew_keep_the_labels_of_those_they_are():
+    before = np.repeat(np.arange(4), 10).astype(np.uint16)
+    now = np.repeat([2, 3, 0, 1], 10).astype(np.uint16)
+    now[30:36] = [0, 0, 2, 2, 3, 3]  # most of the last one's tokens are elsewhere
+    order, others = _stream_sweeps._numbers(before, now, 4)
+    assert order.tolist() == [2, 3, 0, 1]
+    assert others == [3]
+
+
+def test_labels_while_a_stream_is_learned():
+    seen = []
+
+    def name(report):
+        worker = threading.Thread(target=report.model.set_topic_labels, args=({0: "named"},))
+        worker.start()
+        worker.join()
+        seen.append(report.model.topic_labels_[0])
+
+    made(callbacks=name).fit_stream(TEXTS)
+    assert seen
+    assert set(seen) == {"named"}
+
+
+# columns of frames
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a (0)", "a (1)", "a (0) (1)", "b (2)"]), max_size=8))
+def test_names_of_columns_are_distinct_and_say_the_label(names):
+    found = distinct(names)
+    assert len(set(found)) == len(names)
+    assert all(made.startswith(name) for made, name in zip(found, names, strict=True))
+    assert len(set(names)) < len(names) or found == names
+
+
+def test_columns_are_called_by_label_and_rows_by_document(model):
+    model.set_topic_labels({0: "tea", 1: "wine", 2: "tea"}).set_output(transform="pandas")
+    expected = ["tea (0)", "wine", "tea (2)", *label_topics(model)[3:]]
+    assert model.get_feature_names_out().tolist() == distinct(["tea", "wine", "tea", *expected[3:]])
+    frame = pd.DataFrame({"text": TEXTS[:3], "other": 1}, index=["a", "b", "b"])
+    found = model.transform(frame["text"])
+    assert list(found.columns[:3]) == expected[:3]
+    plain = clone(model).set_output(transform="default").fit(TEXTS).transform(TEXTS[:3])
+    np.testing.assert_array_equal(found.to_numpy(), plain)
+    corpus = read(frame["text"], vocabulary=model.vocabulary_)
+    corpus = replace(corpus, names=TEXTS[:3])
+    for given_documents, index in (
+        (frame["text"], ["a", "b", "b"]),
+        (corpus, TEXTS[:3]),
+        (TEXTS[:3], [0, 1, 2]),
+        (corpus.X, [0, 1, 2]),
+    ):
+        shown = model.transform(given_documents)
+        assert list(shown.index) == index
+        np.testing.assert_array_equal(shown.to_numpy(), plain)
+    series = pd.Series(TEXTS, index=np.arange(len(TEXTS)) + 7)
+    learned = made().set_output(transform="pandas").fit_transform(series)
+    assert list(learned.index) == list(series.index)
+    shown = model.set_output(transform="polars").transform(corpus)
+    assert isinstance(shown, pl.DataFrame)
+    assert list(shown.columns[:3]) == expected[:3]
+
+
+def test_columns_without_words_are_called_by_number():
+    model = made(n_components=3).fit(generate(60, n_words=20, n_topics=3).X)
+    assert model.get_feature_names_out().tolist() == ["onlineope0", "onlineope1", "onlineope2"]
+    model.set_topic_labels({1: "onlineope0"})
+    assert model.get_feature_names_out().tolist() == [
+        "onlineope0 (0)",
+        "onlineope0 (1)",
+        "onlineope2",
+    ]
+
+
+# notebooks
+
+
+class Table(HTMLParser):
+    """The cells of a page's last table, and every tag of the page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.rows, self.tags, self._open = [], [], False
+        self.feed(page[page.rindex("<table>") :])
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, *attributes))
+        if tag == "tr":
+            self.rows.append([])
+        self._open = tag in ("td", "bdi", "th")
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        self._open = self._open and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self._open:
+            self.rows[-1][-1] += data
+
+
+def test_a_notebook_shows_the_topics(model):
+    model.set_topic_labels(dict(enumerate(HOSTILE)))
+    page = model._repr_mimebundle_()["text/html"]
+    assert model._repr_html_().count("<table>") == page.count("<table>")
+    table = Table(page)
+    assert table.rows[0] == ["topic", "weight", "label", "words"]
+    rows = sorted(topic_table(model), key=lambda row: -row.weight)
+    assert table.rows[1:] == [
+        [str(row.topic), f"{row.weight:.1%}", row.label, " ".join(row.words)] for row in rows
+    ]
+    plain = {"table", "caption", "thead", "tbody", "tr", "th", "td", "bdi"}
+    assert {tag for tag, *_ in table.tags} == plain
+    assert all(len(tag) == 1 for tag in table.tags)  # no attributes
+    assert "sk-" in page[: page.rindex("<table>")]  # scikit-learn's diagram stays
+    assert repr(model) == repr(clone(model))
+
+
+def test_a_notebook_shows_twenty_topics_at_most():
+    X = generate(60, n_words=50, n_topics=3).X
+    assert len(Table(made(n_components=25).fit(X)._repr_html_()).rows) == 21
+    table = Table(MLOPE(3, random_state=0).fit(X)._repr_html_())
+    assert [row[:2] for row in table.rows[1:]] == [["0", ""], ["1", ""], ["2", ""]]
+    assert "onlineope" not in made()._repr_html_()
+    assert "<caption>" not in made()._repr_html_()

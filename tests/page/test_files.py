@@ -1,0 +1,75 @@
+"""Charts and tables leave the page as files that others can read."""
+
+import csv
+import io
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import opelda
+from tests.page.conftest import figure
+
+PAGE = Path(__file__).parents[2] / "page"
+
+
+def saved(page, title, kind):
+    with page.expect_download() as download:
+        figure(page, title).locator(".files button", has_text=kind).click()
+    return download.value.suggested_filename, download.value.path().read_bytes()
+
+
+def test_table_behind_a_chart_is_a_csv(open_page, report):
+    page = open_page(f"{report.url}#/topic/1?lambda=1")
+    name, data = saved(page, "Words", "CSV")
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    assert name == "topic-words.csv"
+    assert [row["word"] for row in rows[:5]] == report.model.top_words(5)[1]
+    figure(page, "Words").locator(".files button", has_text="Table").click()
+    assert page.locator(".behind table tbody tr").count() == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("address", "title"),
+    [("#/", "Map of topics"), ("#/topic/0", "Over time"), ("#/compare", "All similarities")],
+)
+def test_chart_is_svg_and_png(open_page, report, address, title):
+    page = open_page(report.url + address)
+    _, svg = saved(page, title, "SVG")
+    root = ElementTree.fromstring(svg)
+    assert root.tag.endswith("svg")
+    assert len(list(root.iter())) > 5
+    assert b"var(" not in svg
+    texts = [e for e in root.iter() if e.tag.endswith("}text")]
+    assert texts
+    assert all(text.get("fill", "").startswith("rgb") for text in texts)
+    links = [e for e in root.iter() if e.tag.endswith("}a")]
+    assert not any(link.get("href") for link in links)
+    _, png = saved(page, title, "PNG")
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 2000
+
+
+def test_list_of_documents_is_a_csv(open_page, report):
+    page = open_page(f"{report.url}#/documents?topic=2")
+    with page.expect_download() as download:
+        page.locator(".tools button", has_text="CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8-sig"))))
+    assert len(rows) == int(page.inner_text("[role=status]").split()[0])
+    assert rows[0]["name"] in report.names
+
+
+def test_committed_script_is_what_the_source_builds(tmp_path):
+    subprocess.run(["node", "build.js", f"{tmp_path}/"], cwd=PAGE, check=True)
+    for name in ("page.js", "page.css"):
+        committed = Path(opelda.__file__).parent / "report" / name
+        assert (tmp_path / name).read_bytes() == committed.read_bytes(), "run make page"
+
+
+def test_script_is_small_and_fits_into_html():
+    folder = Path(opelda.__file__).parent / "report"
+    parts = [(folder / name).read_text("ascii").lower() for name in ("page.js", "page.css")]
+    assert sum(map(len, parts)) < 300_000
+    for ending in ("</script", "</style", "<!--"):
+        assert not any(ending in part for part in parts)

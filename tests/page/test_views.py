@@ -1,0 +1,234 @@
+"""Every view of the report shows what the model says, by mouse and by keys."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.page.conftest import figure, show
+
+
+def words_shown(page):
+    return page.locator("svg.words g.word a text").all_text_contents()
+
+
+def test_overview_says_what_was_learned(open_page, report):
+    page = open_page(report.url)
+    assert page.title() == "Small news"
+    assert "6 topics over" in page.inner_text(".lede")
+    assert "400 documents" in page.inner_text(".lede")
+    tiles = page.inner_text(".tiles")
+    assert f"{abs(report.model.score(report.texts)):.2f}" in tiles
+    for name in ("The guarantee", "Learning", "Coherence of topics"):
+        assert figure(page, name).locator("svg").count() == 1
+    assert "2,000 of" not in page.inner_text("main")
+    assert "Every document and every topic." in page.inner_text(".held")
+
+
+def test_topics_have_the_models_numbers_and_words(open_page, report):
+    page = open_page(report.url)
+    for topic, words in enumerate(report.model.top_words(8)):
+        show(page, f"#/topic/{topic}?lambda=1")
+        assert page.inner_text(".steps").startswith("←\nTopic") or topic == 0
+        assert f"Topic {topic}" in page.inner_text(".steps")
+        assert words_shown(page)[:8] == words
+
+
+def test_map_selects_by_mouse_and_keys(open_page, report):
+    page = open_page(report.url)
+    heading = page.locator(".selected-topic .eyebrow")
+    page.locator(".map [role=option]").nth(3).click(force=True)
+    chosen = heading.inner_text()
+    number = int(chosen.split()[1])
+    assert f"topic={number}" in page.url
+    assert page.get_attribute(".map .selected", "aria-selected") == "true"
+    page.focus(".map")
+    place = """() => [...document.querySelectorAll('.map .topic')].map(each => {
+        const [x, y] = each.getAttribute('transform').match(/[\\d.]+/g).map(Number);
+        return {x, y, selected: each.classList.contains('selected')};
+    })"""
+    for key, axis, last in (
+        ("ArrowLeft", "x", min),
+        ("ArrowUp", "y", min),
+        ("ArrowRight", "x", max),
+        ("ArrowDown", "y", max),
+    ):
+        for _ in report.model.components_:
+            page.keyboard.press(key)
+        places = page.evaluate(place)
+        found = next(each[axis] for each in places if each["selected"])
+        assert found == last(each[axis] for each in places)
+    weights = report.model._state.weights.sums
+    for key, wanted in (("Home", -1), ("PageDown", -2), ("End", 0), ("PageUp", 1)):
+        page.keyboard.press(key)
+        assert heading.inner_text() == f"Topic {np.argsort(weights)[wanted]}"
+    page.keyboard.press("+")
+    page.wait_for_timeout(400)
+    page.keyboard.press("0")
+    last = int(heading.inner_text().split()[1])
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editable h1")
+    assert f"#/topic/{last}" in page.url
+
+
+def test_hovering_shows_words_and_leaves_the_choice(open_page, report):
+    page = open_page(report.url)
+    heading = page.locator(".selected-topic .eyebrow")
+    before = heading.inner_text()
+    page.locator(".map [role=option]").nth(4).hover(force=True)
+    assert heading.inner_text() != before
+    page.mouse.move(5, 5)
+    assert heading.inner_text() == before
+
+
+def test_slider_ranks_words_by_relevance(open_page, report):
+    beta = np.array(report.model.components_, np.float64)
+    weights = report.model._state.weights.sums / report.model._state.weights.sums.sum()
+    names = list(report.model.vocabulary_)
+    page = open_page(f"{report.url}#/topic/2")
+    for value in (0.0, 0.35, 1.0):
+        page.locator("input[type=range]").fill(str(value))
+        relevance = np.log(beta[2]) - (1 - value) * np.log(weights @ beta)
+        page.wait_for_timeout(450)
+        shown = page.locator("svg.words g.word").evaluate_all(
+            """lines => lines
+            .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
+            .map(line => line.querySelector('a text').textContent)"""
+        )
+        assert shown[:6] == [names[j] for j in np.argsort(-relevance, kind="stable")[:6]]
+        assert ("lambda" in page.url) is (value != 0.6)
+    page.reload()
+    page.wait_for_selector("input[type=range]")
+    assert page.input_value("input[type=range]") == "1"
+
+
+def test_label_is_changed_and_taken_away(open_page, report):
+    page = open_page(f"{report.url}#/topic/1")
+    page.click("text=Rename")
+    page.fill(".rename input", "it's $(mine)")
+    page.keyboard.press("Enter")
+    assert page.inner_text("h1") == "it's $(mine)"
+    command = page.inner_text("pre")
+    assert command == r"opelda topics model.opelda --label '1=it'\''s $(mine)'"
+    with page.expect_download() as download:
+        page.click("text=Labels as JSON")
+    assert download.value.path().read_text() == '{\n "1": "it\'s $(mine)"\n}'
+    show(page, "#/topics")
+    assert "it's $(mine)" in page.inner_text("table")
+    show(page, "#/topic/1")
+    page.click("text=Rename")
+    page.fill(".rename input", "another")
+    page.keyboard.press("Escape")
+    assert page.inner_text("h1") == "it's $(mine)"
+
+
+def test_topic_has_typical_documents_trend_and_relatives(open_page, report):
+    page = open_page(f"{report.url}#/topic/0")
+    page.wait_for_selector(".card .of")
+    theta = report.model.transform(report.texts)
+    best = report.names[int(theta[:, 0].argmax())]
+    assert page.locator(".card h3").first.inner_text() == best
+    for name in ("Over time", "By section", "Related topics"):
+        assert figure(page, name).count() == 1
+    page.keyboard.press("]")
+    page.wait_for_function("() => location.hash === '#/topic/1'")
+
+
+def test_documents_are_found_and_opened(open_page, report):
+    theta = report.model.transform(report.texts)
+    page = open_page(f"{report.url}#/documents?topic=3&q=law")
+    found = page.locator(".documents .name").all_text_contents()
+    known = [
+        name for name, text in zip(report.names, report.texts, strict=True) if "law" in name + text
+    ]
+    assert set(found) <= set(known)
+    shares = [theta[report.names.index(name), 3] for name in found]
+    assert (np.diff(shares) <= 1e-4).all()  # shares are kept in steps of 1/65535
+    page.fill("#q", "jury")
+    page.wait_for_function(
+        "() => document.querySelector('[role=status]').textContent.includes(' of ')"
+    )
+    page.wait_for_function("() => location.hash.includes('q=jury')")
+    page.locator(".documents .name").first.click()
+    page.wait_for_selector(".certificate")
+    number = int(page.inner_text(".steps").split()[-2 if "→" in page.inner_text(".steps") else -1])
+    assert page.inner_text("h1") == report.names[number]
+    assert "jury" in page.inner_text(".text")
+    assert "nats of the best" in page.inner_text(".certificate")
+    assert page.locator(".text .of").count() > 10
+
+
+def test_words_of_one_topic_are_shown_alone(open_page, report):
+    page = open_page(f"{report.url}#/document/5")
+    chip = page.locator(".legend .chip").first
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "true"
+    lit = page.locator(".text .lit").count()
+    assert 0 < lit < page.locator(".text .of").count()
+    page.check("text=Topic numbers in the text")
+    assert "numbered" in page.get_attribute(".text", "class")
+
+
+def test_word_is_in_its_topics(open_page, report):
+    page = open_page(f"{report.url}#/word/court")
+    best = int(report.model.components_[:, list(report.model.vocabulary_).index("court")].argmax())
+    assert f"are in topic {best}" in page.inner_text(".lede")
+    show(page, "#/word/nowhere")
+    assert "no word" in page.inner_text(".lede")
+
+
+def test_two_models_are_matched(open_page, report):
+    page = open_page(f"{report.url}#/compare")
+    assert page.locator(".pairs li").count() == 5
+    assert page.locator(".card .side").count() == 1
+    page.locator(".heat").hover(position={"x": 60, "y": 60})
+    assert re.search(r"Topic \d, .* of the other", page.inner_text(".chart > .note"))
+
+
+def test_search_finds_topics_words_and_documents(open_page, report):
+    page = open_page(report.url)
+    page.keyboard.press("/")
+    page.fill(".search input", "court")
+    page.wait_for_selector(".search [role=option]")
+    assert page.locator(".search .eyebrow").all_text_contents() == ["Topics", "Words", "Documents"]
+    options = page.locator(".search [role=option]").all_text_contents()
+    for _ in range(options.index("court")):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash === '#/word/court'")
+    page.keyboard.press("/")
+    page.fill(".search input", "law and sport")
+    page.wait_for_selector(".search [role=option]")
+    assert "law and sport" in page.inner_text(".search")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+
+
+def test_help_theme_and_turning_keys_off(open_page, report):
+    page = open_page(report.url, color_scheme="light")
+    page.keyboard.press("t")
+    assert page.get_attribute("html", "data-theme") == "dark"
+    page.keyboard.press("?")
+    page.uncheck("text=Single keys do things")
+    page.click("dialog button")
+    page.keyboard.press("t")
+    assert page.get_attribute("html", "data-theme") == "dark"
+
+
+@pytest.mark.parametrize(
+    "address", ["#/topic/99", "#/topic/x", "#/document/9999", "#/nowhere", "#/word/%", "#/live"]
+)
+def test_nothing_there_is_a_sentence(open_page, report, address):
+    page = open_page(f"{report.url}{address}")
+    assert page.inner_text(".lede").endswith(".")
+
+
+def test_going_back_returns_to_the_place(open_page, report):
+    page = open_page(f"{report.url}#/documents")
+    page.evaluate("scrollTo(0, 900)")
+    page.locator(".documents .name").nth(15).click()
+    page.wait_for_selector(".certificate")
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    page.wait_for_selector(".documents")
+    page.wait_for_function("() => scrollY === 900")

@@ -1,0 +1,161 @@
+"""Typical documents of topics."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
+
+import opelda
+from opelda.corpus import read
+from opelda.errors import InputError
+from opelda.report import top_documents
+from opelda.report._documents import SHORT, Typical, beginning
+from opelda.report._inferred import BLOCK, Inferred
+
+THEMES = (
+    ["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"],
+    ["goal", "team", "match"], ["bond", "price", "market"],
+)  # fmt: skip
+K = len(THEMES)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Documents of two themes each, and after 90 of them one of each theme alone."""
+    chance = np.random.default_rng(0)
+    mixed = []
+    for _ in range(90):
+        first, second = chance.choice(K, 2, replace=False)
+        words = [*chance.choice(THEMES[first], 30), *chance.choice(THEMES[second], 30)]
+        mixed.append(" ".join(words))
+    return mixed + [" ".join(theme * 20) for theme in THEMES]
+
+
+@pytest.fixture(scope="module")
+def model(texts):
+    return opelda.TopicModel(K, random_state=0).fit(texts)
+
+
+def test_a_document_of_one_topic_is_its_first(model, texts):
+    for corpus in (texts, read(texts), model.vocabulary_.count(texts)):
+        rows = [row for row in top_documents(model, corpus) if row.rank == 1]
+        assert [row.topic for row in rows] == list(range(K))
+        for row in rows:
+            assert row.document == 90 + row_of(model, row.topic)
+            assert row.weight > 0.95
+
+
+def row_of(model, topic):
+    """Return the theme that a topic is about."""
+    word = model.top_words(1)[topic][0]
+    return next(i for i, theme in enumerate(THEMES) if word in theme)
+
+
+@given(
+    st.integers(1, 4), st.integers(1, 60), st.integers(1, 7), st.integers(1, 30), st.integers(0, 99)
+)
+def test_it_is_a_sort_whatever_the_blocks(n_topics, n_docs, n, size, seed):
+    chance = np.random.default_rng(seed)
+    theta = chance.choice([0.0, 0.25, 0.5, 1.0], (n_docs, n_topics)).astype(np.float32)
+    tokens = chance.choice([0.0, 5.0, 30.0, 200.0], n_docs)
+    names = [f"d{i}" for i in range(n_docs)]
+    found = Typical(n)
+    for first in range(0, n_docs, size):
+        rows = slice(first, first + size)
+        found.add(Inferred(first, theta[rows], tokens[rows], names[rows], None))
+    table = found.table([""] * n_topics)
+    for topic in range(n_topics):
+        scores = theta[:, topic] * tokens / (tokens + SHORT)
+        best = [i for i in np.argsort(-scores, kind="stable") if scores[i] > 0][:n]
+        rows = [row for row in table if row.topic == topic]
+        assert [row.document for row in rows] == best
+        assert [row.rank for row in rows] == list(range(1, len(best) + 1))
+        assert [row.name for row in rows] == [names[i] for i in best]
+        assert [row.weight for row in rows] == theta[best, topic].tolist()
+        assert [row.tokens for row in rows] == tokens[best].tolist()
+
+
+def test_short_documents_come_after_long_ones_and_empty_ones_never(model):
+    texts = ["star", "", "star galaxy orbit " * 30, "unknown words"]
+    assert {row.document for row in top_documents(model, texts, 9)} == {0, 2}
+    of_stars = next(topic for topic in range(K) if row_of(model, topic) == 0)
+    assert [row.document for row in top_documents(model, texts, 9, topics=[of_stars])] == [2, 0]
+
+
+def test_blocks_of_a_collection_are_numbered_on(model):
+    mixed = model.vocabulary_.count(["star bread court goal bond"]).toarray()
+    X = sparse.csr_array(np.tile(mixed, (BLOCK, 1)))
+    last = model.vocabulary_.count([" ".join(theme * 20) for theme in THEMES])
+    rows = top_documents(model, sparse.vstack([X, X, last]), 1)
+    assert sorted(row.document for row in rows) == [2 * BLOCK + i for i in range(K)]
+
+
+def test_names_are_those_of_the_corpus(model, texts):
+    records = [{"id": f"=n{i}", "text": text} for i, text in enumerate(texts)]
+    corpus = read(records, text_column="text", name_column="id")
+    for row in top_documents(model, corpus, 2):
+        assert row.name == f"=n{row.document}"
+
+
+def test_texts_are_shown_as_they_begin(model, texts):
+    for row in top_documents(model, [text + " =end" for text in texts], 2):
+        assert row.text.endswith("…")
+        assert texts[row.document].startswith(row.text[:-1])
+        assert row.name is None
+    records = [{"title": f"n{i}" if i % 2 else "", "text": text} for i, text in enumerate(texts)]
+    for row in top_documents(model, records):
+        assert row.name == (f"n{row.document}" if row.document % 2 else None)
+    assert {row.text for row in top_documents(model, read(texts))} == {None}
+
+
+def test_topics_in_the_order_asked_for(model, texts):
+    rows = top_documents(model, texts, 2, topics=[2, 0])
+    assert [(row.topic, row.rank) for row in rows] == [(2, 1), (2, 2), (0, 1), (0, 2)]
+
+
+def test_other_models_with_mixtures_do(texts):
+    X = read(texts).X
+    other = LatentDirichletAllocation(3, random_state=0).fit(X)
+    rows = top_documents(other, X, 1)
+    weights = other.transform(X)
+    for row in rows:
+        assert row.weight == pytest.approx(weights[row.document, row.topic])
+
+
+def test_a_model_of_a_data_frame_takes_counts_without_a_warning(texts):
+    import pandas as pd
+
+    corpus = read(texts)
+    frame = pd.DataFrame(corpus.X.toarray(), columns=list(corpus.words))
+    fitted = opelda.OnlineOPE(3, random_state=0).fit(frame)
+    assert len(top_documents(fitted, frame, 1)) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n": 0}, "n must be"),
+        ({"topics": [5]}, "topics must be a whole number, from 0 to 4"),
+        ({"corpus": "a text"}, "one text, not a collection"),
+        ({"model": [[0.5, 0.5]]}, "model must be a fitted model"),
+    ],
+)
+def test_mistakes_are_sentences(model, texts, options, said):
+    with pytest.raises(InputError, match=said):
+        top_documents(**{"model": model, "corpus": texts} | options)
+
+
+def test_a_model_without_words_refuses_texts():
+    fitted = opelda.OnlineOPE(2, random_state=0).fit(np.eye(4) * 9)
+    with pytest.raises(InputError, match="learned from counts without words"):
+        top_documents(fitted, ["a text"])
+
+
+def test_the_beginning_of_a_text_is_one_line():
+    assert beginning(" tea \n\n cup\t") == "tea cup"
+    long = beginning("tea " * 100_000)
+    assert len(long) <= 200
+    assert long.endswith("…")
+    assert beginning(None) is None

@@ -1,0 +1,83 @@
+"""Topics and words as a page has them."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+from opelda.report import rank_words
+from opelda.report._exported import ExportedTopics
+from opelda.report._packing import joined, packed
+from opelda.report._ranked import SHOWN, ranked_words
+from opelda.report._summed import TimedShares
+from opelda.report._times import MOST_BINS
+from tests.report.page_data import dense, unpacked
+
+
+def some_topics(n_topics=20, n_words=300, seed=0):
+    random = np.random.default_rng(seed)
+    return random.dirichlet(np.full(n_words, 0.05), n_topics).astype(np.float32)
+
+
+def read_back(topics, **options):
+    kept = ExportedTopics.of(topics, **options)
+    header, arrays = kept.arrays(joined(map(str, range(topics.shape[1])), "\n"))
+    return kept, unpacked(packed(header | {"n_topics": len(topics)}, arrays))
+
+
+def test_all_probabilities_come_back_to_16_bits():
+    topics = some_topics()
+    topics[:, 7] = 0.0  # a word that no topic has
+    kept, (header, arrays) = read_back(topics)
+    assert kept.ratio == 0.0
+    found = dense(header, arrays)
+    assert (found[topics == 0] == 0).all()
+    there = topics > 0
+    wrong = np.abs(np.log(found[there]) - np.log(np.maximum(topics[there], 1e-30)))
+    assert wrong.max() <= header["step"] * 0.51 + 1e-6
+
+
+def test_of_many_the_larger_are_kept_and_the_rest_has_its_mean():
+    topics = some_topics()
+    kept, (header, arrays) = read_back(topics, most=1500)
+    assert 0 < len(arrays["topic"]) <= 1500
+    found = dense(header, arrays)
+    for word in range(topics.shape[1]):
+        own = slice(*arrays["offsets"][word : word + 2])
+        listed = arrays["topic"][own]
+        others = np.setdiff1d(np.arange(len(topics)), listed)
+        assert (np.diff(listed.astype(int)) > 0).all()
+        assert topics[listed, word].min() >= topics[others, word].max(initial=0.0)
+        assert found[others, word] == pytest.approx(topics[others, word].mean(), rel=1e-5)
+    assert kept.ratio > 0
+
+
+def test_the_best_words_for_every_lambda_are_there():
+    topics, weights = some_topics(), np.random.default_rng(1).dirichlet(np.ones(20))
+    marginal = weights @ topics.astype(np.float64)
+    found = ranked_words(ExportedTopics.of(topics), len(topics), marginal)
+    for lambda_ in (0.0, 0.3, 0.6, 1.0):
+        best = rank_words(topics, SHOWN, by="relevance", weights=weights, lambda_=lambda_)
+        for k, (words, probabilities) in enumerate(found):
+            score = np.log(probabilities) - (1 - lambda_) * np.log(marginal[words])
+            shown = words[np.argsort(-score, kind="stable")[:SHOWN]]
+            there = topics[k, best[k]] > 0
+            assert set(best[k][there]) <= set(shown)
+
+
+@pytest.mark.parametrize(("years", "unit"), [(1, "month"), (12, "quarter"), (60, "year")])
+def test_shares_over_time_are_means_in_bins_that_are_few_enough(years, unit):
+    random = np.random.default_rng(0)
+    first = datetime(1950, 1, 1)
+    chosen = [first + timedelta(days=float(x)) for x in random.uniform(0, 365.25 * years, 1500)]
+    theta = random.dirichlet(np.ones(3), 1500)
+    shares = TimedShares()
+    for part in np.array_split(np.arange(1500), 7):
+        shares.add([chosen[i] for i in part], theta[part])
+    bins = shares.finish()
+    assert shares.unit == unit
+    assert 1 < len(bins) <= MOST_BINS
+    for at, mean in zip(bins, shares.shares.means(bins), strict=True):
+        of = [shares.bin(moment) == at for moment in chosen]
+        assert shares.shares.n_docs[at] == sum(of)
+        assert mean == pytest.approx(theta[of].mean(axis=0), abs=1e-5)

@@ -1,0 +1,214 @@
+"""The page's file: what is in it, read back as the page reads it."""
+
+import base64
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import opelda.report._gathered as gathered
+from opelda import MLOPE, TopicModel
+from opelda.corpus import Corpus, read
+from opelda.errors import InputError
+from opelda.inference import infer
+from opelda.report import top_documents, write_report
+from tests.report.page_data import dense, element, texts, unpacked
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "\u2028 <!-- \u202e ' \" & \0 \x1b[31m",
+    "{{script}} {{data}} <img src=x onerror=alert(1)>",
+    "😀 مرحبا שלום",
+    "=HYPERLINK(1)",
+]
+SUBJECTS = [
+    "cats dogs pets fur claws",
+    "bonds stocks yields banks rates",
+    "stars planets orbit moon sky",
+]
+
+
+def records(n=120, seed=0):
+    random = np.random.default_rng(seed)
+    made = []
+    for i in range(n):
+        kind = i % 3
+        words = random.choice(SUBJECTS[kind].split(), 25)
+        made.append(
+            {
+                "title": f"{HOSTILE[i % len(HOSTILE)]} {i}",
+                "text": " ".join(words),
+                "date": f"20{10 + i % 4}-0{1 + i % 9}-11",
+                "section": ["zoo", "bank", "</script>"][kind],
+            }
+        )
+    return made
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TopicModel(3, random_state=0).fit([record["text"] for record in records()])
+
+
+@pytest.fixture(scope="module")
+def written(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    model.set_topic_labels({1: HOSTILE[0]})
+    other = TopicModel(2, random_state=1).fit([record["text"] for record in records()])
+    write_report(model, records(), path, text_column="text", compare=other, title=HOSTILE[2])
+    return path.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def meta(written):
+    return json.loads(element(written, "meta"))
+
+
+def test_only_its_own_script_and_style_may_run_and_nothing_may_be_asked_for(written):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', written)[1]
+    assert policy.startswith("default-src 'none'; ")
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", written, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+    assert "connect-src" not in policy
+    # of the four scripts three are data, and nothing in them ends one early
+    assert written.count("</script>") == 4 + written.split("<script>")[-1].count("</script>") - 1
+
+
+def test_what_people_wrote_comes_back_as_they_wrote_it(written, meta):
+    assert meta["title"] == HOSTILE[2]
+    assert meta["topics"][1]["label"] == HOSTILE[0]
+    assert meta["topics"][1]["given"]
+    assert "</script>" in meta["groups"]["names"]
+    header, arrays = unpacked(element(written, "documents"))
+    names = texts(arrays["names"], "\n")
+    assert names == [" ".join(record["title"].split()) for record in records()]
+    assert header["n_docs"] == 120
+    assert texts(arrays["texts"], "\0") == [record["text"] for record in records()]
+
+
+def test_topics_are_numbered_as_the_models_own(model, written, meta):
+    header, arrays = unpacked(element(written, "topics"))
+    assert texts(arrays["vocabulary"], "\n") == list(model.vocabulary_)
+    np.testing.assert_allclose(dense(header, arrays), model.components_, rtol=1e-3, atol=1e-9)
+    offsets = np.frombuffer(base64.b64decode(meta["ranked"]["offsets"]), "<u4")
+    ids = np.frombuffer(base64.b64decode(meta["ranked"]["words"]), "<u4")
+    for k, best in enumerate(model.top_words(3)):
+        words = {meta["words"][j] for j in ids[offsets[k] : offsets[k + 1]]}
+        assert set(best) <= words
+
+
+def test_documents_have_the_mixtures_and_certificates_of_the_model(model, written):
+    _, arrays = unpacked(element(written, "documents"))
+    found = model.infer([record["text"] for record in records()])
+    np.testing.assert_allclose(arrays["loss"], found.loss, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(arrays["tokens"], 25)
+    for i in range(120):
+        own = slice(*arrays["offsets"][i : i + 2])
+        weights = arrays["weight"][own] / 65535
+        assert (np.diff(weights) <= 0).all()
+        np.testing.assert_allclose(weights, found.theta[i][arrays["topic"][own]], atol=1e-4)
+
+
+def test_typical_documents_are_those_of_top_documents(model, written):
+    _, arrays = unpacked(element(written, "documents"))
+    rows = top_documents(model, [record["text"] for record in records()], n=10)
+    for k in range(3):
+        own = arrays["typical"][slice(*arrays["typical_offsets"][k : k + 2])]
+        assert arrays["number"][own].tolist() == [r.document for r in rows if r.topic == k]
+
+
+def test_shares_by_group_and_over_time_are_means(model, meta):
+    theta = model.transform([record["text"] for record in records()])
+    groups = [record["section"] for record in records()]
+    for name, n_docs, shares in zip(
+        *(meta["groups"][k] for k in ("names", "n_docs", "shares")), strict=True
+    ):
+        of = [group == name for group in groups]
+        assert n_docs == sum(of)
+        assert shares == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
+    time = meta["time"]
+    assert time["column"] == "date"
+    assert sum(time["n_docs"]) == 120
+    for name, shares in zip(time["bins"], time["shares"], strict=True):
+        of = [quarter(record["date"], time["unit"]) == name for record in records()]
+        assert shares == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
+
+
+def quarter(date, unit):
+    year, month = date[:4], int(date[5:7])
+    return {"year": year, "quarter": f"{year}-Q{(month + 2) // 3}", "month": date[:7]}[unit]
+
+
+def test_facts_are_those_of_the_documents(model, meta):
+    found = model.infer([record["text"] for record in records()])
+    for nats, share in meta["guarantee"]["within"]:
+        assert share == pytest.approx((found.loss <= nats).mean())
+    assert meta["corpus"]["n_docs"] == 120
+    assert meta["corpus"]["n_tokens"] == 120 * 25
+    assert meta["compare"]["n_topics"] == 2
+    assert len(meta["compare"]["matches"]) == 2
+    assert meta["coherence"]["mean"] == pytest.approx(model.coherence_.mean())
+    assert [topic["coherence"] for topic in meta["topics"]] == pytest.approx(
+        model.coherence_, abs=1e-4
+    )
+    assert all(0 < topic["stability"] <= 1 for topic in meta["topics"])
+
+
+def test_of_many_documents_some_are_listed_and_the_page_says_so(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(gathered, "MOST_DOCUMENTS", 30)
+    monkeypatch.setattr(gathered, "NEW_AT_ONCE", 20)
+    monkeypatch.setattr(gathered, "TEXT_BYTES", 2_000)
+    monkeypatch.setattr(gathered, "SHORTER", (1_000, 100, 20))
+    text = write_report(model, records(600), tmp_path / "r.html", text_column="text").read_text()
+    meta, (header, arrays) = json.loads(element(text, "meta")), unpacked(element(text, "documents"))
+    typical = set(arrays["typical"].tolist())
+    assert len(typical) <= header["n_docs"] <= 30 + len(typical)
+    assert typical <= set(arrays["text_of"].tolist())
+    shown = texts(arrays["texts"], "\0")
+    assert sum(map(len, shown)) <= 2_000 + 2 * len(shown)
+    assert any("of 600 documents are listed" in said for said in meta["sampled"])
+    assert any("cut after" in said for said in meta["sampled"])
+    assert meta["guarantee"]["n_docs"] == 600
+    numbers = arrays["number"].tolist()
+    assert numbers == sorted(set(numbers))
+
+
+def test_counts_without_texts_are_shown_as_counts(tmp_path):
+    random = np.random.default_rng(0)
+    X = sparse.csr_array(random.poisson(0.5, (80, 40)).astype(np.float32))
+    model = MLOPE(4, random_state=0).fit(X)
+    text = write_report(model, X, tmp_path / "r.html", stability=False).read_text()
+    meta, (_, arrays) = json.loads(element(text, "meta")), unpacked(element(text, "documents"))
+    assert "texts" not in arrays
+    assert meta["tokenizer"]["why_not"]
+    rows = np.repeat(arrays["text_of"], np.diff(arrays["count_offsets"].astype(int)))
+    back = sparse.csr_array((arrays["counts"], (rows, arrays["count_words"])), X.shape)
+    assert (back != X).nnz == 0
+    theta = infer(X, model.components_, method=model._transform_method()).theta
+    weights = X.sum(axis=1) @ theta / X.sum()
+    assert [t["weight"] for t in meta["topics"]] == pytest.approx(weights, abs=1e-4)
+
+
+def test_a_corpus_in_memory_keeps_its_names(model, tmp_path):
+    corpus = read(records(), text_column="text", vocabulary=model.vocabulary_)
+    assert isinstance(corpus, Corpus)
+    text = write_report(model, corpus, tmp_path / "r.html", stability=False).read_text()
+    _, arrays = unpacked(element(text, "documents"))
+    assert texts(arrays["names"], "\n")[3].endswith(" 3")
+
+
+def test_bad_input_is_a_sentence_and_leaves_nothing(model, tmp_path):
+    path = tmp_path / "r.html"
+    with pytest.raises(InputError, match="no documents"):
+        write_report(model, [], path)
+    with pytest.raises(InputError, match="'when'"):
+        write_report(model, records(), path, text_column="text", time="when")
+    with pytest.raises(InputError, match="not known to be a time"):
+        write_report(model, records(), path, text_column="text", time="section")
+    assert not path.exists()
