@@ -3,7 +3,7 @@
 import { build } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 
-const out = process.argv[2] ?? new URL("../src/opelda/report/", import.meta.url).pathname;
+const out = process.argv[2] ?? new URL("../src/opelda/report/page/", import.meta.url).pathname;
 const common = { bundle: true, minify: true, legalComments: "none", logLevel: "warning" };
 
 /** The licences of the packages that are in the bundle, each text once. */

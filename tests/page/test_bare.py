@@ -7,7 +7,7 @@ import pytest
 from opelda import TopicModel
 from opelda.corpus import read
 from opelda.report import write_report
-from opelda.report._page import page as page_of
+from opelda.report.page._write import page as page_of
 from tests.page.conftest import show
 from tests.page.test_accessibility import violations
 from tests.report.page_data import element

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from opelda.cli._server import Server
-from opelda.report._page import as_json
-from opelda.report._page import page as page_of
+from opelda.report.page._write import as_json
+from opelda.report.page._write import page as page_of
 from tests.page.test_accessibility import violations
 from tests.report.page_data import element
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from opelda.report import rank_words
-from opelda.report._exported import ExportedTopics
-from opelda.report._packing import joined, packed
-from opelda.report._ranked import SHOWN, ranked_words
-from opelda.report._summed import TimedShares
 from opelda.report._times import MOST_BINS
+from opelda.report.page._exported import SHOWN, ExportedTopics, ranked_words
+from opelda.report.page._packing import joined, packed
+from opelda.report.page._summed import TimedShares
 from tests.report.page_data import dense, unpacked
 
 

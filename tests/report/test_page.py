@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import opelda.report._gathered as gathered
+import opelda.report.page._gathered as gathered
 from opelda import MLOPE, TopicModel
 from opelda.corpus import Corpus, read
 from opelda.errors import InputError

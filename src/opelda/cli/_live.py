@@ -14,7 +14,7 @@ class Live:
     needs_score: ClassVar[bool] = True
 
     def __init__(self, address: str, title: str, name: str) -> None:
-        from opelda.report._live import LivePage
+        from opelda.report.page import LivePage
 
         self._page = LivePage(title, name)
         self._server = Server(

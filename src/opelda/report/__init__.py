@@ -13,7 +13,6 @@
 from opelda.metrics._labels import label_topics
 from opelda.report._documents import DocumentRow, top_documents
 from opelda.report._map import map_positions
-from opelda.report._page import write_report
 from opelda.report._plots import plot_map, plot_topics
 from opelda.report._plots_over import plot_groups, plot_learning, plot_over_time
 from opelda.report._pyldavis import to_pyldavis
@@ -22,6 +21,7 @@ from opelda.report._rows import Table
 from opelda.report._shares import Shares, shares_over
 from opelda.report._style import STYLE, tidy
 from opelda.report._table import TopicRow, topic_table
+from opelda.report.page import write_report
 
 __all__ = [
     "STYLE",

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.inference import EM
 from opelda.inference._infer import as_prior
-from opelda.report._exported import ExportedTopics
-from opelda.report._gathered import LONGEST, WITHIN, Gathered
-from opelda.report._packing import as_base64, joined, packed
-from opelda.report._ranked import ranked_words
+from opelda.report.page._exported import ExportedTopics, ranked_words
+from opelda.report.page._gathered import LONGEST, WITHIN, Gathered
+from opelda.report.page._packing import as_base64, joined, packed
 
 FORMAT = 1
 N_RELATED = 8

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.report._exported import ExportedTopics
 from opelda.report._map import map_positions
-from opelda.report._packing import as_base64
-from opelda.report._page import NOT_KNOWN, as_json, model_facts, page
-from opelda.report._payload import FORMAT, number, stamp
 from opelda.report._ranking import topic_weights
+from opelda.report.page._exported import ExportedTopics
+from opelda.report.page._packing import as_base64
+from opelda.report.page._payload import FORMAT, number, stamp
+from opelda.report.page._write import NOT_KNOWN, as_json, model_facts, page
 
 MOST_EVENTS, MOST_SCORES = 100, 400
 MOST_ENTRIES = 500_000  # of the topics, from which words are ranked

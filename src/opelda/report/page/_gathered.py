@@ -14,8 +14,8 @@ from opelda.engines._keys import GOLDEN, mix
 from opelda.errors import InputError
 from opelda.report._documents import Typical
 from opelda.report._inferred import Inferred
-from opelda.report._summed import SummedShares, TimedShares
 from opelda.report._times import moments_of
+from opelda.report.page._summed import SummedShares, TimedShares
 
 MOST_DOCUMENTS = 100_000  # listed in a page
 MOST_SAMPLED = 10_000  # whose counts are kept, for scores and stability

@@ -20,12 +20,12 @@ from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
 from opelda.metrics import log_predictive_probability, match_topics, npmi, topic_diversity
 from opelda.metrics._matching import similarities
-from opelda.report import _payload as payload
-from opelda.report._exported import ExportedTopics
-from opelda.report._gathered import Gathered
 from opelda.report._map import map_positions
-from opelda.report._packing import as_base64
 from opelda.report._ranking import topic_weights
+from opelda.report.page import _payload as payload
+from opelda.report.page._exported import ExportedTopics
+from opelda.report.page._gathered import Gathered
+from opelda.report.page._packing import as_base64
 
 BLOCK = 4096
 SCORED = 1_000  # documents
@@ -131,8 +131,10 @@ def write_report(
 
 def page(meta: dict[str, Any], **data: str) -> str:
     """Return the page of a model's facts, with arrays by their names."""
-    assets = files("opelda.report")
-    style, script, text = (assets.joinpath(f"page.{k}").read_text() for k in ("css", "js", "html"))
+    assets = files("opelda.report.page")
+    style, script, text = (
+        assets.joinpath(f"page.{k}").read_text("utf-8") for k in ("css", "js", "html")
+    )
     sources = f"script-src {_digest(script)}; style-src {_digest(style)}"
     connect = "; connect-src 'self'" if meta.get("live") else ""
     elements = [("meta", "application/json", as_json(meta))]

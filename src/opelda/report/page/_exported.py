@@ -11,6 +11,8 @@ MOST_ENTRIES = 4_000_000
 LEVELS = 65_535
 SMALLEST = 1e-30  # of a probability, as for ranking words
 WORDS_AT_ONCE = 2**22  # entries looked at in one go
+SHOWN = 30  # words of a topic that a page shows at a time
+LAMBDAS = np.linspace(0.0, 1.0, 21)
 RATIOS = 10.0 ** -np.arange(0.25, 8.25, 0.25)
 
 
@@ -99,3 +101,23 @@ def _kept(words: NDArray[np.float64], ratio: float) -> tuple[NDArray[Any], ...]:
     row, topic = np.nonzero(keep)
     values = np.log(np.maximum(words[row, topic], SMALLEST)).astype(np.float32)
     return keep.sum(axis=1), topic.astype(np.uint16), values, rest.astype(np.float32)
+
+
+def ranked_words(
+    topics: ExportedTopics, n_topics: int, marginal: NDArray[np.float64]
+) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    """Return for each topic the words that are among its best for some lambda, and p(w|t).
+
+    The relevance lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)), see `rank_words`.
+    """
+    logs = np.log(np.maximum(marginal, SMALLEST))
+    found = []
+    for words, values in topics.by_topic(n_topics):
+        chosen = np.zeros(len(words), np.bool_)
+        for part in 1.0 - LAMBDAS:
+            score = values - part * logs[words]
+            n = min(SHOWN, len(words))
+            if n:
+                chosen[np.argpartition(-score, n - 1)[:n]] = True
+        found.append((words[chosen], np.exp(values[chosen])))
+    return found
