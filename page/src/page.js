@@ -62,6 +62,9 @@ async function show({ first = false } = {}) {
 async function viewOf(route) {
   try {
     if (!Object.hasOwn(VIEWS, route.view)) return missing("There is no such view.");
+    if (!app.model.size && route.view !== "live") {
+      return missing("Nothing was learned so far: look again soon.", "No topics yet");
+    }
     return await VIEWS[route.view](route);
   } catch (error) {
     console.error(error);
@@ -116,6 +119,14 @@ addEventListener("click", (event) => {
 }, true);
 if (isLive) {
   if (!location.hash) history.replaceState(null, "", "#/live");
-  follow(() => current.refresh?.());
+  follow(() => (current.refresh ? current.refresh() : renew()));
+}
+
+/** Show the view anew with what changed, unless somebody is at it. */
+async function renew() {
+  if (main.matches(":hover") || main.contains(document.activeElement)) return;
+  const at = scrollY;
+  await show({ first: true });
+  requestAnimationFrame(() => scrollTo(0, at));
 }
 show({ first: true });

@@ -8,6 +8,7 @@ from http.client import HTTPConnection
 import pytest
 
 import opelda
+from opelda.cli.commands import stream as stream_command
 from tests.report.page_data import element
 
 
@@ -118,3 +119,10 @@ def test_an_address_that_is_none_is_refused_before_anything_is_learned(cli, fold
     assert done.code != 0
     assert "HOST:PORT" in done.err
     assert not (folder / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "title"), [(["-"], "Standard input"), (["a/b.txt", "c/"], "b.txt, c"), (["/"], "/")]
+)
+def test_a_page_about_a_stream_is_called_by_what_is_read(source, title):
+    assert stream_command._title(source) == title

@@ -1,12 +1,18 @@
-"""A live page asks again and again, and shows what changed."""
+"""A live page asks again and again, and shows what changed.
+
+Servers come before browsers in the tests' arguments: they are closed after them.
+"""
 
 import json
 
 import pytest
 
+from opelda import TopicModel
 from opelda.cli._server import Server
+from opelda.report.page import LivePage
 from opelda.report.page._write import as_json
 from opelda.report.page._write import page as page_of
+from tests.page.conftest import show
 from tests.page.test_accessibility import violations
 from tests.report.page_data import element
 
@@ -41,7 +47,7 @@ def stream(report):
     server.close()
 
 
-def test_live_view_follows_the_stream(open_page, stream):
+def test_live_view_follows_the_stream(stream, open_page):
     meta, url = stream
     page = open_page(url, offline=False)
     assert "#/live" in page.url
@@ -55,6 +61,65 @@ def test_live_view_follows_the_stream(open_page, stream):
     meta["stream"]["n_docs"] = 99999
     page.wait_for_timeout(400)
     assert "12,345" in page.inner_text(".tiles")
-    page.evaluate("location.hash = '#/documents'")
-    page.wait_for_function("() => document.querySelector('h1').textContent === 'Documents'")
+
+
+@pytest.fixture
+def learner(report):
+    """The page of a stream as it is served, and what lets it learn from so many documents more."""
+    shown = LivePage("feed.jsonl", "state")
+    model = TopicModel(4, random_state=0, callbacks=[shown])
+    pages = {
+        "/": ("text/html; charset=utf-8", shown.html),
+        "/meta.json": ("application/json", shown.json),
+    }
+    server = Server("127.0.0.1:0", pages)
+    server.start()
+    yield server.url, lambda start, stop: model.partial_fit(report.texts[start:stop])
+    server.close()
+
+
+VIEWS = ("#/", "#/topics", "#/topic/1", "#/word/court", "#/documents", "#/document/1", "#/paste")
+
+
+def test_every_view_of_a_stream(learner, open_page):
+    url, learn = learner
+    page = open_page(url, offline=False)
+    for view in ("#/compare", *VIEWS):
+        show(page, view)
+        assert page.inner_text("h1") == "No topics yet"
+    learn(0, 200)
+    page = open_page(url, offline=False)
+    for view in VIEWS:
+        show(page, view)
+        assert "could not be shown" not in page.inner_text("main")
+    show(page, "#/documents")
     assert "live page holds no documents" in page.inner_text(".lede")
+    show(page, "#/")
+    assert "4 topics over 60 words, learned from 200 documents so far." in page.inner_text(".lede")
+    assert page.locator(".map [role=option]").count() == 4
+    assert violations(page) == []
+
+
+def test_overview_is_renewed_but_not_under_somebodys_hand(learner, open_page):
+    url, learn = learner
+    learn(0, 100)
+    page = open_page(f"{url}#/", offline=False)
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(2100)  # topics are looked at no more often
+    learn(100, 200)
+    page.wait_for_function("() => document.querySelector('.lede').textContent.includes('200 doc')")
+    page.focus(".map")
+    page.wait_for_timeout(2100)
+    learn(200, 300)
+    page.wait_for_timeout(3000)
+    assert "200 documents" in page.inner_text(".lede")
+
+
+def test_events_take_the_place_of_none(stream, open_page):
+    meta, url = stream
+    event, meta["stream"]["events"] = meta["stream"]["events"], []
+    page = open_page(url, offline=False)
+    assert page.get_by_text("None so far.").is_visible()
+    meta["stream"]["events"] = event
+    page.wait_for_selector(".events li")
+    assert not page.get_by_text("None so far.").is_visible()

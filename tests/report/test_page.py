@@ -201,6 +201,15 @@ def test_a_corpus_in_memory_keeps_its_names(model, tmp_path):
     text = write_report(model, corpus, tmp_path / "r.html", stability=False).read_text()
     _, arrays = unpacked(element(text, "documents"))
     assert texts(arrays["names"], "\n")[3].endswith(" 3")
+    meta = json.loads(element(text, "meta"))
+    assert (meta["title"], meta["corpus"]["name"]) == ("Topics", "")
+
+
+def test_a_page_about_a_file_is_called_by_its_name(model, tmp_path):
+    (tmp_path / "pets.txt").write_text("\n".join(record["text"] for record in records()))
+    text = write_report(model, tmp_path / "pets.txt", tmp_path / "r.html").read_text()
+    meta = json.loads(element(text, "meta"))
+    assert (meta["title"], meta["corpus"]["name"]) == ("pets.txt", "pets.txt")
 
 
 def test_bad_input_is_a_sentence_and_leaves_nothing(model, tmp_path):

@@ -3,17 +3,18 @@
 const HEIGHT = 14;
 const LONGEST = 34;
 const EDGE = 5; // of the map, that no label touches
+const BUTTONS = { width: 50, height: 125 }; // in the map's corner
 const AREA = 10_000; // of the map for each label, so that it stays calm
 
 let measuring = null;
 
 /** How wide a text is in the page's own letters, of so many pixels. */
-export function widthOf(text, size = 12) {
+export function widthOf(text, size = 12, weight = "normal") {
   measuring ??= {
     context: document.createElement("canvas").getContext("2d"),
     family: getComputedStyle(document.body).fontFamily,
   };
-  measuring.context.font = `${size}px ${measuring.family}`;
+  measuring.context.font = `${weight} ${size}px ${measuring.family}`;
   return measuring.context.measureText(text).width;
 }
 
@@ -44,14 +45,14 @@ export function fitted(text, width, size) {
  */
 export function placed(wanted, { width, height }, always) {
   const most = Math.max(14, (width * height) / AREA);
-  const boxes = [];
+  const boxes = [{ left: width - BUTTONS.width, top: 0, right: width, bottom: BUTTONS.height }];
   const found = [];
   for (const [i, spot] of wanted.entries()) {
     const { x, y, radius } = spot;
     if (x < 0 || y < 0 || x > width || y > height) continue;
     if (found.length >= most) break;
     const shown = short(spot.text);
-    const wide = widthOf(shown) + 4;
+    const wide = widthOf(shown, 12, i < always ? "bold" : "normal") + 4;
     const places = [
       [x - wide / 2, y + radius + 2],
       [x - wide / 2, y - radius - HEIGHT - 2],
@@ -60,7 +61,7 @@ export function placed(wanted, { width, height }, always) {
     ].map(([left, top]) => ({ left, top, right: left + wide, bottom: top + HEIGHT, k: spot.k }));
     const inside = places.map((box) => kept(box, width, height));
     const free = inside.find((box) => !boxes.some((other) => overlap(box, other))
-      && !wanted.some((other) => other.k !== spot.k && covers(box, other)));
+      && !wanted.some((other) => covers(box, other)));
     const box = free ?? (i < always ? inside[0] : null);
     if (!box) continue;
     boxes.push(box);

@@ -7,6 +7,7 @@ import { h, mayMove, unique } from "../dom.js";
 import { percent } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
 import { placed } from "./labels.js";
+import { spread } from "./places.js";
 
 const COVERED = 0.16; // of the map's area, by all circles together
 const EDGE = 12;
@@ -89,13 +90,8 @@ class TopicMap {
     const unit = (COVERED * width * height) / Math.PI;
     const most = 0.13 * Math.min(width, height);
     const radius = (k) => Math.max(3, Math.min(most, Math.sqrt(this.model.weight(k) * unit)));
-    const edge = radius(this.model.byWeight[0]) + EDGE; // whatever is placed there is seen whole
-    this.spots = this.model.topics.map((topic, k) => ({
-      k,
-      x: edge + ((topic.x + 1) / 2) * (width - 2 * edge),
-      y: edge + ((1 - topic.y) / 2) * (height - 2 * edge),
-      radius: radius(k),
-    }));
+    this.spots = this.model.topics.map(({ x, y }, k) => ({ k, x, y, radius: radius(k) }));
+    spread(this.spots, this, EDGE);
     this.layers(svg);
     this.moved(this.transform);
   }

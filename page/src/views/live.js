@@ -16,6 +16,7 @@ export function live() {
   if (!app.model.meta.stream) return missing("This page is not live.", "Live");
   const facts = h("dl", { class: "tiles" });
   const events = h("ol", { class: "events" });
+  const none = h("p", { class: "note" }, "None so far.");
   const status = h("p", { class: "note", role: "status" });
   const stream = () => app.model.meta.stream;
   const shares = moves(() => changes(stream()).slice(0, SHOWN), "Topics now and before");
@@ -36,6 +37,7 @@ export function live() {
   const refresh = () => {
     facts.replaceChildren(...tiles(stream()));
     events.replaceChildren(...(stream().events ?? []).map(event));
+    none.hidden = events.hasChildNodes();
     shares.redraw();
     scores.redraw();
     say();
@@ -75,8 +77,7 @@ export function live() {
             chart: scores,
             data: () => ({ columns: ["documents", "score"], rows: stream().scores ?? [] }),
           }),
-          h("section", {}, h("h2", {}, "Events"), events,
-            !stream().events?.length && h("p", { class: "note" }, "None so far.")),
+          h("section", {}, h("h2", {}, "Events"), events, none),
         ),
       ),
     ],

@@ -20,23 +20,20 @@ export function overview({ query }) {
       lede(meta),
       tiles(meta),
       explorer(query),
-      h("section", {}, h("h2", {}, "How good it is"), h("div", { class: "grid" }, measures(meta))),
+      measures(meta),
       h("section", {}, h("h2", {}, "How it was made"), made(meta)),
-      held(meta),
+      meta.live ? null : held(meta),
     ],
   };
 }
 
 function lede({ model, corpus }) {
-  return h(
-    "p",
-    { class: "lede" },
-    h("a", { href: address("topics") }, plural(model.n_topics, "topic")),
-    ` over ${plural(model.n_words, "word")}, and what they say about `,
-    plural(corpus.n_docs, "document"),
-    corpus.name ? [" of ", h("span", { class: "file" }, bdi(corpus.name))] : null,
-    ".",
-  );
+  const of = corpus
+    ? [", and what they say about ", plural(corpus.n_docs, "document"),
+      corpus.name && [" of ", h("span", { class: "file" }, bdi(corpus.name))]]
+    : `, learned from ${plural(model.n_docs_seen, "document")} so far`;
+  const topics = h("a", { href: address("topics") }, plural(model.n_topics, "topic"));
+  return h("p", { class: "lede" }, topics, ` over ${plural(model.n_words, "word")}`, of, ".");
 }
 
 function tiles({ score, coherence, diversity, guarantee }) {
@@ -71,7 +68,9 @@ function tiles({ score, coherence, diversity, guarantee }) {
 }
 
 function measures(meta) {
-  return [guaranteeFigure(meta), curveFigure(meta), spreadFigure(meta)].filter(Boolean);
+  const found = [guaranteeFigure(meta), curveFigure(meta), spreadFigure(meta)].filter(Boolean);
+  if (!found.length) return null;
+  return h("section", {}, h("h2", {}, "How good it is"), h("div", { class: "grid" }, found));
 }
 
 function guaranteeFigure({ guarantee }) {
@@ -135,14 +134,20 @@ function made({ model, corpus, version, created }) {
     ["Model", [bdi(model.name), `, ${model.learner}`]],
     ["Learned from", `${plural(model.n_docs_seen, "document")}, each as often as it was seen`],
     ...model.settings.map(([name, value]) => [name, bdi(value)]),
+    ...(corpus ? lookedAt(corpus) : []),
+    ["Written by", `opelda ${version}, ${day(created)}`],
+  ];
+  return h("dl", { class: "facts" }, facts.map(([name, value]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+function lookedAt(corpus) {
+  return [
     ["Looked at", [corpus.name && [bdi(corpus.name), ", "], plural(corpus.n_docs, "document")]],
     ["Words in them", tokens(corpus)],
     corpus.n_empty && ["Documents without known words", count(corpus.n_empty)],
     corpus.n_skipped && ["Documents that could not be read", count(corpus.n_skipped)],
-    ["Written by", `opelda ${version}, ${day(created)}`],
   ].filter(Boolean);
-  return h("dl", { class: "facts" }, facts.map(([name, value]) =>
-    h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
 function tokens({ n_tokens, n_unknown_tokens: unknown }) {

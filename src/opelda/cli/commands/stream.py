@@ -119,7 +119,7 @@ def stream(
     lines = None if events is None else Lines(events, source)
     commands = None if on_event is None else Commands(on_event)
     path = None if output is None else check_model_output(output, source)
-    live = None if serve is None else Live(serve, ", ".join(map(basename, source)), checkpoint)
+    live = None if serve is None else Live(serve, _title(source), checkpoint)
     # not before these mistakes are found: importing takes seconds
     from sklearn.base import clone
 
@@ -204,6 +204,12 @@ def stream(
         )
     if stop.stopped:
         raise StoppedError(f"stopped; the same command goes on from {checkpoint}.")
+
+
+def _title(source: list[str]) -> str:
+    """Return what a page about the stream is called."""
+    names = (basename(each.rstrip("/")) or each for each in source)
+    return ", ".join("Standard input" if name == "-" else name for name in names)
 
 
 def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText) -> None:

@@ -69,7 +69,7 @@ def write_report(
     path : path
         The file, which appears in one step.
     title : str, optional
-        By default the corpus's name.
+        By default the corpus's name, where it is a file or a folder.
     name : str
         What the page calls the model.
     time, group : str, optional
@@ -118,8 +118,8 @@ def write_report(
     found.prune()
     tell("measuring", found.n_docs)
     meta, more = _facts(model, topics, found, held_out, stability=stability)
-    where = re.split(r"[/\\\\]", opened.label)[-1] or opened.label
-    meta["title"] = title or where
+    where = re.split(r"[/\\\\]", opened.label)[-1] if isinstance(corpus, str | PathLike) else ""
+    meta["title"] = title or where or "Topics"
     meta["model"]["name"] = name
     meta["corpus"] = {"name": where} | _corpus_facts(opened, found)
     if compare is not None:
