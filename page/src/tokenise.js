@@ -60,9 +60,9 @@ export function tokenise(text, settings) {
     singles.push({ word: match[0], start: place(match.index), end: place(end) });
   }
   const [least, most] = settings.ngrams ?? [1, 1];
-  if (most === 1) return singles;
   const left = new Set(settings.stop_words);
   const kept = singles.filter(({ word }) => !left.has(word));
+  if (most === 1) return kept;
   const pairs = kept.slice(1).map((second, i) => ({
     word: `${kept[i].word} ${second.word}`,
     start: kept[i].start,

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import opelda.report.page._gathered as gathered
+import opelda.report.page._write as write
 from opelda import MLOPE, TopicModel
 from opelda.corpus import Corpus, read
 from opelda.errors import InputError
@@ -60,6 +61,10 @@ def written(model, tmp_path_factory):
     other = TopicModel(2, random_state=1).fit([record["text"] for record in records()])
     write_report(model, records(), path, text_column="text", compare=other, title=HOSTILE[2])
     return path.read_text("utf-8")
+
+
+def facts(path):
+    return json.loads(element(path.read_text(), "meta"))
 
 
 @pytest.fixture(scope="module")
@@ -221,3 +226,37 @@ def test_bad_input_is_a_sentence_and_leaves_nothing(model, tmp_path):
     with pytest.raises(InputError, match="not known to be a time"):
         write_report(model, records(), path, text_column="text", time="section")
     assert not path.exists()
+
+
+def test_every_document_of_a_group_is_counted(model, tmp_path, monkeypatch):
+    rows = [
+        {"text": "cats dogs pets", "author": "staff" if i % 2 else f"reader {i}"}
+        for i in range(300)
+    ]
+    how = {"text_column": "text", "group": "author", "stability": False}
+    meta = facts(write_report(model, rows, tmp_path / "r.html", **how))
+    counted = dict(zip(meta["groups"]["names"], meta["groups"]["n_docs"], strict=True))
+    assert counted["staff"] == 150
+    assert len(counted) + meta["groups"]["n_others"] == 151
+    # known groups are counted on where there is no room for others, and the page says so
+    monkeypatch.setattr(gathered, "GROUP_SUMS", 3 * 40)
+    monkeypatch.setattr(write, "BLOCK", 16)
+    meta = facts(write_report(model, rows, tmp_path / "r.html", **how))
+    counted = dict(zip(meta["groups"]["names"], meta["groups"]["n_docs"], strict=True))
+    assert counted["staff"] == 150
+    assert sum(counted.values()) == 150 + 39
+    assert any("111 documents of groups" in sentence for sentence in meta["sampled"])
+
+
+def test_numbers_for_names_are_told_by_the_text(model, tmp_path):
+    rows = [{"id": 10**17 + i, "text": f"cats dogs {i}"} for i in range(5)]
+    text = write_report(model, rows, tmp_path / "r.html", text_column="text").read_text()
+    _, arrays = unpacked(element(text, "documents"))
+    assert texts(arrays["names"], "\n")[3] == "100000000000000003: cats dogs 3"
+
+
+def test_stop_words_are_no_unknown_words(tmp_path):
+    rows = ["the cats of the dogs", "a bond in the banks"] * 20
+    model = TopicModel(2, random_state=0).fit(rows)
+    meta = facts(write_report(model, rows, tmp_path / "r.html"))
+    assert {"the", "of"} <= set(meta["tokenizer"]["stop_words"])

@@ -39,15 +39,16 @@ def as_plain(row: Any, documents: Sequence[Any]) -> dict[str, Any]:
 
 def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
     """Write each topic, its words, and below them its documents, a line each."""
+    from opelda.report._documents import called
+
     room = console_for(sys.stdout).width
     for row in rows:
         _print(f"{row.topic}  {share(row.weight)}  {row.label}", room)
         _print(f"    {' '.join(row.words)}", room)
         for document in documents:
             if document.topic == row.topic:
-                text = "" if document.text is None else f": {document.text}"
-                called = document.name or f"document {document.document}{text}"
-                _print(f"    {share(document.weight):>6}  {called}", room)
+                name = called(document.name, document.document, document.text)
+                _print(f"    {share(document.weight):>6}  {name}", room)
         print_line()
 
 

@@ -12,7 +12,7 @@ from opelda.report._inferred import Inferred, infer_blocks, labels_of
 from opelda.report._rows import Table
 
 SHORT = 30  # tokens that make a document half as typical as a long one of the same mixture
-TEXT_SHOWN = 200  # letters
+TEXT_SHOWN, NAME_SHOWN = 200, 80  # letters
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,21 @@ def typicality(weights: Any, tokens: Any) -> NDArray[np.float64]:
     return scores
 
 
-def beginning(text: Any) -> str | None:
+def called(name: str | None, number: int, text: Any) -> str:
+    """Return a document's name, with the beginning of its text where a name says nothing.
+
+    >>> called("On cats", 3, "Cats sleep."), called("8811", 3, "Cats sleep."), called(None, 3, None)
+    ('On cats', '8811: Cats sleep.', 'document 3')
+    """
+    if name and any(map(str.isalpha, name)):
+        return name
+    start, text = name or f"document {number}", beginning(text, NAME_SHOWN)
+    return f"{start}: {text}" if text else start
+
+
+def beginning(text: Any, n: int = TEXT_SHOWN) -> str | None:
     """Return the first letters of a text, in one line."""
     if text is None:
         return None
-    line = " ".join(str(text)[: 4 * TEXT_SHOWN].split())
-    return line if len(line) <= TEXT_SHOWN else line[: TEXT_SHOWN - 1].rstrip() + "…"
+    line = " ".join(str(text)[: 4 * n].split())
+    return line if len(line) <= n else line[: n - 1].rstrip() + "…"

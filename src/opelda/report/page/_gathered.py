@@ -12,7 +12,7 @@ from opelda.corpus import MiniBatch, group_column, time_column
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines._keys import GOLDEN, mix
 from opelda.errors import InputError
-from opelda.report._documents import Typical
+from opelda.report._documents import Typical, called
 from opelda.report._inferred import Inferred
 from opelda.report._times import moments_of
 from opelda.report.page._summed import SummedShares, TimedShares
@@ -24,7 +24,7 @@ LONGEST = 20_000  # characters of a text
 SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
 MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
 NEW_AT_ONCE = 20_000
-MOST_GROUPS = 2_000  # summed; a page shows fewer
+GROUP_SUMS = 10_000_000  # groups times topics that are summed; a page shows fewer
 WITHIN = (0.01, 0.1, 1.0)
 
 
@@ -89,7 +89,7 @@ class Gathered:
         times, groups = self._columns(batch, len(theta))
         if self.times is not None:
             self.times.add(times, theta)
-        if self.groups is not None and len(self.groups.sums) < MOST_GROUPS:
+        if self.groups is not None:
             self.groups.add(groups, theta)
         self._typical.add(Inferred(first, theta, known, None, None))
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
@@ -151,7 +151,8 @@ class Gathered:
             self.time = self.time or time_column(table.columns)
             self.group = self.group or group_column(table.columns)
             self.times = None if self.time is None else TimedShares()
-            self.groups = None if self.group is None else SummedShares()
+            most = GROUP_SUMS // self.n_topics
+            self.groups = None if self.group is None else SummedShares(most)
         times = none if self.time is None else self._moments(table[self.time].to_list())
         groups = none if self.group is None else table[self.group].to_list()
         return times, groups
@@ -174,7 +175,11 @@ class Gathered:
         ends = slice(*batch.X.indptr[row : row + 2])
         number = self.n_docs - batch.X.shape[0] + row
         return Entry(
-            f"document {number}" if batch.names is None else batch.names[row],
+            called(
+                None if batch.names is None else batch.names[row],
+                number,
+                None if batch.texts is None else batch.texts[row],
+            ),
             float(found.n_tokens[row]),
             float(found.loss[row]),
             order.astype(np.uint16),

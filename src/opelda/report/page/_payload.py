@@ -17,7 +17,7 @@ from opelda.report.page._packing import as_base64, joined, packed
 
 FORMAT = 1
 N_RELATED = 8
-MOST_GROUPS_SHOWN = 40
+MOST_GROUPS_SHOWN, GROUP_SHARES = 500, 50_000  # groups, and groups times topics
 NOT_SHOWN = ("callbacks", "engine", "n_jobs", "verbose", "sparse_output")
 WEIGHT_LEVELS = 65_535
 
@@ -125,7 +125,7 @@ def by_group(found: Gathered) -> dict[str, Any] | None:
         return None
     n_docs = found.groups.n_docs
     names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
-    shown = names[:MOST_GROUPS_SHOWN]
+    shown = names[: min(MOST_GROUPS_SHOWN, max(20, GROUP_SHARES // found.n_topics))]
     return {
         "column": found.group,
         "names": shown,
@@ -147,13 +147,12 @@ def tokenizing(model: Any) -> dict[str, Any]:
     why_not = None
     if tokenizer.stem is not None:
         why_not = "The model's words are stems, which the page cannot make; use opelda transform."
-    pairs = tokenizer.ngrams[1] > 1
     return {
         "kind": kinds.get(tokenizer.pattern, "regex"),
         "pattern": None if tokenizer.pattern in kinds else tokenizer.pattern,
         "lower": tokenizer.lower,
         "ngrams": list(tokenizer.ngrams),
-        "stop_words": tokenizer._removed[1:] if pairs else [],
+        "stop_words": tokenizer._removed[1:],
         "why_not": why_not,
     }
 
@@ -249,6 +248,11 @@ def sampled(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:
         said.append(f"The texts of {n_told:,} documents are in the page.")
     if limit < LONGEST or any(len(e.text or "") > LONGEST for e in found.entries.values()):
         said.append(f"Texts are cut after {limit:,} characters.")
+    if found.groups is not None and found.groups.n_left:
+        said.append(
+            f"{found.groups.n_left:,} documents of groups that came after the first "
+            f"{len(found.groups.sums):,} are in no group."
+        )
     if topics.ratio:
         said.append(
             "Of each word the page knows the topics that give it at least "

@@ -15,11 +15,13 @@ MOST_KEYS = 1_000  # summed at a time
 
 
 class SummedShares:
-    """Sums of documents' mixtures by a key, such as a time or a group."""
+    """Sums of documents' mixtures by a key, such as a time or a group; of so many keys at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
         self.sums: dict[Any, Any] = {}
         self.n_docs: dict[Any, int] = {}
+        self.n_left = 0  # documents of keys beyond these
 
     def add(self, keys: Iterable[Hashable | None], theta: NDArray[Any]) -> None:
         """Add documents; those whose key is None are left out."""
@@ -28,6 +30,9 @@ class SummedShares:
             if key is not None:
                 rows.setdefault(key, []).append(row)
         for key, some in rows.items():
+            if self.most is not None and len(self.sums) >= self.most and key not in self.sums:
+                self.n_left += len(some)
+                continue
             self._put(key, theta[some].sum(axis=0, dtype=np.float64), len(some))
 
     def _put(self, key: Hashable, total: NDArray[np.float64], n_docs: int) -> None:
