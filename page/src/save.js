@@ -1,6 +1,10 @@
 /** Files out of the page: tables as CSV, charts as SVG and PNG. */
 
+import { fitted, widthOf } from "./charts/labels.js";
 import { csv } from "./csv.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const MARGIN = 16;
 
 // what makes a shape look as it does: written onto it, since the file has no stylesheet
 const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "opacity",
@@ -24,8 +28,56 @@ export function saveTable(name, { columns, rows }) {
   download(`${name}.csv`, "text/csv;charset=utf-8", `\ufeff${csv(columns, rows)}`);
 }
 
-/** A copy of a chart that needs nothing but itself. */
-export function standalone(svg) {
+/** A chart as a file that needs nothing but itself: with its title, a caption and a margin. */
+export function standalone(svg, { title, caption }) {
+  const { width, height } = svg.getBoundingClientRect();
+  const { color, fontFamily, backgroundColor } = getComputedStyle(document.body);
+  const sheet = shape("svg", { xmlns: SVG, "font-family": fontFamily });
+  const paper = sheet.appendChild(shape("rect", { fill: backgroundColor }));
+  let y = MARGIN;
+  const write = (text, size, weight) => {
+    for (const line of lines(text, width, size, weight)) {
+      const look = { fill: color, "font-size": size, "font-weight": weight };
+      sheet.appendChild(shape("text", { x: MARGIN, y: y + size, ...look })).textContent = line;
+      y += Math.round(1.4 * size);
+    }
+  };
+  write(title, 16, "bold");
+  write(caption, 12, "normal");
+  y += MARGIN / 2;
+  const chart = copied(svg);
+  for (const [name, value] of Object.entries({ x: MARGIN, y, width, height })) {
+    chart.setAttribute(name, value);
+  }
+  sheet.append(chart);
+  const size = { width: width + 2 * MARGIN, height: y + height + MARGIN };
+  for (const [name, value] of Object.entries(size)) {
+    sheet.setAttribute(name, value);
+    paper.setAttribute(name, value);
+  }
+  sheet.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
+  return { text: new XMLSerializer().serializeToString(sheet), ...size };
+}
+
+function shape(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+/** A text in lines that are no wider than that. */
+function lines(text, width, size, weight) {
+  const found = [];
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const longer = found.length ? `${found.at(-1)} ${word}` : word;
+    if (found.length && widthOf(longer, size, weight) <= width) found[found.length - 1] = longer;
+    else found.push(fitted(word, width, size));
+  }
+  return found;
+}
+
+/** A copy of a chart with its looks written onto it. */
+function copied(svg) {
   const copy = svg.cloneNode(true);
   const originals = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((element, i) => {
@@ -37,29 +89,19 @@ export function standalone(svg) {
     for (const name of ["class", "style", "tabindex", "id"]) element.removeAttribute(name);
     if (style.display === "none") element.setAttribute("display", "none");
   });
-  const { width, height } = svg.getBoundingClientRect();
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  paper.setAttribute("width", "100%");
-  paper.setAttribute("height", "100%");
-  paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-  copy.prepend(paper);
   for (const link of copy.querySelectorAll("a")) link.removeAttribute("href");
-  return new XMLSerializer().serializeToString(copy);
+  return copy;
 }
 
 /** Save a chart as SVG. */
-export function saveSVG(name, svg) {
-  download(`${name}.svg`, "image/svg+xml", standalone(svg));
+export function saveSVG(name, svg, told) {
+  download(`${name}.svg`, "image/svg+xml", standalone(svg, told).text);
 }
 
 /** Save a chart as PNG, twice as fine as on the screen. */
-export async function savePNG(name, svg) {
-  const { width, height } = svg.getBoundingClientRect();
-  const address = URL.createObjectURL(new Blob([standalone(svg)], { type: "image/svg+xml" }));
+export async function savePNG(name, svg, told) {
+  const { text, width, height } = standalone(svg, told);
+  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   const image = new Image();
   image.src = address;
   await image.decode();

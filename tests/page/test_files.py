@@ -25,7 +25,7 @@ def test_table_behind_a_chart_is_a_csv(open_page, report):
     page = open_page(f"{report.url}#/topic/1?lambda=1")
     name, data = saved(page, "Words", "CSV")
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
-    assert name == "topic-words.csv"
+    assert name == "topic-1-words.csv"
     assert [row["word"] for row in rows[:5]] == report.model.top_words(5)[1]
     figure(page, "Words").locator(".files button", has_text="Table").click()
     assert page.locator(".behind table tbody tr").count() == len(rows)
@@ -33,12 +33,20 @@ def test_table_behind_a_chart_is_a_csv(open_page, report):
 
 @pytest.mark.parametrize(
     ("address", "title"),
-    [("#/", "Map of topics"), ("#/topic/0", "Over time"), ("#/compare", "All similarities")],
+    [
+        ("#/", "Map of topics"),
+        ("#/topic/0", "Over time"),
+        ("#/topic/0", "Words"),
+        ("#/compare", "All similarities"),
+    ],
 )
 def test_chart_is_svg_and_png(open_page, report, address, title):
     page = open_page(report.url + address)
     _, svg = saved(page, title, "SVG")
     root = ElementTree.fromstring(svg)
+    written = " ".join(e.text or "" for e in root if e.tag.endswith("}text"))
+    assert title.lower() in written.lower()  # a file stands alone
+    assert ("Topic 0, " in written) == (address == "#/topic/0")
     assert root.tag.endswith("svg")
     assert len(list(root.iter())) > 5
     assert b"var(" not in svg

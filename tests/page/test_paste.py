@@ -11,8 +11,7 @@ TEXTS = {
     "short": "The Judge and the JURY!",
     "two themes": "the court heard the doctor, the hospital and the patient; a verdict on the drug",
     "long": "bank market profit rocket moon galaxy orbit recipe butter goal season coach " * 40,
-    "unknown": "Xylophone zebra, 12 naïve straße 😀 שלום",
-    "nothing known": "xylophone zebra",
+    "half unknown": "Xylophone zebra, 12 naïve straße 😀 שלום; a court",
 }
 
 
@@ -32,6 +31,20 @@ def test_paste_agrees_with_python(open_page, report, name):
     behind = best.log_likelihood[0] - expected.log_likelihood[0]
     assert loss == pytest.approx(behind, abs=1e-3)
     assert loss <= expected.loss[0] + 1e-3
+
+
+def test_text_without_a_known_word_has_no_mixture(open_page, report):
+    page = open_page(f"{report.url}#/paste")
+    page.fill("textarea", "Xylophone zebra, 12 naïve straße 😀 שלום")
+    assert "no word that the model knows" in page.inner_text(".certificate")
+    assert page.locator("figure[data-theta]").count() == 0
+
+
+def test_very_long_text_is_inferred_whole_and_shown_in_part(open_page, report):
+    page = open_page(f"{report.url}#/paste")
+    page.fill("textarea", "court " * 30_000)
+    page.wait_for_selector("text=30,000 words that the model knows")
+    assert page.locator(".text .of").count() < 5000
 
 
 def test_words_are_coloured_by_topic(open_page, report):

@@ -232,3 +232,28 @@ def test_going_back_returns_to_the_place(open_page, report):
     page.go_back()
     page.wait_for_selector(".documents")
     page.wait_for_function("() => scrollY === 900")
+
+
+def test_charts_lead_to_their_documents(open_page, report):
+    page = open_page(f"{report.url}#/topic/2")
+    bar = figure(page, "By section").locator("g.bar a").first
+    kind = bar.text_content().split()[0]
+    bar.click()
+    page.wait_for_selector("ol.documents")
+    assert page.input_value("#group") == kind
+    names = page.locator("ol.documents .name").all_inner_texts()
+    assert names
+    assert all(name.startswith(kind) for name in names)
+    page.select_option("#group", "")
+    page.select_option("#topic", "")
+    page.select_option("#time", "2017")
+    wanted = sum(number % 6 == 2 for number in range(len(report.names)))
+    assert page.inner_text("[role=status]") == f"{wanted} documents of {len(report.names)}"
+
+
+def test_search_says_where_nothing_is_found(open_page, report):
+    page = open_page(report.url)
+    page.keyboard.press("/")
+    page.keyboard.type("zzzzqq")
+    page.wait_for_function("() => document.querySelector('.search .note').textContent")
+    assert page.inner_text(".search .note").startswith("No topic, word or document")

@@ -9,7 +9,7 @@ const MARGIN = { top: 10, right: 14, bottom: 30, left: 52 };
 
 /**
  * Draw a curve.
- * @param {() => {x: number|Date, y: number, title: string}[]} points
+ * @param {() => {x: number|Date, y: number, title: string, href: ?string}[]} points
  * @param {{name: string, height: ?number, formatX: ?Function, formatY: ?Function,
  *   fromZero: ?boolean}} options
  */
@@ -46,7 +46,9 @@ function draw(svg, width, points, options) {
   }
   const path = line().x(xOf).y(yOf).curve(curveMonotoneX);
   svg.append("path").attr("class", "line").attr("d", path(points));
-  const dots = svg.append("g").selectAll("circle").data(points).join("circle");
-  dots.attr("class", "dot").attr("cx", xOf).attr("cy", yOf);
+  // links are for pointers: what they lead to has ways of its own for keys
+  const places = svg.append("g").selectAll("a").data(points).join("a").attr("tabindex", -1);
+  places.attr("href", ({ href }) => href ?? null).attr("aria-label", ({ title }) => title);
+  const dots = places.append("circle").attr("class", "dot").attr("cx", xOf).attr("cy", yOf);
   dots.attr("r", points.length > 60 ? 1.5 : 3).append("title").text(({ title }) => title);
 }

@@ -74,19 +74,23 @@ export class Documents {
   }
 
   /**
-   * The documents that have the topic among their heaviest and every word of the query in their
-   * name or text, most of the topic first.
+   * The documents of a bin of time and a group that have the topic among their heaviest and every
+   * word of the query in their name or text; most of the topic first, or those with the words in
+   * their names.
    */
-  find({ topic = null, query = "", limit = Infinity } = {}) {
+  find({ topic = null, query = "", time = -1, group = -1 } = {}) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const found = [];
-    for (let i = 0; i < this.size && found.length < limit; i++) {
+    for (let i = 0; i < this.size; i++) {
       if (topic !== null && !this.share(i, topic)) continue;
+      if (time >= 0 && this.arrays.time[i] !== time) continue;
+      if (group >= 0 && this.arrays.group[i] !== group) continue;
       if (words.every((word) => this.#has(i, word))) found.push(i);
     }
-    if (topic === null) return found;
-    const shares = new Map(found.map((i) => [i, this.share(i, topic)]));
-    return found.sort((a, b) => shares.get(b) - shares.get(a) || a - b);
+    const named = (i) => words.every((word) => this.#lowerNames[i].includes(word));
+    const worth = topic === null ? named : (i) => this.share(i, topic);
+    const worths = new Map(found.map((i) => [i, Number(worth(i))]));
+    return found.sort((a, b) => worths.get(b) - worths.get(a) || a - b);
   }
 
   /** The documents whose names have every word of the query. */

@@ -33,10 +33,13 @@ export function responsive(draw, properties = {}) {
 
 /**
  * A chart with its title and its files.
- * @param {{title: string|Node, name: string, chart: HTMLElement, note: ?(string|Node),
- *   data: () => {columns: string[], rows: any[][]}, level: ?number}} parts
+ * @param {{title: string|Node, name: string|Function, chart: HTMLElement, note: ?(string|Node),
+ *   data: () => {columns: string[], rows: any[][]}, level: ?number, about: ?() => string,
+ *   caption: ?string}} parts `about` is what the chart is of and `caption` what its marks are, for
+ *   files, which stand alone; by default the note
  */
-export function figure({ title, name, chart, note = null, data, level = 3 }) {
+export function figure(parts) {
+  const { title, name, chart, note = null, data, level = 3, about = null, caption = null } = parts;
   const behind = h("div", { class: "behind" });
   const shown = h("button", { type: "button", "aria-expanded": "false" }, "Table");
   shown.addEventListener("click", () => {
@@ -45,6 +48,11 @@ export function figure({ title, name, chart, note = null, data, level = 3 }) {
     behind.replaceChildren(...(open ? [table(data(), nameOf(title))] : []));
   });
   const svg = () => chart.querySelector("svg");
+  const file = () => (typeof name === "function" ? name() : name);
+  const told = () => ({
+    title: about ? `${about()}: ${nameOf(title).toLowerCase()}` : nameOf(title),
+    caption: caption ?? (note ? nameOf(note) : ""),
+  });
   const named = (text) => ({ type: "button", "aria-label": `${text} of ${nameOf(title)}` });
   const button = (text, save) => h("button", { ...named(text), on: { click: save } }, text);
   shown.setAttribute("aria-label", `Table of ${nameOf(title)}`);
@@ -57,9 +65,9 @@ export function figure({ title, name, chart, note = null, data, level = 3 }) {
       "div",
       { class: "files" },
       shown,
-      button("CSV", () => saveTable(name, data())),
-      button("SVG", () => saveSVG(name, svg())),
-      button("PNG", () => savePNG(name, svg())),
+      button("CSV", () => saveTable(file(), data())),
+      button("SVG", () => saveSVG(file(), svg(), told())),
+      button("PNG", () => savePNG(file(), svg(), told())),
     ),
     behind,
   );

@@ -27,7 +27,8 @@ export function openHelp() {
     h("h2", {}, "Keys"),
     h("dl", {}, KEYS.map(([key, told]) => h("div", {}, h("dt", {}, h("kbd", {}, key)),
       h("dd", {}, told)))),
-    h("p", { class: "note" }, "The map moves with the mouse or two fingers; Ctrl and the wheel bring it closer."),
+    h("p", { class: "note" }, "The map moves with the mouse or two fingers; Ctrl and the "
+      + "wheel bring it closer."),
     h("label", { class: "check" }, on, "Single keys do things (/ ? [ ] t)"),
     h("form", { method: "dialog" }, h("button", {}, "Close")),
   );

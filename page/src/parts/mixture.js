@@ -76,8 +76,9 @@ export function certificate(loss, n_tokens) {
   if (!n_tokens) return "It has no word that the model knows: its mixture is the prior\u2019s.";
   if (loss === null || Number.isNaN(loss)) return "How good this mixture is is not known.";
   const factor = Math.exp(loss);
+  const upTo = factor < 1.1 ? Math.ceil(factor * 1e4) / 1e4 : Math.ceil(factor * 100) / 100;
   const times = factor < 1000
-    ? `at most ${factor < 1.1 ? factor.toFixed(4) : factor.toFixed(2)} times as probable`
+    ? `at most ${upTo} times as probable`
     : `up to e^${nats(loss)} times as probable`;
   return [
     h("strong", {}, `Within ${nats(loss)} nats of the best. `),

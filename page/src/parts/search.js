@@ -40,9 +40,11 @@ export function openSearch() {
     list.replaceChildren(...groups.map(group));
     current = -1;
     input.removeAttribute("aria-activedescendant");
-    const n = options().length;
-    if (n) choose(0);
-    status.textContent = !wanted.trim() ? "" : n ? plural(n, "result") : "Nothing found.";
+    if (options().length) choose(0);
+    const offered = documents ? 1 : 0; // to search all texts, which is no result
+    const n = options().length - offered;
+    const none = "No topic, word or document\u2019s name has that.";
+    status.textContent = !wanted.trim() ? "" : n > 0 ? plural(n, "result") : none;
   };
   input.addEventListener("input", show);
   input.addEventListener("keydown", (event) => {

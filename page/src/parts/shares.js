@@ -2,8 +2,9 @@
 
 import { bars } from "../charts/bars.js";
 import { curve } from "../charts/curve.js";
-import { percent, percentTick, plural } from "../numbers.js";
-import { app } from "../state.js";
+import { count, percent, percentTick, plural } from "../numbers.js";
+import { address } from "../router.js";
+import { app, label } from "../state.js";
 import { figure } from "./figure.js";
 
 /** A bin's beginning as a date: 2007, 2007-04, 2007-04-12, 2007-Q2, 2007-W15; or null. */
@@ -17,32 +18,58 @@ export function dateOf(bin) {
   return new Date(Date.UTC(year, (month ?? 1) - 1, day ?? 1));
 }
 
+const HIGHEST = 15; // groups in a chart
+const FEW = 10; // documents, whose mean says little
+
+/** Which bins or groups have documents enough to be drawn; all that have any, if hardly one. */
+function enough(n_docs) {
+  const all = n_docs.map((_, i) => i);
+  const many = all.filter((i) => n_docs[i] >= FEW);
+  return many.length > 1 ? many : all.filter((i) => n_docs[i] > 0);
+}
+
+const leftOut = (n, name) => (n > 0
+  ? ` ${plural(n, name)} of fewer than ${FEW} documents left out.` : "");
+
+const AXIS = {
+  year: { year: "numeric" },
+  quarter: { month: "short", year: "numeric" },
+  month: { month: "short", year: "numeric" },
+  day: { day: "numeric", month: "short" },
+};
+const HOURS = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+
 /** The topic over time, or null. */
 export function timeFigure(topic) {
   const { time } = app.model.meta;
   if (!time || time.bins.length < 2) return null;
   const dates = time.bins.map(dateOf);
   const dated = dates.every((date) => date !== null && !Number.isNaN(date.getTime()));
-  const seen = time.bins.map((_, i) => i).filter((i) => time.n_docs[i] > 0);
+  const seen = enough(time.n_docs);
+  const some = time.n_docs.filter((n) => n > 0).length;
+  const axis = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...AXIS[time.unit] ?? HOURS });
   const points = () => seen.map((i) => ({
     x: dated ? dates[i] : i,
     y: time.shares[i][topic],
+    href: address("documents", null, { topic, time: time.bins[i] }),
     title: `${time.bins[i]}: ${percent(time.shares[i][topic])} of `
       + plural(time.n_docs[i], "document"),
   }));
   return figure({
     title: "Over time",
     name: `topic-${topic}-over-time`,
-    note: `Mean share of the topic in the documents of each ${time.unit}.`,
+    about: () => `Topic ${topic}, ${label(topic)}`,
+    note: `Mean share of the topic in the documents of each ${time.unit}.`
+      + leftOut(some - seen.length, `${time.unit}`),
     chart: curve(points, {
       name: "Share of the topic over time",
-      formatX: dated ? null : (i) => time.bins[i] ?? "",
+      formatX: dated ? (date) => axis.format(date) : (i) => time.bins[i] ?? "",
       formatY: percentTick,
       fromZero: true,
     }),
     data: () => ({
       columns: [time.column, "documents", "share"],
-      rows: seen.map((i) => [time.bins[i], time.n_docs[i], time.shares[i][topic]]),
+      rows: time.bins.map((bin, i) => [bin, time.n_docs[i], time.shares[i][topic]]),
     }),
   });
 }
@@ -51,19 +78,26 @@ export function timeFigure(topic) {
 export function groupFigure(topic) {
   const { groups } = app.model.meta;
   if (!groups || groups.names.length < 2) return null;
-  const rows = groups.names.map((name, i) => ({
-    label: name,
+  const drawn = enough(groups.n_docs);
+  const rows = drawn.map((i) => ({
+    label: `${groups.names[i]} (${count(groups.n_docs[i])})`,
     value: groups.shares[i][topic],
-    title: `${name}: ${percent(groups.shares[i][topic])} of `
+    href: address("documents", null, { topic, group: groups.names[i] }),
+    title: `${groups.names[i]}: ${percent(groups.shares[i][topic])} of `
       + plural(groups.n_docs[i], "document"),
   }));
-  const order = [...rows].sort((a, b) => b.value - a.value).slice(0, 15);
-  const left = groups.n_others ? ` ${plural(groups.n_others, "small group")} left out.` : "";
-  const more = rows.length > order.length ? ` The first ${order.length} of ${rows.length}.` : "";
+  const order = [...rows].sort((a, b) => b.value - a.value).slice(0, HIGHEST);
+  const more = rows.length > order.length
+    ? ` The ${order.length} with most of it, of ${rows.length}.` : "";
+  const few = leftOut(groups.names.length - drawn.length, "group");
+  const others = groups.n_others
+    ? ` ${plural(groups.n_others, "smaller group")} not in the page.` : "";
   return figure({
     title: `By ${groups.column}`,
     name: `topic-${topic}-by-group`,
-    note: `Mean share of the topic in the documents of each.${more}${left}`,
+    about: () => `Topic ${topic}, ${label(topic)}`,
+    note: "Mean share of the topic in the documents of each, with their number."
+      + `${more}${few}${others}`,
     chart: bars(() => order, { name: "Share of the topic by group" }),
     data: () => ({
       columns: [groups.column, "documents", "share"],

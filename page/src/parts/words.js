@@ -5,7 +5,7 @@ import { DEFAULT_LAMBDA } from "../data/model.js";
 import { h, unique } from "../dom.js";
 import { fixed } from "../numbers.js";
 import { note } from "../router.js";
-import { app } from "../state.js";
+import { app, label } from "../state.js";
 import { figure } from "./figure.js";
 
 /** The slider's place: as an address says, else where it was left. */
@@ -47,7 +47,10 @@ export function wordsFigure({ topic, lambda, n = 30, level = 3 }) {
   const made = figure({
     title: "Words",
     level,
-    name: "topic-words",
+    name: () => `topic-${current}-words`,
+    about: () => `Topic ${current}, ${label(current)}`,
+    caption: "Wide bars: how often among 1,000 words of the topic; thin ones: among 1,000 of all "
+      + "documents. %: how many of the word\u2019s uses are in this topic.",
     note: h(
       "span",
       { class: "keys" },

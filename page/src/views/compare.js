@@ -11,6 +11,7 @@ import { app, label } from "../state.js";
 import { missing } from "./missing.js";
 
 const N_WORDS = 12;
+const ALIKE = 0.3; // two topics that are less so are no match
 const MOST_ALONE = 60;
 const AT_A_TIME = 20;
 
@@ -20,7 +21,8 @@ export function compare() {
     return missing("This page is about one model; a report can be written with a second one "
       + "to compare it with.", "Compare");
   }
-  const matches = [...other.matches].sort((a, b) => b[2] - a[2]);
+  const matches = other.matches.filter(([, , value]) => value >= ALIKE);
+  matches.sort((a, b) => b[2] - a[2]);
   const ours = new Set(matches.map(([a]) => a));
   const theirs = new Set(matches.map(([, b]) => b));
   const alone = app.model.topics.map((_, k) => k).filter((k) => !ours.has(k));
@@ -37,7 +39,7 @@ export function compare() {
         ` with ${plural(app.model.size, "topic")} and `,
         h("span", { class: "file" }, bdi(other.name)),
         ` with ${plural(other.n_topics, "topic")}: ${plural(matches.length, "pair")} matched one `,
-        `to one, ${fixed(mean)} similar on average.`,
+        `to one${matches.length ? `, ${fixed(mean)} similar on average` : ""}.`,
       ),
       matched(matches, alone, others, other),
       unmatched(`Only in ${model.name}`, alone, (k) => ourTopic(k)),
@@ -76,7 +78,8 @@ function matched(matches, alone, others, other) {
       h("button", { type: "button", on: { click: () => saveTable("matched-topics", data()) } },
         "CSV"),
     ),
-    h("p", { class: "note" }, "The most similar first. Words that both have are underlined."),
+    h("p", { class: "note" }, "The most similar first: cosine of their words\u2019 "
+      + `probabilities, ${ALIKE} at least. Words that both have are underlined.`),
     list,
     more,
   );
@@ -146,7 +149,8 @@ function heatFigure(matches, alone, others, other) {
     level: 2,
     name: "similarities",
     note: "Rows are topics of this model, columns those of the other, both in the order of their "
-      + "matches: what stands out away from the diagonal was split or merged.",
+      + "matches; the stronger the colour, the more alike. What stands out away from the diagonal "
+      + "was split or merged.",
     chart: heat({
       rows,
       columns: across,

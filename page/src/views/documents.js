@@ -25,8 +25,8 @@ export async function documents({ query }) {
       ? "A live page holds no documents; the overview, the map and the words are here."
       : "This page was written without documents.", "Documents");
   }
-  const { q = "", sort = "" } = query;
-  const wanted = { topic: app.model.topicOf(query.topic), q, sort };
+  const { q = "", sort = "", time = "", group = "" } = query;
+  const wanted = { topic: app.model.topicOf(query.topic), q, sort, time, group };
   const list = h("ol", { class: "documents" });
   const status = h("p", { class: "note", role: "status" });
   const more = h("button", { type: "button", class: "more" }, "Show more");
@@ -39,12 +39,16 @@ export async function documents({ query }) {
     more.hidden = shown >= found.length;
   };
   const show = () => {
-    found = sorted(all, all.find({ topic: wanted.topic, query: wanted.q }), wanted.sort);
+    found = sorted(all, all.find({
+      topic: wanted.topic,
+      query: wanted.q,
+      time: app.model.meta.time?.bins.indexOf(wanted.time),
+      group: app.model.meta.groups?.names.indexOf(wanted.group),
+    }), wanted.sort);
     shown = 0;
     list.replaceChildren();
     grow();
-    const whole = found.length === all.size ? "" : ` of ${count(all.size)}`;
-    status.textContent = `${count(found.length)}${whole} documents`;
+    status.textContent = told(all, found, wanted.q);
   };
   const change = (part) => {
     Object.assign(wanted, part);
@@ -65,7 +69,28 @@ export async function documents({ query }) {
   };
 }
 
+/** How many were found, and among which: of large collections a part is in the page. */
+function told(all, found, q) {
+  const n = app.model.meta.corpus.n_docs;
+  const whole = all.size < n ? ` of the ${count(all.size)} in this page, which are of ${count(n)}`
+    : found.length < all.size ? ` of ${count(all.size)}` : "";
+  const texts = all.held.size < all.size || !all.texts.length
+    ? `. The texts of ${all.texts.length ? count(all.held.size) : "none"} are in this page: others `
+      + "are found by their names alone"
+    : "";
+  return `${count(found.length)} documents${whole}${q.trim() && texts}`;
+}
+
+/** A choice of one of some values, or of all. */
+function selected(id, name, all, values, wanted, onChange) {
+  const option = (value, text) => h("option", { value, selected: value === wanted }, text);
+  const select = h("select", { id }, option("", all), values.map((value) => option(value, value)));
+  select.addEventListener("change", () => onChange(select.value));
+  return h("label", { for: id }, name, select);
+}
+
 function tools(wanted, change, save) {
+  const { time, groups } = app.model.meta;
   const words = h("input", { type: "search", id: "q", value: wanted.q });
   words.addEventListener("input", settled(() => change({ q: words.value }), 120));
   const topic = h(
@@ -84,6 +109,10 @@ function tools(wanted, change, save) {
     { class: "tools" },
     h("label", { for: "q", class: "grow" }, "Words in title or text", words),
     h("label", { for: "topic" }, "Topic", topic),
+    time && selected("time", time.column, `any ${time.unit}`, time.bins, wanted.time,
+      (value) => change({ time: value })),
+    groups && selected("group", groups.column, "all", groups.names, wanted.group,
+      (value) => change({ group: value })),
     h("label", { for: "sort" }, "Order", sort),
     h("button", { type: "button", on: { click: save } }, "CSV"),
   );

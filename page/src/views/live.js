@@ -36,7 +36,9 @@ export function live() {
   };
   const refresh = () => {
     facts.replaceChildren(...tiles(stream()));
-    events.replaceChildren(...(stream().events ?? []).map(event));
+    const all = stream().events ?? [];
+    const newest = (topic) => all.find((each) => each.topic === topic); // of those first
+    events.replaceChildren(...all.map((each) => event(each, newest(each.topic) === each)));
     none.hidden = events.hasChildNodes();
     shares.redraw();
     scores.redraw();
@@ -73,7 +75,8 @@ export function live() {
             title: "Score",
             level: 2,
             name: "score",
-            note: "Log probability of a word in documents before they are learned from.",
+            note: "Log probability of a word in documents before they are learned from. It falls "
+              + "while new words are added: there are more to choose from.",
             chart: scores,
             data: () => ({ columns: ["documents", "score"], rows: stream().scores ?? [] }),
           }),
@@ -119,14 +122,10 @@ function tiles(stream) {
   ].filter(Boolean);
 }
 
-function event({ kind, after, topic, text, words }) {
-  return h(
-    "li",
-    {},
-    h("span", { class: "kind" }, kind),
-    h("span", { class: "note" }, ` after ${plural(after, "document")}`),
-    h("p", {}, bdi(text), topic == null ? null : [" ", h("a", { href: address("topic", topic) },
-      `Topic ${topic}`)]),
-    words?.length ? h("p", { class: "few" }, bdi(words.join(", "))) : null,
-  );
+/** Numbers are given to other themes: only a topic's newest event is about what it is now. */
+function event({ topic, text }, isNewest) {
+  const link = isNewest && topic != null
+    ? [" ", h("a", { href: address("topic", topic) }, `Topic ${topic}`)]
+    : null;
+  return h("li", {}, h("p", {}, bdi(text), link));
 }

@@ -4,7 +4,7 @@ import { bars } from "../charts/bars.js";
 import { curve } from "../charts/curve.js";
 import { spread } from "../charts/spread.js";
 import { bdi, h } from "../dom.js";
-import { count, day, fixed, percent, plural } from "../numbers.js";
+import { count, day, fixed, nats, percent, plural } from "../numbers.js";
 import { explorer } from "../parts/explorer.js";
 import { figure } from "../parts/figure.js";
 import { address, open } from "../router.js";
@@ -46,7 +46,8 @@ function tiles({ score, coherence, diversity, guarantee }) {
       fixed(score.lpp),
       score.held_out ? "Held-out score" : "Score",
       `log probability of an unseen word${score.error ? `, \u00b1${fixed(score.error)}` : ""}; `
-        + `perplexity ${count(score.perplexity)}, of ${plural(score.n_docs, "document")}`,
+        + `perplexity ${count(score.perplexity)}, of ${plural(score.n_docs, "document")}`
+        + (score.held_out ? "" : " that it may have learned from"),
     ),
     coherence && tile(
       fixed(coherence.mean),
@@ -59,7 +60,7 @@ function tiles({ score, coherence, diversity, guarantee }) {
       "of the topics\u2019 best words are different ones",
     ),
     guarantee && tile(
-      `${fixed(guarantee.mean)} nats`,
+      `${nats(guarantee.mean)} nats`,
       "Guarantee",
       "is the most that a document\u2019s mixture is behind the best there is, on average; "
         + "each has its own proof",
@@ -84,7 +85,7 @@ function guaranteeFigure({ guarantee }) {
     name: "guarantee",
     note: "Every mixture comes with a proof: no other mixture of these topics explains the "
       + "document\u2019s words better by more than so many nats (0.01 nats: 1% more probable). "
-      + `${fixed(guarantee.mean, 3)} on average, ${fixed(guarantee.max, 2)} at worst, `
+      + `${nats(guarantee.mean)} on average, ${nats(guarantee.max)} at worst, `
       + `over ${plural(guarantee.n_docs, "document")}.`,
     chart: bars(() => rows, { name: "Share of documents by distance from the best", most: 1 }),
     data: () => ({ columns: ["nats", "share of documents"], rows: guarantee.within }),
@@ -132,7 +133,7 @@ function spreadFigure({ topics }) {
 function made({ model, corpus, version, created }) {
   const facts = [
     ["Model", [bdi(model.name), `, ${model.learner}`]],
-    ["Learned from", `${plural(model.n_docs_seen, "document")}, each as often as it was seen`],
+    ["Learned from", `${plural(model.n_docs_seen, "document")}, each counted as often as seen`],
     ...model.settings.map(([name, value]) => [name, bdi(value)]),
     ...(corpus ? lookedAt(corpus) : []),
     ["Written by", `opelda ${version}, ${day(created)}`],

@@ -13,6 +13,7 @@ import { count, tokenise } from "../tokenise.js";
 import { missing } from "./missing.js";
 
 const SHOWN = 8; // topics
+const LONGEST = 20_000; // characters that are coloured, as of the page's documents
 
 export async function paste() {
   const { tokenizer, inference } = app.model.meta;
@@ -58,6 +59,7 @@ export async function paste() {
 
 function answer(text, table, inference) {
   if (!text.trim()) return [];
+  const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text;
   const tokens = tokenise(text, app.model.meta.tokenizer);
   const counted = count(tokens, table);
   const document = documentOf(counted, table);
@@ -65,10 +67,11 @@ function answer(text, table, inference) {
   const all = Array.from(theta, (weight, topic) => ({ topic, weight }));
   const mixture = all.sort((a, b) => b.weight - a.weight || a.topic - b.topic);
   const top = mixture.slice(0, SHOWN);
-  const colours = document.n_tokens ? palette(top) : new Map();
+  const colours = palette(top);
   const settings = app.model.meta.tokenizer;
-  const body = coloured(text, { settings, table, mixture, colours });
+  const body = coloured(shown, { settings, table, mixture, colours });
   const known = plural(document.n_tokens, "word");
+  if (!document.n_tokens) return [h("p", { class: "certificate" }, certificate(loss, 0))];
   const unknown = counted.unknown ? `, ${plural(counted.unknown, "other")} it does not` : "";
   const figure = mixtureFigure(top, colours, "your-text");
   figure.dataset.theta = JSON.stringify(Array.from(theta, (p) => Number(p.toPrecision(7))));

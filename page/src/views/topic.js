@@ -92,6 +92,7 @@ function relatedFigure(k) {
   return figure({
     title: "Related topics",
     name: `topic-${k}-related`,
+    about: () => `Topic ${k}, ${label(k)}`,
     note: "Topics with the most similar words.",
     chart: bars(() => rows, { name: "Similarity", most: 1, format: (value) => fixed(value) }),
     data: () => ({
