@@ -25,10 +25,13 @@ const CLASSES = {
   B: [`(?:(?<=[${WORD}])(?=[${WORD}])|(?<![${WORD}])(?![${WORD}]))`, null],
 };
 
+const SETS = new Set(["[", "--", "&&", "~~"]); // Rust's within brackets
+
 /** A regular expression of Rust's in JavaScript's spelling; throws where there is none. */
 export function fromRust(pattern) {
   let inside = false;
-  const spelled = pattern.replace(/^\(\?u\)/, "").replace(/\\.|[[\]]/gsu, (part) => {
+  const spelled = pattern.replace(/^\(\?u\)/, "").replace(/\\.|[[\]]|--|&&|~~/gsu, (part) => {
+    if (inside && SETS.has(part)) throw new SyntaxError(`${part} within brackets`);
     if (part === "[") inside = true;
     else if (part === "]") inside = false;
     else if (CLASSES[part[1]]) {

@@ -84,7 +84,7 @@ test("probabilities of words are as fine as their steps", () => {
   const table = new WordTable({
     header: { n_topics: 3, low: Math.log(1e-4), step: 1e-3 },
     arrays: {
-      vocabulary: letters("a\nb"),
+      vocabulary: letters("a\0b"),
       offsets: Uint32Array.of(0, 2, 3),
       topic: Uint16Array.of(0, 2, 1),
       value: Uint16Array.of(0, 1000, 5),

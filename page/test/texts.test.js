@@ -47,6 +47,10 @@ test("patterns of Rust's know Unicode", () => {
   assert.deepEqual(words("\u00e9t\u00e9 a 42", "\\b\\w{3,}\\b"), ["\u00e9t\u00e9"]);
   assert.deepEqual(words("a-b c'd 1", "[\\w'-]+"), ["a-b", "c'd", "1"]);
   assert.throws(() => fromRust("[\\W]"));
+  for (const set of ["[a-z--s]", "[a-z&&[^aeiou]]", "[a~~b]", "[[:alpha:]]"]) {
+    assert.throws(() => fromRust(set)); // which JavaScript would read in another way
+  }
+  assert.deepEqual(words("a--b && c", "\\w(?:--\\w)?"), ["a--b", "c"]);
   assert.throws(() => new RegExp(fromRust("(?i)x"), "u"));
 });
 

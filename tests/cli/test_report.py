@@ -121,6 +121,14 @@ def test_an_address_that_is_none_is_refused_before_anything_is_learned(cli, fold
     assert not (folder / "state").exists()
 
 
+def test_documents_held_out_are_not_written_over(cli, folder):
+    shutil.copy("t.jsonl", "t.html")
+    before = (folder / "t.html").read_bytes()
+    done = cli("report", "m.opelda", "t.jsonl", "--valid", "t.html", "-o", "t.html")
+    assert done.code != 0
+    assert (folder / "t.html").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("source", "title"), [(["-"], "Standard input"), (["a/b.txt", "c/"], "b.txt, c"), (["/"], "/")]
 )

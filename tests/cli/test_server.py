@@ -6,6 +6,7 @@ from http.client import HTTPConnection
 
 import pytest
 
+from opelda.cli import _server
 from opelda.cli._server import HEADERS, MOST_AT_ONCE, Server, address_of
 from opelda.errors import InputError
 
@@ -87,6 +88,41 @@ def test_readers_who_send_nothing_leave_room_for_others(server):
     for thread in threads:
         thread.join()
     assert done == [200] * 4
+
+
+def test_readers_who_send_a_byte_now_and_then_are_hung_up_on(monkeypatch):
+    monkeypatch.setattr(_server, "PATIENCE", 0.5)
+    server = Server("127.0.0.1:0", {"/": ("text/plain", lambda: "page")})
+    server.start()
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_AT_ONCE)]
+    for one in slow:
+        one.settimeout(0.1)
+    try:
+        waiting, turns = slow, 0
+        while waiting and turns < 60:  # about a second and a half each, far longer than patience
+            waiting, turns = [one for one in waiting if not is_ended(one)], turns + 1
+        assert not waiting
+        assert asked(server)[0] == 200
+    finally:
+        for one in slow:
+            one.close()
+        server.close()
+
+
+def is_ended(connection):
+    try:
+        connection.sendall(b"G")
+        return connection.recv(100) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64, "\udcff", "no.such.host.invalid"])
+def test_a_host_that_is_none_is_a_sentence(host):
+    with pytest.raises(InputError, match="not known here"):
+        Server(f"{host}:80", {})
 
 
 def test_an_address_that_cannot_be_had_is_a_sentence(server):

@@ -137,6 +137,7 @@ def test_no_name_does_any_harm(cli, folder, end):
 
 
 @example("_x005F_x000D_")
+@example("]]>")
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
 def test_every_text_is_a_text_in_a_sheet(text):
     file = io.BytesIO()

@@ -257,3 +257,12 @@ def test_times_and_groups_by_their_usual_names():
     assert time_column(iter(["updated", "DATE"])) == "DATE"
     assert group_column(("label", "author", "source")) == "source"
     assert time_column(["mandate"]) is group_column(["sectional"]) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_that_are_named_come_before_those_that_are_found(kind, tmp_path):
+    rows = [{"text": "a cat", "date": "2020", "odd": "x", "author": "me"}] * 3
+    kept = read(given_as(kind, rows, tmp_path), metadata=["odd", "auto"]).metadata
+    assert kept.columns == ["odd", "date", "author"]
+    again = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata=["odd", "auto"])
+    assert [batch.metadata.columns for batch in again] == [["odd", "date", "author"]] * 3

@@ -97,7 +97,7 @@ def test_lines_before_the_first_object_have_no_name(tmp_path):
 def test_tables_keep_what_python_writes(rows, block_size):
     table = [{"id": a, "text": b, "date": c} for a, b, c in rows]
     data = as_table(table, ",").encode()
-    options = Options(metadata="auto", block_size=block_size)
+    options = Options(metadata=("auto",), block_size=block_size)
     blocks = list(FORMATS["csv"].blocks(Input.of(io.BytesIO(data)), options, None))
     assert [name for block in blocks for name in block.names] == [a for a, _, _ in rows]
     dates = [date for block in blocks for date in block.metadata["date"]]

@@ -99,7 +99,7 @@ def test_what_people_wrote_comes_back_as_they_wrote_it(written, meta):
 
 def test_topics_are_numbered_as_the_models_own(model, written, meta):
     header, arrays = unpacked(element(written, "topics"))
-    assert texts(arrays["vocabulary"], "\n") == list(model.vocabulary_)
+    assert texts(arrays["vocabulary"], "\0") == list(model.vocabulary_)
     np.testing.assert_allclose(dense(header, arrays), model.components_, rtol=1e-3, atol=1e-9)
     offsets = np.frombuffer(base64.b64decode(meta["ranked"]["offsets"]), "<u4")
     ids = np.frombuffer(base64.b64decode(meta["ranked"]["words"]), "<u4")

@@ -10,7 +10,7 @@ export class WordTable {
     this.low = header.low;
     this.step = header.step;
     this.arrays = arrays;
-    this.words = texts(arrays.vocabulary, "\n");
+    this.words = texts(arrays.vocabulary, "\0");
   }
 
   /** The number of a word, or undefined. */

@@ -37,11 +37,12 @@ OPTIONS = {
         "batch_size", "checkpoint", "column_words", "encoding", "engine", "every", "first_id",
         "format", "learner", "learning_decay", "learning_offset", "limit", "max_df",
         "max_features", "max_loss", "max_loss_per_token", "min_df", "min_weight", "name_column",
-        "ngrams", "on_error", "only", "pattern", "preset", "since", "stem", "stop_words",
-        "summary_every", "text_column", "transform_method", "unit",
+        "ngrams", "on_error", "only", "pattern", "preset", "serve", "since", "stem",
+        "stop_words", "summary_every", "text_column", "transform_method", "unit",
     )
 } | {
     "doc_topic_prior": "--alpha",
+    "held_out": "--valid",
     "lambda_": "--lambda",
     "n_components": "-k",
     "n_iter": "--iterations",

@@ -3,15 +3,16 @@
 import ipaddress
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Thread
+from threading import BoundedSemaphore, Thread, Timer
 from typing import Any, ClassVar
 
 from opelda.errors import InputError
 
 MOST_AT_ONCE = 16
-PATIENCE = 10.0  # seconds for a request to be sent
+PATIENCE, TO_ANSWER = 10.0, 60.0  # seconds for a request to be sent, and for its answer
 # Beside the page's own policy: nobody frames it, keeps it, or reads it from elsewhere.
 HEADERS = {
     "Cache-Control": "no-store",
@@ -54,6 +55,11 @@ class Server:
         try:
             Listener.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
             self._server = Listener((host, port), Handler)
+        except (socket.gaierror, UnicodeError):
+            raise InputError(
+                f"names a host that is not known here, {host!r}; 127.0.0.1 is this machine.",
+                "serve",
+            ) from None
         except (OSError, OverflowError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise InputError(
@@ -115,11 +121,33 @@ class _Handler(BaseHTTPRequestHandler):
     answers: ClassVar[dict[str, tuple[str, Answer]]] = {}
     hosts: ClassVar[frozenset[str]] = frozenset()
     port: ClassVar[int] = 0
-    timeout = PATIENCE
+    timeout = PATIENCE  # of each read and write; all together have `_limit`
     server_version, sys_version = "opelda", ""
+
+    def setup(self) -> None:
+        """Begin with a request."""
+        super().setup()
+        self._limit(PATIENCE)
+
+    def finish(self) -> None:
+        """End with it."""
+        self._clock.cancel()
+        super().finish()
+
+    def _limit(self, seconds: float) -> None:
+        """Hang up after so long, whoever keeps one waiting by a byte now and then."""
+        self._clock = Timer(seconds, self._hang_up)
+        self._clock.daemon = True
+        self._clock.start()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):  # the other side may have done so
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:
         """Answer with a page, or with a sentence."""
+        self._clock.cancel()
+        self._limit(TO_ANSWER)
         if not self._is_asked_by_its_name():
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server has another name.")
         elif self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):

@@ -7,6 +7,7 @@ for (XlsxWriter, 100,000 rows, and polars' own takes longer) takes less than one
 import re
 from collections.abc import Sequence
 from typing import Any, Self
+from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -109,7 +110,7 @@ class Sheet:
             if len(letters) > 2 * MOST_LETTERS:
                 found = letters[: 2 * MOST_LETTERS - 2].decode("utf-16-le", "ignore") + "…"
                 self.n_cut += 1
-        return _ESCAPED.sub("_x005F_", found).replace("&", "&amp;").replace("<", "&lt;")
+        return escape(_ESCAPED.sub("_x005F_", found))
 
     def _write(self, text: str) -> None:
         written = text.encode()

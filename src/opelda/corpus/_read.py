@@ -58,10 +58,10 @@ def read(
     name_column : str or False, optional
         The column, or key, that names the documents. By default one is found by its name, the
         first of "title", "id", "name" and the like; False: none.
-    metadata : "auto" or list of str, optional
-        Columns, or keys, that are kept beside the counts. "auto": those whose names are usual for a
-        time or a group, such as "date", "section" or "author". The first record must have those
-        that are named, and is where others are looked for.
+    metadata : str or list of str, optional
+        Columns, or keys, that are kept beside the counts. "auto", also in a list: those whose names
+        are usual for a time or a group, such as "date", "section" or "author". The first record
+        must have those that are named, and is where others are looked for.
     tokenizer : Tokenizer, optional
         How texts are made into words. By default ``Tokenizer()``: lower-cased words of at least two
         letters, without the stop words of the language that the texts seem to be in.

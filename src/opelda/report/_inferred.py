@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,11 +47,17 @@ def infer_blocks(model: Any, documents: Any) -> Iterator[Inferred]:
         first += batch.X.shape[0]
 
 
+@contextmanager
+def columns_without_names() -> Iterator[None]:
+    """Let a model that learned from a data frame take its columns as they are, without names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
 def infer_block(model: Any, X: Any, first: int, names: Any = None, texts: Any = None) -> Inferred:
     """Infer counts over the model's words."""
-    with warnings.catch_warnings():
-        # of a model that learned from a data frame: the columns are the same here, without names
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+    with columns_without_names():
         found = model.transform(X)
     theta = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
     return Inferred(first, theta, row_sums(X), names, texts)

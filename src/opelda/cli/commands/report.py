@@ -76,7 +76,9 @@ def report(
 
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The output {output!r} must end in .html; a page is HTML.")
-    path = check_output(output, corpus, [model, compare, reading.column_words])
+    path = check_output(
+        output, [*corpus, *(held_out or ())], [model, compare, reading.column_words]
+    )
     learned = load_model(model, jobs, engine).set_params(**given_options(accuracy))
     other = None if compare is None else load_model(compare, jobs, engine)
     scored = None

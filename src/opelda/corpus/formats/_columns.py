@@ -36,6 +36,7 @@ GROUPS = (
     *("region", "state", "city", "language", "lang"),
 )
 KEPT = {*TIMES, *GROUPS}
+AUTO = "auto"  # among columns: those that are found by their names
 SHOWN = 20
 
 
@@ -143,7 +144,7 @@ def columns_beside(
 
     >>> from opelda.corpus.formats import Options
     >>> columns = ["Title", "text", "year"]
-    >>> columns_beside(columns, ["Title", "text"], Options(metadata="auto"), "news.csv")
+    >>> columns_beside(columns, ["Title", "text"], Options(metadata=("auto",)), "news.csv")
     {None: 'Title', 'year': 'year'}
     """
     require(names, wanted_columns(options), where, kind)
@@ -151,15 +152,16 @@ def columns_beside(
     name, metadata = options.name_column, options.metadata
     if name is None:  # a title is both text and name
         name = _first(NAMES, [*filter(_is_title, text), *found])
-    if metadata == "auto":
-        metadata = tuple(name for name in found if _spelled(name) in KEPT)
+    if AUTO in metadata:
+        kept = (name for name in found if _spelled(name) in KEPT)
+        metadata = (*(name for name in metadata if name != AUTO), *kept)
     return ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
 
 
 def wanted_columns(options: "Options") -> list[str]:
     """Return the columns that are asked for by name, to be kept beside the text."""
     name, metadata = options.name_column, options.metadata
-    return [*([name] if isinstance(name, str) else []), *(metadata if metadata != "auto" else ())]
+    return [*([name] if isinstance(name, str) else []), *(m for m in metadata if m != AUTO)]
 
 
 def usual_columns(names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from opelda.corpus.formats._columns import AUTO
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ class Options:
         Columns, or keys, that hold the text, joined by a space. Empty: found by name.
     name_column : str, None or False
         Column, or key, that names the documents. None: found by name. False: none.
-    metadata : tuple of str or "auto"
-        Columns, or keys, that are kept beside the documents. "auto": found by name.
+    metadata : tuple of str
+        Columns, or keys, that are kept beside the documents; "auto" among them: and those that are
+        found by name.
     encoding : str
     block_size : int
         Documents per block at most.
@@ -44,7 +46,7 @@ class Options:
 
     text_columns: tuple[str, ...] = ()
     name_column: str | Literal[False] | None = None
-    metadata: tuple[str, ...] | Literal["auto"] = ()
+    metadata: tuple[str, ...] = ()
     encoding: str = "utf-8"
     block_size: int = 5_000
     column_words: str | None = None
@@ -104,7 +106,7 @@ class Format:
         given = {
             "text_column": options.text_columns != (),
             "name_column": isinstance(options.name_column, str),
-            "metadata": options.metadata not in ((), "auto"),
+            "metadata": options.metadata not in ((), (AUTO,)),
             "encoding": options.encoding != "utf-8",
             "first_id": options.first_id is not None,
         }

@@ -51,7 +51,7 @@ def open_source(
     options = Options(
         text_columns=_columns("text_column", text_column),
         name_column=_name(name_column),
-        metadata="auto" if metadata == "auto" else _columns("metadata", metadata),
+        metadata=_columns("metadata", metadata),
         encoding=_encoding(encoding),
         column_words=os.fsdecode(column_words) if is_path else None,
         first_id=first_id,

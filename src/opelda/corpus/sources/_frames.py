@@ -20,7 +20,13 @@ from opelda.corpus._kinds import (
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._cells import TEXTUAL, cells, is_plain
-from opelda.corpus.formats._columns import columns_beside, require, text_columns, wanted_columns
+from opelda.corpus.formats._columns import (
+    AUTO,
+    columns_beside,
+    require,
+    text_columns,
+    wanted_columns,
+)
 from opelda.corpus.sources._items import Items
 from opelda.corpus.sources._source import Rows
 from opelda.errors import InputError
@@ -71,7 +77,8 @@ def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
     """Return the names and columns that a corpus has, or those that are asked for."""
     table = pl.DataFrame() if corpus.metadata is None else corpus.metadata
     require(table.columns, wanted_columns(options), "The corpus")
-    columns = table.columns if options.metadata in ((), "auto") else options.metadata
+    is_all = not options.metadata or AUTO in options.metadata
+    columns = table.columns if is_all else options.metadata
     beside: Beside = {name: cells(table[name]) for name in columns}
     if isinstance(options.name_column, str):
         beside[None] = cells(table[options.name_column])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.corpus import MiniBatch, group_column, time_column
+from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines._keys import GOLDEN, mix
 from opelda.errors import InputError
@@ -20,6 +21,7 @@ from opelda.report.page._summed import SummedShares, TimedShares
 MOST_DOCUMENTS = 100_000  # listed in a page
 MOST_SAMPLED = 10_000  # whose counts are kept, for scores and stability
 TEXT_BYTES = 10_000_000  # of all texts together
+COUNT_BYTES = 3  # of a word and its count, compressed
 LONGEST = 20_000  # characters of a text
 SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
 MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
@@ -39,8 +41,14 @@ class Entry:
     weights: NDArray[np.float32]
     time: datetime | None
     group: str | None
-    text: str | None  # None where it has none, or where others were taken
-    counts: tuple[NDArray[np.int32], NDArray[np.float32]] | None
+    # one of the two; none where others were taken
+    text: str | None = None
+    counts: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
+
+    @property
+    def size(self) -> int:
+        """About the bytes that its text or counts take in a page."""
+        return len(self.text or "") if self.counts is None else COUNT_BYTES * len(self.counts[0])
 
 
 class Gathered:
@@ -61,6 +69,8 @@ class Gathered:
         self.times: TimedShares | None = None
         self.groups: SummedShares | None = None
         self._given = time is not None
+        self._n_timed = self._n_untimed = 0
+        self._untimed: InputError | None = None
         self.mass = np.zeros(self.n_topics)  # tokens of each topic
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
@@ -87,10 +97,11 @@ class Gathered:
         self.loss_sum += float(found.loss.sum())
         self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
         times, groups = self._columns(batch, len(theta))
+        some = np.flatnonzero(known > 0)  # the mixture of no words says nothing
         if self.times is not None:
-            self.times.add(times, theta)
+            self.times.add([times[row] for row in some], theta[some])
         if self.groups is not None:
-            self.groups.add(groups, theta)
+            self.groups.add([groups[row] for row in some], theta[some])
         self._typical.add(Inferred(first, theta, known, None, None))
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
@@ -100,6 +111,10 @@ class Gathered:
             entry = self._entry(batch, theta[row], found, row, times[row], groups[row])
             if batch.texts is not None and told[row]:
                 entry.text = str(batch.texts[row])[: LONGEST + 1]
+            elif told[row]:
+                ends = slice(*batch.X.indptr[row : row + 2])
+                # copies, so that they do not hold all of the mini-batch
+                entry.counts = (batch.X.indices[ends].copy(), batch.X.data[ends].copy())
             self.entries[first + row] = entry
         self._n_new += int((listed | chosen).sum())
         if self._n_new >= NEW_AT_ONCE:
@@ -133,13 +148,13 @@ class Gathered:
             self._listed.halve()
         entries = self.entries
         self.entries = {n: entries[n] for n in sorted(typical & entries.keys() | set(others))}
-        told = [n for n in others if entries[n].text is not None]
-        while sum(len(entries[n].text or "") for n in told) > TEXT_BYTES:
+        told = [n for n in others if entries[n].size]
+        while sum(entries[n].size for n in told) > TEXT_BYTES:
             self._told.halve()
             for number in told:
                 if not self._told.has(number):
-                    entries[number].text = None
-            told = [n for n in told if entries[n].text is not None]
+                    entries[number].text = entries[number].counts = None
+            told = [n for n in told if entries[n].size]
 
     def _columns(self, batch: MiniBatch, n: int) -> tuple[list[Any], list[Any]]:
         """Return the documents' days and groups; the first mini-batch says which columns."""
@@ -154,25 +169,33 @@ class Gathered:
             most = GROUP_SUMS // self.n_topics
             self.groups = None if self.group is None else SummedShares(most)
         times = none if self.time is None else self._moments(table[self.time].to_list())
-        groups = none if self.group is None else table[self.group].to_list()
+        groups = none if self.group is None else [_named(g) for g in table[self.group].to_list()]
         return times, groups
 
     def _moments(self, values: list[Any]) -> list[Any]:
-        """Return times; a column that was only found by its name may hold none."""
+        """Return times; `settle` decides whether the column holds enough of them."""
         try:
-            return list(moments_of(values))
-        except InputError:
+            found = list(moments_of(values))
+            self._n_timed += len(values)
+        except InputError as error:
+            found = [None] * len(values)
+            self._n_untimed += len(values)
+            self._untimed = self._untimed or error
+        return found
+
+    def settle(self) -> None:
+        """End: a column that holds hardly any times is refused, or passed over if not asked for."""
+        self.prune()
+        if self._untimed is not None and self._n_untimed > self._n_timed:
             if self._given:
-                raise
+                raise self._untimed
             self.time = self.times = None
-            return [None] * len(values)
 
     def _entry(
         self, batch: MiniBatch, theta: NDArray[Any], found: Any, row: int, time: Any, group: Any
     ) -> Entry:
         order = np.argsort(-theta, kind="stable")[:MOST_TOPICS]
         order = order[theta[order] >= LEAST_WEIGHT]
-        ends = slice(*batch.X.indptr[row : row + 2])
         number = self.n_docs - batch.X.shape[0] + row
         return Entry(
             called(
@@ -186,8 +209,6 @@ class Gathered:
             theta[order].astype(np.float32),
             time,
             group,
-            None,
-            (batch.X.indices[ends], batch.X.data[ends]) if batch.texts is None else None,
         )
 
     def _keep_counts(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
@@ -197,6 +218,10 @@ class Gathered:
             self._counted.halve()
             kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
             self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
+
+
+def _named(group: Any) -> str | None:
+    return None if is_missing(group) or group == "" else str(group)
 
 
 class Lot:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from opelda.report._map import map_positions
 from opelda.report._ranking import topic_weights
 from opelda.report.page._exported import ExportedTopics
+from opelda.report.page._facts import NOT_KNOWN, model_facts
 from opelda.report.page._packing import as_base64
 from opelda.report.page._payload import FORMAT, number, stamp
-from opelda.report.page._write import NOT_KNOWN, as_json, model_facts, page
+from opelda.report.page._write import as_json, page
 
 MOST_EVENTS, MOST_SCORES = 100, 400
 MOST_ENTRIES = 500_000  # of the topics, from which words are ranked

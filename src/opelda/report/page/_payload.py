@@ -178,7 +178,7 @@ def inferring(model: Any) -> dict[str, Any]:
 
 def exported(topics: ExportedTopics, words: Any, n_topics: int) -> str:
     """Return the topics for the page's own inference."""
-    header, arrays = topics.arrays(joined((str(word) for word in words), "\n"))
+    header, arrays = topics.arrays(joined((str(word).replace("\0", " ") for word in words), "\0"))
     return packed(header | {"n_topics": n_topics}, arrays)
 
 
@@ -243,9 +243,10 @@ def sampled(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:
             f"{n_listed:,} of {found.n_docs:,} documents are listed: those that are typical of a "
             "topic, and a random sample; all figures are of all documents."
         )
-    n_told = sum(entry.text is not None for entry in found.entries.values())
-    if found.texts_are_known and n_told < n_listed:
-        said.append(f"The texts of {n_told:,} documents are in the page.")
+    told = [entry for entry in found.entries.values() if entry.text is not None or entry.counts]
+    if len(told) < n_listed:
+        kind = "texts" if found.texts_are_known else "words"
+        said.append(f"The {kind} of {len(told):,} documents are in the page.")
     if limit < LONGEST or any(len(e.text or "") > LONGEST for e in found.entries.values()):
         said.append(f"Texts are cut after {limit:,} characters.")
     if found.groups is not None and found.groups.n_left:

@@ -1,0 +1,159 @@
+"""Pages about odd documents: counts, tables, empty ones, mixed times, one word."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+import opelda.report.page._gathered as gathered
+import opelda.report.page._write as write
+from opelda import TopicModel
+from opelda.corpus import Corpus, Vocabulary, read
+from opelda.errors import InputError
+from opelda.report import write_report
+from opelda.report._shares import corpus_shares
+from opelda.report._times import group_bins
+from tests.report.page_data import element, texts, unpacked
+from tests.report.test_page import records
+
+RECORDS = records()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TopicModel(3, random_state=0).fit([record["text"] for record in RECORDS])
+
+
+@pytest.fixture
+def facts(tmp_path):
+    def made(model, corpus, **how):
+        path = write_report(model, corpus, tmp_path / "r.html", **{"stability": False} | how)
+        return json.loads(element(path.read_text(), "meta"))
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return np.random.default_rng(0).poisson(1.0, (300, 12)).astype(np.float32)
+
+
+def test_shares_by_group_are_those_of_the_figure(model, facts):
+    rows = [
+        {"text": text, "section": section}
+        for text, section in [
+            ("cats dogs pets fur", "A"), ("", "A"), ("unknown", "A"), ("bonds stocks", "B"),
+            ("stars moon", ""),
+        ]
+        for _ in range(30)
+    ]  # fmt: skip
+    groups = facts(model, rows, text_column="text")["groups"]
+    corpus = read(rows, text_column="text", vocabulary=model.vocabulary_, metadata="section")
+    shares = corpus_shares(model, corpus, *group_bins(corpus.metadata["section"], 5))
+    assert dict(zip(groups["names"], groups["n_docs"], strict=True)) == {"A": 30, "B": 30}
+    expected = dict(zip(shares.labels, shares.shares, strict=True))
+    for name, row in zip(groups["names"], groups["shares"], strict=True):
+        np.testing.assert_allclose(row, expected[name], atol=1e-5)
+
+
+def test_a_column_that_is_named_leaves_the_other_to_be_found(model, facts):
+    meta = facts(model, RECORDS, text_column="text", time="date")
+    assert (meta["time"]["column"], meta["groups"]["column"]) == ("date", "section")
+    meta = facts(model, RECORDS, text_column="text", group="title")
+    assert (meta["time"]["column"], meta["groups"]["column"]) == ("date", "title")
+
+
+def test_words_with_line_breaks_keep_their_places(tmp_path, counts):
+    words = ["alpha\nbeta", "nul\0", *(f"w{j}" for j in range(10))]
+    corpus = Corpus(sparse.csr_array(counts), Vocabulary(words))
+    model = TopicModel(3, random_state=0).fit(corpus)
+    path = write_report(model, corpus, tmp_path / "r.html", stability=False)
+    _, arrays = unpacked(element(path.read_text(), "topics"))
+    assert texts(arrays["vocabulary"], "\0") == [words[0], "nul ", *words[2:]]
+
+
+def test_score_does_not_depend_on_the_order(model, facts):
+    odd = ["stars bonds cats", "moon stocks dogs"] * 750
+    usual = [record["text"] for record in RECORDS] * 10
+    first, last = (facts(model, each)["score"] for each in (odd + usual, usual + odd))
+    assert first["n_docs"] == last["n_docs"] == 1000
+    assert abs(first["lpp"] - last["lpp"]) < 6 * (first["error"] + last["error"])
+    assert facts(model, ["zzz"] * 1500 + usual)["score"] is not None
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list, lambda each: np.array(each, object), pd.Series, pl.Series,
+        lambda each: pl.DataFrame({"text": each}), lambda each: pd.DataFrame({"text": each}),
+    ],
+)  # fmt: skip
+def test_documents_held_out_are_all_scored(model, facts, kind):
+    held_out = [record["text"] for record in RECORDS] * 10
+    assert (
+        facts(model, RECORDS, text_column="text", held_out=kind(held_out))["score"]
+        == (facts(model, RECORDS, text_column="text", held_out=model._checked(held_out))["score"])
+    )
+    assert facts(model, held_out, held_out=kind(held_out))["score"]["n_docs"] == 1200
+
+
+def test_documents_held_out_that_cannot_be_scored_are_refused_first(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(write, "Gathered", None)
+    with pytest.raises(InputError, match="held_out holds no document with 2 words"):
+        write_report(model, RECORDS, tmp_path / "r.html", held_out=["zzz", "cats"])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_tables_of_counts(facts, counts, frame):
+    table = frame({f"w{j}": column for j, column in enumerate(counts.T)})
+    model = TopicModel(3, random_state=0).fit(table)
+    assert facts(model, table)["corpus"]["n_tokens"] == counts.sum()
+
+
+def test_counts_are_bounded_as_texts_are(tmp_path, counts, monkeypatch):
+    monkeypatch.setattr(gathered, "TEXT_BYTES", 300)
+    monkeypatch.setattr(gathered, "NEW_AT_ONCE", 20)
+    monkeypatch.setattr(write, "BLOCK", 16)
+    model = TopicModel(3, random_state=0).fit(counts)
+    text = write_report(model, counts, tmp_path / "r.html", stability=False).read_text()
+    _, arrays = unpacked(element(text, "documents"))
+    typical = set(arrays["typical"].tolist())
+    others = [i for i in arrays["text_of"].tolist() if i not in typical]
+    ends = arrays["count_offsets"].astype(int)
+    sizes = dict(zip(arrays["text_of"].tolist(), np.diff(ends), strict=True))
+    assert sum(3 * sizes[i] for i in others) <= 300
+    assert typical <= set(arrays["text_of"].tolist())
+    sampled = json.loads(element(text, "meta"))["sampled"]
+    assert any("words of" in sentence for sentence in sampled)
+
+
+def test_counts_that_are_kept_do_not_hold_their_mini_batch(counts, monkeypatch):
+    model = TopicModel(3, random_state=0).fit(counts)
+    found = gathered.Gathered(model, 2)
+    for batch in write.stream(counts, batch_size=100).batches(None, 12, learn=False):
+        found.add(batch)
+    kept = [array for entry in found.entries.values() for array in entry.counts]
+    assert kept
+    assert all(array.base is None for array in kept)
+
+
+def test_some_stretch_without_times_does_not_decide_for_all(model, facts, monkeypatch):
+    monkeypatch.setattr(write, "BLOCK", 50)
+    rows = [{"text": "cats dogs", "date": f"20{10 + i // 50}"} for i in range(150)]
+    junk = [{"text": "cats dogs", "date": "junk"}] * 50
+    for how in ({}, {"time": "date"}):
+        assert facts(model, rows + junk, text_column="text", **how)["time"]["n_docs"] == [50] * 3
+    assert facts(model, rows[:50] + junk * 3, text_column="text")["time"] is None
+
+
+def test_one_word(facts):
+    model = TopicModel(2, random_state=0).fit(np.ones((30, 1)))
+    assert facts(model, np.ones((30, 1)))["coherence"] is None
+
+
+def test_title_with_half_a_character(model, tmp_path):
+    path = write_report(model, RECORDS, tmp_path / "r.html", text_column="text", title="caf\udce9")
+    assert "<title>caf?</title>" in path.read_text()
