@@ -19,7 +19,7 @@ FIGURES = {
     "map": "--kind map",
     "learning": "--kind learning",
     "time": "{corpus} --kind time --unit year",
-    "groups": "{corpus} --kind groups --group-column archive",
+    "groups": "{corpus} --kind groups --group archive",
 }
 
 

@@ -19,7 +19,8 @@ def test_fit_says_what_was_done_and_saves_the_model(cli, corpus_file, texts):
     assert "documents  240" in done.out
     assert "21 (2,880 tokens)" in done.out  # stop words of English are left out
     assert "saved as m.opelda" in done.err
-    assert "opelda topics m.opelda" in done.err
+    for command in ("topics", "report", "transform"):
+        assert f"`opelda {command} m.opelda" in done.err
     model = opelda.load("m.opelda")
     assert model.n_components == 3
     assert model.transform(texts[:3]).argmax(axis=1).tolist() == [

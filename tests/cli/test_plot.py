@@ -52,7 +52,7 @@ def test_words_are_drawn_if_nothing_is_said(cli, folder):
     mine, *others = (opelda.load("m.opelda").top_words(7)[k] for k in (1, 0, 2))
     assert all(f">{word}<" in drawn for word in mine[:2])
     assert not any(f">{word}<" in drawn for words in others for word in words)
-    assert len(re.findall(r">[\d.]+%<", drawn)) == 2  # bars
+    assert len(re.findall(r">\d+\.\d%<", drawn)) == 2  # bars
 
 
 def test_documents_are_drawn_over_time_or_by_group(cli, folder):
@@ -60,9 +60,9 @@ def test_documents_are_drawn_over_time_or_by_group(cli, folder):
         ((), "by year"),
         (("--kind", "time"), "by year"),
         (("--kind", "groups"), "sky (80)"),
-        (("--group-column", "party"), "a (120)"),
-        (("--time-column", "date", "--unit", "quarter"), "by quarter"),
-        (("--time-column", "date", "--only", 1), "by year"),
+        (("--group", "party"), "a (120)"),
+        (("--time", "date", "--unit", "quarter"), "by quarter"),
+        (("--time", "date", "--only", 1), "by year"),
     ):
         done = cli("plot", "m.opelda", "t.jsonl", "-t", "text", "-o", "f.svg", *args)
         assert done.code == 0, done.err
@@ -71,8 +71,43 @@ def test_documents_are_drawn_over_time_or_by_group(cli, folder):
     (folder / "t.jsonl").write_text(text)
     assert cli("plot", "m.opelda", "t.jsonl", "-t", "text", "-o", "f.svg").code == 0
     assert "sky (80)" in (folder / "f.svg").read_text()
-    done = cli("plot", "m.opelda", "t.jsonl", "-t", "text", "-o", "f.svg", "--kind", "time")
-    assert (done.code, "no column of times" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "usual", "options"),
+    [
+        (("--kind", "time"), "date", "--time"),
+        (("--unit", "day"), "date", "--time"),
+        (("--kind", "groups"), "section", "--group"),
+        ((), "date or section", "--time or --group"),
+    ],
+)
+@pytest.mark.parametrize("corpus", ["t.jsonl", "texts"])
+def test_missing_columns_are_said_in_the_words_of_the_shell(
+    cli, folder, corpus, kind, usual, options
+):
+    (folder / "t.jsonl").write_text('{"text": "star orbit", "other": "1"}\n' * 30)
+    (folder / "texts").mkdir()
+    for i in range(30):
+        (folder / "texts" / f"{i}.txt").write_text("star orbit")
+    done = cli("plot", "m.opelda", corpus, "-o", "f.svg", *kind)
+    said = done.err.splitlines()[-1]
+    assert done.code == 2
+    assert f"such as {usual}; name one with {options}, of a .csv" in said
+    assert "metadata" not in said
+
+
+@pytest.mark.parametrize("kind", ["words", "map", "time"])
+def test_a_title_is_above_all_else(cli, folder, kind):
+    given = ["m.opelda", *(["t.jsonl", "-t", "text"] if kind == "time" else []), "--kind", kind]
+    assert cli("plot", *given, "-o", "f.svg", "--title", "All of $it$").code == 0
+    drawn = (folder / "f.svg").read_text()
+    places = re.findall(r"(?:translate\(\S+ | y=.)([-\d.]+)[^>]*>([^<]+)</text>", drawn)
+    heights = {text: float(y) for y, text in places}
+    assert len(heights) > 3
+    assert heights.pop("All of $it$") < min(heights.values())
+    assert cli("plot", *given, "-o", "g.svg").code == 0
+    assert "All of" not in (folder / "g.svg").read_text()
 
 
 @pytest.mark.parametrize(
@@ -83,11 +118,13 @@ def test_documents_are_drawn_over_time_or_by_group(cli, folder):
         (["-o", "m.opelda.png", "--kind", "cake"], "--kind must be one of"),
         (["--kind", "time"], "name a CORPUS"),
         (["--unit", "week"], "name a CORPUS"),
-        (["--group-column", "party"], "name a CORPUS"),
+        (["--group", "party"], "name a CORPUS"),
         (["t.jsonl", "--kind", "map"], "leave the CORPUS out"),
         (["--kind", "map", "--words", "3"], "--words has no effect"),
         (["--kind", "learning", "--only", "1"], "--only has no effect"),
         (["t.jsonl", "--kind", "groups", "--unit", "day"], "--unit has no effect"),
+        (["--time", "date", "--kind", "map", "t.jsonl"], "leave the CORPUS out"),
+        (["--time", "date", "--kind", "groups", "t.jsonl"], "--time has no effect"),
         (["--only", "1", "--topics", "2"], "leave --topics out"),
         (["--only", "9"], "--only must be"),
         (["--text-column", "a"], "no documents are read"),

@@ -90,6 +90,17 @@ def test_mistakes_are_one_sentence_and_leave_nothing(cli, folder, args, said):
     assert not list(folder.glob("**/*.html"))
 
 
+def test_a_folder_of_texts_has_no_columns(cli, folder, texts):
+    (folder / "texts").mkdir()
+    for i, text in enumerate(texts):
+        (folder / "texts" / f"{i}.txt").write_text(text)
+    done = cli("report", "m.opelda", "texts", "--group", "folder", "-o", "r.html")
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert "texts has no column 'folder'" in done.err
+    assert "give a .csv, .jsonl or .parquet file, or another --format." in done.err
+    assert "metadata" not in done.err
+
+
 def test_a_stream_is_shown_while_it_is_learned(process, folder, texts):
     (folder / "s.txt").write_text("".join(f"{' '.join(text.split())}\n" for text in texts * 5))
     args = ("--follow", "--checkpoint", "state", "-k", "3", "--batch-size", "100", "--every", "1s")

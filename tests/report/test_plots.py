@@ -82,7 +82,9 @@ def test_the_map_has_every_topic_at_its_place_with_its_number(texts):
     model = opelda.TopicModel(3, random_state=0).fit(texts + texts[::3] * 5)
     axis = plot_map(model)
     circles = axis.collections[0]
-    assert np.allclose(circles.get_offsets(), map_positions(model))
+    offsets, places = circles.get_offsets(), map_positions(model)
+    assert np.corrcoef(offsets[:, 0], places[:, 0])[0, 1] > 0.999  # where none is pushed
+    assert np.corrcoef(offsets[:, 1], places[:, 1])[0, 1] > 0.999
     sizes, weights = circles.get_sizes(), topic_weights(model)
     assert np.allclose(sizes / sizes.max(), weights / weights.max(), rtol=1e-4)
     written = [text.get_text() for text in axis.texts]
@@ -90,14 +92,52 @@ def test_the_map_has_every_topic_at_its_place_with_its_number(texts):
     assert set(written) - {"0", "1", "2"} <= {row.label for row in topic_table(model)}
 
 
-def test_labels_of_the_map_cover_no_other_label():
+class Weighted:
+    """Topics with weights and labels, as a model has them."""
+
+    def __init__(self, n, seed):
+        chance = np.random.default_rng(seed)
+        self.components_ = chance.dirichlet(np.full(200, 0.05), n)
+        self.topic_labels_ = [f"topic-{i}, and what it is of" for i in range(n)]
+        self.topic_weights_ = chance.permutation(np.geomspace(1, 0.02, n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 60, 120])
+@pytest.mark.parametrize("own", [False, True])
+def test_nothing_on_the_map_hides_anything(monkeypatch, n, own):
+    topics = Weighted(n, n)
+    weights = topics.topic_weights_
+    monkeypatch.setattr("opelda.report._plots_map.topic_weights", lambda _: weights)
+    axis = plot_map(topics, ax=Figure((4, 4)).subplots() if own else None)
+    axis.figure.draw_without_rendering()
+    to_pixels = axis.figure.dpi / 72
+    middles = axis.transData.transform(axis.collections[0].get_offsets())
+    radii = np.sqrt(axis.collections[0].get_sizes()) / 2 * to_pixels
+    apart = np.hypot(*(middles[:, np.newaxis] - middles).T) - radii - radii[:, np.newaxis]
+    np.fill_diagonal(apart, 0)
+    assert apart.min() > -1
+    numbers, labels = axis.texts[:n], axis.texts[n:]
+    boxes = [text.get_window_extent() for text in labels]
+    frame = axis.get_window_extent().padded(1)
+    named = [int(text.get_text().split("-")[1].split(",")[0].strip("…")) for text in labels]
+    assert weights.argmax() in named or (own and n > 20)
+    for i, (k, box) in enumerate(zip(named, boxes, strict=True)):
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert not any(box.overlaps(number.get_window_extent()) for number in numbers)
+        nearest = np.clip(middles, [box.x0, box.y0], [box.x1, box.y1])
+        far = np.hypot(*(middles - nearest).T) - radii
+        assert far.min() > -1  # over no circle
+        assert far[k] < 5 * to_pixels  # beside its own
+    if n <= 20 and not own:
+        assert len(labels) > 0.8 * n
+
+
+def test_labels_of_the_map_are_as_many_as_wanted():
     topics = np.random.default_rng(0).dirichlet(np.full(200, 0.05), 60)
-    axis = plot_map(topics)
-    boxes = [text.get_window_extent() for text in axis.texts]
-    labels = [box for box, text in zip(boxes, axis.texts, strict=True) if "x" in text.get_text()]
-    assert len(labels) > 10
-    for i, box in enumerate(labels):
-        assert not any(box.overlaps(other) for other in labels[:i])
+    assert len(plot_map(topics).texts) > 80
+    assert len(plot_map(topics, n_labels=5).texts) <= 65
     assert len(plot_map(topics, n_labels=0).texts) == 60
 
 
@@ -146,6 +186,26 @@ def test_groups_draw_the_means_of_each_group(model, texts):
         assert max(shares) > 0.9
     assert names == ["food (40)", "sky (40)", "law (39)"]
     assert len(plot_groups(model, texts, groups, n_groups=2)[0].patches) == 2
+
+
+def test_bars_of_all_panels_have_one_scale(model, texts):
+    groups = ["sky" if i % 3 == 0 else "other" for i in range(120)]
+    topics = [[0.9, 0.1, 0.0], [0.3, 0.3, 0.4], [0.001, 0.001, 0.998]]
+    own = Figure().subplots(1, 3)
+    for axes in (
+        plot_groups(model, texts, groups, topics=[0, 1, 2]),
+        plot_groups(model, texts, groups, topics=[0, 1, 2], ax=own),
+        plot_topics(topics, 3),
+        plot_topics(topics, 3, by="relevance"),
+    ):
+        axes[0].figure.draw_without_rendering()
+        longest = max(bar.get_width() for axis in axes for bar in axis.patches)
+        for axis in axes:
+            assert axis.get_xlim() == axes[0].get_xlim()
+            assert longest < axis.get_xlim()[1] < 1.5 * longest
+            ticks = [tick.get_text() for tick in axis.get_xticklabels()]
+            assert len(ticks) > 1
+            assert ticks[0] == "0%"
 
 
 def test_the_learning_curve():

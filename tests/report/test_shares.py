@@ -3,6 +3,7 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import opelda
-from opelda.corpus import generate
+from opelda.corpus import generate, read
 from opelda.errors import InputError
 from opelda.inference import infer
 from opelda.report import shares_over
@@ -81,8 +82,9 @@ def test_mistakes_are_sentences(theta, weights, labels, said):
 MOMENT = dt.datetime(2017, 7, 5, 13, 14, 15)
 WRITTEN = {
     "2017-07-05T13:14:15": "minute", "2017-07-05 13:14:15+00:00": "minute",
-    "2017-07-05T15:14:15+02:00": "minute", "2017-07-05T13:14:15.000Z": "minute",
+    "2017-07-05T13:14:15+02:00": "minute", "2017-07-05T13:14:15.000Z": "minute",
     "Wed, 05 Jul 2017 13:14:15 +0000": "minute", "Wed Jul 05 13:14:15 +0000 2017": "minute",
+    "Wed, 05 Jul 2017 13:14:15 -0700": "minute", "05/Jul/2017:13:14:15 -0700": "minute",
     1499260455: "minute", 1499260455000: "minute", "1499260455": "minute", "20170705": "day",
     MOMENT: "minute", np.datetime64(MOMENT): "minute", "2017-07-05": "day",
     dt.date(2017, 7, 5): "day",
@@ -130,6 +132,41 @@ def test_bins_are_as_fine_as_is_sensible(days, unit):
 
 def test_years_alone_are_years():
     assert time_bins(pl.Series(["1987"] * 50 + ["1988"] * 50)).unit == "year"
+
+
+NEW_YORK, TOKYO = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-4, 9))
+EVENING = dt.datetime(2017, 7, 31, 22, 19)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [EVENING.replace(tzinfo=zone).isoformat() for zone in (NEW_YORK, dt.UTC, TOKYO)],
+        [EVENING.replace(tzinfo=zone) for zone in (NEW_YORK, dt.UTC, TOKYO)],
+        pl.Series([EVENING]).dt.replace_time_zone("America/New_York"),
+        pd.Series([EVENING]).dt.tz_localize("Asia/Tokyo"),
+    ],
+    ids=["texts", "datetimes", "polars", "pandas"],
+)
+def test_a_time_with_a_zone_counts_as_written(times):
+    for unit, label in (("day", "2017-07-31"), ("hour", "2017-07-31 22:00")):
+        assert time_bins(times, unit).labels == [label]
+
+
+def test_one_moment_in_two_zones_is_two_times():
+    moments = [EVENING.replace(tzinfo=NEW_YORK)]
+    moments += [moments[0].astimezone(zone) for zone in (dt.UTC, TOKYO, NEW_YORK)]
+    assert time_bins(moments, "hour").labels == [
+        "2017-07-31 22:00", "2017-08-01 02:00", "2017-08-01 11:00",
+    ]  # fmt: skip
+    assert time_bins(moments, "hour").index.tolist() == [0, 1, 2, 0]
+
+
+def test_a_zone_in_parquet_counts_as_its_clock_showed_it(tmp_path):
+    when = pl.Series("date", [EVENING] * 3).dt.replace_time_zone("America/New_York")
+    pl.DataFrame({"text": ["tea"] * 3, "date": when}).write_parquet(tmp_path / "t.parquet")
+    corpus = read(tmp_path / "t.parquet", metadata="auto")
+    assert time_bins(corpus.metadata["date"], "day").labels == ["2017-07-31"]
 
 
 def test_most_times_must_be_readable():

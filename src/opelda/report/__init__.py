@@ -13,7 +13,8 @@
 from opelda.metrics._labels import label_topics
 from opelda.report._documents import DocumentRow, top_documents
 from opelda.report._map import map_positions
-from opelda.report._plots import plot_map, plot_topics
+from opelda.report._plots import plot_topics
+from opelda.report._plots_map import plot_map
 from opelda.report._plots_over import plot_groups, plot_learning, plot_over_time
 from opelda.report._pyldavis import to_pyldavis
 from opelda.report._ranking import rank_words, topic_weights

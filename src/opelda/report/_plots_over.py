@@ -38,7 +38,8 @@ def plot_over_time(
         As for `transform`.
     times : sequence, optional
         The time of each document: dates, or texts and numbers of the usual forms (years, ISO 8601,
-        seconds since 1970). By default the column of the corpus's `metadata` with a usual name.
+        seconds since 1970), with a zone as its own clock showed them. By default the column of the
+        corpus's `metadata` with a usual name.
     topics : iterable of int, optional
         Those wanted, 8 at most; by default the `n_topics` whose share changed most.
     n_topics : int
@@ -68,6 +69,8 @@ def plot_over_time(
     """
     from matplotlib.ticker import PercentFormatter
 
+    from opelda.report._time_axis import time_axis
+
     if unit is not None:
         choice("unit", unit, UNITS)
     check_model(model)
@@ -89,6 +92,7 @@ def plot_over_time(
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0 if axis.get_ylim()[1] > 0.05 else None))
     axis.set_ylabel(f"mean share of a document, by {bins.unit}")
     tidy(axis)
+    time_axis(axis, starts, bins.unit)
     _name_lines(axis)
     return axis
 
@@ -104,7 +108,7 @@ def plot_groups(
     n_groups: int = MOST_GROUPS,
     ax: Any = None,
 ) -> Any:
-    """Draw the shares of topics in groups of documents, a panel for each topic.
+    """Draw the shares of topics in groups of documents, a panel for each topic, on one scale.
 
     Parameters
     ----------
@@ -143,13 +147,14 @@ def plot_groups(
     found = corpus_shares(model, corpus, names, index)
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
     labels, n = labels_of(model), len(found.labels)
-    axes = panels(ax, len(chosen), 3, 2.7, 0.24 * n + 0.75, sharey=True)
+    axes = panels(ax, len(chosen), 3, 2.7, 0.24 * n + 0.95, sharey=True)
     ticks = [
         f"{written(str(name), GROUP_SHOWN)} ({n_docs:,})"
         for name, n_docs in zip(found.labels, found.n_docs, strict=True)
     ]
     for axis, k in zip(axes, chosen, strict=True):
-        bars(axis, ticks, found.shares[:, k], f"{k} {written(labels[k], 24, 2)}")
+        title = f"{k} {written(labels[k], 24, 2)}"
+        bars(axis, ticks, found.shares[:, k], title, float(found.shares[:, chosen].max()))
     return axes
 
 

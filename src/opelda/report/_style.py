@@ -68,8 +68,10 @@ def written(text: str, width: int = 60, lines: int = 1) -> str:
     return "\n".join(line.replace(",…", "…") for line in found).replace("$", r"\$")
 
 
-def bars(axis: Any, names: list[str], shares: Any, title: str) -> None:
-    """Draw named shares as bars with their numbers, the first on top."""
+def bars(axis: Any, names: list[str], shares: Any, title: str, most: float) -> None:
+    """Draw named shares as bars with their numbers, the first on top, on a scale up to `most`."""
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
     places = range(len(names))
     axis.barh(places, shares, color=BLUE, height=0.72)
     axis.set_yticks(places, names)
@@ -79,8 +81,12 @@ def bars(axis: Any, names: list[str], shares: Any, title: str) -> None:
             f"{share:.1%}", (share, place), (3, 0), textcoords="offset points", va="center",
             color=GREY, fontsize="x-small",
         )  # fmt: skip
-    axis.set_xlim(0, 1.3 * max(*shares, 1e-6))
-    axis.set_xticks([])
+    axis.set_xlim(0, 1.3 * max(most, 1e-6))  # room for the numbers
+    axis.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axis.xaxis.set_major_formatter(PercentFormatter(1.0, None if most < 0.02 else 0))
+    axis.tick_params(axis="x", labelsize="x-small", labelcolor=GREY, color=LIGHT)
+    axis.grid(axis="x", color=LIGHT, lw=0.6)
+    axis.set_axisbelow(True)
     axis.tick_params(axis="y", length=0)
     axis.spines[["top", "right", "bottom"]].set_visible(False)
     axis.set_title(title, loc="left", fontsize="small", fontweight="bold")

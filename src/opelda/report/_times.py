@@ -47,7 +47,7 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
     ----------
     times : sequence
         Dates, or texts and numbers of the usual forms: years, ISO 8601, e-mail's, seconds since
-        1970.
+        1970. A time with a zone counts as its own clock showed it, whatever the zone.
     unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
     """
     plain = times.to_list() if hasattr(times, "to_list") else list(times)
@@ -107,9 +107,14 @@ def label_of(start: dt.datetime, unit: str) -> str:
 
 
 def moments_of(values: list[Any]) -> list[dt.datetime | None]:
-    """Return times in UTC; None where there is none. At most half may be unreadable."""
+    """Return times as written, without their zones; None where there is none.
+
+    At most half may be unreadable.
+    """
     read: dict[Any, dt.datetime | None] = {}
     first = None
+    # else times in different zones would be equal
+    values = [_without_zone(x) if isinstance(x, dt.datetime) else x for x in values]
     for value in values:
         if is_missing(value) or value == "":
             read[value] = None
@@ -129,10 +134,13 @@ def moments_of(values: list[Any]) -> list[dt.datetime | None]:
 
 def _moment(value: Any) -> dt.datetime | None:
     try:
-        found = _parsed(value)
-        return found.astimezone(dt.UTC).replace(tzinfo=None) if found.tzinfo else found
+        return _without_zone(_parsed(value))
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
+
+
+def _without_zone(moment: dt.datetime) -> dt.datetime:
+    return moment.replace(tzinfo=None)
 
 
 def _parsed(value: Any) -> dt.datetime:

@@ -52,6 +52,8 @@ def test_options_have_an_effect_or_are_refused(name, option, tmp_path):
         assert outcome(path, name, **given) != outcome(path, name)
     else:
         message = f"^{option} means nothing for .*, which is read as {name} .*; leave it out, or"
+        if option == "metadata":
+            message = f"has no column '.*': it is read as {name} .*; give a .csv, .jsonl or"
         with pytest.raises(InputError, match=message):
             read(path, format=name, **given)
         with pytest.raises(InputError, match=message):

@@ -162,8 +162,8 @@ def fit(
         raise StoppedError(f"stopped; the model is in {path}.")
     note(
         show,
-        f"saved as {path}. Next: `opelda topics {path}`, or `opelda transform {path} CORPUS -o "
-        "theta.parquet`.",
+        f"saved as {path}. Next: `opelda topics {path}`, `opelda report {path} CORPUS -o "
+        f"report.html`, or `opelda transform {path} CORPUS -o theta.parquet`.",
     )
 
 

@@ -27,8 +27,8 @@ EITHER = "time or groups"
 # the options that each kind of figure honours; the others honour none
 USEFUL = {
     "words": {"only", "topics", "words"},
-    "time": {"only", "topics", "unit", "time_column"},
-    "groups": {"only", "topics", "group_column"},
+    "time": {"only", "topics", "unit", "time"},
+    "groups": {"only", "topics", "group"},
     EITHER: {"only", "topics"},
 }
 UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
@@ -38,8 +38,8 @@ UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
     "plot",
     "opelda plot model.opelda -o topics.png",
     "opelda plot model.opelda -o map.svg --kind map",
-    "opelda plot model.opelda articles.jsonl -o years.pdf --time-column date --unit year",
-    "opelda plot model.opelda articles.jsonl -o parties.png --group-column party --only 3 --only 8",
+    "opelda plot model.opelda articles.jsonl -o years.pdf --time date --unit year",
+    "opelda plot model.opelda articles.jsonl -o parties.png --group party --only 3 --only 8",
 )
 def plot(
     *,
@@ -66,15 +66,16 @@ def plot(
     ),
     only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),
     words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
-    time_column: str | None = option(
+    time: str | None = option(
         None, help="Column or key of the documents' times; found if not given.", metavar="COLUMN"
     ),
     unit: str | None = option(
         None, help="How long each time is; as fits if not given.", choices=UNITS
     ),
-    group_column: str | None = option(
+    group: str | None = option(
         None, help="Column or key of the documents' groups; found if not given.", metavar="COLUMN"
     ),
+    title: str | None = option(None, help="Above the figure; none if not given."),
     jobs: Jobs = None,
     reading: NamelessReading,
     show: Show,
@@ -91,7 +92,7 @@ def plot(
     if unit is not None and unit not in UNITS:
         raise InputError(f"--unit must be one of {', '.join(UNITS)}, not {unit!r}.")
     given = {"only": only or None, "topics": topics, "words": words, "unit": unit}
-    given |= {"time_column": time_column, "group_column": group_column}
+    given |= {"time": time, "group": group}
     given = {name: value for name, value in given.items() if value is not None}
     kind = kind or _kind_of(given, bool(corpus))
     _check(kind, given, bool(corpus))
@@ -105,18 +106,17 @@ def plot(
         whole("only", number, 0, len(learned.components_) - 1)
     documents = None
     if corpus:
-        column = time_column or group_column
+        column = time or group
         kept = "auto" if column is None else [column]
         documents = read_over(columns_of(learned), corpus, reading, show, jobs, metadata=kept)
         skipped_documents(documents.n_skipped, documents.problems, show)
-        if kind == EITHER:
-            kind = "time" if _has_times(documents) else "groups"
-    _save(path, suffix, lambda: _draw(learned, kind, documents, given))
+        kind = kind if column else _drawable(kind, documents)
+    _save(path, suffix, title, lambda: _draw(learned, kind, documents, given))
     note(show, f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
 
 
 def _kind_of(given: dict[str, Any], has_corpus: bool) -> str:
-    for column, kind in (("time_column", "time"), ("group_column", "groups"), ("unit", "time")):
+    for column, kind in (("time", "time"), ("group", "groups"), ("unit", "time")):
         if column in given:
             return kind
     return EITHER if has_corpus else "words"
@@ -129,8 +129,7 @@ def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
     if has_corpus and kind not in ("time", "groups", EITHER):
         raise InputError(f"A figure of {kind} is drawn of the model alone; leave the CORPUS out.")
     for name in sorted(given.keys() - USEFUL.get(kind, set())):
-        option = f"--{name.replace('_', '-')}"
-        raise InputError(f"{option} has no effect on a figure of {kind}; leave it out.")
+        raise InputError(f"--{name} has no effect on a figure of {kind}; leave it out.")
     if {"only", "topics"} <= given.keys():
         raise InputError("--only names the topics; leave --topics out.")
 
@@ -148,25 +147,35 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
         return report.plot_map(model)
     if kind == "learning":
         return report.plot_learning(model)
-    column = given.get("time_column", given.get("group_column"))
+    column = given.get("time", given.get("group"))
     values = None if column is None else documents.metadata[column]
     draw = report.plot_over_time if kind == "time" else report.plot_groups
     return draw(model, documents, values, **options)
 
 
-def _has_times(documents: Any) -> bool:
-    from opelda.corpus import time_column
+def _drawable(kind: str, documents: Any) -> str:
+    """Return the kind of figure that the documents have a column for, found by its name."""
+    from opelda.corpus import group_column, time_column
 
-    found = documents.metadata
-    return found is not None and time_column(found.columns) is not None
+    columns = () if documents.metadata is None else documents.metadata.columns
+    wanted = ("time", "groups") if kind == EITHER else (kind,)
+    for name in wanted:
+        if (time_column if name == "time" else group_column)(columns) is not None:
+            return name
+    options = " or ".join({"time": "--time", "groups": "--group"}[name] for name in wanted)
+    usual = " or ".join({"time": "date", "groups": "section"}[name] for name in wanted)
+    raise InputError(
+        f"The documents have no column with a usual name, such as {usual}; name one with "
+        f"{options}, of a .csv, .jsonl or .parquet file."
+    )
 
 
-def _save(path: Path, suffix: str, draw: Any) -> None:
+def _save(path: Path, suffix: str, title: str | None, draw: Any) -> None:
     """Draw, and write the figure in one step."""
     import numpy as np
 
     from opelda.corpus.formats._writing import write_in_one_step
-    from opelda.report._style import STYLE, matplotlib
+    from opelda.report._style import STYLE, matplotlib, written
 
     mpl = matplotlib()
     mpl.use("agg")  # there is no window to show it in
@@ -175,11 +184,17 @@ def _save(path: Path, suffix: str, draw: Any) -> None:
     with warnings.catch_warnings(record=True) as said, mpl.rc_context(STYLE):
         warnings.simplefilter("always")
         figure = np.ravel(draw())[0].figure
+        more: dict[str, Any] = {}
+        if title:  # outside, for what was drawn is where it fits
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+            figure.suptitle(written(title, 60, 3), y=1.0, va="bottom")
+            more = {"bbox_inches": "tight"}
         try:
             with write_in_one_step(path) as file:
                 # without the time, which would make every file another
                 when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-                figure.savefig(file, format=suffix[1:], dpi=200, metadata=when)
+                figure.savefig(file, format=suffix[1:], dpi=200, metadata=when, **more)
         finally:
             plt.close(figure)
     if any("missing from" in str(each.message) for each in said):

@@ -106,10 +106,16 @@ class Format:
         given = {
             "text_column": options.text_columns != (),
             "name_column": isinstance(options.name_column, str),
-            "metadata": options.metadata not in ((), (AUTO,)),
             "encoding": options.encoding != "utf-8",
             "first_id": options.first_id is not None,
         }
+        named = [column for column in options.metadata if column != AUTO]
+        if named and "metadata" not in self.options:
+            raise InputError(
+                f"{label} has no column {named[0]!r}: it is read as {self.name} "
+                f"({self.summary}); give a .csv, .jsonl or .parquet file, or another {{format}}.",
+                format=...,
+            )
         for name, is_given in given.items():
             if is_given and name not in self.options:
                 raise InputError(

@@ -1,0 +1,160 @@
+"""The map of topics as a figure: circles that do not hide each other, and labels beside them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda._validation import whole
+from opelda.metrics._topics import GivenTopics
+from opelda.report._inferred import labels_of
+from opelda.report._map import map_positions
+from opelda.report._ranking import topic_weights
+from opelda.report._style import BLUE, new_axes, styled, written
+
+LENGTHS = (28, 16)  # letters of a label, and of one for which there is not enough room
+LARGEST = 3200.0  # square points of a circle
+COVERED = 0.33  # of the map by circles, at most
+EDGE, GAP = 12.0, 6.0  # around all circles and between two, in points: room for labels
+STRETCHED = 2.0  # one direction more than the other, at most
+ROUNDS, PAIRS = 400, 2e7
+# below, above, right, left, and the corners between these
+SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
+
+Array = NDArray[np.float64]
+
+
+@styled
+def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None) -> Any:
+    """Draw topics on a plane, similar ones beside each other, as large as their weights.
+
+    Circles that would hide each other are moved apart. Each topic has its number, and as many as
+    fit, the heaviest first, their labels.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics or fitted model
+    n_labels : int, optional
+        At most so many labels; by default no fewer than fit.
+    ax : Axes, optional
+        By default that of a new figure.
+
+    Returns
+    -------
+    Axes
+        Its units are points.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from opelda.report import plot_map
+    >>> axes = plot_map([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
+    >>> len(axes.collections[0].get_offsets())
+    3
+    """
+    most = None if n_labels is None else whole("n_labels", n_labels, 0)
+    labels, shares = labels_of(topics), topic_weights(topics)
+    n = len(labels)
+    weights = np.full(n, 1.0 / n) if shares is None else shares
+    axis = new_axes(*((7.2, 5.2) if n <= 40 else (10.0, 7.2)))[0, 0] if ax is None else ax
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.spines[:].set_visible(False)
+    axis.figure.draw_without_rendering()  # only now it is known how large it is
+    frame = axis.get_window_extent()
+    box = np.array([frame.width, frame.height]) / axis.figure.dpi * 72
+    axis.set_xlim(0, box[0])
+    axis.set_ylim(0, box[1])
+    area = min(LARGEST, COVERED * float(box.prod()) / n)
+    sizes = np.maximum(area * weights / weights.max(), 0.05 * area)
+    radii = np.sqrt(sizes) / 2
+    places = spread(map_positions(topics), radii, box)
+    axis.scatter(*places.T, s=sizes, color=BLUE, alpha=0.28, lw=0)
+    axis.scatter(*places.T, s=sizes, facecolor="none", edgecolor=BLUE, lw=0.8)
+    size = 8 if n <= 40 else 6
+    numbers = [
+        axis.text(*places[k], str(k), ha="center", va="center", fontsize=size) for k in range(n)
+    ]
+    order = np.argsort(-weights, kind="stable")[:most]
+    _label(axis, numbers, [(int(k), labels[k]) for k in order], places, radii, box)
+    return axis
+
+
+def spread(places: Array, radii: Array, box: Array) -> Array:
+    """Spread circles over a box, near ones near each other, and none over another."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    inner = np.maximum(box - 2 * (EDGE + radii.max()), 1.0)
+    scale = inner / np.maximum(high - low, 1e-6)
+    found: Array = box / 2 + (places - (low + high) / 2) * np.minimum(
+        scale, STRETCHED * scale.min()
+    )
+    sums = radii[:, np.newaxis] + radii
+    wanted = sums + min(GAP, float(radii.mean()) / 2)
+    np.fill_diagonal(wanted, 0.0)
+    edges = np.minimum((EDGE + radii)[:, np.newaxis], box / 2)
+    for _ in range(int(min(ROUNDS, PAIRS / len(places) ** 2)) + 1):
+        between = found[:, np.newaxis] - found
+        far = np.hypot(*np.moveaxis(between, 2, 0))
+        if (far >= wanted - 0.1).all():
+            break
+        # a smaller circle moves more
+        moved = 0.6 * np.maximum(wanted - far, 0.0) * radii / sums / np.maximum(far, 1e-9)
+        found += (moved[..., np.newaxis] * between).sum(axis=1)
+        found = np.clip(found, edges, box - edges)
+    return found
+
+
+def _label(
+    axis: Any,
+    numbers: list[Any],
+    labels: list[tuple[int, str]],
+    places: Array,
+    radii: Array,
+    box: Array,
+) -> None:
+    """Write labels beside circles: none over another, over a number or over another circle."""
+    taken = [_bounds(at, _extent(text) + 2) for at, text in zip(places, numbers, strict=True)]
+    size = 8 if len(places) <= 40 else 7
+    for k, label in labels:
+        others = np.arange(len(places)) != k
+        reach = 1 + max(radii[k], _extent(numbers[k])[1] / 2)
+        for shown in dict.fromkeys(written(label, length) for length in LENGTHS):
+            if shown == "…":  # a word that is longer
+                continue
+            text = axis.text(0, 0, shown, ha="center", va="center", fontsize=size)
+            extent = _extent(text)
+            sides = [np.array(s) * (reach * (1.0 if 0 in s else 0.7) + extent / 2) for s in SIDES]
+            middles = [places[k] + side for side in sides]
+            free = [
+                middle
+                for middle in middles
+                if _is_free(_bounds(middle, extent), taken, places[others], radii[others], box)
+            ]
+            if free:
+                text.set_position(free[0])
+                taken.append(_bounds(free[0], extent))
+                break
+            text.remove()
+
+
+def _extent(text: Any) -> Array:
+    """Return the width and height of a text in points."""
+    found = text.get_window_extent()
+    extent: Array = np.array([found.width, found.height]) / text.figure.dpi * 72
+    return extent
+
+
+def _bounds(middle: Array, extent: Array) -> Array:
+    """Return a rectangle: left and lower end, right and upper end."""
+    return np.stack([middle - extent / 2, middle + extent / 2])
+
+
+def _is_free(bounds: Array, taken: list[Array], places: Array, radii: Array, box: Array) -> bool:
+    """Whether a rectangle is in the box, and over no other one and no circle."""
+    low, high = bounds
+    lows, highs = np.moveaxis(np.array(taken), 1, 0)
+    over = (low < highs).all(axis=1) & (high > lows).all(axis=1)
+    nearest = np.clip(places, low, high)
+    on = np.hypot(*(places - nearest).T) < radii
+    return bool((low >= 0).all() and (high <= box).all()) and not (over.any() or on.any())

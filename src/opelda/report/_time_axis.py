@@ -1,0 +1,95 @@
+"""An axis of time in bins: as many labels as there is room for, at round times."""
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+from matplotlib import dates
+from matplotlib.ticker import FuncFormatter, Locator
+
+from opelda.report._times import label_of, start_of
+
+SIZE = 9.0  # of labels, in points
+WIDTH, GAP = 0.66, 1.0  # of a letter at most, and between two labels, in sizes
+# units from one label to the next; where these are too few, the last doubled until it is enough
+STEPS = {
+    "minute": (1, 5, 15, 30, 60, 180, 360, 720, 1440), "hour": (1, 3, 6, 12, 24, 48, 168),
+    "day": (1, 2, 7, 14, 28), "week": (1, 2, 4, 8, 13, 26, 52), "month": (1, 3, 6, 12, 24, 60, 120),
+    "quarter": (1, 2, 4, 8, 20, 40), "year": (1, 2, 5, 10, 20, 50, 100),
+}  # fmt: skip
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+DAY = dt.timedelta(days=1)
+SHORTEST = {
+    "minute": DAY / 1440, "hour": DAY / 24, "day": DAY, "week": 7 * DAY, "month": 28 * DAY,
+    "quarter": 90 * DAY, "year": 365 * DAY,
+}  # fmt: skip
+FIRST = dt.datetime(1, 1, 1)  # a Monday
+# untyped
+date2num: Any = dates.date2num
+num2date: Any = dates.num2date
+
+
+class BinLocator(Locator):
+    """Ticks at the beginnings of bins, so far apart that their labels do not meet.
+
+    How far is found out whenever the axis is drawn: its length may have changed.
+    """
+
+    axis: Any
+
+    def __init__(self, starts: list[dt.datetime], unit: str) -> None:
+        self.unit, self.starts = unit, starts
+        self.letters = max(map(len, _label(starts[0], unit).split("\n")))
+
+    def __call__(self) -> Any:
+        """Return the places of the ticks."""
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the places of ticks from one day to another."""
+        axes = self.axis.axes
+        n_labels = axes.bbox.width / axes.figure.dpi * 72 / (WIDTH * self.letters + GAP) / SIZE
+        least = abs(vmax - vmin) / max(n_labels, 1e-3) / (SHORTEST[self.unit] / DAY)
+        step = next((step for step in STEPS[self.unit] if step >= least), STEPS[self.unit][-1])
+        while step < least:
+            step *= 2
+        ends = date2num([self.starts[0], self.starts[-1]])
+        shown = np.clip(sorted((vmin, vmax)), *ends)
+        first, last = (_number(start_of(_moment(at), self.unit), self.unit) for at in shown)
+        # days and weeks are not counted from a round one, but from the first there is
+        base = _number(self.starts[0], self.unit) if self.unit in ("day", "week") else 0
+        chosen = range(first + (base - first) % step, last + 1, step) or [first]
+        return date2num([_start(number, self.unit) for number in chosen])
+
+
+def time_axis(axis: Any, starts: list[dt.datetime], unit: str) -> None:
+    """Label an axes' horizontal axis by bins."""
+    axis.tick_params(axis="x", labelsize=SIZE)
+    axis.xaxis.set_major_locator(BinLocator(starts, unit))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _label(_moment(at), unit)))
+
+
+def _label(moment: dt.datetime, unit: str) -> str:
+    """Return the label of a time's bin; an hour's has a line for the day."""
+    return "\n".join(reversed(label_of(start_of(moment, unit), unit).split()))
+
+
+def _moment(at: float) -> dt.datetime:
+    """Return the time at a place, which may have been rounded down."""
+    found: dt.datetime = num2date(at).replace(tzinfo=None)
+    return found + dt.timedelta(seconds=1)
+
+
+def _number(start: dt.datetime, unit: str) -> int:
+    """Return how many bins there are before this one."""
+    if unit in MONTHS:
+        return (12 * start.year + start.month - 1) // MONTHS[unit]
+    return (start - FIRST) // SHORTEST[unit]
+
+
+def _start(number: int, unit: str) -> dt.datetime:
+    """Return the beginning of a bin; the inverse of `_number`."""
+    if unit in MONTHS:
+        year, month = divmod(number * MONTHS[unit], 12)
+        return dt.datetime(year, month + 1, 1)
+    return FIRST + number * SHORTEST[unit]
