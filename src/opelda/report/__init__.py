@@ -13,16 +13,21 @@
 from opelda.metrics._labels import label_topics
 from opelda.report._documents import DocumentRow, top_documents
 from opelda.report._map import map_positions
-from opelda.report._plots import plot_topics
-from opelda.report._plots_map import plot_map
-from opelda.report._plots_over import plot_groups, plot_learning, plot_over_time
 from opelda.report._pyldavis import to_pyldavis
 from opelda.report._ranking import rank_words, topic_weights
 from opelda.report._rows import Table
 from opelda.report._shares import Shares, shares_over
-from opelda.report._style import STYLE, tidy
 from opelda.report._table import TopicRow, topic_table
 from opelda.report.page import write_report
+from opelda.report.plots import (
+    STYLE,
+    plot_groups,
+    plot_learning,
+    plot_map,
+    plot_over_time,
+    plot_topics,
+    tidy,
+)
 
 __all__ = [
     "STYLE",

@@ -175,7 +175,7 @@ def _save(path: Path, suffix: str, title: str | None, draw: Any) -> None:
     import numpy as np
 
     from opelda.corpus.formats._writing import write_in_one_step
-    from opelda.report._style import STYLE, matplotlib, written
+    from opelda.report.plots._style import STYLE, matplotlib, written
 
     mpl = matplotlib()
     mpl.use("agg")  # there is no window to show it in

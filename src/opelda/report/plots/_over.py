@@ -10,7 +10,7 @@ from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.report._inferred import check_model, labels_of
 from opelda.report._shares import Shares, corpus_shares
-from opelda.report._style import BLUE, LINES, bars, new_axes, panels, styled, tidy, written
+from opelda.report.plots._style import BLUE, LINES, bars, new_axes, panels, styled, tidy, written
 from opelda.report._times import UNITS, group_bins, time_bins
 
 LABEL_SHOWN, GROUP_SHOWN = 28, 24  # letters
@@ -69,7 +69,7 @@ def plot_over_time(
     """
     from matplotlib.ticker import PercentFormatter
 
-    from opelda.report._time_axis import time_axis
+    from opelda.report.plots._time_axis import time_axis
 
     if unit is not None:
         choice("unit", unit, UNITS)

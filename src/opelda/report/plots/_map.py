@@ -10,7 +10,7 @@ from opelda.metrics._topics import GivenTopics
 from opelda.report._inferred import labels_of
 from opelda.report._map import map_positions
 from opelda.report._ranking import topic_weights
-from opelda.report._style import BLUE, new_axes, styled, written
+from opelda.report.plots._style import BLUE, new_axes, styled, written
 
 LENGTHS = (28, 16)  # letters of a label, and of one for which there is not enough room
 LARGEST = 3200.0  # square points of a circle
