@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
-from opelda.report.plots._time_axis import _number, _start, time_axis
 from opelda.report._times import UNITS, label_of, start_of
+from opelda.report.plots._time_axis import _number, _start, time_axis
 
 MOMENTS = st.datetimes(dt.datetime(1, 2, 1), dt.datetime(9000, 1, 1))
 

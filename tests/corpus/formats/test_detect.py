@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.corpus import Vocabulary
+from opelda.corpus import Vocabulary, read
 from opelda.corpus._corpus import Corpus
 from opelda.corpus.formats import FORMATS, Input, detect, expand
 from opelda.errors import InputError
@@ -181,3 +181,12 @@ def test_patterns(tmp_path):
     assert found(tmp_path / "nothing.csv") == ["nothing.csv"]
     with pytest.raises(InputError, match=r"No file matches .*\*\.json; check the pattern"):
         expand(tmp_path / "*.json")
+
+
+def test_a_folder_of_json_is_no_folder_of_texts(tmp_path):
+    for name in ("1.json", "2.json"):
+        (tmp_path / name).write_text('{"text": "a cat"}\n{"text": "a dog"}\n')
+    assert len(list(expand(tmp_path))) == 2
+    (tmp_path / "1.json").write_text('[{"text": "a cat"}, {"text": "a dog"}]')
+    with pytest.raises(InputError, match="is not JSON Lines"):
+        read(tmp_path)

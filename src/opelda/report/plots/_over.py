@@ -10,8 +10,8 @@ from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.report._inferred import check_model, labels_of
 from opelda.report._shares import Shares, corpus_shares
-from opelda.report.plots._style import BLUE, LINES, bars, new_axes, panels, styled, tidy, written
 from opelda.report._times import UNITS, group_bins, time_bins
+from opelda.report.plots._style import BLUE, LINES, bars, new_axes, panels, styled, tidy, written
 
 LABEL_SHOWN, GROUP_SHOWN = 28, 24  # letters
 MOST_GROUPS = 12

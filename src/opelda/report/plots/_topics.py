@@ -9,8 +9,8 @@ from opelda._validation import whole
 from opelda.errors import InputError
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._ranking import Rank, topic_weights
-from opelda.report.plots._style import bars, panels, styled, written
 from opelda.report._table import topic_table
+from opelda.report.plots._style import bars, panels, styled, written
 
 
 @styled
