@@ -9,6 +9,7 @@ import argparse
 import io
 import os
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,8 +17,10 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from opelda import TopicModel
-from opelda.corpus import read
+from opelda.cli._server import Server
+from opelda.corpus import read, stream
 from opelda.report import write_report
+from opelda.report.page import LivePage
 
 FIGURES = Path(__file__).parent / "figures"
 TEXT = (
@@ -54,12 +57,31 @@ def main() -> None:
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, address in VIEWS.items():
-            url = page.as_uri() + address.format(topic=topic, document=5)
-            shots = [shot(browser, url, s, c) for s in SCREENS for c in ("light", "dark")]
-            path = FIGURES / f"report-{name}.png"
-            beside(shots).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
-            print(path.name, f"{path.stat().st_size / 1e3:.0f} kB")
+            save(browser, name, page.as_uri() + address.format(topic=topic, document=5))
+        with learned(source) as url:
+            save(browser, "live", url)
         browser.close()
+
+
+@contextmanager
+def learned(source):
+    """Serve the page of a stream from which a part was learned."""
+    shown = LivePage(source.name, "state")
+    model = TopicModel(40, random_state=0, callbacks=[shown])
+    pages = {"/": ("text/html", shown.html), "/meta.json": ("application/json", shown.json)}
+    server = Server("127.0.0.1:0", pages)
+    server.start()
+    model.fit_stream(stream(source, batch_size=1000, limit=40_000))
+    yield server.url
+    server.close()
+
+
+def save(browser, name, url):
+    """Write a view as it looks on every screen."""
+    shots = [shot(browser, url, s, c) for s in SCREENS for c in ("light", "dark")]
+    path = FIGURES / f"report-{name}.png"
+    beside(shots).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(path.name, f"{path.stat().st_size / 1e3:.0f} kB")
 
 
 def shot(browser, url, screen, scheme):
@@ -67,7 +89,7 @@ def shot(browser, url, screen, scheme):
     width, height, scale = SCREENS[screen]
     context = browser.new_context(
         viewport={"width": width, "height": height}, device_scale_factor=scale,
-        color_scheme=scheme, offline=True, reduced_motion="reduce",
+        color_scheme=scheme, reduced_motion="reduce",
     )  # fmt: skip
     page = context.new_page()
     page.goto(url)
