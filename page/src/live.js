@@ -4,8 +4,21 @@ import { app, take } from "./state.js";
 
 export const live = { paused: false, failed: false };
 
-/** Look again as often as the page says, and tell who shows it. */
+/** How the page goes on, in a sentence. */
+export function howItGoes() {
+  if (live.failed) {
+    return "The stream has ended or cannot be reached; this is the last that was heard of it.";
+  }
+  return live.paused ? "Paused." : `Looks again every ${app.model.meta.live.every} s.`;
+}
+
+/**
+ * Look again as often as the page says, and tell who shows it.
+ * @param {(isChanged: boolean) => void} onNews with whether more changed than the stream's numbers
+ */
 export function follow(onNews) {
+  const facts = () => JSON.stringify([live.failed, { ...app.model.meta, stream: null }]);
+  let former = facts();
   const look = async () => {
     if (!live.paused && !document.hidden) {
       try {
@@ -16,7 +29,9 @@ export function follow(onNews) {
       } catch {
         live.failed = true;
       }
-      onNews();
+      const now = facts();
+      onNews(now !== former);
+      former = now;
     }
     setTimeout(look, app.model.meta.live.every * 1000);
   };

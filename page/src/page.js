@@ -7,7 +7,7 @@ import { header } from "./parts/header.js";
 import { openHelp } from "./parts/help.js";
 import { openSearch } from "./parts/search.js";
 import { parse } from "./router.js";
-import { app, take } from "./state.js";
+import { app, take, titled } from "./state.js";
 import { followSystem, toggleTheme } from "./theme.js";
 import { compare } from "./views/compare.js";
 import { document as documentView } from "./views/document.js";
@@ -37,6 +37,7 @@ const places = new Map(); // where each address was left
 let current = {};
 let turn = 0;
 let follows = false; // whether a link was followed, and not the way back
+let isTouched = false; // the view, by somebody who would not want it changed
 
 /** Show the view of the address. */
 async function show({ first = false } = {}) {
@@ -47,12 +48,12 @@ async function show({ first = false } = {}) {
   const found = await viewOf(route);
   if (mine !== turn) return; // another one was asked for meanwhile
   current = found;
+  isTouched = false;
   main.replaceChildren(...nodes(found.content));
   main.dataset.shown = hash;
   main.removeAttribute("aria-busy");
   top.mark(route.view);
-  const { title } = app.model.meta;
-  document.title = route.view ? `${found.title} \u00b7 ${title}` : title;
+  titled(route.view && found.title);
   if (first) return;
   main.querySelector("h1")?.focus({ preventScroll: true });
   scrollTo(0, follows ? 0 : (places.get(hash) ?? 0));
@@ -114,19 +115,28 @@ addEventListener("hashchange", ({ oldURL }) => {
   show();
 });
 addEventListener("keydown", key);
+for (const kind of ["pointerdown", "keydown", "focusin"]) {
+  main.addEventListener(kind, ({ target }) => {
+    isTouched ||= target.tagName !== "H1"; // which gets the focus of every new view
+  });
+}
 addEventListener("click", (event) => {
   if (event.target.closest?.("a")?.getAttribute("href")?.startsWith("#/")) follows = true;
 }, true);
 if (isLive) {
   if (!location.hash) history.replaceState(null, "", "#/live");
-  follow(() => (current.refresh ? current.refresh() : renew()));
+  follow((isChanged) => {
+    if (current.refresh) current.refresh();
+    else if (isChanged && !isTouched && !main.matches(":hover")) renew();
+  });
 }
 
-/** Show the view anew with what changed, unless somebody is at it. */
+/** Show the view anew in its place. */
 async function renew() {
-  if (main.matches(":hover") || main.contains(document.activeElement)) return;
-  const at = scrollY;
+  main.style.minHeight = `${main.offsetHeight}px`; // until charts are drawn: nothing is to move
   await show({ first: true });
-  requestAnimationFrame(() => scrollTo(0, at));
+  requestAnimationFrame(() => setTimeout(() => {
+    main.style.minHeight = "";
+  }));
 }
 show({ first: true });

@@ -10,6 +10,12 @@ export const app = {
   shortcuts: true, // whether single keys do things
 };
 
+/** Give the page's tab a title. */
+export function titled(title) {
+  const { title: page } = app.model.meta;
+  document.title = title ? `${title} \u00b7 ${page}` : page;
+}
+
 const labels = new Map();
 
 /** Take what Python wrote. */

@@ -61,3 +61,14 @@ test("circles of one place are told apart", () => {
     for (const b of found.slice(0, i)) assert.ok(apart(a, b) > 1);
   }
 });
+
+test("a corner stays free", () => {
+  const corner = { width: 50, height: 125 };
+  for (let seed = 1; seed <= 20; seed++) {
+    const found = circles(5 + seed, seed, 25);
+    spread(found, { width: 358, height: 380 }, EDGE, corner);
+    for (const { x, y, radius } of found) {
+      assert.ok(x + radius <= 358 - corner.width + 1e-6 || y - radius >= corner.height - 1e-6);
+    }
+  }
+});

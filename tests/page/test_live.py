@@ -108,11 +108,41 @@ def test_overview_is_renewed_but_not_under_somebodys_hand(learner, open_page):
     page.wait_for_timeout(2100)  # topics are looked at no more often
     learn(100, 200)
     page.wait_for_function("() => document.querySelector('.lede').textContent.includes('200 doc')")
-    page.focus(".map")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_timeout(300)
+    page.evaluate("window.n = 0; addEventListener('scroll', () => { n += 1; })")
     page.wait_for_timeout(2100)
     learn(200, 300)
+    page.wait_for_function("() => document.querySelector('.lede').textContent.includes('300 doc')")
+    page.wait_for_timeout(300)
+    assert page.evaluate("n") == 0  # nothing moved
+    page.focus(".map")
+    page.wait_for_timeout(2100)
+    learn(300, 400)
     page.wait_for_timeout(3000)
-    assert "200 documents" in page.inner_text(".lede")
+    assert "300 documents" in page.inner_text(".lede")
+    page.click("nav >> text=Topics")
+    page.click("nav >> text=Overview")  # a heading that gets the focus is nobody's hand
+    page.wait_for_function("() => document.querySelector('.lede').textContent.includes('400 doc')")
+
+
+def test_focus_is_not_taken_away(stream, open_page):
+    _, url = stream
+    page = open_page(url, offline=False)
+    page.locator("svg.moves a").first.focus()
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.activeElement.closest('svg.moves') !== null")
+
+
+def test_shares_that_are_not_known_yet_are_not_drawn(stream, open_page):
+    meta, url = stream
+    shares, meta["stream"]["shares"] = meta["stream"]["shares"], None
+    page = open_page(url, offline=False)
+    assert page.get_by_text("Known when some more documents").is_visible()
+    assert not page.locator("svg.moves").is_visible()
+    meta["stream"]["shares"] = shares
+    page.wait_for_selector("svg.moves g.move")
+    assert not page.get_by_text("Known when some more documents").is_visible()
 
 
 def test_events_take_the_place_of_none(stream, open_page):

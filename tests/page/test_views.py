@@ -238,7 +238,7 @@ def test_charts_lead_to_their_documents(open_page, report):
     page = open_page(f"{report.url}#/topic/2")
     bar = figure(page, "By section").locator("g.bar a").first
     kind = bar.text_content().split()[0]
-    bar.click()
+    bar.locator("rect.value").click()
     page.wait_for_selector("ol.documents")
     assert page.input_value("#group") == kind
     names = page.locator("ol.documents .name").all_inner_texts()
@@ -249,6 +249,8 @@ def test_charts_lead_to_their_documents(open_page, report):
     page.select_option("#time", "2017")
     wanted = sum(number % 6 == 2 for number in range(len(report.names)))
     assert page.inner_text("[role=status]") == f"{wanted} documents of {len(report.names)}"
+    show(page, "#/documents?group=nosuch")
+    assert page.inner_text("[role=status]") == f"0 documents of {len(report.names)}"
 
 
 def test_search_says_where_nothing_is_found(open_page, report):

@@ -1,6 +1,7 @@
 /** Rows with a bar each: shares of topics, of groups, of documents. */
 
 import { scaleLinear } from "d3-scale";
+import { creator } from "d3-selection";
 import { percent } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
 import { fitted, widthOf } from "./labels.js";
@@ -30,20 +31,18 @@ function draw(svg, width, rows, { most, format }) {
   const left = Math.min(longest + 14, width * 0.55);
   const whole = most ?? Math.max(1e-12, ...rows.map(({ value }) => value));
   const x = scaleLinear([0, whole], [0, Math.max(20, width - left - NUMBER)]).clamp(true);
-  const lines = svg.selectAll("g").data(rows).join("g");
+  const lines = svg.selectAll("g.bar").data(rows).join("g");
   lines.attr("class", ({ colour, strong }) => `bar ${colour ?? ""} ${strong ? "strong" : ""}`);
   lines.attr("transform", (_, i) => `translate(0,${i * ROW})`);
   lines.selectAll("*").remove();
   lines.append("title").text(({ label, value, title }) => title ?? `${label}: ${format(value)}`);
-  const linked = lines.filter(({ href }) => href).append("a").attr("href", ({ href }) => href);
-  const plain = lines.filter(({ href }) => !href);
-  for (const place of [linked, plain]) {
-    place.append("text").attr("y", 17).text(({ label }) => fitted(label, left - 12, LETTERS));
-  }
-  lines.append("rect").attr("class", "track").attr("x", left).attr("y", 8).attr("rx", 2)
+  const rest = lines.append(({ href }) => creator(href ? "a" : "g").call(svg.node()));
+  rest.attr("href", ({ href }) => href ?? null);
+  rest.append("text").attr("y", 17).text(({ label }) => fitted(label, left - 12, LETTERS));
+  rest.append("rect").attr("class", "track").attr("x", left).attr("y", 8).attr("rx", 2)
     .attr("height", 10).attr("width", x.range()[1]);
-  lines.append("rect").attr("class", "value").attr("x", left).attr("y", 8).attr("rx", 2)
+  rest.append("rect").attr("class", "value").attr("x", left).attr("y", 8).attr("rx", 2)
     .attr("height", 10).attr("width", ({ value }) => Math.max(value > 0 ? 1.5 : 0, x(value)));
-  lines.append("text").attr("class", "share").attr("x", width).attr("y", 17)
+  rest.append("text").attr("class", "share").attr("x", width).attr("y", 17)
     .attr("text-anchor", "end").text(({ value }) => format(value));
 }

@@ -3,7 +3,8 @@
 const HEIGHT = 14;
 const LONGEST = 34;
 const EDGE = 5; // of the map, that no label touches
-const BUTTONS = { width: 50, height: 125 }; // in the map's corner
+export const BUTTONS = { width: 50, height: 125 }; // in the map's corner
+const MIDDLE = 0.65; // of a circle's radius
 const AREA = 10_000; // of the map for each label, so that it stays calm
 
 let measuring = null;
@@ -60,9 +61,9 @@ export function placed(wanted, { width, height }, always) {
       [x - radius - wide - 3, y - HEIGHT / 2],
     ].map(([left, top]) => ({ left, top, right: left + wide, bottom: top + HEIGHT, k: spot.k }));
     const inside = places.map((box) => kept(box, width, height));
-    const free = inside.find((box) => !boxes.some((other) => overlap(box, other))
-      && !wanted.some((other) => covers(box, other)));
-    const box = free ?? (i < always ? inside[0] : null);
+    const free = inside.filter((box) => !boxes.some((other) => overlap(box, other)));
+    const clear = (part) => free.find((each) => !wanted.some((other) => covers(each, other, part)));
+    const box = clear(1) ?? clear(MIDDLE) ?? (i < always ? inside[0] : null);
     if (!box) continue;
     boxes.push(box);
     found.push({ k: spot.k, left: box.left + 2, base: box.bottom - 3, shown });
@@ -85,9 +86,9 @@ function kept(box, width, height) {
 const overlap = (a, b) =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-/** Whether a label would hide the middle of a circle, where its number is. */
-function covers(box, { x, y, radius }) {
-  const size = Math.max(5, radius * 0.65);
+/** Whether a label would hide a part of a circle around its middle, where its number is. */
+function covers(box, { x, y, radius }, part) {
+  const size = Math.max(5, radius * part);
   return radius > 6 && box.left < x + size && box.right > x - size
     && box.top < y + size && box.bottom > y - size;
 }

@@ -6,7 +6,7 @@ import { zoom, zoomIdentity } from "d3-zoom";
 import { h, mayMove, unique } from "../dom.js";
 import { percent } from "../numbers.js";
 import { responsive } from "../parts/figure.js";
-import { placed } from "./labels.js";
+import { BUTTONS, placed } from "./labels.js";
 import { spread } from "./places.js";
 
 const COVERED = 0.16; // of the map's area, by all circles together
@@ -91,7 +91,7 @@ class TopicMap {
     const most = 0.13 * Math.min(width, height);
     const radius = (k) => Math.max(3, Math.min(most, Math.sqrt(this.model.weight(k) * unit)));
     this.spots = this.model.topics.map(({ x, y }, k) => ({ k, x, y, radius: radius(k) }));
-    spread(this.spots, this, EDGE);
+    spread(this.spots, this, EDGE, BUTTONS);
     this.layers(svg);
     this.moved(this.transform);
   }
@@ -115,7 +115,7 @@ class TopicMap {
       .on("pointerenter", (event, { k }) => event.pointerType === "mouse" && this.hover(k))
       .on("pointerleave", () => this.hover(null));
     this.circles.append("circle");
-    this.circles.append("text").attr("class", "number").text(({ k }) => k);
+    this.circles.append("text").attr("class", "number").attr("y", 4).text(({ k }) => k);
     this.texts = svg.append("g").attr("class", "labels").attr("aria-hidden", "true");
   }
 

@@ -9,8 +9,9 @@ const PAIRS = 2e7; // looked at, so that a thousand circles take a moment only
  * Place circles so that near ones stay near and each can be seen.
  * @param {{x: number, y: number, radius: number}[]} circles with x and y in any unit, y upwards;
  *   theirs are replaced by pixels, y downwards
+ * @param {{width: number, height: number}} corner at the upper right that is to stay free
  */
-export function spread(circles, { width, height }, edge) {
+export function spread(circles, { width, height }, edge, corner = { width: 0, height: 0 }) {
   const xs = axis(circles.map(({ x }) => x));
   const ys = axis(circles.map(({ y }) => -y));
   const least = edge + Math.max(...circles.map(({ radius }) => radius));
@@ -21,7 +22,10 @@ export function spread(circles, { width, height }, edge) {
     circle.y = height / 2 + (ys.values[i] - ys.middle) * Math.min(fits[1], most);
   }
   let rounds = Math.min(ROUNDS, PAIRS / circles.length ** 2);
-  while (rounds-- > 0 && pushed(circles)) keep(circles, width, height, edge);
+  const box = { width, height, edge, corner };
+  for (let isOver = keep(circles, box); rounds-- > 0 && (pushed(circles) || isOver);) {
+    isOver = keep(circles, box);
+  }
 }
 
 function axis(values) {
@@ -53,10 +57,19 @@ function pushed(circles) {
   return any;
 }
 
-function keep(circles, width, height, edge) {
+/** Move circles into the box and out of its upper right corner; tell whether one was in that. */
+function keep(circles, { width, height, edge, corner }) {
+  let any = false;
   for (const circle of circles) {
     const least = edge + circle.radius;
     circle.x = Math.max(least, Math.min(width - least, circle.x));
     circle.y = Math.max(least, Math.min(height - least, circle.y));
+    const left = circle.x + circle.radius - (width - corner.width);
+    const down = corner.height - (circle.y - circle.radius);
+    if (!corner.width || left <= 1e-9 || down <= 1e-9) continue;
+    any = true;
+    if (left < down) circle.x -= left;
+    else circle.y += down;
   }
+  return any;
 }

@@ -2,6 +2,9 @@
 
 import { texts } from "./decode.js";
 
+/** Whether a document has that value, if one is wanted; -1 is one that no document has. */
+const is = (values, i, wanted) => wanted === null || (wanted >= 0 && values[i] === wanted);
+
 export class Documents {
   constructor({ header, arrays }) {
     this.size = header.n_docs;
@@ -78,13 +81,12 @@ export class Documents {
    * word of the query in their name or text; most of the topic first, or those with the words in
    * their names.
    */
-  find({ topic = null, query = "", time = -1, group = -1 } = {}) {
+  find({ topic = null, query = "", time = null, group = null } = {}) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const found = [];
     for (let i = 0; i < this.size; i++) {
       if (topic !== null && !this.share(i, topic)) continue;
-      if (time >= 0 && this.arrays.time[i] !== time) continue;
-      if (group >= 0 && this.arrays.group[i] !== group) continue;
+      if (!is(this.arrays.time, i, time) || !is(this.arrays.group, i, group)) continue;
       if (words.every((word) => this.#has(i, word))) found.push(i);
     }
     const named = (i) => words.every((word) => this.#lowerNames[i].includes(word));

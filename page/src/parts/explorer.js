@@ -41,6 +41,7 @@ export function explorer(query) {
       title: "Map of topics",
       level: 2,
       name: "topic-map",
+      caption: "Near topics have similar words; large ones have many.",
       note: "Near topics have similar words; large ones have many. Choose one to see its words.",
       chart: map,
       data: topicData,

@@ -42,8 +42,8 @@ export async function documents({ query }) {
     found = sorted(all, all.find({
       topic: wanted.topic,
       query: wanted.q,
-      time: app.model.meta.time?.bins.indexOf(wanted.time),
-      group: app.model.meta.groups?.names.indexOf(wanted.group),
+      time: wanted.time === "" ? null : app.model.meta.time?.bins.indexOf(wanted.time),
+      group: wanted.group === "" ? null : app.model.meta.groups?.names.indexOf(wanted.group),
     }), wanted.sort);
     shown = 0;
     list.replaceChildren();
@@ -78,7 +78,7 @@ function told(all, found, q) {
     ? `. The texts of ${all.texts.length ? count(all.held.size) : "none"} are in this page: others `
       + "are found by their names alone"
     : "";
-  return `${count(found.length)} documents${whole}${q.trim() && texts}`;
+  return `${plural(found.length, "document")}${whole}${q.trim() && texts}`;
 }
 
 /** A choice of one of some values, or of all. */

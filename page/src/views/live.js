@@ -7,7 +7,7 @@ import { count, day, fixed, percent, plural, size } from "../numbers.js";
 import { figure } from "../parts/figure.js";
 import { address } from "../router.js";
 import { app, label } from "../state.js";
-import { live as state } from "../live.js";
+import { howItGoes, live as state } from "../live.js";
 import { missing } from "./missing.js";
 
 const SHOWN = 12;
@@ -17,6 +17,8 @@ export function live() {
   const facts = h("dl", { class: "tiles" });
   const events = h("ol", { class: "events" });
   const none = h("p", { class: "note" }, "None so far.");
+  const soon = h("p", { class: "note" }, "Known when some more documents were learned from.");
+  const isHeld = (part) => part.contains(document.activeElement);
   const status = h("p", { class: "note", role: "status" });
   const stream = () => app.model.meta.stream;
   const shares = moves(() => changes(stream()).slice(0, SHOWN), "Topics now and before");
@@ -30,17 +32,20 @@ export function live() {
     say();
   });
   const say = () => {
-    status.textContent = state.failed
-      ? "The stream has ended or cannot be reached; this is the last that was heard of it."
-      : state.paused ? "Paused." : `Looks again every ${fixed(app.model.meta.live.every, 0)} s.`;
+    status.textContent = howItGoes();
   };
   const refresh = () => {
     facts.replaceChildren(...tiles(stream()));
     const all = stream().events ?? [];
     const newest = (topic) => all.find((each) => each.topic === topic); // of those first
-    events.replaceChildren(...all.map((each) => event(each, newest(each.topic) === each)));
+    // whoever has the focus in a part keeps it
+    if (!isHeld(events)) {
+      events.replaceChildren(...all.map((each) => event(each, newest(each.topic) === each)));
+    }
     none.hidden = events.hasChildNodes();
-    shares.redraw();
+    soon.hidden = !!stream().shares;
+    shares.hidden = !stream().shares;
+    if (!isHeld(shares)) shares.redraw();
     scores.redraw();
     say();
   };
@@ -61,7 +66,7 @@ export function live() {
           level: 2,
           name: "topics-now",
           note: "Shares of the newest documents (dots) and before (rings), most changed first.",
-          chart: shares,
+          chart: h("div", {}, soon, shares),
           data: () => ({
             columns: ["topic", "label", "share before", "share now"],
             rows: changes(stream()).map(({ topic, before, now }) =>

@@ -4,6 +4,7 @@ import { bars } from "../charts/bars.js";
 import { curve } from "../charts/curve.js";
 import { spread } from "../charts/spread.js";
 import { bdi, h } from "../dom.js";
+import { howItGoes } from "../live.js";
 import { count, day, fixed, nats, percent, plural } from "../numbers.js";
 import { explorer } from "../parts/explorer.js";
 import { figure } from "../parts/figure.js";
@@ -18,6 +19,7 @@ export function overview({ query }) {
       h("p", { class: "eyebrow" }, `Topic report \u00b7 ${day(meta.created)}`),
       h("h1", { tabindex: "-1", class: meta.title.length > 40 && "long" }, bdi(meta.title)),
       lede(meta),
+      meta.live && h("p", { class: "note", role: "status" }, howItGoes()),
       tiles(meta),
       explorer(query),
       measures(meta),

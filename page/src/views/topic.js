@@ -10,7 +10,7 @@ import { editableLabel, labelFiles } from "../parts/labels.js";
 import { groupFigure, timeFigure } from "../parts/shares.js";
 import { lambdaOf, wordsFigure } from "../parts/words.js";
 import { address } from "../router.js";
-import { app, label } from "../state.js";
+import { app, label, titled } from "../state.js";
 import { missing } from "./missing.js";
 
 export function topic({ id, query }) {
@@ -28,6 +28,7 @@ export function topic({ id, query }) {
     content: [
       steps(k),
       editableLabel(k, () => {
+        titled(`Topic ${k}: ${label(k)}`);
         files.refresh();
         fill(typical, k);
       }),
