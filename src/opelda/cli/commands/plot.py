@@ -62,7 +62,11 @@ def plot(
         choices=KINDS,
     ),
     topics: int | None = option(
-        None, "--topics", "-k", help="At most so many topics; 12 with words, else 6; 8 at most over time.", min=1
+        None,
+        "--topics",
+        "-k",
+        help="At most so many topics; 12 with words, else 6; over time no more than 8.",
+        min=1,
     ),
     only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),
     words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
