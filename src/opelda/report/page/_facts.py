@@ -1,4 +1,4 @@
-"""What a page says of a model and of the documents that were gathered."""
+"""Facts of a model and of gathered documents, as a page states them."""
 
 from typing import Any
 
