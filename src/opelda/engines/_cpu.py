@@ -59,7 +59,7 @@ class CPUEngine:
 
     def documents(self, X: sparse.csr_array) -> Documents:
         """Take a collection; see `Engine.documents`."""
-        return Documents(X)
+        return Documents(X, self._content_keys)
 
     def weights(self, host: HostWeights) -> Weights:
         """Take weights; see `Engine.weights`. Rows that need no padding are not copied."""
@@ -133,13 +133,10 @@ class CPUEngine:
         batch = updates.transposed(rows, weights.n_words, self.n_threads)
         table = self._batch_topics(weights, batch, task.method, divide)
         solution, table = self._explained(table, rows, batch, task, divide=divide)
-        n_topics, n_words = weights.n_topics, len(batch.words)
-        values = np.zeros(table.rows.shape, np.float32)
-        every = np.arange(n_words, dtype=np.int32)
-        as_is, threads = np.ones(n_topics), self.n_threads
-        updates.add(
-            values, every, batch, table, solution, divide=divide, gain=as_is, n_threads=threads
-        )
+        n_topics, values = weights.n_topics, np.zeros(table.rows.shape, np.float32)
+        every, as_is = np.arange(len(batch.words), dtype=np.int32), np.ones(n_topics)
+        how: dict[str, Any] = {"divide": divide, "gain": as_is, "n_threads": self.n_threads}
+        updates.add(values, every, batch, table, solution, **how)
         mass = updates.mass(solution, batch.tokens, n_topics)
         return Statistics(batch.words, values[:, :n_topics].astype(np.float64), mass, rows.n_docs)
 
@@ -162,10 +159,8 @@ class CPUEngine:
         topics: NDArray[np.uint16] | None = None,
     ) -> BlockTokens:
         """Make tokens; see `Engine.tokens`."""
-        rows, n_threads = documents.part(), self.n_threads
-        keys = _native.content_keys(rows.indptr, rows.words, rows.counts, None, n_threads=n_threads)
-        tokens = Tokens.of(rows, documents.n_words, n_topics, keys, copies, shift)
-        return BlockTokens.laid_out(tokens, topics, n_threads)
+        tokens = Tokens.of(documents, n_topics, copies, shift)
+        return BlockTokens.laid_out(tokens, topics, self.n_threads)
 
     def sweep(
         self,
@@ -237,6 +232,9 @@ class CPUEngine:
         """Switch every CPU engine of this process to another instruction set (for tests)."""
         if not _native.use_instruction_set(name):
             raise EngineError(f"This processor or build has no instruction set {name!r}.")
+
+    def _content_keys(self, rows: Rows) -> NDArray[np.uint64]:
+        return kernels.content_keys(rows, None, self.n_threads)
 
     def _fitting(self, topics: Table | Weights, documents: Documents) -> tuple[Table, Rows]:
         """Return the topics of every word and the documents, whose words they must have."""

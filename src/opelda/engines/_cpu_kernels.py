@@ -204,15 +204,17 @@ def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
             "CGS, which keeps a topic for each, can take; scale its counts down or use another "
             "method."
         )
-    keys = _native.content_keys(
-        rows.indptr, rows.words, rows.counts, call.table.ids, n_threads=call.n_threads
-    )
     return {
         "burn_in": settings.burn_in,
         "n_samples": settings.n_samples,
-        "keys": seeded(keys, settings.seed),
+        "keys": seeded(content_keys(rows, call.table.ids, call.n_threads), settings.seed),
         "max_tokens": most,
     }
+
+
+def content_keys(rows: Rows, ids: NDArray[np.int32] | None, n_threads: int) -> NDArray[np.uint64]:
+    """Return a key per document, of its words and counts alone; see `_keys.content_keys`."""
+    return _native.content_keys(rows.indptr, rows.words, rows.counts, ids, n_threads=n_threads)
 
 
 def certify(

@@ -1,6 +1,9 @@
 """Documents as engines hold them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -8,16 +11,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
+from opelda.engines._keys import content_keys, numbered, ordering
+
+HASHED_AT_ONCE = 16_384  # documents: their counts may have to be converted
 
 # Numbers of documents, or None for all of them.
 Chosen: TypeAlias = NDArray[np.int64] | None
 
 
 class Documents:
-    """A collection that an engine owns: checked counts, CSR with sorted, distinct words."""
+    """A collection that an engine owns: checked counts, CSR with sorted, distinct words.
 
-    def __init__(self, X: sparse.csr_array) -> None:
+    An engine may have its own way to hash, with the same results as `content_keys`.
+    """
+
+    def __init__(
+        self, X: sparse.csr_array, hashed: Callable[["Rows"], NDArray[np.uint64]] | None = None
+    ) -> None:
         self.matrix = X
+        self._hashed = hashed or Rows.content_keys
 
     @property
     def n_docs(self) -> int:
@@ -28,6 +40,24 @@ class Documents:
     def n_words(self) -> int:
         """One more than the largest word that may occur."""
         return int(self.matrix.shape[1])
+
+    def content_keys(self) -> NDArray[np.uint64]:
+        """Return a key per document, of its words and counts alone."""
+        ends = [*range(0, self.n_docs, HASHED_AT_ONCE), self.n_docs]
+        parts = [self._hashed(self.part(first, last)) for first, last in pairwise(ends)]
+        return np.concatenate((np.zeros(0, np.uint64), *parts))
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """A key per document, of its content and its number among the documents of that content."""
+        return numbered(self.content_keys(), None)
+
+    def order(self, seed: int, which: int) -> NDArray[np.int64]:
+        """Return the documents' numbers, sorted by `ordering`: the rows' own order does not matter.
+
+        Pass after pass of learning is in another order; 0 is that of the documents it starts from.
+        """
+        return np.argsort(ordering(self.keys, seed, which))
 
     def part(self, first: int = 0, last: int | None = None) -> "Rows":
         """Return consecutive documents, without a copy where the types agree."""
@@ -57,6 +87,10 @@ class Rows:
         if len(counts) and counts.min() <= SMALLEST_COUNT:
             return cls(indptr, words, counts).where(counts > SMALLEST_COUNT)
         return cls(indptr, words, counts)
+
+    def content_keys(self) -> NDArray[np.uint64]:
+        """Return a key per document, of its words and counts alone."""
+        return content_keys(self.indptr, self.words, self.counts)
 
     def where(self, keep: NDArray[np.bool_]) -> "Rows":
         """Return the same documents without the entries that are not to be kept."""

@@ -56,6 +56,15 @@ def numbered(keys: NDArray[np.uint64], copies: NDArray[np.integer] | None) -> ND
     return mix(keys + mix(np.asarray(copies).astype(np.uint64) + GOLDEN))
 
 
+def ordering(keys: NDArray[np.uint64], seed: int, which: int) -> NDArray[np.uint64]:
+    """Return other keys, to sort documents by: one pseudorandom order of many, named by `which`.
+
+    A document's depends on its own key alone, so that parts of a collection, sorted and merged, are
+    the collection sorted.
+    """
+    return seeded(seeded(keys, seed), which)
+
+
 def uniforms(key: int, first: int, n: int) -> NDArray[np.float64]:
     """Return numbers first, first + 1, ... of the stream of a key, uniform in (0, 1)."""
     counter = np.arange(first + 1, first + n + 1, dtype=np.uint64)

@@ -15,7 +15,7 @@ from opelda.engines import _reference_equations as equations
 from opelda.engines._accuracy import kept
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
-from opelda.engines._keys import GOLDEN, content_keys, mix, seeded
+from opelda.engines._keys import GOLDEN, mix, seeded
 from opelda.engines._reference_equations import SMALLEST, Fixed
 from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted, completed
 from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
@@ -126,14 +126,12 @@ class ReferenceEngine:
         topics: NDArray[np.uint16] | None = None,
     ) -> TopicTokens:
         """Make tokens."""
-        rows = documents.part()
-        keys = content_keys(rows.indptr, rows.words, rows.counts)
-        tokens = Tokens.of(rows, documents.n_words, n_topics, keys, copies, shift)
+        tokens = Tokens.of(documents, n_topics, copies, shift)
         if topics is None:
             return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
         made = TopicTokens(**vars(tokens), topics=topics.copy())
         sizes = tokens.token_sizes().tolist()
-        for d in range(rows.n_docs):
+        for d in range(documents.n_docs):
             slots = made.slots.setdefault(d, [])
             for i in range(tokens.first[d], tokens.first[d + 1]):
                 equations.add_to(slots, int(topics[i]), sizes[i])

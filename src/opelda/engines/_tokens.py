@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import fsum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Rows
+from opelda.engines._documents import Documents, Rows
 from opelda.engines._keys import numbered
 
 MOST_TOKENS = 16  # of one count: more would take time and tell little more
@@ -34,22 +35,27 @@ class Tokens:
     @classmethod
     def of(
         cls,
-        rows: Rows,
-        n_words: int,
+        documents: Documents,
         n_topics: int,
-        content_keys: NDArray[np.uint64],
         copies: NDArray[np.integer] | None,
         shift: int | None,
     ) -> "Tokens":
         """Make tokens of documents; see `Engine.tokens`."""
+        rows, n_words = documents.part(), documents.n_words
+        keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
         ends = np.concatenate(([0], np.cumsum(tokens_of(rows.counts))))
-        keys, first = numbered(content_keys, copies), ends[rows.indptr].astype(np.int64)
+        first = ends[rows.indptr].astype(np.int64)
         return cls(rows, n_words, n_topics, keys, first, unit_of(rows) if shift is None else shift)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """The weights of the documents."""
         return self.rows.tokens()
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all documents, rounded once: their order does not matter."""
+        return fsum(self.lengths.data)
 
     def token_units(self) -> NDArray[np.int64]:
         """Return what each token weighs in units of 2**-shift."""

@@ -64,8 +64,8 @@ class Sweeps:
 
     def __post_init__(self) -> None:
         plan, n_docs = self.plan, self.tokens.rows.n_docs
-        n_tokens, total = int(self.tokens.first[-1]), float(self.tokens.lengths.sum())
-        self.weight = min(total / max(n_tokens, 1), 1.0)  # a token's
+        n_tokens = int(self.tokens.first[-1])
+        self.weight = min(self.tokens.total / max(n_tokens, 1), 1.0)  # a token's
         self.trust = n_tokens / max(n_tokens + FEW_TOKENS * n_docs, 1.0)
         self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
         self.drawn_prior = None
@@ -105,7 +105,7 @@ class Sweeps:
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
         """Sweep so often, beginning with the weights' topics and an alpha that falls."""
         plan, state = self.plan, self.state
-        first = min(max(float(self.tokens.lengths.mean()), 1.0), FIRST_PRIOR)
+        first = min(max(self.tokens.total / max(self.tokens.rows.n_docs, 1), 1.0), FIRST_PRIOR)
         # (topics that were given words keep to them)
         share = COMMON_SHARE * self.trust if np.ndim(state.weights.prior) < 2 else 0.0
         common = 0

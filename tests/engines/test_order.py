@@ -1,0 +1,99 @@
+"""Keys of documents, and the orders that follow from them: of contents alone."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda.engines import ReferenceEngine, _documents
+from opelda.engines._keys import numbered, ordering
+
+from .made import SEEDS, make_documents
+from .tokens_made import copy_numbers
+
+N_DOCS, N_WORDS = 120, 30
+
+
+def collection(seed, fractions=False):
+    """Return documents of which many are equal, and some hold no words."""
+    rng = np.random.default_rng(seed)
+    X = make_documents(rng, N_DOCS, N_WORDS, fractions).tolil()
+    X[:9] = 0
+    return sparse.csr_array(X.tocsr()[rng.integers(0, N_DOCS, N_DOCS)])
+
+
+def contents(X):
+    return [row.tobytes() for row in X.toarray().astype(np.float32)]
+
+
+@given(SEEDS, st.booleans())
+def test_keys_tell_contents_and_copies_apart(engine, seed, fractions):
+    X = collection(seed, fractions)
+    documents, rows = engine.documents(X), contents(X)
+    by_content = dict(zip(rows, documents.content_keys().tolist(), strict=True))
+    assert [by_content[row] for row in rows] == documents.content_keys().tolist()
+    assert len(set(by_content.values())) == len(by_content)
+    assert len(set(documents.keys.tolist())) == N_DOCS
+    assert np.array_equal(documents.keys, numbered(documents.content_keys(), copy_numbers(X)))
+
+
+@given(SEEDS, st.booleans(), st.integers(1, 50))
+def test_every_engine_has_the_same_keys_of_any_part_and_form(engine, seed, fractions, at_once):
+    X = collection(seed, fractions)
+    expected = ReferenceEngine().documents(X).content_keys()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_documents, "HASHED_AT_ONCE", at_once)
+        assert np.array_equal(engine.documents(X).content_keys(), expected)
+    with_zeros = sparse.csr_array(X, copy=True).astype(np.float64)
+    with_zeros.data[::3] = 0
+    without = with_zeros.copy()
+    without.eliminate_zeros()
+    forms = [with_zeros, without, without.astype(np.float32)]
+    if not fractions:
+        forms += [without.astype(np.int64), without.astype(np.uint16)]
+    for form in forms:
+        found = engine.documents(form).content_keys()
+        assert np.array_equal(found, engine.documents(without).content_keys())
+
+
+def test_no_documents(engine):
+    documents = engine.documents(sparse.csr_array((0, 5), dtype=np.float32))
+    assert documents.keys.shape == documents.order(0, 0).shape == (0,)
+
+
+@given(SEEDS, st.integers(0, 2**32 - 1), st.integers(0, 9))
+def test_the_order_is_of_the_contents_not_of_the_rows(engine, seed, chance, which):
+    X = collection(seed)
+    moved = X[np.random.default_rng(seed).permutation(N_DOCS)]
+    order, others = (engine.documents(rows).order(chance, which) for rows in (X, moved))
+    assert sorted(order) == sorted(others) == list(range(N_DOCS))
+    assert np.array_equal(X[order].toarray(), moved[others].toarray())
+
+
+@given(SEEDS, st.lists(st.integers(0, N_DOCS), max_size=4))
+def test_parts_sorted_and_merged_are_the_collection_sorted(engine, seed, cuts):
+    X = collection(seed)
+    numbers, merged = copy_numbers(X), []
+    for first, last in pairwise(sorted([0, *cuts, N_DOCS])):
+        part = engine.documents(X[first:last])
+        keys = numbered(part.content_keys(), numbers[first:last])
+        merged += zip(ordering(keys, 3, 1).tolist(), contents(X[first:last]), strict=True)
+    whole = contents(X[engine.documents(X).order(3, 1)])
+    assert [row for _, row in sorted(merged)] == whole
+
+
+def test_orders_are_many_and_even(engine):
+    """Where a document comes in one order tells nothing of another, or of its number."""
+    documents = engine.documents(collection(0))
+    orders = [documents.order(seed, which) for seed in range(40) for which in range(50)]
+    assert len({tuple(order) for order in orders}) == 2000
+    places = np.argsort(orders, axis=1)
+    # the mean of 2,000 uniform places, and the correlation of two independent orders
+    even = (N_DOCS - 1) / 2
+    assert abs(places.mean(axis=0) - even).max() < 6 * N_DOCS / np.sqrt(12 * 2000)
+    correlations = np.corrcoef(places)[np.triu_indices(2000, 1)]
+    assert abs(correlations).max() < 7 / np.sqrt(N_DOCS - 1)
+    assert abs(correlations.std() * np.sqrt(N_DOCS - 1) - 1) < 0.05
