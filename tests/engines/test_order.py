@@ -1,5 +1,6 @@
 """Keys of documents, and the orders that follow from them: of contents alone."""
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -83,6 +84,15 @@ def test_parts_sorted_and_merged_are_the_collection_sorted(engine, seed, cuts):
         merged += zip(ordering(keys, 3, 1).tolist(), contents(X[first:last]), strict=True)
     whole = contents(X[engine.documents(X).order(3, 1)])
     assert [row for _, row in sorted(merged)] == whole
+
+
+@given(SEEDS)
+def test_the_sum_of_lengths_is_rounded_once(engine, seed):
+    X, rng = collection(seed).astype(np.float64), np.random.default_rng(seed)
+    X.data *= rng.lognormal(-9, 4, X.nnz)  # so different that sums of them are rounded
+    tokens = engine.tokens(engine.documents(X), 3)
+    assert tokens.total == float(sum(map(Fraction, tokens.lengths)))
+    assert tokens.total == engine.tokens(engine.documents(X[::-1]), 3).total
 
 
 def test_orders_are_many_and_even(engine):

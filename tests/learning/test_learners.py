@@ -24,6 +24,7 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
+from opelda.engines import ReferenceEngine
 from opelda.errors import InputError
 from opelda.inference import EM, OPE, TLI, VB, TLIWarning, infer
 from opelda.learning import History
@@ -87,7 +88,7 @@ def test_pieces_make_the_whole(cls):
 
 @every_learner
 def test_fit_is_partial_fit_of_the_shuffled_documents(cls):
-    order = np.random.default_rng([5, 4, 0]).permutation(D)
+    order = ReferenceEngine().documents(X).order(5, 1)
     one_batch = common(cls) | {"batch_size": D + 1}
     assert same_topics(cls(**one_batch).fit(X), cls(**one_batch).partial_fit(X[order]))
     if "population" in cls().get_params():  # D is the collection from the beginning
@@ -102,7 +103,7 @@ def test_fit_is_partial_fit_of_the_shuffled_documents(cls):
 
 @every_learner
 def test_passes_are_shuffled_anew(cls):
-    order = [np.random.default_rng([5, 4, n_pass]).permutation(D) for n_pass in range(2)]
+    order = [ReferenceEngine().documents(X).order(5, n_pass) for n_pass in (1, 2)]
     stated = common(cls) | ({"population": D} if "population" in cls().get_params() else {})
     by_hand = cls(**stated).partial_fit(X[order[0]]).partial_fit(X[order[1]])
     assert same_topics(cls(**common(cls), n_passes=2).fit(X), by_hand)

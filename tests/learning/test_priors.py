@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from opelda import (
     MLOPE,
@@ -18,7 +19,7 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
-from opelda.engines import CPUEngine
+from opelda.engines import CPUEngine, ReferenceEngine
 from opelda.errors import InputError
 from opelda.inference import CVB0, EM, FW, OPE, VB, infer
 from tests import equations as reference
@@ -56,7 +57,7 @@ def test_topic_word_prior_in_updates(monkeypatch, learning, shape):
         random_state=3,
         batch_size=20,
     ).fit(X)
-    order = np.random.default_rng([3, 4, 0]).permutation(len(X))
+    order = ReferenceEngine().documents(sparse.csr_array(X)).order(3, 1)
     lam = CPUEngine(1).random_weights(V, K, 0.1, 3).rows[:, :K].T.astype(np.float64)
     for t in (1, 2):
         part = X[order[20 * (t - 1) : 20 * t]].astype(np.float64)

@@ -50,10 +50,10 @@ def test_documents_are_farther_apart_than_those_drawn_at_random():
 
 @pytest.mark.parametrize("n_topics", [50, 2000])
 def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
-    X = sparse.csr_array(np.eye(40))
+    documents = CPUEngine(1).documents(sparse.csr_array(np.eye(40)))
     store = CPUEngine(1).random_weights(40, n_topics, 0.1, 0)
     before = store.rows.copy()
-    seed_topics(store, X, 0)
+    seed_topics(store, documents, 0)
     assert np.array_equal(store.rows, before)
 
 
@@ -61,10 +61,23 @@ def test_the_words_of_a_document_weigh_as_much_as_the_start():
     X, _ = groups(4)
     store = CPUEngine(1).random_weights(X.shape[1], 4, 0.1, 0)
     before = store.rows.sum(axis=0)[:4].copy()
-    seed_topics(store, X, 0)
+    seed_topics(store, CPUEngine(1).documents(X), 0)
     np.testing.assert_allclose(store.sums - before, X.shape[1], rtol=1e-4)
     np.testing.assert_allclose(store.rows[:, :4].sum(axis=0), store.sums, rtol=1e-5)
     assert not store.rows[:, 4:].any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_zeros_that_are_stored_are_no_words(seed):
+    X, _ = groups(3)
+    no_words = X.copy()
+    no_words.data[:] = 0
+    stores = []
+    for some in (sparse.vstack([X, no_words]), sparse.vstack([X, 0 * np.eye(*X.shape)])):
+        stores.append(CPUEngine(1).random_weights(X.shape[1], 3, 0.1, 0))
+        seed_topics(stores[-1], CPUEngine(1).documents(sparse.csr_array(some)), seed)
+    assert np.isfinite(stores[0].sums).all()
+    assert np.array_equal(stores[0].rows, stores[1].rows)
 
 
 def test_a_model_begins_with_documents_where_that_is_asked_for():

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import choice, whole
+from opelda.engines._documents import Documents
 from opelda.metrics._split import can_be_split
 
 VALIDATION = "validation documents"
@@ -76,17 +77,15 @@ class Sample:
     Both are so few that scoring takes some 2% of the time, and the last point is the end.
     """
 
-    def __init__(
-        self, matrix: sparse.csr_array, batch_size: int, n_passes: int, n_sweeps: int
-    ) -> None:
-        n_docs = matrix.shape[0]
+    def __init__(self, documents: Documents, batch_size: int, n_passes: int, n_sweeps: int) -> None:
+        n_docs = documents.n_docs
         n_updates = n_passes * -(-n_docs // batch_size)
         views = n_docs * (n_passes + n_sweeps)
         n_scores = min(views // VIEWS_PER_SCORE, MOST_SCORES)
         n = min(max(views // VIEWS_PER_DOCUMENT, LEAST_DOCUMENTS), MOST_DOCUMENTS)
         self._step, self._due = 0, frozenset[int]()
         if n_scores:
-            self.documents = evenly(matrix, n)
+            self.documents = drawn(documents, n)
             if can_be_split(self.documents):
                 for_sweeps = (n_scores + 1) // 2 if n_sweeps else 0
                 passes = _halved(n_updates, n_scores - for_sweeps)
@@ -99,10 +98,9 @@ class Sample:
         return self._step in self._due
 
 
-def evenly(matrix: sparse.csr_array, n: int) -> sparse.csr_array:
-    """Return n documents, evenly spread over all; all, if there are no more."""
-    n_docs = matrix.shape[0]
-    return matrix if n_docs <= n else matrix[np.linspace(0, n_docs - 1, n).astype(np.int64)]
+def drawn(documents: Documents, n: int) -> sparse.csr_array:
+    """Return the n documents of the smallest keys, by key; all, if there are no more."""
+    return documents.matrix[np.argsort(documents.keys)[:n]]
 
 
 def _halved(n: int, times: int) -> list[int]:

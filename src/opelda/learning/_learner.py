@@ -15,7 +15,7 @@ from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
-from opelda.learning._curve import Sample, evenly
+from opelda.learning._curve import Sample, drawn
 from opelda.learning._listeners import Reporter
 from opelda.learning._seeding import seed_topics
 from opelda.learning._shown import ShowsTopics, with_names
@@ -83,7 +83,7 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             def start() -> State:
                 state = plan.start(matrix.shape[1])
                 if plan.schedule.init == "documents":
-                    seed_topics(state.weights, matrix, state.seed)
+                    seed_topics(state.weights, documents, state.seed)
                 return state
 
             self._state = state = start()
@@ -98,7 +98,7 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
-            sample=Sample(matrix, plan.schedule.batch_size, plan.schedule.n_passes, n_sweeps)
+            sample=Sample(documents, plan.schedule.batch_size, plan.schedule.n_passes, n_sweeps)
             if held_out is None
             else None,
         )
@@ -124,7 +124,8 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         if matrix.shape[1] > 1:  # words, of which there are pairs
             n_words = min(COHERENT_WORDS, matrix.shape[1])
             n_counted = max(LEAST_COUNTED, documents.n_docs * n_passes // VIEWS_PER_COUNTED)
-            state.coherence = npmi(self._heaviest(n_words), evenly(matrix, n_counted))
+            counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
+            state.coherence = npmi(self._heaviest(n_words), counted)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:

@@ -93,11 +93,11 @@ class Plan:
 
     def passes(self, documents: Documents) -> Iterator[Batch]:
         """Go through a collection as often as the schedule says, shuffled anew each time."""
-        n_docs, size = documents.n_docs, self.schedule.batch_size
-        for n_pass in range(self.schedule.n_passes):
-            order = np.random.default_rng([self.seed, 4, n_pass]).permutation(n_docs)
-            for first in range(0, n_docs, size):
-                yield Batch(documents, order[first : first + size], n_pass + 1)
+        size = self.schedule.batch_size
+        for n_pass in range(1, self.schedule.n_passes + 1):
+            order = documents.order(self.seed, n_pass)
+            for first in range(0, documents.n_docs, size):
+                yield Batch(documents, order[first : first + size], n_pass)
 
     def once(self, documents: Documents) -> Iterator[Batch]:
         """Go through new documents in their order."""

@@ -4,24 +4,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda.engines._documents import Documents
 from opelda.engines._weights import Weights
 
 LOOKED_AT = 20  # documents per topic
 MOST_TOPICS = 1000  # with more, looking would take longer than learning
 
 
-def seed_topics(weights: Weights, X: sparse.csr_array, seed: int) -> None:
+def seed_topics(weights: Weights, documents: Documents, seed: int) -> None:
     """Add to each topic of a random start the words of a document, weighing as much as the start.
 
-    Leaves the start as it is where no such documents are found.
+    Leaves the start as it is where there are too many topics, or no such documents are found.
     """
+    if weights.n_topics > MOST_TOPICS:
+        return
+    looked_at = documents.order(seed, 0)[: LOOKED_AT * weights.n_topics]
+    rows = Documents(documents.matrix[looked_at]).part()
+    parts = rows.counts.astype(np.float64), rows.words, rows.indptr
+    X = sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
     chosen = far_apart(X, weights.n_topics, np.random.default_rng([seed, 5]))
     if chosen is None:
         return
     try:
         for topic, document in enumerate(chosen):
             part = slice(X.indptr[document], X.indptr[document + 1])
-            counts = X.data[part].astype(np.float64)
+            counts = X.data[part]
             weights.add(topic, X.indices[part], weights.n_words * counts / counts.sum())
     finally:  # also of a start that is interrupted
         weights.recount()
@@ -33,22 +40,19 @@ def far_apart(
     """Choose documents as k-means++ does (Arthur & Vassilvitskii 2007), one for each topic.
 
     A document's chance grows with the square of its distance from those chosen before: one less the
-    cosine of the two, words weighed by how rare they are. None where there are too many topics, or
-    too few documents that differ.
+    cosine of the two, words weighed by how rare they are. None where too few documents differ.
 
     >>> X = sparse.csr_array(np.kron(np.eye(3), np.ones((5, 4))))
     >>> chosen = far_apart(X, 3, np.random.default_rng(0))
     >>> sorted(int(document) // 5 for document in chosen)
     [0, 1, 2]
     """
-    n_docs = X.shape[0]
-    looked_at = rng.permutation(n_docs)[: LOOKED_AT * n_topics]
-    if n_topics > min(MOST_TOPICS, len(looked_at)):
+    if n_topics > X.shape[0]:
         return None
-    weighed = _weighed(X[looked_at])
+    weighed = _weighed(X)
     columns = weighed.tocsc()
     chosen: list[int] = []
-    nearest = np.zeros(len(looked_at))
+    nearest = np.zeros(X.shape[0])
     distance = np.asarray(np.diff(weighed.indptr) > 0, np.float64)  # empty documents say nothing
     for _ in range(n_topics):
         ends = np.cumsum(distance**2)
@@ -62,7 +66,7 @@ def far_apart(
         distance = np.where(distance > 0, np.maximum(1.0 - nearest, 0.0), 0.0)
         distance[chosen] = 0.0
         distance[distance < 1e-9] = 0.0  # the same words as one that was chosen
-    return looked_at[chosen]
+    return np.array(chosen)
 
 
 def _weighed(X: sparse.csr_array) -> sparse.csr_array:

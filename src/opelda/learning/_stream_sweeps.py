@@ -149,7 +149,7 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         population=documents.n_docs,
     )
     if schedule.init == "documents":
-        seed_topics(made.weights, documents.matrix, state.seed)
+        seed_topics(made.weights, documents, state.seed)
     for batch in plan.passes(documents):
         plan.update(made, batch)
         if made.n_docs_seen >= MOST_VIEWS:

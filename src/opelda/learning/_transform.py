@@ -58,8 +58,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         """NPMI of each topic's ten first words (K,), over the documents that `fit` learned from.
 
         Of all, but where `fit` went through them less than four times (as with ``preset="fast"``)
-        of a part, evenly spread, of at least 50,000. None where it is not known: for streams, after
-        `partial_fit`, and for older model files.
+        of a part, chosen by content, of at least 50,000. None where it is not known: for streams,
+        after `partial_fit`, and for older model files.
         """
         return self._learned().coherence
 

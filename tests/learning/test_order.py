@@ -1,0 +1,119 @@
+"""Topics are those of a collection of documents, in whatever order they come."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from opelda import (
+    MLOPE,
+    OnlineCGS,
+    OnlineCVB0,
+    OnlineOPE,
+    OnlineVB,
+    StreamingOPE,
+    StreamingVB,
+    TopicModel,
+)
+from opelda.corpus import generate
+from opelda.learning import _curve, _learner
+from opelda.learning._saving import as_parts
+
+D, V, K = 150, 60, 5
+X = generate(D, n_words=V, n_topics=K, n_tokens=20, random_state=1).X.tolil()
+X[[3, 77, 140]] = 0
+X = sparse.csr_array(X.tocsr()[np.append(np.arange(D), [0, 9, 9, 9, 77, 120])])  # some twice
+FRACTIONS = X.copy()  # so different that sums of them are rounded
+FRACTIONS.data *= np.random.default_rng(0).lognormal(-9, 4, X.nnz).astype(np.float32)
+FORMS = {
+    "whole": X,
+    "fractions": FRACTIONS,
+    "all alike": sparse.csr_array(np.repeat(X[:1].toarray(), 40, axis=0)),
+    "no words": sparse.csr_array((40, V), dtype=np.float32),
+}
+PRESETS = ["best", "fast", "paper"]
+PAPER = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
+LEARNERS = {preset: (TopicModel, {"preset": preset}) for preset in PRESETS}
+LEARNERS |= {cls.__name__: (cls, {"n_passes": 3}) for cls in PAPER}
+LEARNERS |= {
+    rule: (TopicModel, {"preset": "paper", "learning": rule, "n_passes": 3})
+    for rule in ("scvb0", "sgrld")
+}
+LEARNERS["starts from documents"] = TopicModel, {"preset": "paper", "init": "documents"}
+
+
+@pytest.fixture(autouse=True)
+def _sampled(monkeypatch):
+    """Score as often as in large collections, and count some documents only."""
+    monkeypatch.setattr(_curve, "VIEWS_PER_SCORE", 20)
+    monkeypatch.setattr(_learner, "LEAST_COUNTED", 40)
+
+
+def learned(name, documents, **options):
+    """Return everything that a fitted model has learned."""
+    cls, given = LEARNERS[name]
+    fixed = {"n_components": K, "batch_size": 32, "random_state": 2}
+    model = cls(**fixed | given | options).fit(documents)
+    arrays, said = as_parts(model)
+    return {name: array.tobytes() for name, array in arrays.items()}, said
+
+
+def moved(documents, seed=0):
+    return documents[np.random.default_rng(seed).permutation(documents.shape[0])]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_any_order_and_number_of_threads(name, form):
+    documents = FORMS[form]
+    one = learned(name, documents)
+    assert {"rows", "coherence"} <= set(one[0])
+    assert form == "no words" or "curve.scores" in one[0]
+    for seed, n_jobs in enumerate((1, 2, 3)):
+        assert learned(name, moved(documents, seed), n_jobs=n_jobs) == one
+    assert learned(name, documents[::-1]) == one
+    assert learned(name, documents, random_state=3) != one
+
+
+@pytest.mark.parametrize("name", [*PRESETS, "OnlineOPE", "sgrld"])
+def test_any_order_by_the_reference(name):
+    documents = FORMS["fractions"][:50]
+    options = {"engine": "reference", "batch_size": 20}
+    if name == "best":
+        options["n_sweeps"] = 4
+    assert learned(name, moved(documents), **options) == learned(name, documents, **options)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.permutations(range(40)))
+def test_any_order_of_any_documents(seed, batch_size, order):
+    chosen = np.random.default_rng(seed).integers(0, D, 40)
+    options = {"batch_size": batch_size, "random_state": seed, "n_passes": 2, "n_sweeps": 2}
+    one, two = (learned("best", X[rows], **options) for rows in (chosen, chosen[order]))
+    assert one == two
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_any_form_of_the_same_counts(name):
+    one = learned(name, X)
+    with_zeros = sparse.csr_array(X + sparse.csr_array(([1.0], ([3], [5])), shape=X.shape))
+    with_zeros.data[with_zeros.indptr[3] : with_zeros.indptr[4]] = 0
+    assert with_zeros.nnz == X.nnz + 1
+    types = [np.int64, np.uint8, np.float64]
+    for form in (X.toarray(), X.tocsc(), with_zeros, *map(X.astype, types)):
+        assert learned(name, moved(sparse.csr_array(form))) == one
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_any_order_of_texts(name):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(["tea", "cup", "sea", "boat", "salt"], 4)) for _ in range(50)]
+    assert learned(name, texts[::-1]) == learned(name, texts)
+
+
+def test_streams_go_by_the_order_of_their_documents():
+    one, two = (
+        OnlineOPE(K, batch_size=32, random_state=2).partial_fit(documents).components_
+        for documents in (X, X[::-1])
+    )
+    assert not np.array_equal(one, two)
