@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import ReferenceEngine, _documents
-from opelda.engines._keys import numbered, ordering
+from opelda.engines._keys import numbered, ordering, ranked
 
 from .made import SEEDS, make_documents
 from .tokens_made import copy_numbers
@@ -93,6 +93,13 @@ def test_the_sum_of_lengths_is_rounded_once(engine, seed):
     tokens = engine.tokens(engine.documents(X), 3)
     assert tokens.total == float(sum(map(Fraction, tokens.lengths)))
     assert tokens.total == engine.tokens(engine.documents(X[::-1]), 3).total
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3)), st.integers(0, 30))
+def test_ranks(keys, n):
+    some = np.array(keys, np.uint64)
+    assert ranked(some).tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+    assert some[ranked(some, n)].tolist() == sorted(keys)[:n]
 
 
 def test_orders_are_many_and_even(engine):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
-from opelda.engines._keys import content_keys, numbered, ordering
+from opelda.engines._keys import content_keys, numbered, ordering, ranked
 
 HASHED_AT_ONCE = 16_384  # documents: their counts may have to be converted
 
@@ -52,12 +52,13 @@ class Documents:
         """A key per document, of its content and its number among the documents of that content."""
         return numbered(self.content_keys(), None)
 
-    def order(self, seed: int, which: int) -> NDArray[np.int64]:
-        """Return the documents' numbers, sorted by `ordering`: the rows' own order does not matter.
+    def order(self, seed: int, which: int, n: int | None = None) -> NDArray[np.int64]:
+        """Return the numbers of the documents, or of the first n, sorted by `ordering`.
 
-        Pass after pass of learning is in another order; 0 is that of the documents it starts from.
+        The order of the rows does not matter. Pass after pass of learning is in another order; 0 is
+        that of the documents it starts from.
         """
-        return np.argsort(ordering(self.keys, seed, which))
+        return ranked(ordering(self.keys, seed, which), n)
 
     def part(self, first: int = 0, last: int | None = None) -> "Rows":
         """Return consecutive documents, without a copy where the types agree."""

@@ -47,7 +47,7 @@ def numbered(keys: NDArray[np.uint64], copies: NDArray[np.integer] | None) -> ND
     Which of them has which number changes nothing, for they are the same document.
     """
     if copies is None:
-        order = np.argsort(keys, kind="stable")
+        order = ranked(keys)
         ordered = keys[order]
         first = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(keys)]
         at = np.arange(len(keys))
@@ -63,6 +63,16 @@ def ordering(keys: NDArray[np.uint64], seed: int, which: int) -> NDArray[np.uint
     the collection sorted.
     """
     return seeded(seeded(keys, seed), which)
+
+
+def ranked(keys: NDArray[np.uint64], n: int | None = None) -> NDArray[np.int64]:
+    """Return the numbers of the n smallest keys, or of all, in ascending order of the keys."""
+    if n is not None and n < len(keys):
+        least = np.argpartition(keys, n)[:n]
+        return least[ranked(keys[least])]
+    # NumPy sorts 16 bits in linear time, and what is nearly sorted fast: half the time of one sort
+    nearly = np.argsort((keys >> np.uint64(48)).astype(np.uint16), kind="stable")
+    return nearly[np.argsort(keys[nearly], kind="stable")]
 
 
 def uniforms(key: int, first: int, n: int) -> NDArray[np.float64]:

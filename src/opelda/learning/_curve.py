@@ -9,6 +9,7 @@ from scipy import sparse
 
 from opelda._validation import choice, whole
 from opelda.engines._documents import Documents
+from opelda.engines._keys import ranked
 from opelda.metrics._split import can_be_split
 
 VALIDATION = "validation documents"
@@ -100,7 +101,7 @@ class Sample:
 
 def drawn(documents: Documents, n: int) -> sparse.csr_array:
     """Return the n documents of the smallest keys, by key; all, if there are no more."""
-    return documents.matrix[np.argsort(documents.keys)[:n]]
+    return documents.matrix[ranked(documents.keys, n)]
 
 
 def _halved(n: int, times: int) -> list[int]:

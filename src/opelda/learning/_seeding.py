@@ -18,7 +18,7 @@ def seed_topics(weights: Weights, documents: Documents, seed: int) -> None:
     """
     if weights.n_topics > MOST_TOPICS:
         return
-    looked_at = documents.order(seed, 0)[: LOOKED_AT * weights.n_topics]
+    looked_at = documents.order(seed, 0, LOOKED_AT * weights.n_topics)
     rows = Documents(documents.matrix[looked_at]).part()
     parts = rows.counts.astype(np.float64), rows.words, rows.indptr
     X = sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
