@@ -190,9 +190,9 @@ struct alignas(64) SlotGroup {
 // All documents' topics between sweeps, packed.
 struct SlotStore;
 struct Sweep;
-// Lays out the topics of a block's documents in their groups, and packs them again, without empty
-// slots.
-void load_slots(const Sweep& sweep, int64_t block, SlotGroup* groups);
+// Lays out the topics of a block's documents in their groups, or `none`, and packs them again: those
+// that they have, the largest first.
+void load_slots(const Sweep& sweep, int64_t block, SlotGroup* groups, bool none);
 void save_slots(const Sweep& sweep, int64_t block, const SlotGroup* groups);
 
 // A collection in blocks of documents, whose tokens each have a topic, to be drawn anew. A block's

@@ -1,12 +1,29 @@
 #include "slot_store.hpp"
 
+#include <utility>
+
 namespace opelda {
 
-void load_slots(const Sweep& s, int64_t block, SlotGroup* groups) {
+namespace {
+
+// The largest first, equal ones by topic: a function of the document's tokens, not of how they came
+// to be where they are. They are few, and hardly ever out of order.
+using Place = std::vector<SlotStore::Slot>::iterator;
+void sort(Place begin, Place end) {
+    const auto before = [](const SlotStore::Slot& a, const SlotStore::Slot& b) {
+        return a.size != b.size ? a.size > b.size : a.topic < b.topic;
+    };
+    for (Place next = begin; next != end; ++next)
+        for (Place at = next; at != begin && before(*at, at[-1]); --at) std::swap(*at, at[-1]);
+}
+
+}  // namespace
+
+void load_slots(const Sweep& s, int64_t block, SlotGroup* groups, bool none) {
     const SlotStore::Slot* from = s.slots->blocks[std::size_t(block)].data();
     for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d) {
         SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
-        const uint32_t n = s.fresh || s.given ? 0 : s.slots->n_slots[std::size_t(d)];
+        const uint32_t n = none ? 0 : s.slots->n_slots[std::size_t(d)];
         doc->n_slots = n;
         for (uint32_t first = 0; first == 0 || first < n; first += kSlots)
             for (uint32_t i = 0; i < kSlots; ++i) {
@@ -30,6 +47,7 @@ void save_slots(const Sweep& s, int64_t block, const SlotGroup* groups) {
             if (group.sizes[i % kSlots] > 0)
                 to.push_back({group.sizes[i % kSlots], group.topics[i % kSlots]});
         }
+        sort(to.begin() + std::ptrdiff_t(before), to.end());
         s.slots->n_slots[std::size_t(d)] = uint16_t(to.size() - before);
     }
 }

@@ -45,10 +45,14 @@ public:
     }
 
     void run(int64_t block) {
-        opelda::load_slots(s, block, groups);
+        opelda::load_slots(s, block, groups, s.fresh || s.given);
+        if (s.given) {
+            enter_tokens(block);
+            opelda::save_slots(s, block, groups);
+            opelda::load_slots(s, block, groups, false);
+        }
         for (int64_t d = s.block_docs[block]; d < s.block_docs[block + 1]; ++d)
             groups[s.first_group[d] - s.block_groups[block]].key = mix(s.keys[d] + s.seed);
-        if (s.given) enter_tokens(block);
         for (int64_t draw = 0; draw < s.n_draws && !opelda::stopped(); ++draw)
             go_through_words(block, s.fresh && draw == 0);
         opelda::save_slots(s, block, groups);

@@ -96,13 +96,16 @@ class TokenDraws:
 
     N_k weighs the document's other tokens in topic k. The part with N_k comes first, over the slots
     of the document's topics; the part with alpha_k after it, in the order of the topics: every
-    engine must map the same uniform number to the same topic. A topic that comes in takes the first
-    slot that is empty, or a new one. A token of weight 1 is `own` of the probability of its word in
-    its topic.
+    engine must map the same uniform number to the same topic. A sweep begins with the slots of the
+    largest topics first, which is a function of the tokens' topics alone; a topic that comes in
+    takes the first slot that is empty, or a new one. A token of weight 1 is `own` of the
+    probability of its word in its topic.
     """
 
     def __init__(self, slots: list[tuple[int, float]], alpha: Array, own: Array, key: int) -> None:
-        slots[:] = [(k, size) for k, size in slots if size > 0]
+        slots[:] = sorted(
+            ((k, size) for k, size in slots if size > 0), key=lambda slot: (-slot[1], slot[0])
+        )
         self.slots, self.alpha, self.own, self.key = slots, alpha, own, key
         self.n_drawn = 0
 
