@@ -164,7 +164,7 @@ class CPUEngine:
 
     def sweep(
         self,
-        weights: Weights,
+        weights: Weights | None,
         tokens: BlockTokens,
         alpha: NDArray[np.float64],
         *,
@@ -174,10 +174,8 @@ class CPUEngine:
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw and count; see `Engine.sweep`."""
-        updates.check_words(tokens.rows.words, weights.n_words)
-        eta = weights.prior if prior is None else tables.padded_prior(prior, weights.n_topics)
         how = {"seed": seed, "n_draws": n_draws, "n_threads": self.n_threads}
-        return sweeps.sweep(weights, tokens, alpha, counts, eta, **how)
+        return sweeps.sweep(weights, tokens, alpha, counts, prior, **how)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         """Average; see `Engine.blend`."""

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from opelda import _native
 from opelda.engines import _cpu_tables as tables
+from opelda.engines._cpu_updates import check_words
 from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
 from opelda.engines._weights import Prior, Weights, prior_sums
 
@@ -90,36 +91,46 @@ class BlockTokens(Tokens):
 
 
 def sweep(
-    weights: Weights,
+    weights: Weights | None,
     tokens: BlockTokens,
     alpha: NDArray[np.float64],
     counts: TokenCounts | None,
-    prior: Prior,
+    prior: Prior | None,
     *,
     seed: int,
     n_draws: int,
     n_threads: int,
 ) -> TokenCounts:
     """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
-    stride = tables.row_width(weights.n_topics)
+    n_topics = tokens.n_topics
+    stride = tables.row_width(n_topics)
     padded_alpha = tables.padded(alpha, stride)
     layout = tokens.layout
     if counts is None:
+        assert weights is not None
+        n_words = weights.n_words
+        check_words(tokens.rows.words, n_words)
         words, slots = np.unique(layout["run_words"], return_inverse=True)
         table = tables.topic_rows(weights, words, n_threads=n_threads)
         layout = layout | {"run_words": slots.astype(np.int32)}
         inverse = np.zeros(stride, np.float32)  # no token is in the weights
         topics = _dense(table.rows, padded_alpha)
     else:
-        totals = counts.sums + prior_sums(prior, weights.n_words, weights.n_topics)
-        inverse = tables.padded(1.0 / totals, stride)
-        topics = _of_counts(counts, prior, inverse, padded_alpha, n_threads)
+        n_words = counts.n_words
+        check_words(tokens.rows.words, n_words)
+        if prior is not None:
+            eta = tables.padded_prior(prior, n_topics)
+        else:
+            assert weights is not None
+            eta = weights.prior
+        inverse = tables.padded(1.0 / (counts.sums + prior_sums(eta, n_words, n_topics)), stride)
+        topics = _of_counts(counts, eta, inverse, padded_alpha, n_threads)
     _native.sweep(
         **layout,
         z=tokens.z,
         slots=tokens.slots,
         keys=tokens.keys,
-        n_topics=weights.n_topics,
+        n_topics=n_topics,
         **topics,
         alpha=padded_alpha,
         inverse=inverse,
@@ -129,7 +140,7 @@ def sweep(
         n_draws=n_draws,
         n_threads=n_threads,
     )
-    return _counted(tokens, weights.n_words, n_threads)
+    return _counted(tokens, n_words, n_threads)
 
 
 def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ class Engine(Protocol):
 
     def sweep(
         self,
-        weights: Weights,
+        weights: Weights | None,
         tokens: Any,
         alpha: NDArray[np.float64],
         *,
@@ -228,7 +228,8 @@ class Engine(Protocol):
 
         P(k) is proportional to (N_dk + alpha_k) beta_kj. Without counts the topics are those of the
         weights, and tokens have none so far. Else they are the counts, to which the tokens belong,
-        and a prior, the weights' if none is given; each token is left out of its own draw.
+        and a prior, the weights' if none is given; each token is left out of its own draw. With
+        counts and a prior no weights are needed.
         """
         ...
 

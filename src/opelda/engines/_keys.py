@@ -46,14 +46,19 @@ def numbered(keys: NDArray[np.uint64], copies: NDArray[np.integer] | None) -> ND
     `copies` numbers the documents of equal content 0, 1, 2, ...; where it is None, in their order.
     Which of them has which number changes nothing, for they are the same document.
     """
-    if copies is None:
-        order = ranked(keys)
-        ordered = keys[order]
-        first = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(keys)]
-        at = np.arange(len(keys))
-        copies = np.empty(len(keys), np.int64)
-        copies[order] = at - np.maximum.accumulate(np.where(first, at, 0))
+    copies = copy_numbers(keys) if copies is None else copies
     return mix(keys + mix(np.asarray(copies).astype(np.uint64) + GOLDEN))
+
+
+def copy_numbers(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the number, from 0, of each document among those of its key, in their order."""
+    order = ranked(keys)
+    ordered = keys[order]
+    first = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(keys)]
+    at = np.arange(len(keys))
+    copies = np.empty(len(keys), np.int64)
+    copies[order] = at - np.maximum.accumulate(np.where(first, at, 0))
+    return copies
 
 
 def ordering(keys: NDArray[np.uint64], seed: int, which: int) -> NDArray[np.uint64]:

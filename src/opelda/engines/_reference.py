@@ -139,7 +139,7 @@ class ReferenceEngine:
 
     def sweep(
         self,
-        weights: Weights,
+        weights: Weights | None,
         tokens: TopicTokens,
         alpha: Array,
         *,
@@ -149,14 +149,18 @@ class ReferenceEngine:
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw document by document, then count."""
-        own = np.zeros(weights.n_topics)
+        own = np.zeros(tokens.n_topics)
         if counts is None:
             tokens.slots.clear()
         else:
             lam = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
-            eta = weights.prior if prior is None else _double(prior)
-            weights = Weights(self.name, lam, weights.n_topics, eta, prior_weight=1.0)
+            if prior is None:
+                assert weights is not None
+                prior = weights.prior
+            eta = _double(prior)
+            weights = Weights(self.name, lam, tokens.n_topics, eta, prior_weight=1.0)
             own = 1.0 / weights.totals
+        assert weights is not None
         beta, keys, sizes = (
             equations.probabilities(weights),
             seeded(tokens.keys, seed),

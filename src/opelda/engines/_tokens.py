@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,9 @@ class Tokens:
         keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
         ends = np.concatenate(([0], np.cumsum(tokens_of(rows.counts))))
         first = ends[rows.indptr].astype(np.int64)
-        return cls(rows, n_words, n_topics, keys, first, unit_of(rows) if shift is None else shift)
+        if shift is None:
+            shift = unit_of(are_whole(rows.counts), float(rows.counts.sum(dtype=np.float64)))
+        return cls(rows, n_words, n_topics, keys, first, shift)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
@@ -54,8 +55,9 @@ class Tokens:
 
     @cached_property
     def total(self) -> float:
-        """The weight of all documents, rounded once: their order does not matter."""
-        return fsum(self.lengths.data)
+        """The weight of all documents, in multiples of 2**-shift: an exact sum, in any order."""
+        units = np.rint(np.ldexp(self.rows.counts.astype(np.float64), self.shift))
+        return float(np.ldexp(float(units.astype(np.int64).sum()), -self.shift))
 
     def token_units(self) -> NDArray[np.int64]:
         """Return what each token weighs in units of 2**-shift."""
@@ -98,6 +100,11 @@ class TokenCounts:
         return TokenCounts(cells, self.shift)
 
     @property
+    def n_words(self) -> int:
+        """V."""
+        return int(self.cells.shape[0])
+
+    @property
     def n_topics(self) -> int:
         """K."""
         return int(self.cells.shape[1])
@@ -123,7 +130,8 @@ class TokenCounts:
 class SizeHistogram:
     """How many documents have so much of a topic, and so many tokens in all.
 
-    `times` documents have `sizes` > 0 of `topics`; `n_alike` have `lengths` tokens.
+    `times` documents have `sizes` > 0 of `topics`; `n_alike` have `lengths` tokens. Those of parts
+    of a collection are added with ``+``, in any order, to the same result.
     """
 
     topics: NDArray[np.int64]
@@ -145,6 +153,18 @@ class SizeHistogram:
         lengths, n_alike = np.unique(lengths.astype(np.float64), return_counts=True)
         return cls(of, different[at], times, lengths, n_alike)
 
+    def __add__(self, other: "SizeHistogram") -> "SizeHistogram":
+        topics, sizes, lengths = (
+            np.concatenate((getattr(self, name), getattr(other, name)))
+            for name in ("topics", "sizes", "lengths")
+        )
+        kinds, which = np.unique(np.stack((topics, sizes)), axis=1, return_inverse=True)
+        lengths, length = np.unique(lengths, return_inverse=True)
+        times, n_alike = np.zeros(kinds.shape[1], np.int64), np.zeros(len(lengths), np.int64)
+        np.add.at(times, which.ravel(), np.concatenate((self.times, other.times)))
+        np.add.at(n_alike, length, np.concatenate((self.n_alike, other.n_alike)))
+        return SizeHistogram(kinds[0].astype(np.int64), kinds[1], times, lengths, n_alike)
+
 
 def looked_at(keys: NDArray[np.uint64], share: float) -> NDArray[np.int64]:
     """Return about a share of the documents, chosen by key: neither order nor split matters."""
@@ -156,10 +176,12 @@ def tokens_of(counts: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.minimum(np.ceil(counts), MOST_TOKENS).astype(np.int64)
 
 
-def unit_of(rows: Rows) -> int:
+def unit_of(whole: bool, total: float) -> int:
     """Return the shift that keeps whole counts exact, fractions close, and sums below 2**62."""
-    if not len(rows.counts):
-        return WHOLE_SHIFT
-    whole = bool((rows.counts == np.rint(rows.counts)).all())
-    bits = int(np.ceil(np.log2(max(rows.counts.sum(dtype=np.float64), 1.0)))) + 1
+    bits = int(np.ceil(np.log2(max(total, 1.0)))) + 1
     return min(WHOLE_SHIFT if whole else FRACTION_SHIFT, 62 - bits)
+
+
+def are_whole(counts: NDArray[np.float32]) -> bool:
+    """Whether no count is a fraction."""
+    return bool((counts == np.rint(counts)).all())

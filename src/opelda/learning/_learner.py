@@ -15,6 +15,7 @@ from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
+from opelda.learning._collection import Collection, Held
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._listeners import Reporter
 from opelda.learning._seeding import seed_topics
@@ -65,6 +66,17 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         -------
         self
         """
+        return self._fit(X, vocabulary, validation, validate_every)
+
+    def _fit(
+        self,
+        X: Any,
+        vocabulary: Vocabulary | None = None,
+        validation: Any = None,
+        validate_every: int = 10,
+        collection: Collection | None = None,
+    ) -> Self:
+        """Learn topics; sweep all of a collection, of which X are then some documents."""
         whole("validate_every", validate_every)
         with self._all_or_nothing():
             plan = self._plan()
@@ -87,13 +99,14 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
                 return state
 
             self._state = state = start()
-            state.vocabulary, state.population = words, documents.n_docs
+            n_docs = documents.n_docs if collection is None else collection.n_docs
+            state.vocabulary, state.population = words, n_docs
         n_sweeps = plan.schedule.n_sweeps
         n_passes = plan.schedule.n_passes + n_sweeps
         reporter = Reporter(
             self,
             plan.listeners,
-            n_docs_total=documents.n_docs * n_passes,
+            n_docs_total=documents.n_docs * plan.schedule.n_passes + n_docs * n_sweeps,
             n_passes=n_passes,
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
@@ -117,9 +130,11 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
                 if stopped:
                     break
             if n_sweeps and state.n_updates and not stopped:
-                sweeps = run_closing_sweeps(plan, state, documents)
+                if collection is None:
+                    collection = Held(plan.engine, plan.engine.tokens(documents, plan.n_topics))
+                sweeps = run_closing_sweeps(plan, state, collection)
                 for n_pass, done in enumerate(sweeps, plan.schedule.n_passes + 1):
-                    if reporter.tell(done, n_pass, documents.n_docs):
+                    if reporter.tell(done, n_pass, n_docs):
                         break
         if matrix.shape[1] > 1:  # words, of which there are pairs
             n_words = min(COHERENT_WORDS, matrix.shape[1])

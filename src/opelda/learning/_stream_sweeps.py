@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
+from opelda.learning._collection import Held
 from opelda.learning._drawn import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning._kept import Kept
 from opelda.learning._labels import without
@@ -97,7 +98,9 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
         window, tokens = renewed, renewed.kept.tokens(engine, weights)
         counts = count(engine, weights, tokens)
     kept, outside, counts = window.kept, window.outside, counts + window.outside
-    sweeps = Sweeps(plan, state, tokens, window.alpha, outside, counts, window.n_averaged)
+    sweeps = Sweeps(
+        plan, state, Held(engine, tokens), window.alpha, outside, counts, window.n_averaged
+    )
     for number in range(1, SWEEPS + 1):
         sweeps.sweep(_seed(state, window), find_word_prior=number == SWEEPS)
         window.n_sweeps += 1
@@ -155,7 +158,7 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         if made.n_docs_seen >= MOST_VIEWS:
             break
     tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
-    sweeps = Sweeps(plan, made, tokens, plan.alpha)
+    sweeps = Sweeps(plan, made, Held(engine, tokens), plan.alpha)
     for _ in sweeps.anneal(schedule.n_sweeps):
         pass
     topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()

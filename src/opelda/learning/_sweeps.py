@@ -10,15 +10,14 @@ sweeps.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines._documents import Documents
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import SizeHistogram, TokenCounts
+from opelda.learning._collection import Collection
 from opelda.learning._plan import Plan
 from opelda.learning._state import State
 
@@ -56,16 +55,15 @@ class Sweeps:
 
     plan: Plan
     state: State
-    tokens: Any
+    collection: Collection
     alpha: NDArray[np.float64]
     outside: TokenCounts | None = None
     counts: TokenCounts | None = None
     n_made: int = 0
 
     def __post_init__(self) -> None:
-        plan, n_docs = self.plan, self.tokens.rows.n_docs
-        n_tokens = int(self.tokens.first[-1])
-        self.weight = min(self.tokens.total / max(n_tokens, 1), 1.0)  # a token's
+        plan, n_docs, n_tokens = self.plan, self.collection.n_docs, self.collection.n_tokens
+        self.weight = min(self.collection.total / max(n_tokens, 1), 1.0)  # a token's
         self.trust = n_tokens / max(n_tokens + FEW_TOKENS * n_docs, 1.0)
         self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
         self.drawn_prior = None
@@ -76,13 +74,8 @@ class Sweeps:
     def sweep(self, seed: int, *, find_word_prior: bool) -> Updated:
         """Draw all tokens and average the topics; the weights' prior may be found anew."""
         engine, state, started = self.plan.engine, self.state, perf_counter()
-        drawn = engine.sweep(
-            state.weights,
-            self.tokens,
-            self.alpha,
-            counts=self.counts,
-            prior=self.drawn_prior,
-            seed=seed,
+        drawn = self.collection.sweep(
+            state.weights, self.alpha, counts=self.counts, prior=self.drawn_prior, seed=seed
         )
         self.counts = counts = drawn if self.outside is None else drawn + self.outside
         swept = perf_counter()
@@ -98,14 +91,14 @@ class Sweeps:
     def find_prior(self) -> None:
         """Adapt alpha to the documents, where it is learned."""
         if self.plan.learns_prior:
-            seen = self.plan.engine.histogram(self.tokens, self.looked_at)
+            seen = self.collection.histogram(self.looked_at)
             alpha = likelier_prior(seen, self.alpha)
             self.alpha = self.trust * alpha + (1.0 - self.trust) * alpha.mean()
 
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
         """Sweep so often, beginning with the weights' topics and an alpha that falls."""
         plan, state = self.plan, self.state
-        first = min(max(self.tokens.total / max(self.tokens.rows.n_docs, 1), 1.0), FIRST_PRIOR)
+        first = min(max(self.collection.total / max(self.collection.n_docs, 1), 1.0), FIRST_PRIOR)
         # (topics that were given words keep to them)
         share = COMMON_SHARE * self.trust if np.ndim(state.weights.prior) < 2 else 0.0
         common = 0
@@ -127,15 +120,14 @@ class Sweeps:
             yield done
 
 
-def run_closing_sweeps(plan: Plan, state: State, documents: Documents) -> Iterator[Updated]:
+def run_closing_sweeps(plan: Plan, state: State, collection: Collection) -> Iterator[Updated]:
     """Sweep through a collection, beginning with the topics learned so far; yield after each.
 
     The weights are the average so far at any time, so that an interruption loses one sweep.
     """
-    tokens = plan.engine.tokens(documents, plan.n_topics)
-    for done in Sweeps(plan, state, tokens, plan.alpha).anneal(plan.schedule.n_sweeps):
+    for done in Sweeps(plan, state, collection, plan.alpha).anneal(plan.schedule.n_sweeps):
         state.n_updates += 1
-        state.n_docs_seen += documents.n_docs
+        state.n_docs_seen += collection.n_docs
         yield done
 
 
