@@ -113,19 +113,7 @@ class Merger:
         found = self._table.words()
         order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
         df, total = self._df[order], self._total[order]
-        if min_df is None:
-            min_df = usual_min_df(self.n_docs)
-        if max_df is None:
-            max_df = 1.0 if self.n_docs < FEW else 0.5
-        keep = kept_words(df, total, self.n_docs, min_df, max_df, max_features)
-        if len(found) and not keep.any():
-            raise InputError(
-                f"None of the {len(found):,} words of {self.n_docs:,} documents is within "
-                "{min_df}, {max_df} and {max_features}; widen them.",
-                min_df=...,
-                max_df=...,
-                max_features=...,
-            )
+        keep = found_words(df, total, self.n_docs, min_df, max_df, max_features)
         n_words = int(keep.sum())
         columns = np.full(len(found), -1, np.int32)
         columns[order[keep]] = np.arange(n_words, dtype=np.int32)
@@ -139,6 +127,31 @@ class Merger:
     def _vocabulary(self, words: Any, keep: NDArray[np.bool_], df: NDArray[np.int64]) -> Vocabulary:
         kept = [word for word, stays in zip(words, keep.tolist(), strict=True) if stays]
         return Vocabulary.known(kept, df[keep], tokenizer=self._counter.resolved)
+
+
+def found_words(
+    df: NDArray[np.int64],
+    total: NDArray[np.float64],
+    n_docs: int,
+    min_df: Any,
+    max_df: Any,
+    max_features: int | None,
+) -> NDArray[np.bool_]:
+    """Return which of the words that were found in documents stay; see `kept_words`."""
+    if min_df is None:
+        min_df = usual_min_df(n_docs)
+    if max_df is None:
+        max_df = 1.0 if n_docs < FEW else 0.5
+    keep = kept_words(df, total, n_docs, min_df, max_df, max_features)
+    if len(df) and not keep.any():
+        raise InputError(
+            f"None of the {len(df):,} words of {n_docs:,} documents is within {{min_df}}, "
+            "{max_df} and {max_features}; widen them.",
+            min_df=...,
+            max_df=...,
+            max_features=...,
+        )
+    return keep
 
 
 def kept_words(
