@@ -1,0 +1,53 @@
+"""Topics on Spark: MLlib's `LDA` by another import line, the same topics as on one machine.
+
+Classes
+-------
+LDA, LDAModel     a `pyspark.ml` Estimator and Model
+LDAEvaluator      compares models, for `CrossValidator`
+
+Functions
+---------
+learn             topics from a Structured Streaming query
+session           a session on this machine, with Java looked for first
+
+It takes pyspark 4.1 or later: ``pip install 'opelda[spark]'``; docs/spark.md shows how.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from opelda.errors import EngineError
+
+if TYPE_CHECKING:
+    from opelda.spark._estimator import LDA
+    from opelda.spark._evaluator import LDAEvaluator
+    from opelda.spark._model import LDAModel
+    from opelda.spark._session import session
+    from opelda.spark._streaming import learn
+
+__all__ = ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
+_WHERE = {
+    "LDA": "_estimator",
+    "LDAEvaluator": "_evaluator",
+    "LDAModel": "_model",
+    "learn": "_streaming",
+    "session": "_session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_WHERE[name]}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("pyspark", "pyarrow"):
+            raise
+        raise EngineError(
+            f"opelda.spark needs {error.name}, which is not there: pip install 'opelda[spark]'."
+        ) from None
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

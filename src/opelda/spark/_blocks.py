@@ -1,0 +1,283 @@
+"""Documents and counts as rows of a table: blocks of bytes, which Spark moves and keeps."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import counts as checked
+from opelda.engines import _cpu_kernels as kernels
+from opelda.engines._documents import Documents, Rows
+from opelda.engines._tokens import (
+    FRACTION_SHIFT,
+    SizeHistogram,
+    TokenCounts,
+    tokens_of,
+    unit_of,
+)
+from opelda.errors import InputError
+
+# Kinds of rows; below 0 are keys, by their first bits.
+DOCUMENTS, COUNTS, SIZES, SUMMARY = range(4)
+KEY_RANGES = 16
+BYTES = "lengths", "words", "counts", "copies", "topics"
+SCHEMA = "kind byte, part long, " + ", ".join(f"{name} binary" for name in BYTES)
+ARROW = pa.schema(
+    [("kind", pa.int8()), ("part", pa.int64()), *((name, pa.binary()) for name in BYTES)]
+)
+# Of a block, as many documents or entries: a row of a few megabytes.
+MOST_DOCS, MOST_ENTRIES = 32_768, 2**21
+SPARSE_VECTOR = 0  # the type that MLlib stores in a vector; 1 is a dense one
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some documents of a part of a collection, and the topics of their tokens if there are any."""
+
+    part: int
+    rows: Rows
+    copies: NDArray[np.int32]  # each document's number among those of equal content
+    topics: NDArray[np.uint16] | None = None
+
+    def record(self) -> pa.RecordBatch:
+        """Return it as a row."""
+        rows, few = self.rows, self.rows.counts.astype(np.uint8)
+        return record(
+            DOCUMENTS,
+            self.part,
+            np.diff(rows.indptr).astype(np.int32),
+            rows.words,
+            few if np.array_equal(few, rows.counts) else rows.counts,
+            self.copies if self.copies.any() else self.copies[:0],
+            np.zeros(0, np.uint16) if self.topics is None else self.topics,
+        )
+
+    @classmethod
+    def of(cls, row: "Row") -> "Block":
+        """Return the documents of a row."""
+        words, lengths = row.array("words", np.int32), row.array("lengths", np.int32)
+        counts = row.array("counts", np.uint8)
+        if len(counts) != len(words):
+            counts = row.array("counts", np.float32)
+        copies, topics = row.array("copies", np.int32), row.array("topics", np.uint16)
+        if not len(copies):
+            copies = np.zeros(len(lengths), np.int32)
+        rows = Rows(offsets(lengths), words, counts.astype(np.float32, copy=False))
+        return cls(row.part, rows, copies, topics if len(topics) else None)
+
+    @property
+    def content_keys(self) -> NDArray[np.uint64]:
+        """A key per document."""
+        return kernels.content_keys(self.rows, None, 1)
+
+    def matrix(self, n_words: int) -> sparse.csr_array:
+        """Return the documents' counts."""
+        rows = self.rows
+        shape = rows.n_docs, n_words
+        return sparse.csr_array((rows.counts, rows.words, rows.indptr), shape=shape)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a batch of the table."""
+
+    batch: pa.RecordBatch
+    at: int
+
+    @property
+    def kind(self) -> int:
+        """Which of the kinds it is."""
+        return int(self.batch.column("kind")[self.at].as_py())
+
+    @property
+    def part(self) -> int:
+        """The part of the collection, or of the words, that it is of."""
+        return int(self.batch.column("part")[self.at].as_py())
+
+    def array(self, name: str, dtype: type) -> NDArray[Any]:
+        """Return the bytes of a column as numbers, without a copy."""
+        return np.frombuffer(self.batch.column(name)[self.at].as_buffer(), dtype)
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """Yield the rows of batches."""
+    for batch in batches:
+        for at in range(batch.num_rows):
+            yield Row(batch, at)
+
+
+def record(kind: int, part: int, *arrays: NDArray[Any]) -> pa.RecordBatch:
+    """Return one row of that kind, with arrays as bytes."""
+    columns = [np.ascontiguousarray(array).tobytes() for array in arrays]
+    columns += [b""] * (len(BYTES) - len(columns))
+    parts = [pa.array([kind], pa.int8()), pa.array([part], pa.int64())]
+    return pa.RecordBatch.from_arrays(
+        [*parts, *(pa.array([column], pa.binary()) for column in columns)], schema=ARROW
+    )
+
+
+def offsets(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return where each of some consecutive pieces begins, and where the last ends."""
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+
+
+def divided(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
+    """Yield consecutive documents, few enough for a block; one that is longer is one of its own."""
+    ends, first, n_docs = matrix.indptr, 0, matrix.shape[0]
+    while first < n_docs:
+        fitting = int(np.searchsorted(ends, ends[first] + MOST_ENTRIES, side="right")) - 1
+        last = min(max(fitting, first + 1), first + MOST_DOCS, n_docs)
+        yield matrix[first:last]
+        first = last
+
+
+def counts_of_vectors(vectors: pa.Array, n_words: int | None) -> sparse.csr_array:
+    """Return the counts that vectors of MLlib are, unwrapped; their size must be the one given.
+
+    No vector may be null.
+    """
+    kinds = vectors.field("type").to_numpy(zero_copy_only=False)
+    lists, numbers = vectors.field("values"), vectors.field("indices")
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    sizes = pc.coalesce(vectors.field("size"), pc.list_value_length(lists))
+    sizes = np.unique(sizes.to_numpy(zero_copy_only=False))
+    expected = int(sizes[0]) if n_words is None and len(sizes) else n_words or 0
+    if len(sizes) > 1 or (len(sizes) and sizes[0] != expected):
+        other = next(int(size) for size in sizes if size != expected)
+        raise sizes_differ(other, expected)
+    values = lists.flatten().to_numpy(zero_copy_only=False)
+    indices = numbers.flatten().to_numpy(zero_copy_only=False)
+    indptr = offsets(lengths)
+    if (kinds != SPARSE_VECTOR).any():
+        is_dense = np.repeat(kinds != SPARSE_VECTOR, lengths)
+        words = np.arange(len(values), dtype=np.int64) - np.repeat(indptr[:-1], lengths)
+        words[~is_dense] = indices
+        indices = words
+    matrix = sparse.csr_array((values, indices, indptr), shape=(len(lengths), expected))
+    if (kinds != SPARSE_VECTOR).any():
+        matrix.eliminate_zeros()
+    return checked(matrix)
+
+
+def count_records(counts: TokenCounts, n_ranges: int) -> Iterator[pa.RecordBatch]:
+    """Yield counts as rows, one for each range of words that has any."""
+    starts, topics, values = counts.arrays
+    ends = bounds(counts.n_words, n_ranges)
+    for part in range(n_ranges):
+        here = starts[ends[part] : ends[part + 1] + 1]
+        some = slice(int(here[0]), int(here[-1]))
+        if some.start < some.stop:
+            lengths = np.diff(here).astype(np.int32)
+            yield record(COUNTS, part, lengths, topics[some].astype(np.uint16), values[some])
+
+
+def added_counts(rows: Iterable[Row], n_topics: int) -> sparse.csr_array:
+    """Return the sum of counts of one range of words."""
+    total = None
+    for row in rows:
+        starts = offsets(row.array("lengths", np.int32))
+        topics = row.array("words", np.uint16).astype(np.int32)
+        parts = row.array("counts", np.int64), topics, starts
+        cells = sparse.csr_array(parts, shape=(len(starts) - 1, n_topics))
+        total = cells if total is None else sparse.csr_array(total + cells)
+    assert total is not None
+    return total
+
+
+def joined_counts(
+    rows: Iterable[Row], n_ranges: int, shape: tuple[int, int], shift: int
+) -> TokenCounts:
+    """Return the counts of all words, from rows of parts of collections and ranges of words."""
+    ends, by_range = bounds(shape[0], n_ranges), dict[int, list[Row]]()
+    for row in rows:
+        by_range.setdefault(row.part, []).append(row)
+    cells = [
+        added_counts(by_range[part], shape[1])
+        if part in by_range
+        else sparse.csr_array((ends[part + 1] - ends[part], shape[1]), dtype=np.int64)
+        for part in range(n_ranges)
+    ]
+    return TokenCounts(sparse.csr_array(sparse.vstack(cells, "csr")), shift)
+
+
+def bounds(n_words: int, n_ranges: int) -> NDArray[np.int64]:
+    """Return the first word of each range, and the end."""
+    return np.arange(n_ranges + 1, dtype=np.int64) * n_words // n_ranges
+
+
+def size_record(sizes: SizeHistogram) -> pa.RecordBatch:
+    """Return a histogram as a row."""
+    return record(SIZES, 0, sizes.topics, sizes.sizes, sizes.times, sizes.lengths, sizes.n_alike)
+
+
+def sizes_of(row: Row) -> SizeHistogram:
+    """Return the histogram of a row."""
+    types = np.int64, np.float64, np.int64, np.float64, np.int64
+    return SizeHistogram(*(row.array(*named) for named in zip(BYTES, types, strict=True)))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The documents of a part, or of all."""
+
+    n_docs: int = 0
+    n_tokens: int = 0
+    units: int = 0  # their weight, in multiples of 2**-FRACTION_SHIFT
+    fractions: int = 0  # counts that are not whole
+    n_words: int = 0
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> "Summary":
+        """Sum up documents."""
+        counts = Documents(matrix).part().counts
+        units = np.rint(np.ldexp(counts.astype(np.float64), FRACTION_SHIFT))
+        return cls(
+            matrix.shape[0],
+            int(tokens_of(counts).sum()),
+            int(units.astype(np.int64).sum()),
+            int((counts != np.rint(counts)).sum()),
+            matrix.shape[1],
+        )
+
+    def __add__(self, other: "Summary") -> "Summary":
+        if self.n_docs and other.n_docs and self.n_words != other.n_words:
+            raise sizes_differ(other.n_words, self.n_words)
+        return Summary(
+            self.n_docs + other.n_docs,
+            self.n_tokens + other.n_tokens,
+            self.units + other.units,
+            self.fractions + other.fractions,
+            max(self.n_words, other.n_words),
+        )
+
+    @property
+    def total(self) -> float:
+        """What they weigh."""
+        return float(np.ldexp(float(self.units), -FRACTION_SHIFT))
+
+    @property
+    def shift(self) -> int:
+        """That of their tokens; see `Tokens`."""
+        return unit_of(not self.fractions, self.total)
+
+    def record(self, part: int) -> pa.RecordBatch:
+        """Return it as a row."""
+        return record(SUMMARY, part, np.array(astuple(self), np.int64))
+
+    @classmethod
+    def of_row(cls, row: Row) -> "Summary":
+        """Return that of a row."""
+        return cls(*row.array("lengths", np.int64).tolist())
+
+
+def sizes_differ(size: int, expected: int) -> InputError:
+    """Return what to say of a vector of another size than others."""
+    return InputError(
+        f"A document's vector has {size} entries where {expected} words are expected; count all "
+        "documents with one CountVectorizer, the one that the model was learned with."
+    )

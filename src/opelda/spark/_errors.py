@@ -1,0 +1,51 @@
+"""What goes wrong on executors, in one sentence."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opelda.errors import EngineError, InputError
+
+SHIP = (
+    "install it where executors' Python is (PYSPARK_PYTHON says which), build it into their image, "
+    "or ship an environment packed by conda-pack with addArtifacts"
+)
+
+
+class LostError(EngineError):
+    """What an executor held for us went with it."""
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Say in a sentence of ours what a job failed of, where that is known."""
+    try:
+        yield
+    except Exception as error:
+        found = _sentence(str(error))
+        if found is None:
+            raise
+        raise found from None
+
+
+def _sentence(text: str) -> Exception | None:
+    if "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in text or "Checkpoint block rdd" in text:
+        return LostError("An executor that held documents was lost.")
+    said = re.search(r"opelda\.errors\.InputError: (.+)", text)
+    if said:
+        return InputError(said[1].strip())
+    missing = re.search(r"ModuleNotFoundError: No module named '(\w+)", text)
+    if missing and missing[1] in ("opelda", "pyarrow", "numpy", "scipy", "polars", "pandas"):
+        return EngineError(f"The executors have no {missing[1]}: {SHIP}.")
+    versions = re.search(r"PYTHON_VERSION_MISMATCH[^\n]*", text)
+    if versions:
+        return EngineError(
+            "The executors have another version of Python than the driver: set PYSPARK_PYTHON to "
+            "one of the driver's version."
+        )
+    if "spark.driver.maxResultSize" in text:
+        return EngineError(
+            "The documents that topics begin with are more than spark.driver.maxResultSize lets "
+            "through: set a larger one, or a smaller sampleSize and localDocs."
+        )
+    return None

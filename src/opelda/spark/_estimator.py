@@ -1,0 +1,140 @@
+"""`LDA`: topics learned from a Spark table."""
+
+from typing import Any
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import unwrap_udt
+from scipy import sparse
+
+from opelda.corpus import Vocabulary
+from opelda.errors import InputError
+from opelda.spark import _sda
+from opelda.spark._cluster import Cluster
+from opelda.spark._columns import documents_of
+from opelda.spark._memory import check_room
+from opelda.spark._model import LDAModel
+from opelda.spark._params import ALL, LDAParams, with_setters
+from opelda.spark._text import find_vocabulary
+from opelda.spark._worker import Counter
+
+
+@with_setters(*ALL)
+class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]  # untyped
+    """Topics from the documents of a Spark table, as `opelda.TopicModel` learns them.
+
+    The names are those of `pyspark.ml.clustering.LDA`. What is not set, the preset decides.
+
+    Topics are learned from a sample first, chosen by the contents of documents, by the driver; then
+    closing sweeps go over all partitions. The topics are the same bytes for any partitioning, order
+    of rows or retried tasks, and those of `TopicModel` where the sample is all documents.
+
+    Parameters
+    ----------
+    k : int
+        Topics; by default 10.
+    maxIter : int
+        Closing sweeps of the preset "best"; passes of the others; rounds of "sda", by default 20.
+    seed : int
+        The same seed and documents, the same topics. Not set: another one every time.
+    featuresCol : str
+        A column of vectors of word counts, as `CountVectorizer` makes them. Rows without one are
+        passed over.
+    textCol : str
+        A column of texts in its place, which executors make into words: those of `language`, in at
+        least `minDF` and at most `maxDF` texts, at most `vocabSize`, else as `opelda.corpus.read`.
+    vocabulary : list of str
+        The words of vectors, for `describeTopics`.
+    topicDistributionCol, certificateCol, scoreCol : str
+        Columns that the model adds; see `LDAModel`.
+    preset : {"best", "fast", "paper"}
+        "fast" ends before the sweeps.
+    optimizer : {"online", "em", "sda"}
+        "online", and "em" for those who change an import line: the preset's. "sda": the paper's
+        streaming rule, spread over partitions: of `maxIter` rounds each takes other documents, and
+        partitions add what they find by the same topics.
+    inference : str
+        As of `TopicModel`; for "sda" mostly "ope" or "vb".
+    docConcentration : list of float
+        alpha; one number stands for all topics. Not set: learned, but 1/k where
+        `optimizeDocConcentration` is False.
+    topicConcentration : float
+        eta.
+    learningOffset, learningDecay : float
+        tau and kappa of the steps.
+    subsamplingRate : float
+        The share of the sample in a mini-batch.
+    sampleSize, localDocs : int
+        Documents of the sample; up to how many documents the driver learns alone, which is faster
+        than jobs are. Both are 400,000.
+    maxLoss, transformMethod : float, str
+        How `LDAModel.transform` infers; see `TopicModel`.
+    checkpointInterval : int
+        Sweeps after which the tokens' topics are written to the session's checkpoint folder, where
+        it has one, so that what a lost executor held is not drawn from the beginning; below 1:
+        never.
+    keepLastCheckpoint : bool
+        Ignored.
+    verbose : int
+        1: a progress bar, or lines in the log. 2: a line per update.
+    """
+
+    @keyword_only
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        self.setParams(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(self, **params: Any) -> "LDA":  # noqa: N802  # MLlib's name
+        """Set parameters."""
+        unknown = sorted(set(self._input_kwargs) - set(ALL))
+        if unknown:
+            raise InputError(f"LDA has no parameter {unknown[0]!r}; it has {', '.join(ALL)}.")
+        return self._set(**self._input_kwargs)  # type: ignore[no-any-return]
+
+    def _fit(self, dataset: DataFrame) -> LDAModel:
+        model = self._topic_model()
+        model._plan(listen=False)  # complains of parameters before anything is counted
+        column = documents_of(dataset, self)
+        words: Vocabulary | None = None
+        if self._given("textCol") is not None:
+            bounds = (self._given(name) for name in ("minDF", "maxDF", "vocabSize"))
+            words = find_vocabulary(column, self._tokenizer(), *bounds)
+            counter = Counter(len(words), words)
+        else:
+            column = column.select(unwrap_udt(column.columns[0]))
+            counter = Counter()
+            if self._given("vocabulary") is not None:
+                words = Vocabulary(self._given("vocabulary"))
+                counter = Counter(len(words))
+        cluster = Cluster(column, counter, self._given("checkpointInterval"))
+        try:
+            self._learn(model, cluster, words)
+        finally:
+            cluster.close()
+        return self._copyValues(LDAModel(model))  # type: ignore[no-any-return]
+
+    def _learn(self, model: Any, cluster: Cluster, words: Vocabulary | None) -> None:
+        if not cluster.n_docs:
+            raise InputError("The table holds no documents: there is nothing to learn from.")
+        check_room(self._given("k"), cluster.n_words)
+        if self._given("optimizer") == "sda":
+            cluster.number_copies()
+            _sda.fit(model, cluster, words, self._given("maxIter"))
+            return
+        if cluster.n_docs <= self._given("localDocs"):
+            X = cluster.matrix()
+            self._set_batch_size(model, X)
+            model.fit(X, vocabulary=words)
+            return
+        cluster.number_copies()
+        X = cluster.sample(min(self._given("sampleSize"), cluster.n_docs))
+        self._set_batch_size(model, X)
+        model._fit(X, words, collection=cluster)
+
+    def _set_batch_size(self, model: Any, X: sparse.csr_array) -> None:
+        rate = self._given("subsamplingRate")
+        if rate is not None:
+            model.batch_size = max(1, round(rate * X.shape[0]))

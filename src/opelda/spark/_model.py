@@ -1,0 +1,213 @@
+"""`LDAModel`: topics that were learned, and the mixtures of new documents."""
+
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.ml import Model
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import DenseMatrix, DenseVector
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import arrow_udf, col, unwrap_udt, when
+from pyspark.sql.functions import sum as added
+from pyspark.sql.pandas.types import from_arrow_type
+
+import opelda
+from opelda.corpus import Vocabulary
+from opelda.errors import InputError
+from opelda.inference._infer import as_prior
+from opelda.spark._columns import documents_of
+from opelda.spark._errors import explained
+from opelda.spark._infer import CERTIFICATE, MIXTURE, SCORE, TYPES, Shipped, inferring
+from opelda.spark._params import OF_MODELS, LDAParams, with_setters
+
+CHUNK = 32 * 2**20  # bytes of a model file in a row
+ANSWER = "opelda_answer"  # a column for a moment
+
+
+@with_setters(*OF_MODELS)
+class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc]  # untyped
+    """Topics on Spark: a `TopicModel`, with the methods of MLlib's `LDAModel`.
+
+    `transform` adds `topicDistributionCol`, the mixtures as vectors; where they are set also
+    `certificateCol`: how far from optimal each mixture can be, as `opelda.inference.Inference` has
+    it; and `scoreCol`: the log probability of a document's held-out tokens and how many these are,
+    by which `LDAEvaluator` compares models. A null document's are null.
+
+    Parameters
+    ----------
+    model : TopicModel or path, optional
+        A fitted model of opelda, or the file of one.
+    """
+
+    def __init__(self, model: Any = None) -> None:
+        super().__init__()
+        self._model = opelda.load(model) if isinstance(model, str | PathLike) else model
+
+    def toLocal(self) -> Any:  # noqa: N802
+        """Return the model as the `TopicModel` that it is."""
+        if self._model is None:
+            raise InputError("This LDAModel has no topics; fit an LDA, or load one.")
+        names = {"maxLoss": "max_loss", "transformMethod": "transform_method"}
+        for name, own in names.items():
+            if self.isSet(self.getParam(name)):
+                setattr(self._model, own, self._given(name))
+        return self._model
+
+    def setVocabulary(self, words: Any) -> "LDAModel":  # noqa: N802
+        """Say which words the entries of vectors stand for, as `CountVectorizerModel` has them."""
+        words, state = Vocabulary(words), self.toLocal()._learned()
+        if len(words) != state.weights.n_words:
+            raise InputError(
+                f"The vocabulary has {len(words)} words, but the model was learned from vectors of "
+                f"{state.weights.n_words} entries; give that of the CountVectorizer that made them."
+            )
+        state.vocabulary = words
+        return self
+
+    def vocabSize(self) -> int:  # noqa: N802
+        """Return the number of words."""
+        return int(self.toLocal()._learned().weights.n_words)
+
+    def isDistributed(self) -> bool:  # noqa: N802
+        """Return False: the topics are the driver's."""
+        return False
+
+    def estimatedDocConcentration(self) -> DenseVector:  # noqa: N802
+        """Return the alpha that mixtures are inferred with."""
+        model = self.toLocal()
+        return DenseVector(as_prior(model.doc_topic_prior, model._learned().weights.n_topics))
+
+    def topicsMatrix(self) -> DenseMatrix:  # noqa: N802
+        """Return the topics, words x topics; the columns sum to 1, where MLlib's are counts."""
+        topics = np.asarray(self.toLocal().components_, np.float64)
+        return DenseMatrix(topics.shape[1], topics.shape[0], topics.ravel())
+
+    def describeTopics(self, maxTermsPerTopic: int = 10) -> DataFrame:  # noqa: N802
+        """Return the heaviest words of each topic: a table with MLlib's columns, and their words.
+
+        Columns topic, termIndices and termWeights; where the model has a vocabulary, also terms.
+        """
+        model = self.toLocal()
+        topics, words = model.components_, model._learned().vocabulary
+        n = min(maxTermsPerTopic, topics.shape[1])
+        order = np.argsort(-topics, axis=1, kind="stable")[:, :n]
+        rows: list[Any] = [
+            (k, order[k].tolist(), topics[k, order[k]].astype(float).tolist())
+            for k in range(len(topics))
+        ]
+        schema = "topic int, termIndices array<int>, termWeights array<double>"
+        if words is not None:
+            named = words.words
+            rows = [(*row, [named[j] for j in row[1]]) for row in rows]
+            schema += ", terms array<string>"
+        return SparkSession.active().createDataFrame(rows, schema)
+
+    def logPerplexity(self, dataset: DataFrame) -> float:  # noqa: N802
+        """Return minus the log probability of a held-out token by its document's others.
+
+        The measure of `TopicModel.score`, over all tokens that are held out; lower is better. MLlib
+        gives a variational bound here: the two do not compare.
+        """
+        log_probability, n_tokens = self._scored(dataset)
+        return -log_probability / n_tokens
+
+    def logLikelihood(self, dataset: DataFrame) -> float:  # noqa: N802
+        """Return the sum of log probabilities of held-out tokens."""
+        return self._scored(dataset)[0]
+
+    def _scored(self, dataset: DataFrame) -> tuple[float, float]:
+        answers = self._answers(dataset, (SCORE,)).select(f"{ANSWER}.{SCORE}.*")
+        sums = answers.agg(added("log_probability"), added("n_tokens"))
+        with explained():
+            found = sums.toArrow().to_pylist()[0]
+        log_probability, n_tokens = found.values()
+        if not n_tokens:
+            raise InputError("The table has no document of at least two tokens to score.")
+        return float(log_probability), float(n_tokens)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        columns = {
+            MIXTURE: self._given("topicDistributionCol"),
+            CERTIFICATE: self._given("certificateCol"),
+            SCORE: self._given("scoreCol"),
+        }
+        named = {part: name for part, name in columns.items() if name}
+        taken = [name for name in named.values() if name in dataset.columns]
+        if taken:
+            raise InputError(f"The table has a column {taken[0]!r} already; name another one.")
+        answered = self._answers(dataset, tuple(named))
+        for part, name in named.items():
+            value = col(f"{ANSWER}.{part}")
+            if part == MIXTURE:
+                value = when(value.isNotNull(), array_to_vector(value))
+            answered = answered.withColumn(name, value)
+        return answered.drop(ANSWER)
+
+    def _answers(self, dataset: DataFrame, wanted: tuple[str, ...]) -> DataFrame:
+        """Return the table with a column of what is wanted of its documents."""
+        documents_of(dataset, self)
+        texts = self._given("textCol")
+        model = self.toLocal()
+        if texts is not None and model._learned().vocabulary is None:
+            raise InputError("The model has no vocabulary to count texts with; call setVocabulary.")
+        returned = from_arrow_type(pa.struct([(part, TYPES[part]) for part in wanted]))
+        infer = arrow_udf(
+            inferring(Shipped.of(model), wanted, texts=texts is not None), returnType=returned
+        )
+        documents = unwrap_udt(self._given("featuresCol")) if texts is None else col(texts)
+        return dataset.withColumn(ANSWER, infer(documents))
+
+    def write(self) -> "Writer":
+        """Return a writer; see `save`."""
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> "Reader":
+        """Return a reader; see `load`."""
+        return Reader()
+
+
+class Writer(MLWriter):  # type: ignore[misc]  # untyped
+    """Writes the parameters as MLlib does, and the model file in rows beside them."""
+
+    def __init__(self, model: LDAModel) -> None:
+        super().__init__()
+        self._instance = model
+
+    def saveImpl(self, path: str) -> None:  # noqa: N802
+        """Write to any file system that Spark knows."""
+        spark = self.sparkSession
+        DefaultParamsWriter.saveMetadata(self._instance, path, spark)
+        data = Shipped.of(self._instance.toLocal()).data
+        rows = [(at, data[at : at + CHUNK]) for at in range(0, len(data), CHUNK)]
+        table = spark.createDataFrame(rows, "at long, bytes binary")
+        table.write.parquet(f"{path}/model")
+
+
+class Reader(MLReader):  # type: ignore[misc]  # untyped
+    """Reads what `Writer` wrote."""
+
+    def load(self, path: str) -> LDAModel:
+        """Read a model."""
+        spark = self.sparkSession
+        metadata = DefaultParamsReader.loadMetadata(path, spark)
+        rows = spark.read.parquet(f"{path}/model").toArrow().sort_by("at")
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "model")
+            file.write_bytes(b"".join(rows.column("bytes").to_pylist()))
+            model = LDAModel(file)
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        return model

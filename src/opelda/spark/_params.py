@@ -1,0 +1,162 @@
+"""The parameters of `LDA` and `LDAModel`: those of MLlib by their names, and ours."""
+
+from typing import Any
+
+from pyspark.ml.clustering import _LDAParams
+from pyspark.ml.param import Param, Params, TypeConverters
+
+from opelda import TopicModel
+from opelda.corpus import Tokenizer
+from opelda.errors import InputError
+
+SAMPLE_SIZE = LOCAL_DOCS = 400_000
+OPTIMIZERS = "online", "em", "sda"
+MINE = {
+    "preset": ("best, fast or paper; see opelda.TopicModel", TypeConverters.toString),
+    "inference": ("the method that mixtures are inferred with while learning", str),
+    "textCol": ("a column of texts, in the place of vectors", TypeConverters.toString),
+    "language": ("of the stop words; auto finds it, none keeps all words", str),
+    "minDF": ("words in fewer texts are left out; below 1 a share of them", TypeConverters.toFloat),
+    "maxDF": ("words in more texts are left out; below 1 a share of them", TypeConverters.toFloat),
+    "vocabSize": ("the most frequent words of texts alone", TypeConverters.toInt),
+    "vocabulary": ("the words of the vectors' entries", TypeConverters.toListString),
+    "sampleSize": ("about so many documents are learned from before sweeps", TypeConverters.toInt),
+    "localDocs": (
+        "so many documents at most are learned by the driver",
+        TypeConverters.toInt,
+    ),
+    "maxLoss": ("nats that a mixture may be behind the best one", TypeConverters.toFloat),
+    "transformMethod": ("the method that mixtures are inferred with", TypeConverters.toString),
+    "certificateCol": ("output column: how far from optimal a mixture can be", str),
+    "scoreCol": ("output column: how well held-out tokens are predicted", str),
+    "verbose": ("1: a line now and then or a bar, 2: a line an update", TypeConverters.toInt),
+}
+
+
+class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
+    """MLlib's parameters, of which those that are not set are the preset's, and ours."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._defaultParamMap.clear()
+        self._setDefault(
+            k=10,
+            featuresCol="features",
+            topicDistributionCol="topicDistribution",
+            optimizer="online",
+            checkpointInterval=10,
+            keepLastCheckpoint=True,
+            optimizeDocConcentration=True,
+            preset="best",
+            language="auto",
+            sampleSize=SAMPLE_SIZE,
+            localDocs=LOCAL_DOCS,
+            verbose=0,
+        )
+
+    def _given(self, name: str) -> Any:
+        """Return a parameter, None where neither the user nor a default says."""
+        param = self.getParam(name)
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+    def _topic_model(self) -> TopicModel:
+        """Return the local model that the parameters describe, not fitted."""
+        optimizer, preset = self._given("optimizer"), self._given("preset")
+        if optimizer not in OPTIMIZERS:
+            names = ", ".join(OPTIMIZERS)
+            raise InputError(f"must be one of {names}, got {optimizer!r}.", "optimizer")
+        n_topics, alpha = self._given("k"), self._given("docConcentration")
+        if alpha is not None and len(alpha) == 1:
+            alpha = float(alpha[0])
+        if alpha is None and not self._given("optimizeDocConcentration"):
+            alpha = 1.0 / n_topics
+        iterations = {"n_sweeps" if preset == "best" else "n_passes": self._given("maxIter")}
+        if optimizer == "sda":
+            iterations = {
+                "n_passes": self._given("maxIter"),
+                "n_sweeps": 0,
+                "learning": "streaming",
+            }
+        seed = self._given("seed")
+        return TopicModel(
+            n_topics,
+            preset=preset,
+            inference=self._given("inference"),
+            doc_topic_prior=alpha,
+            topic_word_prior=self._given("topicConcentration"),
+            learning_decay=self._given("learningDecay"),
+            learning_offset=self._given("learningOffset"),
+            transform_method=self._given("transformMethod"),
+            max_loss=self._given("maxLoss"),
+            random_state=None if seed is None else seed % 2**32,
+            verbose=self._given("verbose"),
+            **{name: value for name, value in iterations.items() if value is not None},
+        )
+
+    def _tokenizer(self) -> Tokenizer:
+        language = self._given("language")
+        return Tokenizer(stop_words=None if language == "none" else language)
+
+
+def _declare(name: str, doc: str, converter: Any) -> None:
+    """Give the class a parameter of ours and its getter, as MLlib's mixins are written."""
+    converter = TypeConverters.toString if converter is str else converter
+    setattr(LDAParams, name, Param(Params._dummy(), name, doc, typeConverter=converter))
+
+    def get(self: LDAParams) -> Any:
+        return self.getOrDefault(self.getParam(name))
+
+    get.__doc__ = f"Return {name}: {doc}."
+    setattr(LDAParams, f"get{name[0].upper()}{name[1:]}", get)
+
+
+for _name, (_doc, _converter) in MINE.items():
+    _declare(_name, _doc, _converter)
+
+
+def with_setters(*names: str) -> Any:
+    """Give a class a setter for each parameter that is named."""
+
+    def decorate(cls: type) -> type:
+        for name in names:
+            _add_setter(cls, name)
+        return cls
+
+    return decorate
+
+
+def _add_setter(cls: type, name: str) -> None:
+    def setter(self: Any, value: Any) -> Any:
+        return self._set(**{name: value})
+
+    setter.__doc__ = f"Set {name}."
+    setattr(cls, f"set{name[0].upper()}{name[1:]}", setter)
+
+
+ALL = (
+    "k",
+    "maxIter",
+    "seed",
+    "featuresCol",
+    "topicDistributionCol",
+    "optimizer",
+    "learningOffset",
+    "learningDecay",
+    "subsamplingRate",
+    "optimizeDocConcentration",
+    "docConcentration",
+    "topicConcentration",
+    "checkpointInterval",
+    "keepLastCheckpoint",
+    *MINE,
+)
+OF_MODELS = (
+    "seed",
+    "featuresCol",
+    "textCol",
+    "topicDistributionCol",
+    "maxLoss",
+    "transformMethod",
+    "certificateCol",
+    "scoreCol",
+)

@@ -1,0 +1,51 @@
+"""A Spark session on this machine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from opelda.errors import EngineError
+
+OLDEST_JAVA = 17
+
+
+def session(master: str = "local[*]", **config: Any) -> SparkSession:
+    """Return a session on this machine, or the one there is.
+
+    Java is looked for first, and executors get the Python that runs this.
+
+    Parameters
+    ----------
+    master : str
+        As "local[*]", every core, or "local-cluster[2,1,1024]": executors of their own.
+    **config
+        Settings, with ``_`` in the place of dots: ``spark_ui_enabled=False``.
+    """
+    check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master)
+    for name, value in config.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        builder = builder.config(name.replace("_", "."), text)
+    return builder.getOrCreate()
+
+
+def check_java() -> None:
+    """Refuse a machine without a Java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
+    advice = f"install Java {OLDEST_JAVA} or later (Debian: openjdk-17-jre-headless)"
+    if java is None:
+        where = f"JAVA_HOME, {home}, has no bin/java" if home else "there is none"
+        raise EngineError(f"Spark needs Java, and {where}: {advice}, or set JAVA_HOME.")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is None:
+        raise EngineError(f"{java} does not say its version: {advice}, or set JAVA_HOME.")
+    if int(found[1]) < OLDEST_JAVA:
+        raise EngineError(f"{java} is Java {found[1]}, too old for Spark: {advice}.")

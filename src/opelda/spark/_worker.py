@@ -1,0 +1,238 @@
+"""The parts of learning that run on executors, each a function from batches of rows to batches.
+
+Nothing here depends on where a partition ends, in which order its rows come or how often a task is
+run: documents are told apart by their content, and the number of the copy.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.corpus import Vocabulary
+from opelda.engines import CPUEngine
+from opelda.engines._keys import copy_numbers, numbered
+from opelda.engines._tokens import SizeHistogram, TokenCounts, looked_at
+from opelda.engines._weights import HostWeights, Prior
+from opelda.spark._blocks import (
+    KEY_RANGES,
+    MOST_DOCS,
+    MOST_ENTRIES,
+    Block,
+    Row,
+    Summary,
+    added_counts,
+    count_records,
+    counts_of_vectors,
+    divided,
+    record,
+    rows_of,
+    size_record,
+)
+
+Batches = Iterable[pa.RecordBatch]
+# Keys that other parts also have, ascending, and the number of a part's first copy, for each part.
+Copies = dict[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Makes counts of a column of vectors, or of texts where it has a vocabulary."""
+
+    n_words: int | None = None
+    vocabulary: Vocabulary | None = None
+
+    def __call__(self, column: pa.Array) -> sparse.csr_array:
+        """Return the counts of the documents that are not null."""
+        column = column.drop_null()
+        if self.vocabulary is None:
+            return counts_of_vectors(column, self.n_words)
+        return self.vocabulary.count(column.to_pylist())
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Packs documents into blocks; then says what they are, and which keys they have."""
+
+    counter: Counter
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield rows."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        part = 0 if context is None else context.partitionId()
+        summary, keys, times = Summary(), np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        for matrix in self._gathered(batches):
+            summary += Summary.of(matrix)
+            for some in divided(matrix):
+                rows = CPUEngine(1).documents(some).part()
+                block = Block(part, rows, np.zeros(rows.n_docs, np.int32))
+                found = block.content_keys
+                copies = copy_numbers(found) + _looked_up(found, keys, times)
+                yield replace(block, copies=copies.astype(np.int32)).record()
+                every, which = np.unique(np.concatenate((keys, found)), return_inverse=True)
+                each = np.concatenate((times, np.ones(len(found), np.int64)))
+                keys, times = every, np.bincount(which, each, len(every)).astype(np.int64)
+        ranges = (keys >> np.uint64(60)).astype(np.int64)
+        for number in range(KEY_RANGES):
+            here = ranges == number
+            if here.any():
+                yield record(-1 - number, part, keys[here], times[here])
+        yield summary.record(part)
+
+    def _gathered(self, batches: Batches) -> Iterator[sparse.csr_array]:
+        """Yield counts of batches that together fill a block."""
+        pending: list[sparse.csr_array] = []
+        for batch in batches:
+            matrix = self.counter(batch.column(0))
+            if not matrix.shape[0]:
+                continue
+            pending.append(matrix)
+            n_docs, n_entries = (sum(one) for one in zip(*(_size(m) for m in pending), strict=True))
+            if n_docs >= MOST_DOCS or n_entries >= MOST_ENTRIES:
+                yield _stacked(pending)
+                pending = []
+        if pending:
+            yield _stacked(pending)
+
+
+def _size(matrix: sparse.csr_array) -> tuple[int, int]:
+    return matrix.shape[0], matrix.nnz
+
+
+def _stacked(parts: list[sparse.csr_array]) -> sparse.csr_array:
+    total = Summary()
+    for part in parts:
+        total += replace(Summary(), n_docs=part.shape[0], n_words=part.shape[1])
+    return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, "csr"))
+
+
+def _looked_up(
+    wanted: NDArray[np.uint64], keys: NDArray[np.uint64], numbers: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the numbers of keys, which ascend; 0 for those that are not there."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, numbers[at], 0)
+
+
+def find_copies(table: pa.Table) -> pa.Table:
+    """Return which keys several parts have, and the number of each one's first copy there."""
+    rows = list(rows_of(table.to_batches()))
+    keys = np.concatenate([row.array("lengths", np.uint64) for row in rows])
+    times = np.concatenate([row.array("words", np.int64) for row in rows])
+    parts = np.repeat(
+        [row.part for row in rows], [len(row.array("words", np.int64)) for row in rows]
+    )
+    order = np.lexsort((parts, keys))
+    keys, times, parts = keys[order], times[order], parts[order]
+    before = np.cumsum(times) - times
+    is_first = np.concatenate(([True], keys[1:] != keys[:-1]))
+    before -= np.maximum.accumulate(np.where(is_first, before, 0))
+    later = ~is_first
+    found = [
+        record(rows[0].kind, int(part), keys[here], before[here])
+        for part in np.unique(parts[later])
+        for here in [later & (parts == part)]
+    ]
+    return pa.Table.from_batches(found, schema=record(0, 0).schema)
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Numbers the documents of equal content in all parts, not in one alone."""
+
+    copies: Copies
+
+    def __call__(self, block: Block) -> tuple[Block, NDArray[np.uint64]]:
+        """Return a block with these numbers, and its documents' keys."""
+        content = block.content_keys
+        numbers = block.copies
+        if block.part in self.copies:
+            more = _looked_up(content, *self.copies[block.part])
+            numbers = (numbers + more).astype(np.int32)
+        return replace(block, copies=numbers), numbered(content, numbers)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Takes about a share of the documents, chosen by key."""
+
+    numbering: Numbering
+    share: float
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield rows."""
+        for row in rows_of(batches):
+            block, keys = self.numbering(Block.of(row))
+            chosen = looked_at(keys, self.share)
+            if len(chosen):
+                rows = block.rows.take(chosen)
+                yield Block(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Draws the topics of a partition's tokens and counts them."""
+
+    n_topics: int
+    n_words: int
+    shift: int
+    share: float  # of the documents, that are looked at
+    n_ranges: int  # of words
+    alpha: NDArray[np.float64]
+    seed: int
+    weights: HostWeights | None = None
+    counts: TokenCounts | None = None
+    prior: Prior | None = None
+    numbering: Numbering | None = None  # where copies are not numbered so far
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield the documents, then the counts by ranges of words, and the sizes."""
+        engine = CPUEngine(1)
+        weights = None if self.weights is None else engine.weights(self.weights)
+        counts: TokenCounts | None = None
+        sizes: SizeHistogram | None = None
+        for row in rows_of(batches):
+            block = Block.of(row)
+            if self.numbering is not None:
+                block, _ = self.numbering(block)
+            tokens: Any = engine.tokens(
+                engine.documents(block.matrix(self.n_words)),
+                self.n_topics,
+                copies=block.copies,
+                shift=self.shift,
+                topics=block.topics,
+            )
+            drawn = engine.sweep(
+                weights, tokens, self.alpha, counts=self.counts, prior=self.prior, seed=self.seed
+            )
+            found = engine.histogram(tokens, self.share)
+            yield replace(block, topics=tokens.topics).record()
+            counts = drawn if counts is None else counts + drawn
+            sizes = found if sizes is None else sizes + found
+        if counts is not None and sizes is not None:
+            yield from count_records(counts, self.n_ranges)
+            yield size_record(sizes)
+
+
+@dataclass(frozen=True)
+class AddCounts:
+    """Adds the counts of a range of words over all partitions."""
+
+    n_topics: int
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return them as one row."""
+        rows: list[Row] = list(rows_of(table.to_batches()))
+        cells = added_counts(rows, self.n_topics)
+        counts = TokenCounts(cells, 0)
+        made = next(iter(count_records(counts, 1)))
+        part = pa.array([rows[0].part], pa.int64())
+        return pa.Table.from_batches([made]).set_column(1, "part", part)
