@@ -12,10 +12,28 @@ import pytest
 
 import opelda
 
+
+def needs_no_spark(name):
+    """Those of `opelda.spark` that import pyspark are run by `make test-spark`."""
+    if not name.startswith("opelda.spark."):
+        return True
+    path = Path(opelda.__file__).parent / "spark" / f"{name.rpartition('.')[2]}.py"
+    return "pyspark" not in {name.partition(".")[0] for name in at_top(ast.parse(path.read_text()))}
+
+
+def at_top(tree):
+    """Return what a module imports when it is imported, other modules of its package included."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
 MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(opelda.__path__, "opelda.")
-    if not info.name.endswith("_native")
+    if not info.name.endswith("_native") and needs_no_spark(info.name)
 )
 
 
@@ -41,6 +59,7 @@ def test_exported_names():
         "optimize",
         "report",
         "save",
+        "spark",
     ]
     for name in dir(opelda):
         assert getattr(opelda, name) is not None
@@ -179,6 +198,11 @@ def test_public_names(name):
     assert sorted(module.__all__) == PUBLIC[name]
     for public in module.__all__:
         assert getattr(module, public) is not None
+
+
+def test_public_names_of_spark():
+    """They themselves take pyspark: `make test-spark`."""
+    assert dir(opelda.spark) == ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
 
 
 def test_version_is_the_installed_one():

@@ -29,6 +29,7 @@ _SUBPACKAGES = (
     "metrics",
     "optimize",
     "report",
+    "spark",
 )
 _LEARNERS = (*LEARNERS, "TopicModel")
 _MODEL_FILE = ("follow", "load", "save")
