@@ -128,7 +128,7 @@ class Cluster:
     ) -> TokenCounts:
         """Draw every token's topic and count them, in one job."""
         host, shape = weights.host(), (self.n_words, weights.n_topics)
-        bytes_of_parts = self._n_parts * min(self.n_tokens * 12, 8 * shape[0] * shape[1])
+        bytes_of_parts = 10 * min(self.n_tokens, self._n_parts * shape[0] * shape[1])
         # more, and executors add
         n_ranges = 1
         if bytes_of_parts > MOST_ADDED:

@@ -46,7 +46,7 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
         A column of texts in its place, which executors make into words: those of `language`, in at
         least `minDF` and at most `maxDF` texts, at most `vocabSize`, else as `opelda.corpus.read`.
     vocabulary : list of str
-        The words of vectors, for `describeTopics`.
+        The words of vectors, for `describeTopics`; the words of texts that count.
     topicDistributionCol, certificateCol, scoreCol : str
         Columns that the model adds; see `LDAModel`.
     preset : {"best", "fast", "paper"}
@@ -98,17 +98,14 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
         model = self._topic_model()
         model._plan(listen=False)  # complains of parameters before anything is counted
         column = documents_of(dataset, self)
-        words: Vocabulary | None = None
-        if self._given("textCol") is not None:
+        texts, given = self._given("textCol") is not None, self._given("vocabulary")
+        words = None if given is None else Vocabulary(given, tokenizer=self._tokenizer())
+        if texts and words is None:
             bounds = (self._given(name) for name in ("minDF", "maxDF", "vocabSize"))
             words = find_vocabulary(column, self._tokenizer(), *bounds)
-            counter = Counter(len(words), words)
-        else:
+        if not texts:
             column = column.select(unwrap_udt(column.columns[0]))
-            counter = Counter()
-            if self._given("vocabulary") is not None:
-                words = Vocabulary(self._given("vocabulary"))
-                counter = Counter(len(words))
+        counter = Counter(None if words is None else len(words), words if texts else None)
         cluster = Cluster(column, counter, self._given("checkpointInterval"))
         try:
             self._learn(model, cluster, words)
