@@ -32,6 +32,7 @@ ARROW = pa.schema(
 )
 # Of a block, as many documents or entries: a row of a few megabytes.
 MOST_DOCS, MOST_ENTRIES = 32_768, 2**21
+MOST_BLOCKS = 2**24  # of a part
 SPARSE_VECTOR = 0  # the type that MLlib stores in a vector; 1 is a dense one
 
 
@@ -42,14 +43,15 @@ class Block:
     part: int
     rows: Rows
     copies: NDArray[np.int32]  # each document's number among those of equal content
-    topics: NDArray[np.uint16] | None = None
+    topics: NDArray[np.uint16] | None = None  # in the order in which the engine has tokens
+    number: int = 0  # in its part
 
     def record(self) -> pa.RecordBatch:
         """Return it as a row."""
         rows, few = self.rows, self.rows.counts.astype(np.uint8)
         return record(
             DOCUMENTS,
-            self.part,
+            self.part * MOST_BLOCKS + self.number,
             np.diff(rows.indptr).astype(np.int32),
             rows.words,
             few if np.array_equal(few, rows.counts) else rows.counts,
@@ -68,7 +70,8 @@ class Block:
         if not len(copies):
             copies = np.zeros(len(lengths), np.int32)
         rows = Rows(offsets(lengths), words, counts.astype(np.float32, copy=False))
-        return cls(row.part, rows, copies, topics if len(topics) else None)
+        part, number = divmod(row.part, MOST_BLOCKS)
+        return cls(part, rows, copies, topics if len(topics) else None, number)
 
     @property
     def content_keys(self) -> NDArray[np.uint64]:
@@ -96,7 +99,7 @@ class Row:
 
     @property
     def part(self) -> int:
-        """The part of the collection, or of the words, that it is of."""
+        """The part of the collection, or of the words, that it is of; with a block's number."""
         return int(self.batch.column("part")[self.at].as_py())
 
     def array(self, name: str, dtype: type) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Cluster:
 
     def __init__(self, column: DataFrame, counter: Counter, checkpoint_interval: int) -> None:
         """Pack the documents of a table of one column; they are counted by then."""
+        self._run = uuid4().hex
         self._interval = checkpoint_interval
         self._packed = column.mapInArrow(Pack(counter), SCHEMA).persist()
         self._base = self._swept = self._packed
@@ -134,6 +136,7 @@ class Cluster:
         if bytes_of_parts > MOST_ADDED:
             n_ranges = min(-(-8 * shape[0] * shape[1] // RANGE_BYTES), shape[0])
         task = Sweep(
+            run=self._run,
             n_topics=shape[1],
             n_words=shape[0],
             shift=self._summary.shift,

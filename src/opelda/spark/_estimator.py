@@ -127,7 +127,8 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
             model.fit(X, vocabulary=words)
             return
         cluster.number_copies()
-        X = cluster.sample(min(self._given("sampleSize"), cluster.n_docs))
+        size = self._given("sampleSize")
+        X = cluster.sample(size) if size < cluster.n_docs else cluster.matrix()
         self._set_batch_size(model, X)
         model._fit(X, words, collection=cluster)
 

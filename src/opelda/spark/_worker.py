@@ -4,9 +4,9 @@ Nothing here depends on where a partition ends, in which order its rows come or 
 run: documents are told apart by their content, and the number of the copy.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
+from opelda.engines._cpu_sweeps import BlockTokens
 from opelda.engines._keys import copy_numbers, numbered
 from opelda.engines._tokens import SizeHistogram, TokenCounts, looked_at
 from opelda.engines._weights import HostWeights, Prior
@@ -67,6 +68,7 @@ class Pack:
         context = TaskContext.get()
         part = 0 if context is None else context.partitionId()
         summary, keys, times = Summary(), np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        number = 0
         for matrix in self._gathered(batches):
             summary += Summary.of(matrix)
             for some in divided(matrix):
@@ -74,15 +76,16 @@ class Pack:
                 block = Block(part, rows, np.zeros(rows.n_docs, np.int32))
                 found = block.content_keys
                 copies = copy_numbers(found) + _looked_up(found, keys, times)
-                yield replace(block, copies=copies.astype(np.int32)).record()
+                yield replace(block, copies=copies.astype(np.int32), number=number).record()
+                number += 1
                 every, which = np.unique(np.concatenate((keys, found)), return_inverse=True)
                 each = np.concatenate((times, np.ones(len(found), np.int64)))
                 keys, times = every, np.bincount(which, each, len(every)).astype(np.int64)
         ranges = (keys >> np.uint64(60)).astype(np.int64)
-        for number in range(KEY_RANGES):
-            here = ranges == number
+        for first_bits in range(KEY_RANGES):
+            here = ranges == first_bits
             if here.any():
-                yield record(-1 - number, part, keys[here], times[here])
+                yield record(-1 - first_bits, part, keys[here], times[here])
         yield summary.record(part)
 
     def _gathered(self, batches: Batches) -> Iterator[sparse.csr_array]:
@@ -177,10 +180,16 @@ class Sample:
                 yield Block(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
 
 
+# Tokens as this process drew them last, by run and block: laying them out takes as long as drawing.
+_drawn: OrderedDict[tuple[str, int, int], BlockTokens] = OrderedDict()
+MOST_DRAWN = 40_000_000  # tokens, of some 20 bytes
+
+
 @dataclass(frozen=True)
 class Sweep:
     """Draws the topics of a partition's tokens and counts them."""
 
+    run: str
     n_topics: int
     n_words: int
     shift: int
@@ -203,23 +212,33 @@ class Sweep:
             block = Block.of(row)
             if self.numbering is not None:
                 block, _ = self.numbering(block)
-            tokens: Any = engine.tokens(
-                engine.documents(block.matrix(self.n_words)),
-                self.n_topics,
-                copies=block.copies,
-                shift=self.shift,
-                topics=block.topics,
-            )
+            tokens = self._tokens(engine, block)
             drawn = engine.sweep(
                 weights, tokens, self.alpha, counts=self.counts, prior=self.prior, seed=self.seed
             )
             found = engine.histogram(tokens, self.share)
-            yield replace(block, topics=tokens.topics).record()
+            yield replace(block, topics=tokens.z).record()
             counts = drawn if counts is None else counts + drawn
             sizes = found if sizes is None else sizes + found
         if counts is not None and sizes is not None:
             yield from count_records(counts, self.n_ranges)
             yield size_record(sizes)
+
+    def _tokens(self, engine: CPUEngine, block: Block) -> BlockTokens:
+        """Return a block's tokens: those drawn here, if their topics are still the block's."""
+        name = self.run, block.part, block.number
+        kept = _drawn.pop(name, None)
+        if kept is None or block.topics is None or not np.array_equal(kept.z, block.topics):
+            documents = engine.documents(block.matrix(self.n_words))
+            kept = engine.tokens(documents, self.n_topics, copies=block.copies, shift=self.shift)
+            if block.topics is not None:
+                kept = replace(kept, z=block.topics.copy(), given=True)
+        elif kept.given:
+            kept = replace(kept, given=False)
+        _drawn[name] = kept
+        while len(_drawn) > 1 and sum(len(tokens.z) for tokens in _drawn.values()) > MOST_DRAWN:
+            _drawn.popitem(last=False)
+        return kept
 
 
 @dataclass(frozen=True)
