@@ -160,7 +160,7 @@ def counts_of_vectors(vectors: pa.Array, n_words: int | None) -> sparse.csr_arra
         is_dense = np.repeat(kinds != SPARSE_VECTOR, lengths)
         words = np.arange(len(values), dtype=np.int64) - np.repeat(indptr[:-1], lengths)
         words[~is_dense] = indices
-        indices = words
+        indices, values = words, values.copy()  # Arrow's numbers cannot be changed
     matrix = sparse.csr_array((values, indices, indptr), shape=(len(lengths), expected))
     if (kinds != SPARSE_VECTOR).any():
         matrix.eliminate_zeros()

@@ -33,13 +33,13 @@ from opelda.spark._blocks import (
 )
 from opelda.spark._errors import LostError, explained
 from opelda.spark._worker import (
-    AddCounts,
     Copies,
     Counter,
     Numbering,
     Pack,
     Sample,
     Sweep,
+    adding_counts,
     find_copies,
 )
 
@@ -211,7 +211,7 @@ class Cluster:
         if task.n_ranges == 1:
             return swept.where(col("kind") != DOCUMENTS)
         parts = swept.where(col("kind") == COUNTS).groupBy("part")
-        added = parts.applyInArrow(AddCounts(task.n_topics), SCHEMA)
+        added = parts.applyInArrow(adding_counts(task.n_topics), SCHEMA)
         return added.unionAll(swept.where(col("kind") == SIZES))
 
     def _documents(self, table: DataFrame) -> DataFrame:

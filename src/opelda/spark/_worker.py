@@ -4,8 +4,7 @@ Nothing here depends on where a partition ends, in which order its rows come or 
 run: documents are told apart by their content, and the number of the copy.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -181,8 +180,8 @@ class Sample:
 
 
 # Tokens as this process drew them last, by run and block: laying them out takes as long as drawing.
-_drawn: OrderedDict[tuple[str, int, int], BlockTokens] = OrderedDict()
-MOST_DRAWN = 40_000_000  # tokens, of some 20 bytes
+_drawn: dict[tuple[str, int, int], BlockTokens] = {}
+MOST_DRAWN = 16_000_000  # tokens, of some 11 bytes
 
 
 @dataclass(frozen=True)
@@ -235,23 +234,25 @@ class Sweep:
                 kept = replace(kept, z=block.topics.copy(), given=True)
         elif kept.given:
             kept = replace(kept, given=False)
-        _drawn[name] = kept
-        while len(_drawn) > 1 and sum(len(tokens.z) for tokens in _drawn.values()) > MOST_DRAWN:
-            _drawn.popitem(last=False)
+        for other in [other for other in _drawn if other[0] != self.run]:
+            del _drawn[other]
+        # (the first ones stay: blocks come round, and the last one kept would always be the wrong one)
+        if sum(len(tokens.z) for tokens in (kept, *_drawn.values())) <= MOST_DRAWN:
+            _drawn[name] = kept
         return kept
 
 
-@dataclass(frozen=True)
-class AddCounts:
-    """Adds the counts of a range of words over all partitions."""
+def adding_counts(n_topics: int) -> Callable[[pa.Table], pa.Table]:
+    """Return a function that adds the counts of a range of words over all partitions.
 
-    n_topics: int
+    A plain function: Spark gives a key first to whatever has two arguments, `self` among them.
+    """
 
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Return them as one row."""
+    def add(table: pa.Table) -> pa.Table:
         rows: list[Row] = list(rows_of(table.to_batches()))
-        cells = added_counts(rows, self.n_topics)
-        counts = TokenCounts(cells, 0)
+        counts = TokenCounts(added_counts(rows, n_topics), 0)
         made = next(iter(count_records(counts, 1)))
         part = pa.array([rows[0].part], pa.int64())
         return pa.Table.from_batches([made]).set_column(1, "part", part)
+
+    return add
