@@ -62,6 +62,22 @@ def test_engines_draw_them_alike(seed, n_topics):
     assert (found[0] == found[1]).mean() > 0.9
 
 
+@given(SEEDS, st.sampled_from([2, 9, 40]), st.booleans())
+def test_tokens_made_anew_go_on_as_those_that_stayed(engine, seed, n_topics, fractions):
+    """Sweep after sweep, whether an engine kept them or their topics alone were kept."""
+    rng = np.random.default_rng(seed)
+    counts, topics = made(rng, 12, 8, n_topics, fractions=fractions)
+    stayed = tokens_of(engine, counts, n_topics, topics=topics)
+    ours = theirs = sweep(engine, stayed, none_of(stayed, 8, n_topics), 0.3, n_draws=0)
+    for number in range(4):
+        anew = tokens_of(engine, counts, n_topics, topics=topics)
+        ours = sweep(engine, stayed, ours, 0.3, n_draws=1, seed=number)
+        theirs = sweep(engine, anew, theirs, 0.3, n_draws=1, seed=number)
+        topics = np.asarray(anew.topics)
+        assert np.array_equal(np.asarray(stayed.topics), topics)
+        assert np.array_equal(cells_of(ours), cells_of(theirs))
+
+
 @pytest.mark.parametrize("most", [128, 12_288])
 def test_blocks_and_threads_do_not_matter(monkeypatch, most):
     rng = np.random.default_rng(3)

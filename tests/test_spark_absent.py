@@ -1,0 +1,93 @@
+"""opelda.spark where there is no Spark, and what it says of failures; none of it needs Java."""
+
+import subprocess
+import sys
+
+import pytest
+
+import opelda.spark
+from opelda.errors import EngineError, InputError
+from opelda.spark._errors import LostError, explained
+from opelda.spark._memory import check_room, memory
+
+HIDING = """
+import sys
+
+class Hiding:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] == {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Hiding())
+import opelda.spark
+assert dir(opelda.spark) == ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
+for name in dir(opelda.spark):
+    try:
+        getattr(opelda.spark, name)
+    except opelda.errors.EngineError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize(("missing", "n_needing"), [("pyspark", 5), ("pyarrow", 3)])
+def test_without_pyspark_it_says_how_to_install_it(missing, n_needing):
+    command = [sys.executable, "-W", "ignore", "-c", HIDING.format(missing=missing)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = run.stdout.splitlines()
+    assert len(said) >= n_needing
+    assert set(said) <= {
+        f"opelda.spark needs {name}, which is not there: pip install 'opelda[spark]'."
+        for name in ("pyspark", missing)
+    }
+
+
+def test_other_names():
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        opelda.spark.other  # noqa: B018
+
+
+FAILED = """An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "/somewhere/pyspark.zip/pyspark/worker.py", line 4327, in invoke_udf
+    run_process()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "sentence"),
+    [
+        ("ModuleNotFoundError: No module named 'opelda'", EngineError, "The executors have no op"),
+        ("ModuleNotFoundError: No module named 'polars'", EngineError, "The executors have no po"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker", EngineError, "another version of Python"),
+        (
+            "Total size of serialized results of 4 tasks (1030.8 MiB) is bigger than "
+            "spark.driver.maxResultSize 1024.0 MiB.",
+            EngineError,
+            "a smaller sampleSize and localDocs",
+        ),
+        (
+            "[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_9_1 not found!",
+            LostError,
+            "was lost",
+        ),
+        ("opelda.errors.InputError: X has a count of -1.", InputError, "^X has a count of -1.$"),
+    ],
+)
+def test_failures_of_executors_are_explained(text, kind, sentence):
+    with pytest.raises(kind, match=sentence) as caught, explained():
+        raise RuntimeError(FAILED + text + "\n\tat java.base/java.lang.Thread.run(Thread.java)")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["No module named 'theirs'", "anything else"])
+def test_other_failures_stay_as_they_are(text):
+    with pytest.raises(RuntimeError, match=text), explained():
+        raise RuntimeError(f"{FAILED}ModuleNotFoundError: {text}")
+
+
+def test_topics_that_the_driver_cannot_hold():
+    check_room(100, 1000, available=2**21)
+    with pytest.raises(EngineError, match=r"take 14\.9 GB on the driver .* it has 1\.0 GB"):
+        check_room(1000, 1_000_000, available=2**30)
+    found = memory()
+    assert found is None or found > 2**20
