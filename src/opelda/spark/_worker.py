@@ -236,7 +236,7 @@ class Sweep:
             kept = replace(kept, given=False)
         for other in [other for other in _drawn if other[0] != self.run]:
             del _drawn[other]
-        # (the first ones stay: blocks come round, and the last one kept would always be the wrong one)
+        # (blocks come round: if the last one took the place of the first, none would ever be there)
         if sum(len(tokens.z) for tokens in (kept, *_drawn.values())) <= MOST_DRAWN:
             _drawn[name] = kept
         return kept
