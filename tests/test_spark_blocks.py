@@ -91,16 +91,16 @@ def test_blocks_come_back_from_rows(seed, fractions, drawn):
     rng = np.random.default_rng(seed)
     rows = CPUEngine(1).documents(collection(seed, fractions=fractions)).part()
     copies = rng.integers(0, 2, rows.n_docs).astype(np.int32) * rng.integers(0, 2, dtype=np.int32)
-    topics = rng.integers(0, 60_000, 77).astype(np.uint16) if drawn else None
-    (row,) = rows_of([Block(3, rows, copies, topics).record()])
+    topics = rng.integers(0, 60_000, 77 * drawn).astype(np.uint16)
+    (row,) = rows_of([Block(3, rows, copies, topics, 5).record()])
     found = Block.of(row)
-    assert (row.kind, found.part) == (DOCUMENTS, 3)
+    assert (row.kind, found.part, found.number) == (DOCUMENTS, 3, 5)
     for name in ("indptr", "words", "counts"):
         ours, theirs = getattr(found.rows, name), getattr(rows, name)
         assert ours.dtype == theirs.dtype
         assert np.array_equal(ours, theirs)
     assert np.array_equal(found.copies, copies)
-    assert found.topics is None if topics is None else np.array_equal(found.topics, topics)
+    assert np.array_equal(found.topics, topics)
 
 
 @given(SEEDS, st.integers(1, 9), st.integers(1, 40))
@@ -199,9 +199,13 @@ def record_of(row):
     return row.batch.slice(row.at, 1)
 
 
-@given(SEEDS, st.lists(st.integers(0, 30), max_size=4), st.booleans())
-def test_parts_are_swept_to_the_bytes_of_all(seed, cuts, fractions):
-    """Documents in any order and any parts, through the rows of tables, sweep after sweep."""
+@given(SEEDS, st.lists(st.integers(0, 30), max_size=4), st.booleans(), st.booleans())
+def test_parts_are_swept_to_the_bytes_of_all(seed, cuts, fractions, remembers):
+    """Documents in any order and any parts, through the rows of tables, sweep after sweep.
+
+    Whether or not the worker that sweeps a part has swept it before.
+    """
+    _worker._drawn.clear()
     rng = np.random.default_rng(seed)
     X = collection(seed, fractions=fractions)
     engine, alpha = CPUEngine(1), np.full(N_TOPICS, 0.3)
@@ -229,6 +233,7 @@ def test_parts_are_swept_to_the_bytes_of_all(seed, cuts, fractions):
     counts = None
     for number in range(3):
         task = _worker.Sweep(
+            run="",
             n_topics=N_TOPICS,
             n_words=N_WORDS,
             shift=summary.shift,
@@ -241,6 +246,8 @@ def test_parts_are_swept_to_the_bytes_of_all(seed, cuts, fractions):
             prior=0.1,
             numbering=numbering if counts is None else None,
         )
+        if not remembers:
+            _worker._drawn.clear()
         made = [list(rows_of(task(part))) for part in rows]
         rows = [[record_of(row) for row in part if row.kind == DOCUMENTS] for part in made]
         other = [row for part in made for row in part if row.kind != DOCUMENTS]

@@ -1,7 +1,7 @@
 """Documents and counts as rows of a table: blocks of bytes, which Spark moves and keeps."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,8 @@ class Block:
     part: int
     rows: Rows
     copies: NDArray[np.int32]  # each document's number among those of equal content
-    topics: NDArray[np.uint16] | None = None  # in the order in which the engine has tokens
+    # of tokens, in the order in which the engine has these; none before they were drawn
+    topics: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     number: int = 0  # in its part
 
     def record(self) -> pa.RecordBatch:
@@ -56,7 +57,7 @@ class Block:
             rows.words,
             few if np.array_equal(few, rows.counts) else rows.counts,
             self.copies if self.copies.any() else self.copies[:0],
-            np.zeros(0, np.uint16) if self.topics is None else self.topics,
+            self.topics,
         )
 
     @classmethod
@@ -71,7 +72,7 @@ class Block:
             copies = np.zeros(len(lengths), np.int32)
         rows = Rows(offsets(lengths), words, counts.astype(np.float32, copy=False))
         part, number = divmod(row.part, MOST_BLOCKS)
-        return cls(part, rows, copies, topics if len(topics) else None, number)
+        return cls(part, rows, copies, topics, number)
 
     @property
     def content_keys(self) -> NDArray[np.uint64]:

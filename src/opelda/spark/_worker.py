@@ -227,10 +227,11 @@ class Sweep:
         """Return a block's tokens: those drawn here, if their topics are still the block's."""
         name = self.run, block.part, block.number
         kept = _drawn.pop(name, None)
-        if kept is None or block.topics is None or not np.array_equal(kept.z, block.topics):
+        drawn = self.counts is not None
+        if kept is None or not drawn or not np.array_equal(kept.z, block.topics):
             documents = engine.documents(block.matrix(self.n_words))
             kept = engine.tokens(documents, self.n_topics, copies=block.copies, shift=self.shift)
-            if block.topics is not None:
+            if drawn:
                 kept = replace(kept, z=block.topics.copy(), given=True)
         elif kept.given:
             kept = replace(kept, given=False)
