@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | page | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | page | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page page lint bench bench-peers bench-streams figures reproduce clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark page lint bench bench-peers bench-streams figures reproduce clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -63,6 +63,20 @@ chromium:
 	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium >/dev/null; } || \
 	  { echo "The page's tests need Chromium: install it, or name one with CHROMIUM=path, and run again." >&2; exit 1; }
+
+# Spark, in an environment of its own: threads of one process, then executors of their own. HEAVY=1 kills a stream a
+# hundred times.
+SPARK := .envs/spark
+test-spark: $(SPARK)/.installed | java
+	$(SPARK)/bin/python -m pytest -q $(if $(HEAVY),,-m "not heavy") tests/spark
+	OPELDA_SPARK_MASTER='local-cluster[2,1,1024]' $(SPARK)/bin/python -m pytest -q tests/spark/test_cluster.py
+
+.PHONY: java
+java:
+	@found() { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'; }; found || \
+	  { [ -z "$$JAVA_HOME" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	    { apt-get install -qq -y openjdk-17-jre-headless || apt-get install -qq -y default-jre-headless; } >/dev/null && found; } || \
+	  { echo "Spark's tests need Java 17 or newer: install it, or set JAVA_HOME, and run again." >&2; exit 1; }
 
 page/node_modules/.installed: page/package.json
 	@command -v npm >/dev/null || \
@@ -139,6 +153,11 @@ $(VENV)/.installed-page: $(VENV)/.installed-test
 
 $(VENV)/.installed-bench: $(VENV)/.installed-test
 	$(BIN)/pip $(INSTALL) -e '.[bench]'
+	@touch $@
+
+$(SPARK)/.installed: $(SOURCES) | compiler
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/pip $(INSTALL) -e '.[spark]' pytest hypothesis
 	@touch $@
 
 $(PEERS)/.installed: benchmarks/peers/requirements.txt $(SOURCES) | compiler

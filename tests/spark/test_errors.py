@@ -1,0 +1,185 @@
+"""Mistakes, each answered by one sentence that says what to do."""
+
+import os
+import re
+import subprocess
+import sys
+import venv
+
+import numpy as np
+import pytest
+from pyspark.ml.linalg import DenseVector, SparseVector
+
+from opelda import TopicModel
+from opelda.errors import EngineError, InputError
+from opelda.spark import LDA, LDAEvaluator, LDAModel, _memory, learn
+from opelda.spark._session import check_java
+
+from .made import SCHEMA, documents
+
+
+def vectors(spark, *some):
+    return spark.createDataFrame([(i, 0, one) for i, one in enumerate(some)], SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TopicModel(2, preset="fast", random_state=0).fit(documents(50))
+
+
+def refused(match, call, kind=InputError):
+    with pytest.raises(kind, match=match) as caught:
+        call()
+    said = str(caught.value)
+    assert "\n" not in said
+    assert said.endswith(".")
+
+
+def test_columns(spark):
+    frame = vectors(spark, DenseVector([1.0, 2.0]))
+    other = spark.createDataFrame([("a", [1.0])], "words string, features array<double>")
+    for match, settings, some in (
+        ("featuresCol is 'f', but the table has the columns id, part", {"featuresCol": "f"}, frame),
+        ("textCol is 't', but the table has", {"textCol": "t"}, frame),
+        ("featuresCol is 'features', a column of array<double>; give vectors", {}, other),
+        ("textCol is 'features', a column of array<double>; give", {"textCol": "features"}, other),
+    ):
+        refused(match, lambda settings=settings, some=some: LDA(k=2, **settings).fit(some))
+
+
+def test_vectors(spark):
+    good, long = DenseVector([1.0, 2.0]), SparseVector(5, {3: 1.0})
+    for match, some in (
+        ("entries where . words are expected", (good, long)),
+        ("-1", (good, DenseVector([1.0, -1.0]))),
+        ("nan|finite", (good, DenseVector([1.0, np.nan]))),
+        ("The table holds no documents", (None, None)),
+        ("The table holds no documents", ()),
+    ):
+        frame = vectors(spark, *some)
+        refused(match, lambda frame=frame: LDA(k=2, seed=0).fit(frame))
+    refused(
+        "has 2 entries where 3 words are expected",
+        lambda: LDA(k=2, vocabulary=["a", "b", "c"]).fit(vectors(spark, good)),
+    )
+    apart = vectors(spark, good, good, long, long).repartition(4, "id")
+    refused("entries where . words are expected", lambda: LDA(k=2, seed=0).fit(apart))
+
+
+def test_texts(spark):
+    nothing = spark.createDataFrame([(None,)], "text string")
+    refused("The column text holds no texts", lambda: LDA(textCol="text").fit(nothing))
+
+
+def test_parameters(spark):
+    refused("LDA has no parameter 'topics'; it has k, maxIter", lambda: LDA(topics=3))
+    frame = vectors(spark, DenseVector([1.0, 2.0]))
+    for match, settings in (
+        ("optimizer must be one of online, em, sda, got 'gibbs'", {"optimizer": "gibbs"}),
+        ("preset", {"preset": "bad"}),
+        ("n_components|k", {"k": 0}),
+    ):
+        refused(match, lambda settings=settings: LDA(**settings).fit(frame))
+
+
+def test_models(spark, model):
+    frame = vectors(spark, DenseVector([1.0, 2.0]))
+    ours = LDAModel(model)
+    refused(
+        "has 3 words, but the model was learned from vectors of 200 entries",
+        lambda: ours.setVocabulary(["a", "b", "c"]),
+    )
+    refused("has no topics; fit an LDA, or load one", lambda: LDAModel().transform(frame))
+    refused("has a column 'part' already", lambda: ours.copy().setScoreCol("part").transform(frame))
+    refused("has 2 entries where 200 words", lambda: ours.logPerplexity(frame))
+    texts = spark.createDataFrame([("a b",)], "text string")
+    refused(
+        "has no vocabulary to count texts with",
+        lambda: LDAModel(model).setTextCol("text").transform(texts),
+    )
+    refused(
+        "scoreCol is 'score', which the table does not have", lambda: LDAEvaluator().evaluate(frame)
+    )
+    empty = vectors(spark, SparseVector(200, {}))
+    refused("no document of at least two tokens", lambda: LDAModel(model).logPerplexity(empty))
+
+
+def test_streams(spark, tmp_path):
+    frame = vectors(spark, DenseVector([1.0, 2.0]))
+    refused("is not a stream; LDA learns from it", lambda: learn(frame, tmp_path))
+    stream = spark.readStream.text(str(tmp_path))
+    refused("featuresCol is 'features', but the table has", lambda: learn(stream, tmp_path / "m"))
+    refused(
+        "spread takes a vocabulary that does not grow",
+        lambda: learn(stream, tmp_path / "m", textCol="value", spread=True),
+    )
+    refused("preset", lambda: learn(stream, tmp_path / "m", textCol="value", preset="bad"))
+    assert not (tmp_path / "m").exists()
+
+
+def test_more_topics_than_the_driver_holds(spark, monkeypatch):
+    monkeypatch.setattr(_memory, "memory", lambda: 1000)
+    frame = vectors(spark, DenseVector(np.ones(40)))
+    refused(
+        r"100 topics of 40 words take .* on the driver", lambda: LDA(k=100).fit(frame), EngineError
+    )
+
+
+def java(folder, version):
+    (folder / "bin").mkdir(parents=True)
+    path = folder / "bin" / "java"
+    path.write_text(f"#!/bin/sh\necho 'openjdk {version}' >&2\n")
+    path.chmod(0o755)
+
+
+def test_java_is_looked_for(tmp_path, monkeypatch):
+    check_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    refused("JAVA_HOME, .*, has no bin/java: install Java 17 or later", check_java, EngineError)
+    for home, version, match in (
+        ("old", 'version "11.0.2" 2019-01-15', "is Java 11, too old for Spark: install Java 17"),
+        ("older", 'version "1.8.0_292"', "is Java 8, too old for Spark: install Java 17"),
+        ("other", "no number", "does not say its version"),
+    ):
+        java(tmp_path / home, version)
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / home))
+        refused(match, check_java, EngineError)
+    java(tmp_path / "new", 'version "21" 2023-09-19')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "new"))
+    check_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused("Spark needs Java, and there is none: install", check_java, EngineError)
+
+
+BARE = """
+from pyspark.ml.linalg import DenseVector
+from opelda.errors import EngineError
+from opelda.spark import LDA, session
+
+spark = session("local[1]", spark_ui_enabled=False)
+spark.sparkContext.setLogLevel("OFF")
+try:
+    LDA(k=2).fit(spark.createDataFrame([(DenseVector([1.0, 2.0]),)], ["features"]))
+except EngineError as error:
+    print(error)
+"""
+
+
+def test_executors_without_opelda(tmp_path):
+    """Their Python has what the driver's has, and no opelda."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    python = tmp_path / "bare" / "bin" / "python"
+    (site,) = (tmp_path / "bare").glob("lib/python*/site-packages")
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    hidden = "import sys; sys.modules['opelda'] = None"
+    (site / "others.pth").write_text("\n".join([*others, hidden]))
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BARE],
+        env=os.environ | {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (said,) = run.stdout.splitlines()
+    assert re.match("The executors have no opelda: install it where executors' Python is", said)
