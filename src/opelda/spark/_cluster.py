@@ -65,8 +65,12 @@ class Cluster:
         self._tasks = Spilled()  # since the base
         self._sizes: SizeHistogram | None = None
         self._n_sweeps = 0
-        summaries = collected(self._packed.where(col("kind") == SUMMARY))
-        self._summary = sum((Summary.of_row(row) for row in summaries), Summary())
+        try:
+            summaries = collected(self._packed.where(col("kind") == SUMMARY))
+            self._summary = sum((Summary.of_row(row) for row in summaries), Summary())
+        except BaseException:
+            self.close()
+            raise
         self._n_parts = len(summaries)
         self.numbering = Numbering({})
 
