@@ -149,8 +149,8 @@ class Learning:
         if self.spread:
             return self._spread(table)
         with explained():
-            column = table.toArrow().combine_chunks().column("document")
-        column = column.combine_chunks().drop_null()
+            column = table.where(col("document").isNotNull()).toArrow().column("document")
+        column = column.combine_chunks()
         if not len(column):
             return False
         size = self.model._schedule().batch_size
