@@ -1,5 +1,6 @@
 """`LDAModel`: topics that were learned, and the mixtures of new documents."""
 
+from copy import copy
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,10 +61,11 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         if self._model is None:
             raise InputError("This LDAModel has no topics; fit an LDA, or load one.")
         names = {"maxLoss": "max_loss", "transformMethod": "transform_method"}
-        for name, own in names.items():
-            if self.isSet(self.getParam(name)):
-                setattr(self._model, own, self._given(name))
-        return self._model
+        given = {own: self._given(name) for name, own in names.items() if self.isSet(name)}
+        if all(getattr(self._model, own) == value for own, value in given.items()):
+            return self._model
+        # copies of this LDAModel, with other parameters, have the same model
+        return copy(self._model).set_params(**given)
 
     def setVocabulary(self, words: Any) -> "LDAModel":  # noqa: N802
         """Say which words the entries of vectors stand for, as `CountVectorizerModel` has them."""
