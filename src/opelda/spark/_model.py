@@ -205,6 +205,8 @@ class Reader(MLReader):  # type: ignore[misc]  # untyped
         """Read a model."""
         spark = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, spark)
+        if not metadata["class"].startswith("opelda."):
+            raise InputError(f"{path} holds a {metadata['class']}, not a model of opelda.spark.")
         rows = spark.read.parquet(f"{path}/model").toArrow().sort_by("at")
         with TemporaryDirectory() as folder:
             file = Path(folder, "model")
