@@ -87,12 +87,15 @@ def test_parts_sorted_and_merged_are_the_collection_sorted(engine, seed, cuts):
 
 
 @given(SEEDS)
-def test_the_sum_of_lengths_is_rounded_once(engine, seed):
+def test_the_sum_of_lengths_is_exact_in_units_whatever_the_order_and_the_parts(engine, seed):
     X, rng = collection(seed).astype(np.float64), np.random.default_rng(seed)
-    X.data *= rng.lognormal(-9, 4, X.nnz)  # so different that sums of them are rounded
+    X.data *= rng.lognormal(-9, 4, X.nnz)  # so different that sums of them would be rounded
     tokens = engine.tokens(engine.documents(X), 3)
-    assert tokens.total == float(sum(map(Fraction, tokens.lengths)))
+    unit = Fraction(2) ** -tokens.shift
+    assert tokens.total == sum(round(Fraction(float(n)) / unit) for n in tokens.rows.counts) * unit
     assert tokens.total == engine.tokens(engine.documents(X[::-1]), 3).total
+    parts = [engine.tokens(engine.documents(x), 3, shift=tokens.shift) for x in (X[:5], X[5:])]
+    assert tokens.total == sum(part.total for part in parts)
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3)), st.integers(0, 30))

@@ -46,7 +46,7 @@ def test_topics_and_mixtures_are_those_of_one_machine(frame, some):
     ("ours", "theirs"),
     [
         ({"minDF": 1.0, "maxDF": 0.5}, {"min_df": 1, "max_df": 0.5}),
-        ({"minDF": 0.1, "vocabSize": 7}, {"min_df": 0.1, "max_features": 7}),
+        ({"minDF": 0.1, "maxVocabSize": 7}, {"min_df": 0.1, "max_features": 7}),
     ],
 )
 def test_words_are_those_that_reading_keeps(frame, some, ours, theirs):

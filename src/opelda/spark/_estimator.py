@@ -44,7 +44,7 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
         passed over.
     textCol : str
         A column of texts in its place, which executors make into words: those of `language`, in at
-        least `minDF` and at most `maxDF` texts, at most `vocabSize`, else as `opelda.corpus.read`.
+        least `minDF` and at most `maxDF` texts, `maxVocabSize` of them, else as for `read`.
     vocabulary : list of str
         The words of vectors, for `describeTopics`; the words of texts that count.
     topicDistributionCol, certificateCol, scoreCol : str
@@ -95,13 +95,12 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
         return self._set(**self._input_kwargs)  # type: ignore[no-any-return]
 
     def _fit(self, dataset: DataFrame) -> LDAModel:
-        model = self._topic_model()
-        model._plan(listen=False)  # complains of parameters before anything is counted
+        model = self._checked_model()  # before anything is counted
         column = documents_of(dataset, self)
         texts, given = self._given("textCol") is not None, self._given("vocabulary")
         words = None if given is None else Vocabulary(given, tokenizer=self._tokenizer())
         if texts and words is None:
-            bounds = (self._given(name) for name in ("minDF", "maxDF", "vocabSize"))
+            bounds = (self._given(name) for name in ("minDF", "maxDF", "maxVocabSize"))
             words = find_vocabulary(column, self._tokenizer(), *bounds)
         if not texts:
             column = column.select(unwrap_udt(column.columns[0]))

@@ -17,7 +17,7 @@ def check_room(n_topics: int, n_words: int, available: int | None = None) -> Non
         raise EngineError(
             f"{n_topics:,} topics of {n_words:,} words take {needed / 2**30:.1f} GB on the driver "
             f"while they are learned, and it has {available / 2**30:.1f} GB: take a larger driver, "
-            "fewer words (vocabSize, minDF) or fewer topics."
+            "fewer words (maxVocabSize, minDF) or fewer topics."
         )
 
 

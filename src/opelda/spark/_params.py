@@ -18,7 +18,7 @@ MINE = {
     "language": ("of the stop words; auto finds it, none keeps all words", str),
     "minDF": ("words in fewer texts are left out; below 1 a share of them", TypeConverters.toFloat),
     "maxDF": ("words in more texts are left out; below 1 a share of them", TypeConverters.toFloat),
-    "vocabSize": ("the most frequent words of texts alone", TypeConverters.toInt),
+    "maxVocabSize": ("the most frequent words of texts alone", TypeConverters.toInt),
     "vocabulary": ("the words of the vectors' entries", TypeConverters.toListString),
     "sampleSize": ("about so many documents are learned from before sweeps", TypeConverters.toInt),
     "localDocs": (
@@ -30,6 +30,20 @@ MINE = {
     "certificateCol": ("output column: how far from optimal a mixture can be", str),
     "scoreCol": ("output column: how well held-out tokens are predicted", str),
     "verbose": ("1: a line now and then or a bar, 2: a line an update", TypeConverters.toInt),
+}
+
+# Parameters that a `TopicModel` calls otherwise.
+NAMES = {
+    "n_components": "k",
+    "n_sweeps": "maxIter",
+    "n_passes": "maxIter",
+    "doc_topic_prior": "docConcentration",
+    "topic_word_prior": "topicConcentration",
+    "learning_decay": "learningDecay",
+    "learning_offset": "learningOffset",
+    "transform_method": "transformMethod",
+    "max_loss": "maxLoss",
+    "random_state": "seed",
 }
 
 
@@ -58,6 +72,16 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
         """Return a parameter, None where neither the user nor a default says."""
         param = self.getParam(name)
         return self.getOrDefault(param) if self.isDefined(param) else None
+
+    def _checked_model(self) -> TopicModel:
+        """Return the local model; what is wrong with parameters is said of those given here."""
+        model = self._topic_model()
+        try:
+            model._plan(listen=False)
+        except InputError as error:
+            name = NAMES.get(error.parameter or "", error.parameter)
+            raise InputError(error.message, name, **error.advice) from None
+        return model
 
     def _topic_model(self) -> TopicModel:
         """Return the local model that the parameters describe, not fitted."""
@@ -98,20 +122,9 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
         return Tokenizer(stop_words=None if language == "none" else language)
 
 
-def _declare(name: str, doc: str, converter: Any) -> None:
-    """Give the class a parameter of ours and its getter, as MLlib's mixins are written."""
-    converter = TypeConverters.toString if converter is str else converter
-    setattr(LDAParams, name, Param(Params._dummy(), name, doc, typeConverter=converter))
-
-    def get(self: LDAParams) -> Any:
-        return self.getOrDefault(self.getParam(name))
-
-    get.__doc__ = f"Return {name}: {doc}."
-    setattr(LDAParams, f"get{name[0].upper()}{name[1:]}", get)
-
-
 for _name, (_doc, _converter) in MINE.items():
-    _declare(_name, _doc, _converter)
+    _converter = TypeConverters.toString if _converter is str else _converter
+    setattr(LDAParams, _name, Param(Params._dummy(), _name, _doc, typeConverter=_converter))
 
 
 def with_setters(*names: str) -> Any:
@@ -119,18 +132,27 @@ def with_setters(*names: str) -> Any:
 
     def decorate(cls: type) -> type:
         for name in names:
-            _add_setter(cls, name)
+            _add(cls, f"set{_upper(name)}", _setter(name), f"Set {name}.")
         return cls
 
     return decorate
 
 
-def _add_setter(cls: type, name: str) -> None:
-    def setter(self: Any, value: Any) -> Any:
-        return self._set(**{name: value})
+def _setter(name: str) -> Any:
+    return lambda self, value: self._set(**{name: value})
 
-    setter.__doc__ = f"Set {name}."
-    setattr(cls, f"set{name[0].upper()}{name[1:]}", setter)
+
+def _getter(name: str) -> Any:
+    return lambda self: self._given(name)
+
+
+def _add(cls: type, name: str, method: Any, doc: str) -> None:
+    method.__name__, method.__doc__ = name, doc
+    setattr(cls, name, method)
+
+
+def _upper(name: str) -> str:
+    return name[0].upper() + name[1:]
 
 
 ALL = (
@@ -160,3 +182,7 @@ OF_MODELS = (
     "certificateCol",
     "scoreCol",
 )
+
+for _name in ALL:
+    _doc = f"Return {_name}; None where it is not set, and the preset decides."
+    _add(LDAParams, f"get{_upper(_name)}", _getter(_name), _doc)

@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 from zlib import crc32
 
@@ -16,9 +17,11 @@ from scipy import sparse
 from opelda import TopicModel
 from opelda._every import Every
 from opelda.corpus import Vocabulary
+from opelda.engines._engine import Updated
 from opelda.engines._keys import ranked
 from opelda.errors import InputError
 from opelda.learning._checkpoint import Checkpoint
+from opelda.learning._listeners import Reporter
 from opelda.spark import _sda
 from opelda.spark._columns import documents_of
 from opelda.spark._errors import explained
@@ -179,7 +182,12 @@ class Learning:
             state = plan.start(counter.n_words)
             state.vocabulary, model.n_features_in_ = self.vocabulary, counter.n_words
             model._state = state
-        return _sda.add(plan, model._state, table, _sda.Column(counter)) > 0
+        started, reporter = perf_counter(), Reporter(model, plan.listeners)
+        with plan.listeners(model):
+            n_docs = _sda.add(plan, model._state, table, _sda.Column(counter))
+            if n_docs:
+                reporter.tell(Updated(1.0, perf_counter() - started, 0.0, np.nan), 1, n_docs)
+        return n_docs > 0
 
     def _n_words(self) -> int | None:
         """Return the number of words that vectors must have; None where any will do."""
