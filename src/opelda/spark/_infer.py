@@ -21,7 +21,7 @@ from opelda.engines._solutions import MIXTURES
 from opelda.inference import VB, Topics
 from opelda.metrics import split_tokens
 from opelda.metrics._predictive import _score
-from opelda.spark._worker import Counter
+from opelda.spark._worker import Counter, settle
 
 MIXTURE, CERTIFICATE, SCORE = "mixture", "certificate", "score"
 BOUNDS = "gap", "likelihood_gap", "likelihood_loss", "loss", "log_likelihood", "log_prior"
@@ -73,6 +73,7 @@ def inferring(
 
     def infer(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         model = shipped.load()
+        settle()
         state = model._state
         counter = Counter(state.weights.n_words, state.vocabulary if texts else None)
         for column in columns:

@@ -26,7 +26,7 @@ from opelda.learning._seeding import LOOKED_AT, seed_topics
 from opelda.learning._state import State
 from opelda.spark._blocks import COUNTS, SCHEMA, Block, record, rows_of
 from opelda.spark._cluster import Cluster, collected
-from opelda.spark._worker import Batches, Counter, Numbering
+from opelda.spark._worker import Batches, Counter, Numbering, settle
 
 ROUNDS = 20  # MLlib's number of iterations
 
@@ -77,6 +77,7 @@ class Explain:
         """Yield one row."""
         from pyspark import TaskContext
 
+        settle()
         parts = [matrix for matrix in self.documents(batches) if matrix.shape[0]]
         if not parts:
             return

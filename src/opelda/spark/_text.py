@@ -16,6 +16,7 @@ from opelda.corpus._merging import found_words
 from opelda.corpus._waiting_words import usual_min_df
 from opelda.errors import InputError
 from opelda.spark._errors import explained
+from opelda.spark._worker import settle
 
 LOOKED_AT = 5_000  # texts, whose language is that of all
 
@@ -28,6 +29,7 @@ class CountWords:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the words of each batch."""
+        settle()
         for batch in batches:
             texts = pl.Series(pl.from_arrow(batch.column(0)))
             counted = self.tokenizer.count(texts, n_jobs=1)

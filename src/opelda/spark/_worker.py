@@ -4,8 +4,10 @@ Nothing here depends on where a partition ends, in which order its rows come or 
 run: documents are told apart by their content, and the number of the copy.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +41,18 @@ Batches = Iterable[pa.RecordBatch]
 Copies = dict[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
 
+@cache
+def settle() -> None:
+    """Exempt all that a worker has loaded from garbage collection, once.
+
+    pyspark collects after every task, and looks at every object of all modules: 80 ms a task.
+    """
+    from pyspark import TaskContext
+
+    if TaskContext.get() is not None:
+        gc.freeze()
+
+
 @dataclass(frozen=True)
 class Counter:
     """Makes counts of a column of vectors, or of texts where it has a vocabulary."""
@@ -64,6 +78,7 @@ class Pack:
         """Yield rows."""
         from pyspark import TaskContext
 
+        settle()
         context = TaskContext.get()
         part = 0 if context is None else context.partitionId()
         summary, keys, times = Summary(), np.zeros(0, np.uint64), np.zeros(0, np.int64)
@@ -203,6 +218,7 @@ class Sweep:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Yield the documents, then the counts by ranges of words, and the sizes."""
+        settle()
         engine = CPUEngine(1)
         weights = None if self.weights is None else engine.weights(self.weights)
         counts: TokenCounts | None = None
