@@ -111,8 +111,8 @@ def test_a_topic_whose_words_change_has_changed(rng):
     (event,) = [event for event in watch.events if event.kind == "topic changed"]
     assert (event.topic, event.words[0]) == (3, "rare")
     assert N_BEFORE < event.document <= N_BEFORE + 700
-    # a ninth of the tokens are a thousand times less likely
-    assert event.numbers["rho"] == pytest.approx(1000 ** (-1 / 9), abs=0.15)
+    # a ninth of the tokens are a thousand times less likely, in a few hundred documents
+    assert event.numbers["rho"] == pytest.approx(1000 ** (-1 / 9), abs=0.3)
 
 
 def test_documents_of_mixed_themes_are_predicted_worse(rng):
