@@ -33,7 +33,7 @@ ARROW = pa.schema(
 # Of a block, as many documents or entries: a row of a few megabytes.
 MOST_DOCS, MOST_ENTRIES = 32_768, 2**21
 MOST_BLOCKS = 2**24  # of a part
-SPARSE_VECTOR = 0  # the type that MLlib stores in a vector; 1 is a dense one
+SPARSE_VECTOR, DENSE_VECTOR = 0, 1  # the types that MLlib stores in vectors
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,23 @@ from opelda.engines._solutions import MIXTURES
 from opelda.inference import VB, Topics
 from opelda.metrics import split_tokens
 from opelda.metrics._predictive import _score
+from opelda.spark._blocks import DENSE_VECTOR
 from opelda.spark._worker import Counter, settle
 
 MIXTURE, CERTIFICATE, SCORE = "mixture", "certificate", "score"
 BOUNDS = "gap", "likelihood_gap", "likelihood_loss", "loss", "log_likelihood", "log_prior"
 SCORES = "log_probability", "n_tokens"
+# As MLlib's vectors are stored: Spark makes vectors of arrays a number at a time.
+VECTOR = pa.struct(
+    [
+        pa.field("type", pa.int8(), nullable=False),
+        pa.field("size", pa.int32()),
+        pa.field("indices", pa.list_(pa.field("element", pa.int32(), nullable=False))),
+        pa.field("values", pa.list_(pa.field("element", pa.float64(), nullable=False))),
+    ]
+)
 TYPES = {
-    MIXTURE: pa.list_(pa.float64()),
+    MIXTURE: VECTOR,
     CERTIFICATE: pa.struct([(name, pa.float64()) for name in BOUNDS]),
     SCORE: pa.struct([(name, pa.float64()) for name in SCORES]),
 }
@@ -98,8 +108,7 @@ def _answered(
     if MIXTURE in wanted:
         theta = np.zeros((n_docs, n_topics))
         theta[known] = model.transform(matrix) if found is None else found.theta
-        ends = pa.array(np.arange(n_docs + 1, dtype=np.int32) * n_topics)
-        answers[MIXTURE] = pa.ListArray.from_arrays(ends, pa.array(theta.ravel()))
+        answers[MIXTURE] = dense_vectors(theta)
     if found is not None:
         bounds = [_spread(getattr(found, name), known) for name in BOUNDS]
         answers[CERTIFICATE] = pa.StructArray.from_arrays(bounds, BOUNDS)
@@ -107,6 +116,18 @@ def _answered(
         scores = [_spread(values, known) for values in scored(model, matrix)]
         answers[SCORE] = pa.StructArray.from_arrays(scores, SCORES)
     return pa.StructArray.from_arrays(list(answers.values()), list(answers), mask=missing)
+
+
+def dense_vectors(rows: NDArray[np.float64]) -> pa.StructArray:
+    """Return rows as vectors of MLlib, unwrapped."""
+    ends = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * rows.shape[1])
+    parts = [
+        pa.array(np.full(len(rows), DENSE_VECTOR, np.int8)),
+        pa.nulls(len(rows), VECTOR.field("size").type),
+        pa.nulls(len(rows), VECTOR.field("indices").type),
+        pa.ListArray.from_arrays(ends, pa.array(rows.ravel()), type=VECTOR.field("values").type),
+    ]
+    return pa.StructArray.from_arrays(parts, fields=list(VECTOR))
 
 
 def _spread(values: NDArray[Any], known: NDArray[np.bool_]) -> pa.Array:

@@ -7,10 +7,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pyspark.ml import Model
-from pyspark.ml.functions import array_to_vector
-from pyspark.ml.linalg import DenseMatrix, DenseVector
+from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
 from pyspark.ml.util import (
     DefaultParamsReader,
     DefaultParamsWriter,
@@ -20,9 +18,10 @@ from pyspark.ml.util import (
     MLWriter,
 )
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import arrow_udf, col, unwrap_udt, when
+from pyspark.sql.functions import arrow_udf, col, unwrap_udt
 from pyspark.sql.functions import sum as added
 from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
 
 import opelda
 from opelda.corpus import Vocabulary
@@ -151,10 +150,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
             raise InputError(f"The table has a column {taken[0]!r} already; name another one.")
         answered = self._answers(dataset, tuple(named))
         for part, name in named.items():
-            value = col(f"{ANSWER}.{part}")
-            if part == MIXTURE:
-                value = when(value.isNotNull(), array_to_vector(value))
-            answered = answered.withColumn(name, value)
+            answered = answered.withColumn(name, col(f"{ANSWER}.{part}"))
         return answered.drop(ANSWER)
 
     def _answers(self, dataset: DataFrame, wanted: tuple[str, ...]) -> DataFrame:
@@ -164,7 +160,8 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         model = self.toLocal()
         if texts is not None and model._learned().vocabulary is None:
             raise InputError("The model has no vocabulary to count texts with; call setVocabulary.")
-        returned = from_arrow_type(pa.struct([(part, TYPES[part]) for part in wanted]))
+        types = {part: from_arrow_type(TYPES[part]) for part in wanted} | {MIXTURE: VectorUDT()}
+        returned = StructType([StructField(part, types[part]) for part in wanted])
         infer = arrow_udf(
             inferring(Shipped.of(model), wanted, texts=texts is not None), returnType=returned
         )
