@@ -51,7 +51,13 @@ def split_tokens(
     array([[6., 4., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    share = as_share(held_out)
+    return split_numbered(X, as_share(held_out), seed(random_state))
+
+
+def split_numbered(
+    X: Any, share: float, seed: int, copies: NDArray[np.integer] | None = None
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Split as `split_tokens` does; `copies` numbers equal documents, where it is given."""
     matrix = positive_counts(X)
     n_tokens = tokens_per_document(matrix)
     n_held = np.clip(np.rint(share * n_tokens), 1, np.maximum(n_tokens - 1, 1)).astype(np.int64)
@@ -59,7 +65,7 @@ def split_tokens(
     # A document's draws are a function of its content and the seed; equal ones are numbered, or
     # a title that occurs a thousand times would be split one way a thousand times.
     content = content_keys(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
-    keys = seeded(numbered(content, None), seed(random_state))
+    keys = seeded(numbered(content, copies), seed)
     held = np.zeros(matrix.nnz)
     for first, last in _ranges(n_tokens):
         entries = slice(int(matrix.indptr[first]), int(matrix.indptr[last]))

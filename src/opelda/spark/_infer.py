@@ -19,8 +19,8 @@ from opelda.engines import get_engine
 from opelda.engines._engine import Task
 from opelda.engines._solutions import MIXTURES
 from opelda.inference import VB, Topics
-from opelda.metrics import split_tokens
 from opelda.metrics._predictive import _score
+from opelda.metrics._split import split_numbered
 from opelda.spark._blocks import DENSE_VECTOR
 from opelda.spark._worker import Counter, settle
 
@@ -41,6 +41,7 @@ TYPES = {
     CERTIFICATE: pa.struct([(name, pa.float64()) for name in BOUNDS]),
     SCORE: pa.struct([(name, pa.float64()) for name in SCORES]),
 }
+HELD_OUT = 0.3  # of a document's tokens, as everywhere
 SCORED_BY = 0  # the seed of splits, the same for every model: scores compare
 
 _loaded: OrderedDict[str, Any] = OrderedDict()  # models of this process, the last two
@@ -138,7 +139,8 @@ def _spread(values: NDArray[Any], known: NDArray[np.bool_]) -> pa.Array:
 
 def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the log probability of each document's held-out tokens by its others, and how many."""
-    observed, held = split_tokens(matrix, random_state=SCORED_BY)
+    alike = np.zeros(matrix.shape[0], np.int64)  # for who else is in a batch must not matter
+    observed, held = split_numbered(matrix, HELD_OUT, SCORED_BY, alike)
     engine, state = get_engine("cpu", 1), model._state
     topics = Topics(model._read(state))
     alpha = np.full(topics.n_topics, 1.0 / topics.n_topics)
