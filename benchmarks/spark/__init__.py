@@ -1,0 +1,1 @@
+"""Measurements of `opelda.spark`: beside MLlib, and what a larger cluster would take."""
