@@ -190,8 +190,8 @@ struct alignas(64) SlotGroup {
 // All documents' topics between sweeps, packed.
 struct SlotStore;
 struct Sweep;
-// Lays out the topics of a block's documents in their groups, or `none`, and packs them again: those
-// that they have, the largest first.
+// Lays out the topics of a block's documents in their groups, or `none`, and packs them again: the
+// largest first, and no empty slots.
 void load_slots(const Sweep& sweep, int64_t block, SlotGroup* groups, bool none);
 void save_slots(const Sweep& sweep, int64_t block, const SlotGroup* groups);
 
