@@ -32,6 +32,7 @@ MLLIB_TRANSFORMED = 10_000
 def contenders(k: int) -> dict[str, Any]:
     """Return an estimator by name."""
     return {
+        "fast, a tenth, once": LDA(k=k, seed=0, preset="fast", maxIter=1),
         "fast, a tenth": LDA(k=k, seed=0, preset="fast"),
         "fast": LDA(k=k, seed=0, preset="fast"),
         "best": LDA(k=k, seed=0),

@@ -46,15 +46,19 @@ class Cost:
         return Cost(max(self.clock - other.clock, 0.0), max(self.cpu - other.cpu, 0.0))
 
 
-def usual(work: Callable[[], Any], times: int = 5) -> Cost:
-    """Return the median cost of some work, done once before."""
-    work()
-    found = []
-    for _ in range(times):
-        with Watch() as watch:
-            work()
-        found.append((watch.seconds, watch.cpu))
-    return Cost(*(statistics.median(each) for each in zip(*found, strict=True)))
+def in_turns(works: dict[str, Callable[[], Any]], times: int = 5) -> dict[str, Cost]:
+    """Return median costs: work by work, again and again, so that company meets all of them."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    for turn in range(times + 1):
+        for name, work in works.items():
+            with Watch() as watch:
+                work()
+            if turn:  # the first is for getting warm
+                found[name].append((watch.seconds, watch.cpu))
+    return {
+        name: Cost(*(statistics.median(each) for each in zip(*pairs, strict=True)))
+        for name, pairs in found.items()
+    }
 
 
 def alone(work: Callable[[], Any], times: int = 5) -> Cost:
@@ -116,10 +120,12 @@ def packed(documents: DataFrame) -> Cluster:
     return Cluster(documents.select(unwrap_udt("features")), Counter(), 10)
 
 
-def in_task(X: sparse.csr_array, model: TopicModel, blocks: list) -> tuple[Cost, list, Any]:
-    """Return the cost of a token in a task, the counts of partitions, and the sweep's task."""
+def in_task(X: sparse.csr_array, model: TopicModel, rows: list) -> tuple[Cost, list, Any]:
+    """Return the cost of a sweep inside tasks, the counts of each block, and the sweep's task."""
+    blocks = [row.batch.slice(row.at, 1) for row in rows]
     host, shape = model._state.weights.host(), (X.shape[1], len(model.components_))
     how = {
+        "run": "",
         "n_topics": shape[1],
         "n_words": X.shape[1],
         "shift": 0,
@@ -137,7 +143,7 @@ def in_task(X: sparse.csr_array, model: TopicModel, blocks: list) -> tuple[Cost,
         cells = [row for row in found if row.kind == COUNTS]
         task = Sweep(**how, counts=joined_counts(cells, 1, shape, 0))
     cost = alone(lambda: [list(task([block])) for block in blocks], 3)
-    return cost * (1 / float(X.sum())), cells, task
+    return cost, cells, task
 
 
 def size(rows: list) -> float:
@@ -146,60 +152,70 @@ def size(rows: list) -> float:
 
 def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: list[int]) -> dict:
     """Measure everything alone."""
-    n_docs, n_cores = X.shape[0], spark.sparkContext.defaultParallelism
+    n_docs, n_cores, n_tokens = X.shape[0], spark.sparkContext.defaultParallelism, float(X.sum())
     few = table(spark, written(X[: 8 * FILES], folder))
-    blocks_of_few = packed(few).documents
+    few_packed = packed(few).documents
     documents = table(spark, written(X, folder))
     many = reduce(DataFrame.unionAll, [documents] * REPEATED).coalesce(FILES)
-    usual(job(blocks_of_few, echo), 20)  # JVMs compile
-    start = usual(lambda: packed(few).close(), 3)
-    pack = usual(lambda: packed(many).close(), 3).less(start)
-    J = usual(job(blocks_of_few, echo), 9)
-    cluster = packed(documents)
-    held = collected(cluster.documents)
-    bulk = blocks_of_few.mapInArrow(Sent(DOCUMENTS, MOVED), SCHEMA).persist()
-    moved = usual(job(bulk, echo)).less(J)
+    held, merged = (
+        collected(packed(some).documents) for some in (documents, documents.coalesce(1))
+    )
+    bulk = few_packed.mapInArrow(Sent(DOCUMENTS, MOVED), SCHEMA).persist()
+    in_turns({"": job(few_packed, echo)}, 30)  # JVMs compile
+    jobs = {
+        "J": job(few_packed, echo),
+        "move": job(bulk, echo),
+        "up": job(few_packed, Sent(COUNTS, MOVED)),
+        "down": job(few_packed, Discard(np.random.default_rng(0).bytes(MOVED))),
+        "start": lambda: packed(few).close(),
+        "pack": lambda: packed(many).close(),
+    }
+    cost = in_turns(jobs)
     bulk.unpersist()
-    up = usual(job(blocks_of_few, Sent(COUNTS, MOVED))).less(J)
+
+    def spread(name: str, base: str, share: float) -> Cost:
+        """Return what a unit of work costs that all cores share."""
+        beyond = cost[name].less(cost[base])
+        return Cost(beyond.clock * n_cores, beyond.cpu) * share
+
     found: dict[str, Any] = {
         "cores": n_cores,
-        "tokens": float(X.sum()),
+        "tokens": n_tokens,
         "words": X.shape[1],
         "MB of blocks": size(held),
-        "J": J,
-        "pack, a document": Cost(pack.clock * n_cores, pack.cpu) * (1 / n_docs / REPEATED),
-        "move, a MB": Cost(moved.clock * n_cores, moved.cpu) * (1e6 / FILES / MOVED),
-        "up, a MB": up * (1e6 / MOVED / FILES),
+        "J": cost["J"],
+        "pack, a document": spread("pack", "start", 1 / n_docs / REPEATED),
+        "move, a MB": spread("move", "J", 1e6 / FILES / MOVED),
+        "up, a MB": cost["up"].less(cost["J"]) * (1e6 / FILES / MOVED),
+        "down, a MB": cost["down"].less(cost["J"]) * (1e6 / MOVED),
     }
     for k in topics:
         model = TopicModel(k, random_state=0, n_sweeps=0)
         online = alone(lambda m=model: m.fit(X), 2)
-        token, parts, task = in_task(X, model, [row.batch.slice(row.at, 1) for row in held])
+        each, parts, task = in_task(X, model, held)
+        once, _, _ = in_task(X, model, merged)
+        block = each.less(once) * (1 / max(len(held) - len(merged), 1))
         add = alone(lambda c=parts, k=k: joined_counts(c, 1, (X.shape[1], k), 0))
-        down = usual(job(blocks_of_few, Discard(task.counts))).less(J)
-        shipped = task.counts.cells.nnz * 12 / 1e6
         fit, sweep = fixed(few, k)
         found[f"K={k}"] = {
             "fit": fit,
             "sweep": sweep,
-            "online, a document": online * (1 / n_docs),
-            "draw, a token": token,
-            "MB of counts": shipped,
+            "online, a visit": online * (1 / model.n_docs_seen_),
+            "draw, a token": once.less(block * len(merged)) * (1 / n_tokens),
+            "draw, a block": block,
+            "MB of counts": task.counts.cells.nnz * 12 / 1e6,
             "MB of counts, a part": size(parts) / len(parts),
             "add, a MB": add * (1 / size(parts)),
-            "down, a MB": down * (1 / shipped),
         }
-    cluster.close()
     return found
 
 
 def fixed(few: DataFrame, k: int) -> tuple[Cost, Cost]:
     """Return the costs of a fit and of a sweep of hardly any documents."""
-    less, more = (
-        usual(lambda n=n: LDA(k=k, seed=0, localDocs=0, maxIter=n).fit(few), 3) for n in (2, 12)
-    )
-    sweep = more.less(less) * 0.1
-    return less.less(sweep * 2), sweep
+    fits = {str(n): lambda n=n: LDA(k=k, seed=0, localDocs=0, maxIter=n).fit(few) for n in (2, 12)}
+    cost = in_turns(fits, 3)
+    sweep = cost["12"].less(cost["2"]) * 0.1
+    return cost["2"].less(sweep * 2), sweep
 
 
 def text_cost(data: Path | None, n_docs: int = 4_000) -> Cost:

@@ -6,11 +6,12 @@
 
 A fit on executors takes
 
-    F + D pack / C + D online + n (J + T (move + draw) / C + B down + P b (up + add))
+    F + D pack / C + v online + n (J + (T (move + draw) + P block) / C + B down + P b (up + add))
 
-with D documents, T tokens, C cores, P partitions, B bytes of counts, b those of a partition, and n
-sweeps. Every constant is measured alone, on fewer documents than the fits that are checked
-(documents:topics:sweeps), in seconds by the clock and in seconds of processors.
+with D documents, T tokens, C cores, P partitions, B bytes of counts, b those of a partition, n
+sweeps, and v documents looked at before them. Every constant is measured alone, on fewer documents
+than the fits that are checked (documents:topics:sweeps), in seconds by the clock and in seconds of
+processors.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import numpy as np
 from benchmarks.spark.constants import Cost, constants, plain, text_cost
 from benchmarks.spark.setting import FILES, Watch, counts, start, table, written
 from opelda.spark import LDA
-from opelda.spark._cluster import MOST_ADDED, RANGE_BYTES
+from opelda.spark._cluster import CELL_BYTES, MOST_ADDED, MOST_RANGES, RANGE_BYTES
 
+SAMPLE = 400_000  # documents that the driver learns from first
 CALIBRATED = 8_000  # documents
 CHECKED = "20000:20:10", "20000:100:10", "50000:100:10", "100000:100:10"
 # Pairs of a word and a topic, a word, against tokens, a word: 1,000 to 100,000 abstracts, K = 100.
@@ -42,20 +44,25 @@ def cells(n_tokens: float, n_words: int) -> float:
     return float(n_words * np.exp(np.interp(np.log(a_word), np.log(TOKENS), np.log(CELLS))))
 
 
+def visits(n_docs: float) -> float:
+    """Return how many documents the preset "best" looks at before sweeps, one again and again."""
+    return min(20 * n_docs, max(SAMPLE, n_docs))
+
+
 def predicted(found: dict, n_docs: int, n_tokens: float, n_words: int, k: int, n: int) -> Cost:
     """Return what a fit costs; processors do all that cores share."""
     of, cores, tokens = found[f"K={k}"], found["cores"], found["tokens"]
     part = of["MB of counts, a part"]
     part *= cells(n_tokens / FILES, n_words) / cells(tokens / FILES, found["words"])
     shipped = of["MB of counts"] * cells(n_tokens, n_words) / cells(tokens, found["words"])
-    spread = found["move, a MB"] * (found["MB of blocks"] / tokens) + of["draw, a token"]
-    drawn = spread * n_tokens
-    counts = of["down, a MB"] * shipped
+    drawn = found["move, a MB"] * (found["MB of blocks"] / tokens * n_tokens)
+    drawn += of["draw, a token"] * n_tokens + of["draw, a block"] * FILES
+    counts = found["down, a MB"] * shipped
     counts += (found["up, a MB"] + of["add, a MB"]) * (part * FILES)
     packing = found["pack, a document"] * n_docs
     return (
         of["fit"]
-        + of["online, a document"] * n_docs
+        + of["online, a visit"] * visits(n_docs)
         + Cost(packing.clock / cores, packing.cpu)
         + (of["sweep"] + Cost(drawn.clock / cores, drawn.cpu) + counts) * n
     )
@@ -63,7 +70,6 @@ def predicted(found: dict, n_docs: int, n_tokens: float, n_words: int, k: int, n
 
 # Assumed, not measured here.
 NODE_CORES, NODE_MB_PER_S, TASK_S, DRIVER_CORES = 16, 1100.0, 0.002, 16
-SAMPLE = 400_000  # documents that the driver learns from first
 SHAPES = {  # documents, tokens, words
     "PubMed": (8.2e6, 738e6, 141_000),
     "10^9 abstracts": (1e9, 77e9, 141_000),
@@ -88,10 +94,11 @@ def cluster_costs(found: dict, shape: tuple, cores: int, k: int = 100) -> dict[s
         "sending counts out": shipped / NODE_MB_PER_S * np.log2(nodes + 1),
     }
     add = of["add, a MB"][1]
-    if cores * min(n_tokens * 12, 8 * n_words * k) <= MOST_ADDED:
+    bound = CELL_BYTES * min(cores * cells(n_tokens, n_words), n_tokens)
+    if bound <= MOST_ADDED:
         costs["adding counts"] = parts_mb * (add + 1 / NODE_MB_PER_S)
     else:
-        adders = min(-(-8 * n_words * k // RANGE_BYTES), cores)
+        adders = min(bound / RANGE_BYTES, MOST_RANGES, cores)
         costs["adding counts"] = (
             parts_mb / adders * (add + 2 * found["move, a MB"][1])
             + parts_mb / min(adders, nodes) / NODE_MB_PER_S
@@ -110,9 +117,8 @@ def clusters(found: dict, transform: float, n_sweeps: int = 80) -> str:
         fits = []
         for cores in sizes:
             parts = {"sweeps": n_sweeps * sum(sweeps[cores].values())}
-            sample = min(SAMPLE, shape[0])
-            parts["the sample on the driver"] = sample * (
-                found["K=100"]["online, a document"][1] / DRIVER_CORES
+            parts["the sample on the driver"] = SAMPLE * (
+                found["K=100"]["online, a visit"][1] / DRIVER_CORES
                 + found["MB of blocks"] / found["tokens"] * 77 * found["up, a MB"][1]
             )
             parts["packing"] = shape[0] * found["pack, a document"][1] / cores

@@ -36,8 +36,11 @@ VECTOR = pa.struct(
 def start(master: str) -> SparkSession:
     """Return a session in which nothing is printed but what we print."""
     memory = f"{re.findall(r'[0-9]+', master)[-1]}m" if "cluster" in master else "4g"
+    root = str(Path(__file__).parents[2])  # executors import tasks of the benchmarks
+    os.environ["PYTHONPATH"] = os.pathsep.join((root, os.environ.get("PYTHONPATH", "")))
     spark = session(
         master,
+        spark_executorEnv_PYTHONPATH=os.environ["PYTHONPATH"],
         spark_ui_enabled=False,
         spark_ui_showConsoleProgress=False,
         spark_driver_memory="4g",

@@ -46,7 +46,9 @@ from opelda.spark._worker import (
 # Counts that come back from all partitions together are added by the driver up to so many bytes,
 # beyond that by executors, a range of words each: a second stage takes longer than adding them.
 MOST_ADDED = 256 * 2**20
-RANGE_BYTES = 16 * 2**20  # of dense counts
+RANGE_BYTES = 16 * 2**20  # that an executor adds
+MOST_RANGES = 128  # a row each from every partition
+CELL_BYTES = 10  # a topic and a count
 ATTEMPTS = 4
 
 
@@ -134,11 +136,8 @@ class Cluster:
     ) -> TokenCounts:
         """Draw every token's topic and count them, in one job."""
         host, shape = weights.host(), (self.n_words, weights.n_topics)
-        bytes_of_parts = 10 * min(self.n_tokens, self._n_parts * shape[0] * shape[1])
-        # more, and executors add
-        n_ranges = 1
-        if bytes_of_parts > MOST_ADDED:
-            n_ranges = min(-(-8 * shape[0] * shape[1] // RANGE_BYTES), shape[0])
+        most_cells = shape[0] * shape[1] if counts is None else counts.cells.nnz
+        n_ranges = self._n_ranges(most_cells)
         task = Sweep(
             run=self._run,
             n_topics=shape[1],
@@ -171,6 +170,14 @@ class Cluster:
         self._packed.unpersist()
         self._base = self._swept = self._packed
         self._tasks.close()
+
+    def _n_ranges(self, most_cells: int) -> int:
+        """Return how many executors add counts, of partitions with about so many; 1: the driver."""
+        # no partition has more of them than tokens
+        n_bytes = CELL_BYTES * min(self._n_parts * most_cells, self.n_tokens)
+        if n_bytes <= MOST_ADDED:
+            return 1
+        return min(-(-n_bytes // RANGE_BYTES), MOST_RANGES, self.n_words)
 
     def _drawn(self, task: Sweep) -> list[Row]:
         """Draw; return the rows that are no documents, which are the next draw's."""
