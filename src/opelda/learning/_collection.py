@@ -26,7 +26,7 @@ class Collection(Protocol):
 
     @property
     def total(self) -> float:
-        """What they weigh."""
+        """Their weight."""
         ...
 
     def sweep(
@@ -65,7 +65,7 @@ class Held:
 
     @property
     def total(self) -> float:
-        """What they weigh."""
+        """Their weight."""
         return float(self.tokens.total)
 
     def sweep(self, weights: Weights, alpha: NDArray[np.float64], **how: Any) -> TokenCounts:

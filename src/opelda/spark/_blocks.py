@@ -261,7 +261,7 @@ class Summary:
 
     @property
     def total(self) -> float:
-        """What they weigh."""
+        """Their weight."""
         return float(np.ldexp(float(self.units), -FRACTION_SHIFT))
 
     @property

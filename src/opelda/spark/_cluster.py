@@ -93,7 +93,7 @@ class Cluster:
 
     @property
     def total(self) -> float:
-        """What they weigh."""
+        """Their weight."""
         return self._summary.total
 
     @property

@@ -1,4 +1,4 @@
-"""What goes wrong on executors, in one sentence."""
+"""Failures of executors, in one sentence."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ SHIP = (
 
 
 class LostError(EngineError):
-    """What an executor held for us went with it."""
+    """Documents went with the executor that held them."""
 
 
 @contextmanager
