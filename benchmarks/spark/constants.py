@@ -182,7 +182,7 @@ def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: li
         "cores": n_cores,
         "tokens": n_tokens,
         "words": X.shape[1],
-        "MB of blocks": size(held),
+        "MB of blocks": size(held) + 2 * n_tokens / 1e6,  # tokens have topics by then
         "J": cost["J"],
         "pack, a document": spread("pack", "start", 1 / n_docs / REPEATED),
         "move, a MB": spread("move", "J", 1e6 / FILES / MOVED),

@@ -1,7 +1,7 @@
 """Cost model of `opelda.spark`: its constants measured here, checked on fits, then other clusters.
 
     python -m benchmarks.spark.cost --data DIR [--master 'local-cluster[2,1,4096]'] [--out FILE]
-        [--check 20000:20:10 20000:100:10 50000:100:10 100000:100:10] [--transform 22e-6]
+        [--check 20000:20:10 20000:100:10 50000:100:10 100000:100:10] [--transform 2.05e-5]
     python -m benchmarks.spark.cost --read FILE
 
 A fit on executors takes
@@ -149,12 +149,13 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, default=Path("/tmp/opelda-spark"))
     parser.add_argument("--calibrate", type=int, default=CALIBRATED)
     parser.add_argument("--check", nargs="*", default=CHECKED, help="documents:topics:sweeps")
-    parser.add_argument("--transform", type=float, default=2.2e-5, help="seconds a document, core")
+    parser.add_argument("--transform", type=float, default=2.05e-5, help="seconds a document, core")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--read", type=Path, help="constants of an earlier run")
     options = parser.parse_args()
     if options.read:
-        found = json.loads(options.read.read_text().splitlines()[0])["constants"]
+        lines = map(json.loads, options.read.read_text().splitlines())
+        found = next(line["constants"] for line in lines if "constants" in line)
         print(clusters(found, options.transform))
         return
     checks = [tuple(int(part) for part in check.split(":")) for check in options.check]
