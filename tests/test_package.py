@@ -1,9 +1,7 @@
-"""The package as a whole: its names, what importing it costs, and that its examples run."""
+"""The package as a whole: its names, and what importing it costs."""
 
 import ast
-import doctest
 import importlib
-import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,30 +9,6 @@ from pathlib import Path
 import pytest
 
 import opelda
-
-
-def needs_no_spark(name):
-    """Those of `opelda.spark` that import pyspark are run by `make test-spark`."""
-    if not name.startswith("opelda.spark."):
-        return True
-    path = Path(opelda.__file__).parent / "spark" / f"{name.rpartition('.')[2]}.py"
-    return "pyspark" not in {name.partition(".")[0] for name in at_top(ast.parse(path.read_text()))}
-
-
-def at_top(tree):
-    """Return what a module imports when it is imported, other modules of its package included."""
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            yield node.module
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-
-
-MODULES = sorted(
-    info.name
-    for info in pkgutil.walk_packages(opelda.__path__, "opelda.")
-    if not info.name.endswith("_native") and needs_no_spark(info.name)
-)
 
 
 def test_exported_names():
@@ -276,49 +250,3 @@ def imported(tree):
             assert node.level == 0, "imports are absolute here"
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_doctests(name):
-    module = importlib.import_module(name)
-    assert doctest.testmod(module).failed == 0
-
-
-# data that methods and engines hand to each other; nobody calls them
-DATA = {
-    "Batch",
-    "BatchReport",
-    "ByWord",
-    "Certificate",
-    "Engine",
-    "Inference",
-    "Method",
-    "Picks",
-    "Solution",
-    "TLIWarning",
-    "Tokens",
-    "Wanted",
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "opelda",
-        "opelda.corpus",
-        "opelda.corpus.text",
-        "opelda.engines",
-        "opelda.errors",
-        "opelda.inference",
-        "opelda.learning",
-        "opelda.metrics",
-        "opelda.optimize",
-        "opelda.report",
-    ],
-)
-def test_every_public_class_and_function_has_a_runnable_example(name):
-    module = importlib.import_module(name)
-    for public in module.__all__:
-        thing = getattr(module, public)
-        if callable(thing) and public not in DATA:
-            assert ">>>" in (thing.__doc__ or ""), f"{name}.{public} has no example"
