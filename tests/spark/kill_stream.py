@@ -1,14 +1,20 @@
-"""A Spark stream made to be killed: python kill_stream.py MASTER SOURCE FOLDER.
+"""A Spark stream made to be killed: python kill_stream.py MASTER SOURCE FOLDER [NUMBER].
 
-It says "ready" once there is a session, of which the first job was run.
+It says "ready" once there is a session, of which the first job was run. With a number it kills
+itself where it matters most: the model has that micro-batch, and Spark does not know.
 """
 
+import os
+import signal
 import sys
 
 from opelda.spark import learn, session
+from opelda.spark._streaming import Learning
 
 
-def main(master: str, source: str, folder: str) -> None:
+def main(master: str, source: str, folder: str, number: str = "") -> None:
+    if number:
+        die_after(int(number))
     spark = session(master, spark_ui_enabled=False, spark_sql_shuffle_partitions=2)
     spark.sparkContext.setLogLevel("OFF")
     spark.range(2).count()
@@ -16,6 +22,17 @@ def main(master: str, source: str, folder: str) -> None:
     stream = spark.readStream.option("maxFilesPerTrigger", 1).text(source)
     now = {"availableNow": True}
     learn(stream, folder, 3, textCol="value", seed=1, trigger=now).awaitTermination()
+
+
+def die_after(last: int) -> None:
+    learned = Learning.__call__
+
+    def call(self, table, number):
+        learned(self, table, number)
+        if number == last:
+            os.killpg(0, signal.SIGKILL)
+
+    Learning.__call__ = call
 
 
 if __name__ == "__main__":

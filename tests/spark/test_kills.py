@@ -42,9 +42,9 @@ def write(folder, files):
 class Stream:
     """The script, in a process group of its own, begun to learn."""
 
-    def __init__(self, master, source, folder):
+    def __init__(self, master, source, folder, *dies_after):
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", SCRIPT, master, source, folder],
+            [sys.executable, "-W", "ignore", SCRIPT, master, source, folder, *dies_after],
             start_new_session=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -117,7 +117,11 @@ def test_killed_at_random_and_started_again(tmp_path, source, n_kills, master):
     struck, n_rounds = Counter(), 0
     while struck.total() < n_kills:
         folder = tmp_path / str(n_rounds)
-        n_rounds, done, seen = n_rounds + 1, False, 0
+        stream = Stream(master, source, folder, str(random.randrange(N_FILES)))
+        assert stream.process.wait() == -signal.SIGKILL
+        struck["after the model's commit"] += 1
+        n_rounds, done = n_rounds + 1, False
+        seen = opelda.load(folder).n_docs_seen_
         while not done:
             stream = Stream(master, source, folder)
             while not (done := stream.ends_within(random.uniform(0, undisturbed.seconds / 2))):
@@ -129,9 +133,8 @@ def test_killed_at_random_and_started_again(tmp_path, source, n_kills, master):
                     continue
                 stream.kill()
                 struck["driver"] += 1
-                if (folder / FILE).exists():  # it is whole, and nothing is ever unlearned
-                    before, seen = seen, opelda.load(folder).n_docs_seen_
-                    assert before <= seen <= N_DOCS + N_FILES
+                before, seen = seen, opelda.load(folder).n_docs_seen_  # the file is whole,
+                assert before <= seen <= N_DOCS + N_FILES  # and nothing is ever unlearned
                 break
         assert (folder / FILE).read_bytes() == undisturbed[micro_batches(folder)]
     print(

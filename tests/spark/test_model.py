@@ -123,7 +123,8 @@ def test_names_are_mllib_s(spark):
         assert getattr(LDA(), f"set{upper}")(value).getOrDefault(name) == value
 
 
-def test_estimators_and_models_are_saved(spark, frame, model, tmp_path):
+def test_estimators_and_models_are_saved(spark, frame, model, tmp_path, monkeypatch):
+    monkeypatch.setattr("opelda.spark._model.CHUNK", 1000)  # a model is many rows
     path = str(tmp_path / "lda")
     LDA(k=7, textCol="text", vocabulary=["a", "b"]).save(path)
     found = LDA.load(path)
