@@ -22,7 +22,7 @@ from opelda import TopicModel
 from opelda.spark import LDA
 from opelda.spark._blocks import ARROW, COUNTS, DOCUMENTS, SCHEMA, joined_counts, record, rows_of
 from opelda.spark._cluster import Cluster, collected
-from opelda.spark._worker import Counter, Numbering, Sweep, settle
+from opelda.spark._worker import Counter, Numbering, Sweep, _drawn, settle
 
 REPEATED = 5  # documents are packed so often
 MOVED = 6_000_000  # bytes a partition
@@ -120,8 +120,9 @@ def packed(documents: DataFrame) -> Cluster:
     return Cluster(documents.select(unwrap_udt("features")), Counter(), 10)
 
 
-def in_task(X: sparse.csr_array, model: TopicModel, rows: list) -> tuple[Cost, list, Any]:
-    """Return the cost of a sweep inside tasks, the counts of each block, and the sweep's task."""
+def in_task(X: sparse.csr_array, model: TopicModel, rows: list) -> tuple[Cost, Cost, list, Any]:
+    """Return the cost of a sweep inside tasks, what laying tokens out again would add to it, the
+    counts of each block, and the sweep's task."""
     blocks = [row.batch.slice(row.at, 1) for row in rows]
     host, shape = model._state.weights.host(), (X.shape[1], len(model.components_))
     how = {
@@ -136,14 +137,19 @@ def in_task(X: sparse.csr_array, model: TopicModel, rows: list) -> tuple[Cost, l
         "prior": host.prior,
     }
     task = Sweep(**how, weights=host, numbering=Numbering({}))
-    for _ in range(6):
+    costs = []
+    for turn in range(12):
+        if turn >= 9:
+            _drawn.clear()
+        started = perf_counter(), process_time()
         made = [list(task([block])) for block in blocks]
+        costs.append(Cost(perf_counter() - started[0], process_time() - started[1]))
         found = [row for rows in made for row in rows_of(rows)]
         blocks = [row.batch for row in found if row.kind == DOCUMENTS]
         cells = [row for row in found if row.kind == COUNTS]
         task = Sweep(**how, counts=joined_counts(cells, 1, shape, 0))
-    cost = alone(lambda: [list(task([block])) for block in blocks], 3)
-    return cost, cells, task
+    kept, fresh = (min(some, key=lambda cost: cost.cpu) for some in (costs[6:9], costs[9:]))
+    return kept, fresh.less(kept), cells, task
 
 
 def size(rows: list) -> float:
@@ -192,8 +198,8 @@ def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: li
     for k in topics:
         model = TopicModel(k, random_state=0, n_sweeps=0)
         online = alone(lambda m=model: m.fit(X), 2)
-        each, parts, task = in_task(X, model, held)
-        once, _, _ = in_task(X, model, merged)
+        each, _, parts, task = in_task(X, model, held)
+        once, again, _, _ = in_task(X, model, merged)
         block = each.less(once) * (1 / max(len(held) - len(merged), 1))
         add = alone(lambda c=parts, k=k: joined_counts(c, 1, (X.shape[1], k), 0))
         fit, sweep = fixed(few, k)
@@ -203,6 +209,7 @@ def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: li
             "online, a visit": online * (1 / model.n_docs_seen_),
             "draw, a token": once.less(block * len(merged)) * (1 / n_tokens),
             "draw, a block": block,
+            "lay out again, a token": again * (1 / n_tokens),
             "MB of counts": task.counts.cells.nnz * 12 / 1e6,
             "MB of counts, a part": size(parts) / len(parts),
             "add, a MB": add * (1 / size(parts)),

@@ -1,7 +1,7 @@
 """Cost model of `opelda.spark`: its constants measured here, checked on fits, then other clusters.
 
     python -m benchmarks.spark.cost --data DIR [--master 'local-cluster[2,1,4096]'] [--out FILE]
-        [--check 20000:20:10 20000:100:10 50000:100:10 100000:100:10] [--transform 2.05e-5]
+        [--check 20000:20:10 20000:100:10 50000:100:10 100000:100:10] [--transform 1.61e-5]
     python -m benchmarks.spark.cost --read FILE
 
 A fit on executors takes
@@ -26,6 +26,7 @@ from benchmarks.spark.constants import Cost, constants, plain, text_cost
 from benchmarks.spark.setting import FILES, Watch, counts, start, table, written
 from opelda.spark import LDA
 from opelda.spark._cluster import CELL_BYTES, MOST_ADDED, MOST_RANGES, RANGE_BYTES
+from opelda.spark._worker import MOST_DRAWN
 
 SAMPLE = 400_000  # documents that the driver learns from first
 CALIBRATED = 8_000  # documents
@@ -79,7 +80,8 @@ SHAPES = {  # documents, tokens, words
 def cluster_costs(found: dict, shape: tuple, cores: int, k: int = 100) -> dict[str, float]:
     """Return the seconds of a sweep on a cluster, by what they are spent on; constants are pairs.
 
-    A partition a core. Seconds of processors where cores share the work.
+    A partition a core. Seconds of processors where cores share the work. Workers keep tokens laid
+    out up to a number.
     """
     _, n_tokens, n_words = shape
     of, nodes = found[f"K={k}"], max(cores / NODE_CORES, 1.0)
@@ -89,7 +91,8 @@ def cluster_costs(found: dict, shape: tuple, cores: int, k: int = 100) -> dict[s
     parts_mb = cores * part
     costs = {
         "starting": of["sweep"][0] + TASK_S * cores,
-        "drawing": n_tokens / cores * of["draw, a token"][1],
+        "drawing": n_tokens / cores * of["draw, a token"][1]
+        + max(n_tokens / cores - MOST_DRAWN, 0.0) * of["lay out again, a token"][1],
         "moving documents": n_tokens / cores * moved,
         "sending counts out": shipped / NODE_MB_PER_S * np.log2(nodes + 1),
     }
@@ -149,7 +152,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, default=Path("/tmp/opelda-spark"))
     parser.add_argument("--calibrate", type=int, default=CALIBRATED)
     parser.add_argument("--check", nargs="*", default=CHECKED, help="documents:topics:sweeps")
-    parser.add_argument("--transform", type=float, default=2.05e-5, help="seconds a document, core")
+    parser.add_argument("--transform", type=float, default=1.61e-5, help="seconds a document, core")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--read", type=Path, help="constants of an earlier run")
     options = parser.parse_args()
