@@ -155,9 +155,12 @@ $(VENV)/.installed-bench: $(VENV)/.installed-test
 	$(BIN)/pip $(INSTALL) -e '.[bench]'
 	@touch $@
 
-$(SPARK)/.installed: $(SOURCES) | compiler
+# packages, opelda among them, are those of $(VENV), seen through a path
+$(SPARK)/.installed: pyproject.toml | $(VENV)/.installed-test
 	$(PYTHON) -m venv $(SPARK)
-	$(SPARK)/bin/pip $(INSTALL) -e '.[spark]' pytest hypothesis
+	@packages() { $$1/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }; from=$$(packages $(VENV)); \
+	  { echo "$$from"; cat "$$from"/_editable_*_opelda.pth; } > "$$(packages $(SPARK))/packages.pth"
+	$(SPARK)/bin/pip $(INSTALL) 'opelda[spark]'
 	@touch $@
 
 $(PEERS)/.installed: benchmarks/peers/requirements.txt $(SOURCES) | compiler

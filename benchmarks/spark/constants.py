@@ -25,7 +25,7 @@ from opelda.spark._cluster import Cluster, collected
 from opelda.spark._worker import Counter, Numbering, Sweep, _drawn, settle
 
 REPEATED = 5  # documents are packed so often
-MOVED = 6_000_000  # bytes a partition
+SENT, MOVED = 6_000_000, 30_000_000  # bytes a partition
 
 
 @dataclass
@@ -121,8 +121,10 @@ def packed(documents: DataFrame) -> Cluster:
 
 
 def in_task(X: sparse.csr_array, model: TopicModel, rows: list) -> tuple[Cost, Cost, list, Any]:
-    """Return the cost of a sweep inside tasks, what laying tokens out again would add to it, the
-    counts of each block, and the sweep's task."""
+    """Return the cost of a sweep inside tasks, and what laying tokens out again would add to it.
+
+    Then the counts of each block, and the sweep's task.
+    """
     blocks = [row.batch.slice(row.at, 1) for row in rows]
     host, shape = model._state.weights.host(), (X.shape[1], len(model.components_))
     how = {
@@ -171,8 +173,8 @@ def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: li
     jobs = {
         "J": job(few_packed, echo),
         "move": job(bulk, echo),
-        "up": job(few_packed, Sent(COUNTS, MOVED)),
-        "down": job(few_packed, Discard(np.random.default_rng(0).bytes(MOVED))),
+        "up": job(few_packed, Sent(COUNTS, SENT)),
+        "down": job(few_packed, Discard(np.random.default_rng(0).bytes(SENT))),
         "start": lambda: packed(few).close(),
         "pack": lambda: packed(many).close(),
     }
@@ -192,8 +194,8 @@ def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: li
         "J": cost["J"],
         "pack, a document": spread("pack", "start", 1 / n_docs / REPEATED),
         "move, a MB": spread("move", "J", 1e6 / FILES / MOVED),
-        "up, a MB": cost["up"].less(cost["J"]) * (1e6 / FILES / MOVED),
-        "down, a MB": cost["down"].less(cost["J"]) * (1e6 / MOVED),
+        "up, a MB": cost["up"].less(cost["J"]) * (1e6 / FILES / SENT),
+        "down, a MB": cost["down"].less(cost["J"]) * (1e6 / SENT),
     }
     for k in topics:
         model = TopicModel(k, random_state=0, n_sweeps=0)
