@@ -38,13 +38,14 @@ test-tsan: .envs/tsan/.installed
 	  TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 suppressions=$(CURDIR)/native/tsan.supp" \
 	  setarch -R .envs/tsan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider --capture=sys $(NATIVE_TESTS)
 
+# says where an environment has its packages
+PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 .envs/asan/.installed: SANITIZE := address,undefined
 .envs/tsan/.installed: SANITIZE := thread
 # the packages are those of $(VENV), seen through a path; its own opelda is installed here
 .envs/%san/.installed: $(SOURCES) | $(VENV)/.installed-test
 	$(PYTHON) -m venv $(@D)
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-	  > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth
+	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja
 	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . \
 	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
@@ -158,8 +159,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed-test
 # packages, opelda among them, are those of $(VENV), seen through a path
 $(SPARK)/.installed: pyproject.toml | $(VENV)/.installed-test
 	$(PYTHON) -m venv $(SPARK)
-	@packages() { $$1/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }; from=$$(packages $(VENV)); \
-	  { echo "$$from"; cat "$$from"/_editable_*_opelda.pth; } > "$$(packages $(SPARK))/packages.pth"
+	{ $(call PACKAGES,$(VENV)); cat "$$($(call PACKAGES,$(VENV)))"/_editable_*_opelda.pth; } > "$$($(call PACKAGES,$(SPARK)))/packages.pth"
 	$(SPARK)/bin/pip $(INSTALL) 'opelda[spark]'
 	@touch $@
 

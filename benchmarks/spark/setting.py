@@ -21,16 +21,9 @@ from scipy import sparse
 from benchmarks.corpora import load_all, load_counts
 from opelda.metrics import log_predictive_probability, npmi
 from opelda.spark import session
+from opelda.spark._infer import VECTOR
 
 FILES = 8  # partitions of a table
-VECTOR = pa.struct(
-    [
-        ("type", pa.int8()),
-        ("size", pa.int32()),
-        ("indices", pa.list_(pa.int32())),
-        ("values", pa.list_(pa.float64())),
-    ]
-)
 
 
 def start(master: str) -> SparkSession:
@@ -73,8 +66,12 @@ def written(X: sparse.csr_array, folder: Path) -> Path:
         columns = [
             pa.array(np.zeros(n_docs, np.int8)),
             pa.array(np.full(n_docs, X.shape[1], np.int32)),
-            pa.ListArray.from_arrays(ends, pa.array(part.indices.astype(np.int32))),
-            pa.ListArray.from_arrays(ends, pa.array(part.data.astype(np.float64))),
+            pa.ListArray.from_arrays(
+                ends, pa.array(part.indices.astype(np.int32)), VECTOR.field("indices").type
+            ),
+            pa.ListArray.from_arrays(
+                ends, pa.array(part.data.astype(np.float64)), VECTOR.field("values").type
+            ),
         ]
         vectors = pa.StructArray.from_arrays(columns, fields=list(VECTOR))
         pq.write_table(
