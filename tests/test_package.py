@@ -147,6 +147,7 @@ PUBLIC = {
         "Shares",
         "Table",
         "TopicRow",
+        "TopicToLabel",
         "label_topics",
         "map_positions",
         "plot_groups",

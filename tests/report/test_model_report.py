@@ -88,10 +88,12 @@ def test_topics_that_are_not_there(corpus, number):
 
 MEASURES = {
     "ids by relevance": lambda given, **how: rank_words(given, 4, by="relevance", **how),
-    "ids by probability": lambda given, **how: rank_words(given, 4),
+    "ids by probability": lambda given, **how: rank_words(given, 4, by="probability"),
     "labels": lambda given, **how: label_topics(given, 2),
-    "words": lambda given, **how: [row.words for row in topic_table(given, 5)],
-    "probabilities": lambda given, **how: [row.probabilities for row in topic_table(given, 5)],
+    "words": lambda given, **how: [row.words for row in topic_table(given, 5, by="probability")],
+    "probabilities": lambda given, **how: [
+        row.probabilities for row in topic_table(given, 5, by="probability")
+    ],
 }
 
 
@@ -119,7 +121,7 @@ def test_other_libraries_models_have_tables(corpus):
     words = [f"word{j}" for j in range(80)]
     frame = pd.DataFrame(corpus.X.toarray(), columns=words)
     other = LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(frame)
-    rows = topic_table(other, 80)
+    rows = topic_table(other, 80, by="probability")
     assert [row.weight for row in rows] == [None] * 3
     for row, weights in zip(rows, other.components_, strict=True):
         assert sum(row.probabilities) == pytest.approx(1)

@@ -1,5 +1,7 @@
 """Words ranked as the definitions say, whatever the topics."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,7 +46,7 @@ def frex(topics):
 @given(TABLES, st.integers(1, 15))
 def test_most_probable(topics, n):
     expected = [best(row, n) for row in topics]
-    assert rank_words(topics, n).tolist() == expected
+    assert rank_words(topics, n, by="probability").tolist() == expected
 
 
 @given(TABLES, st.integers(1, 15))
@@ -65,12 +67,48 @@ def test_relevance(topics, n, lambda_, random):
 
 
 def test_whole_numbers_are_weights():
-    assert rank_words(np.array([[3, 0, 7]], np.uint8), 2).tolist() == [[2, 0]]
+    assert rank_words(np.array([[3, 0, 7]], np.uint8), 2, by="probability").tolist() == [[2, 0]]
 
 
 def test_relevance_of_lambda_one_is_probability():
     topics = np.random.default_rng(0).dirichlet(np.full(50, 0.3), 4)
-    assert np.array_equal(rank_words(topics, by="relevance", lambda_=1.0), rank_words(topics))
+    assert np.array_equal(rank_words(topics, lambda_=1.0), rank_words(topics, by="probability"))
+
+
+@given(TABLES, st.integers(1, 15))
+def test_tfidf_takes_topics_for_documents(topics, n):
+    frequency = np.maximum(topics.mean(axis=0), 1e-30)
+    scores = np.maximum(topics, 1e-30) * np.log1p(1 / (len(topics) * frequency))
+    for row, own in zip(scores, rank_words(topics, n, by="tfidf"), strict=True):
+        assert np.allclose(row[own], np.sort(row)[::-1][: len(own)])
+
+
+def independent_words(topics, n, X):
+    """Of twice as many words the one that fits the others least goes, until n are left."""
+    shares = [(X[:, j] > 0).mean() for j in range(X.shape[1])]
+
+    def npmi(a, b):
+        both = ((X[:, a] > 0) & (X[:, b] > 0)).mean()
+        if both in (0.0, 1.0):
+            return 2 * both - 1
+        return np.log(both / (shares[a] * shares[b])) / -np.log(both)
+
+    for row in rank_words(topics, 2 * n):
+        left = row.tolist()
+        while len(left) > n:
+            sums = [sum(npmi(a, b) for b in left if b != a) for a in left]
+            least = min(sums)
+            left.pop(max(i for i, value in enumerate(sums) if value < least + 1e-9))
+        yield left
+
+
+def test_words_that_occur_together():
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(30, 0.5), 4)
+    X = rng.poisson(rng.dirichlet(np.full(4, 0.2), 60) @ topics * 20)
+    found = rank_words(topics, 5, by="coherence", X=X)
+    assert found.tolist() == list(independent_words(topics, 5, X))
+    assert np.array_equal(rank_words(topics, 30, by="coherence", X=X), rank_words(topics, 30))
 
 
 def test_weights_matter_for_relevance():
@@ -85,7 +123,7 @@ def test_weights_matter_for_relevance():
 def test_single_precision_and_strided_topics_are_taken_as_they_are():
     topics = np.random.default_rng(1).dirichlet(np.full(40, 0.3), 3)
     strided = np.asfortranarray(topics.astype(np.float32))
-    for by in ("probability", "relevance", "frex"):
+    for by in ("probability", "relevance", "tfidf", "frex"):
         assert np.array_equal(
             rank_words(strided, 5, by=by), rank_words(strided.astype(np.float64), 5, by=by)
         )
@@ -101,6 +139,8 @@ def test_single_precision_and_strided_topics_are_taken_as_they_are():
         ({"by": "relevance", "weights": [1.0, -1.0]}, "none is negative"),
         ({"by": "relevance", "weights": [0.0, 0.0]}, "not all are 0"),
         ({"n_words": 0}, "n_words must be"),
+        ({"by": "coherence"}, 'X must be given with by="coherence"'),
+        ({"X": [[1, 1]]}, 'X has no effect without by="coherence"'),
     ],
 )
 def test_mistakes(options, said):
@@ -114,9 +154,22 @@ def test_labels_never_fail_and_are_words_of_the_topic(topics):
     labels = label_topics(topics, n_words=2, feature_names=words)
     assert len(labels) == len(topics)
     for label in labels:
-        parts = label.split(", ")
-        assert 1 <= len(parts) <= 2
+        parts = re.sub(r" \(\d+\)$", "", label).split(", ")
+        assert len(parts) >= 1
         assert set(parts) <= set(words)
+    assert len(set(labels)) == len(labels)
+
+
+def test_labels_have_more_words_only_where_they_must():
+    topics = np.array([[0.5, 0.3, 0.2, 0.0, 0.0], [0.5, 0.3, 0.0, 0.2, 0.0], [0, 0, 0, 0.1, 0.9]])
+    labels = label_topics(topics, n_words=1, feature_names=["tea", "cup", "pot", "mug", "jug"])
+    assert labels[2] == "jug"
+    again = label_topics(topics, n_words=1, feature_names=list("abcde"), only=[2, 0])
+    assert again == [
+        label_topics(topics, n_words=1, feature_names=list("abcde"))[k] for k in (2, 0)
+    ]
+    alike = label_topics([[0.6, 0.4]] * 3, feature_names=["tea", "cup"])
+    assert len(set(alike)) == 3
 
 
 def test_labels_prefer_frequent_and_exclusive_words():

@@ -1,7 +1,12 @@
-"""`opelda topics --label`: topics named by people."""
+"""`opelda topics --label` and `--label-with`: topics named by people, or by a command of theirs."""
 
 import re
+import subprocess
+from collections.abc import Iterable
+from typing import Any
 
+from opelda.cli._options import Show
+from opelda.cli._standard_streams import note
 from opelda.errors import InputError
 
 
@@ -24,3 +29,26 @@ def labels_from(given: list[str]) -> dict[int, str]:
             raise InputError(f"--label names topic {number} twice; give one label.")
         labels[number] = found[2].strip()
     return labels
+
+
+def labels_by_command(
+    command: str, model: Any, documents: Iterable[Any], only: list[int] | None, show: Show
+) -> dict[int, str]:
+    """Return the labels that a shell command prints, asked for each topic on standard input."""
+    from opelda.report._labels import N_WORDS, labels_by
+    from opelda.report._table import topic_table
+
+    def ask(topic: Any) -> str:
+        done = subprocess.run(
+            command, shell=True, input=topic.prompt, stdout=subprocess.PIPE, text=True, check=False
+        )
+        label: str = done.stdout.strip()
+        if done.returncode or not label:
+            said = f"ended with {done.returncode}" if done.returncode else "printed nothing"
+            raise InputError(
+                f"--label-with {command!r} {said} for topic {topic.topic}; no label was saved."
+            )
+        note(show, f"topic {topic.topic}: {label.splitlines()[0]}")
+        return label
+
+    return labels_by(ask, topic_table(model, N_WORDS, only=only), documents)

@@ -1,7 +1,6 @@
 """What people call topics: checked, kept in model files, and as names of columns."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from unicodedata import category
 
@@ -75,21 +74,6 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], n_topics: int) -> dict[int, 
     if list(labels) != topics.tolist() or list(labels.values()) != texts:
         raise ValueError("its labels are out of order or blank")
     return labels
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of columns: those that are not alone with their number.
-
-    >>> distinct(["tea", "cup", "tea", "tea (0)"])
-    ['tea (0) (0)', 'cup', 'tea (2)', 'tea (0) (3)']
-    """
-    found = list(names)
-    while len(set(found)) < len(found):
-        times = Counter(found)
-        found = [
-            f"{name} ({number})" if times[name] > 1 else name for number, name in enumerate(found)
-        ]
-    return found
 
 
 def without(labels: Mapping[int, str], topics: Iterable[int]) -> dict[int, str]:

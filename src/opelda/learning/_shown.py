@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 
 from opelda.corpus import Corpus
 from opelda.errors import InputError
-from opelda.learning._labels import changed_labels, distinct
+from opelda.learning._labels import changed_labels
 from opelda.learning._rules import ML
 from opelda.learning._state import check_words_rest
 from opelda.learning._transform import ReadsTopics
-from opelda.metrics._labels import label_topics
+from opelda.metrics._labels import distinct, label_topics
 
 TOPICS_SHOWN, WORDS_SHOWN = 20, 10
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from opelda._validation import flag, whole
+from opelda._validation import choice, flag, whole
 from opelda.corpus import Vocabulary
 from opelda.engines._engine import Task
 from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
@@ -19,6 +19,14 @@ from opelda.learning._event import Event
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.metrics import log_predictive_probability
+from opelda.metrics._ranking import (
+    RANKS,
+    SMALLEST,
+    Rank,
+    rank_words,
+    topic_weights,
+    word_factors,
+)
 from opelda.metrics._top_words import heaviest
 
 # Weights of topics ranked at a time.
@@ -225,8 +233,10 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         )
         return float(found)
 
-    def top_words(self, n_words: int = 10, feature_names: Any = None) -> list[list[str]]:
-        """Return each topic's most probable words, the most probable first.
+    def top_words(
+        self, n_words: int = 10, feature_names: Any = None, *, by: Rank = "relevance"
+    ) -> list[list[str]]:
+        """Return the words that stand for each topic, the best first.
 
         Parameters
         ----------
@@ -235,6 +245,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         feature_names : sequence of str, optional
             The words of the columns. By default those of the model's vocabulary, else those of the
             data frame it was fitted on, else x0, x1, ...
+        by : {"relevance", "probability", "tfidf", "frex"}
+            How words are ranked; see `opelda.report.rank_words`.
         """
         n_columns = self._learned().weights.n_words
         n = whole("n_words", n_words)
@@ -243,17 +255,24 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             raise InputError(
                 f"has {len(names)} words but the topics have {n_columns} columns.", "feature_names"
             )
-        return [[str(names[j]) for j in topic] for topic in self._heaviest(min(n, n_columns))]
+        choice("by", by, [rank for rank in RANKS if rank != "coherence"])  # which takes documents
+        n = min(n, n_columns)
+        best = rank_words(self, n, by=by) if by == "frex" else self._heaviest(n, by)
+        return [[str(names[j]) for j in topic] for topic in best]
 
-    def _heaviest(self, n: int) -> NDArray[np.intp]:
-        """Return the ids of each topic's n most probable words, a part of the words at a time."""
-        state = self._state
-        n_words = state.weights.n_words
+    def _heaviest(self, n: int, by: Rank = "probability") -> NDArray[np.intp]:
+        """Return the ids of each topic's n best words, a part of the words at a time."""
+        state, shares = self._state, topic_weights(self)
+        n_words, n_topics = state.weights.n_words, state.weights.n_topics
+        if shares is None:
+            shares = np.full(n_topics, 1.0 / n_topics)
         weights, ids = [], []
-        size = max(1, WEIGHTS_AT_ONCE // state.weights.n_topics)
+        size = max(1, WEIGHTS_AT_ONCE // n_topics)
         for first in range(0, n_words, size):
             words = np.arange(first, min(first + size, n_words), dtype=np.int32)
             topics = self._read(state, words)
+            if by != "probability":
+                topics = np.maximum(topics, SMALLEST) * word_factors(topics, by, shares)
             best = heaviest(topics, min(n, len(words)))
             weights.append(np.take_along_axis(topics, best, axis=1))
             ids.append(best + first)

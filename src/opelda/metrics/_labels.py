@@ -1,5 +1,6 @@
 """Short names of topics, made of their words."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -20,39 +21,16 @@ def label_topics(
     feature_names: Sequence[str] | None = None,
     only: Iterable[int] | None = None,
 ) -> list[str]:
-    """Return a short name for each topic, such as "court, judge, trial".
-
-    Of a topic's 20 most probable words those with the highest FREX scores (see `rank_words`); a
-    word that only goes on from one already taken, or is the beginning of one, is passed over. What
-    people have named topics is in `topic_labels_` of a model.
-
-    Parameters
-    ----------
-    topics : array (K, V), Topics or fitted model
-    n_words : int
-        Words per label.
-    feature_names : sequence of str, optional
-        The words of the columns; by default those that the model knows, else x0, x1, ...
-    only : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; None is all.
-
-    Examples
-    --------
-    >>> from opelda.report import label_topics
-    >>> topics = [[0.4, 0.3, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.1, 0.5]]
-    >>> words = ["people", "court", "courts", "law", "game"]
-    >>> label_topics(topics, n_words=2, feature_names=words)
-    ['court, people', 'game, people']
-    """
+    """Return a short name for each topic, made of its words; see `opelda.report.label_topics`."""
     whole("n_words", n_words)
     measured = MeasuredTopics.of(topics)
     table, words = measured.weights, measured.words(feature_names)
     everywhere = np.maximum(table.sum(axis=0, dtype=np.float64), SMALLEST)
-    if only is not None:
-        table = table[[whole("only", number, 0, len(table) - 1) for number in only]]
+    numbers = range(len(table)) if only is None else only
+    wanted = [whole("only", number, 0, len(table) - 1) for number in numbers]
     if measured.are_ids:  # here whole numbers are weights
         table = table.astype(np.float64)
-    labels = []
+    ranked = []
     best_words = heaviest(table, min(CANDIDATES, measured.n_words))
     for row, candidates in zip(table, best_words, strict=True):
         topic = np.ascontiguousarray(row, np.float64)
@@ -60,8 +38,9 @@ def label_topics(
         exclusivity = _ranks_of(topic / everywhere, candidates)
         scores = 2.0 / (1.0 / frequency + 1.0 / exclusivity)
         best = candidates[np.argsort(-scores, kind="stable")]  # of equals the more probable
-        labels.append(", ".join(_apart((str(words[j]) for j in best), n_words)))
-    return labels
+        ranked.append(_apart(str(words[j]) for j in best))
+    labels = _different(ranked, n_words)
+    return [labels[number] for number in wanted]
 
 
 def _ranks_of(values: NDArray[np.float64], some: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -70,12 +49,46 @@ def _ranks_of(values: NDArray[np.float64], some: NDArray[np.intp]) -> NDArray[np
     return np.array([np.count_nonzero(values <= value) for value in values[some]]) / len(values)
 
 
-def _apart(words: Iterable[str], n: int) -> list[str]:
-    """Take the first few words of which none begins with another."""
+def _apart(words: Iterable[str]) -> list[str]:
+    """Take words of which none begins with another."""
     taken: list[str] = []
     for word in words:
         if not any(word.startswith(other) or other.startswith(word) for other in taken):
             taken.append(word)
-        if len(taken) == n:
-            break
     return taken
+
+
+def _different(ranked: Sequence[Sequence[str]], n_words: int) -> list[str]:
+    """Return labels of so many words, or of as many more as it takes to tell topics apart.
+
+    >>> _different([["tea", "cup", "pot"], ["tea", "cup", "mug"], ["jug"], ["jug"]], 2)
+    ['tea, cup, pot', 'tea, cup, mug', 'jug (2)', 'jug (3)']
+    """
+    lengths = [n_words] * len(ranked)
+    while True:
+        labels = [", ".join(words[:n]) for words, n in zip(ranked, lengths, strict=True)]
+        times = Counter(labels)
+        alike = [
+            number
+            for number, label in enumerate(labels)
+            if times[label] > 1 and lengths[number] < len(ranked[number])
+        ]
+        if not alike:
+            return distinct(labels)
+        for number in alike:
+            lengths[number] += 1
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of columns: those that are not alone with their number.
+
+    >>> distinct(["tea", "cup", "tea", "tea (0)"])
+    ['tea (0) (0)', 'cup', 'tea (2)', 'tea (0) (3)']
+    """
+    found = list(names)
+    while len(set(found)) < len(found):
+        times = Counter(found)
+        found = [
+            f"{name} ({number})" if times[name] > 1 else name for number, name in enumerate(found)
+        ]
+    return found

@@ -10,11 +10,11 @@
 [['bonds', 'fall', 'rise'], ['cats', 'chase', 'dogs']]
 """
 
-from opelda.metrics._labels import label_topics
+from opelda.metrics._ranking import rank_words, topic_weights
 from opelda.report._documents import DocumentRow, top_documents
+from opelda.report._labels import TopicToLabel, label_topics
 from opelda.report._map import map_positions
 from opelda.report._pyldavis import to_pyldavis
-from opelda.report._ranking import rank_words, topic_weights
 from opelda.report._rows import Table
 from opelda.report._shares import Shares, shares_over
 from opelda.report._table import TopicRow, topic_table
@@ -35,6 +35,7 @@ __all__ = [
     "Shares",
     "Table",
     "TopicRow",
+    "TopicToLabel",
     "label_topics",
     "map_positions",
     "plot_groups",

@@ -38,7 +38,7 @@ def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
     tokens = watch.sums[1, 0]  # since the last point
     shares = tokens / tokens.sum() if tokens.any() else points.shares[-1]
     moves = []
-    for topic, now in enumerate(model.top_words(points.words.shape[2])):
+    for topic, now in enumerate(model.top_words(points.words.shape[2], by="probability")):
         then = _named(points.words[first, topic], names)
         moves.append(
             TopicMove(

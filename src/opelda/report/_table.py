@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from opelda._validation import whole
 from opelda.learning._learner import Learner
 from opelda.metrics._labels import label_topics
+from opelda.metrics._ranking import LAMBDA, Rank, rank_words, topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._ranking import Rank, rank_words, topic_weights
 from opelda.report._rows import Table
 
 
@@ -47,10 +48,11 @@ def topic_table(
     topics: GivenTopics,
     n_words: int = 10,
     *,
-    by: Rank = "probability",
-    lambda_: float = 0.6,
+    by: Rank = "relevance",
+    lambda_: float = LAMBDA,
     only: Iterable[int] | None = None,
     feature_names: Sequence[str] | None = None,
+    X: Any = None,
 ) -> Table[TopicRow]:
     """Return topics with their weights, labels and words, in their own order.
 
@@ -59,7 +61,7 @@ def topic_table(
     topics : array (K, V), Topics or fitted model
     n_words : int
         Words per topic.
-    by : {"probability", "relevance", "frex"}
+    by : {"relevance", "probability", "tfidf", "frex", "coherence"}
         How the words are ranked; see `rank_words`.
     lambda_ : float
         For relevance.
@@ -67,6 +69,8 @@ def topic_table(
         The numbers of the topics wanted, in the order wanted; None is all.
     feature_names : sequence of str, optional
         The words of the columns; by default those that the model knows, else x0, x1, ...
+    X : array or sparse matrix (D, V), Corpus or texts
+        The documents to look in, for ``by="coherence"``.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def topic_table(
     weights, names, shares = measured.weights, measured.words(feature_names), topic_weights(topics)
     numbers = range(len(weights)) if only is None else only
     wanted = [whole("only", number, 0, len(weights) - 1) for number in numbers]
-    best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_)
+    best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_, X=X)
     labels = dict(
         zip(wanted, label_topics(measured, feature_names=names, only=wanted), strict=True)
     )

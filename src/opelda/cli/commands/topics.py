@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from opelda.cli._app import command, option
-from opelda.cli._labels import labels_from
-from opelda.cli._models import load_model, save_labels
+from opelda.cli._inputs import read_over
+from opelda.cli._labels import labels_by_command, labels_from
+from opelda.cli._models import columns_of, load_model, save_labels
 from opelda.cli._moves import show_moves
 from opelda.cli._options import AsJson, Jobs, Model, Reading, Show, refuse
 from opelda.cli._show import by_weight, count, print_topics, topic_as_plain
@@ -15,19 +16,21 @@ from opelda.cli._typical import as_plain, print_with_documents, typical_document
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
-    from opelda.report._ranking import Rank
+    from opelda.metrics._ranking import Rank
 
-RANKS, ORDERS = ("probability", "relevance", "frex"), ("weight", "number")
+RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
+ORDERS = ("weight", "number")
 LAMBDA = 0.6
 
 
 @command(
     "topics",
     "opelda topics model.opelda",
-    "opelda topics model.opelda --rank relevance --lambda 0.4 --words 15",
+    "opelda topics model.opelda --lambda 0.4 --words 15",
     "opelda topics model.opelda --only 3 --only 8 --json",
     "opelda topics model.opelda articles.jsonl --docs 3",
     "opelda topics model.opelda --label 17='health care' --label 3=courts",
+    "opelda topics model.opelda articles.jsonl --label-with 'llm -m a-model'",
     "opelda topics state --since 1h",
 )
 def topics(
@@ -35,13 +38,14 @@ def topics(
     model: Model,
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(help="Documents for --docs; - is standard input.", metavar="CORPUS"),
+        typer.Argument(help="Documents to look at; - is standard input.", metavar="CORPUS"),
     ] = None,
     words: int = option(10, "--words", "-n", help="Words per topic.", min=1),
     rank: str = option(
         RANKS[0],
-        help="How words are ranked: probability, relevance (probable here rather than elsewhere) "
-        "or frex (frequent and exclusive).",
+        help="How words are ranked: relevance (probable here rather than elsewhere), probability, "
+        "tfidf, frex (frequent and exclusive), or coherence (relevant, and in the same documents "
+        "of CORPUS).",
         choices=RANKS,
     ),
     lambda_: float | None = option(
@@ -64,6 +68,12 @@ def topics(
         "given several times.",
         metavar="TOPIC=TEXT",
     ),
+    label_with: str | None = option(
+        None,
+        help="Name topics by a command, such as one that asks a language model: it gets a request "
+        "with a topic's words, and documents of CORPUS if given, and prints a name. Saved.",
+        metavar="COMMAND",
+    ),
     since: str | None = option(
         None,
         help="Of a stream: how topics moved, their words, and events, in the last 1h, "
@@ -83,22 +93,23 @@ def topics(
         raise InputError(f"--rank must be one of {', '.join(RANKS)}, not {rank!r}.")
     if sort not in ORDERS:
         raise InputError(f"--sort must be one of {', '.join(ORDERS)}, not {sort!r}.")
-    if lambda_ is not None and rank != "relevance":
-        raise InputError("--lambda has no effect without --rank relevance; leave it out.")
+    if lambda_ is not None and rank not in ("relevance", "coherence"):
+        raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
     if since is not None:
-        if rank != RANKS[0] or only or sort != ORDERS[0] or docs or label or corpus:
+        if rank != RANKS[0] or only or sort != ORDERS[0] or docs or label or label_with or corpus:
             raise InputError(
-                "--since shows what moved; leave --rank, --only, --sort, --docs, --label and a "
-                "CORPUS out."
+                "--since shows what moved; leave --rank, --only, --sort, --docs, --label, "
+                "--label-with and a CORPUS out."
             )
         show_moves(model, since, words, as_json=as_json)
         return
-    if docs is None and corpus:
+    needs = {"--docs": docs is not None, "--rank coherence": rank == "coherence"}
+    if not corpus:
+        for name in (name for name, is_given in needs.items() if is_given):
+            raise InputError(f"{name} looks at documents of a CORPUS; name it after the model.")
+        refuse(reading, "no documents are read without a CORPUS")
+    elif not any(needs.values()) and label_with is None:
         raise InputError("Documents are shown with --docs, as --docs 3; give it, or no CORPUS.")
-    if docs is None:
-        refuse(reading, "no documents are read without --docs")
-    if docs is not None and not corpus:
-        raise InputError("--docs shows documents of a CORPUS; name it after the model.")
     from opelda.report import topic_table
 
     if label:
@@ -106,9 +117,18 @@ def topics(
         save_labels(model, named)
         note(show, f"{count(len(named), 'label')} saved in {model}.")
     learned = load_model(model, jobs)
+    if label_with is not None:
+        found = typical_documents(learned, 4, corpus, reading, show, jobs) if corpus else ()
+        named = labels_by_command(label_with, learned, found, only or None, show)
+        save_labels(model, named)
+        note(show, f"{count(len(named), 'label')} saved in {model}.")
+        learned = load_model(model, jobs)
+    X = None
+    if rank == "coherence":
+        X = read_over(columns_of(learned), corpus or [], reading, show, jobs).X
     weight = LAMBDA if lambda_ is None else lambda_
     by = cast("Rank", rank)
-    table = topic_table(learned, words, by=by, lambda_=weight, only=only or None)
+    table = topic_table(learned, words, by=by, lambda_=weight, only=only or None, X=X)
     rows = by_weight(table) if sort == "weight" else list(table)
     found = None
     if docs is not None:

@@ -10,8 +10,8 @@ from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
 from opelda.metrics import log_predictive_probability, match_topics, npmi, topic_diversity
 from opelda.metrics._matching import similarities
+from opelda.metrics._ranking import topic_weights
 from opelda.report._map import map_positions
-from opelda.report._ranking import topic_weights
 from opelda.report.page import _payload as payload
 from opelda.report.page._exported import ExportedTopics
 from opelda.report.page._gathered import Gathered

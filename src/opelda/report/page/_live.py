@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda.metrics._ranking import topic_weights
 from opelda.report._map import map_positions
-from opelda.report._ranking import topic_weights
 from opelda.report.page._exported import ExportedTopics
 from opelda.report.page._facts import NOT_KNOWN, model_facts
 from opelda.report.page._packing import as_base64

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import whole
+from opelda.metrics._ranking import topic_weights
 from opelda.metrics._topics import GivenTopics
 from opelda.report._inferred import labels_of
 from opelda.report._map import map_positions
-from opelda.report._ranking import topic_weights
 from opelda.report.plots._style import BLUE, new_axes, styled, written
 
 LENGTHS = (28, 16)  # letters of a label, and of one for which there is not enough room

@@ -7,8 +7,8 @@ import numpy as np
 
 from opelda._validation import whole
 from opelda.errors import InputError
+from opelda.metrics._ranking import Rank, topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._ranking import Rank, topic_weights
 from opelda.report._table import topic_table
 from opelda.report.plots._style import bars, panels, styled, written
 
@@ -20,7 +20,7 @@ def plot_topics(
     *,
     only: Iterable[int] | None = None,
     n_topics: int = 12,
-    by: Rank = "probability",
+    by: Rank = "relevance",
     ax: Any = None,
 ) -> Any:
     """Draw topics' best words as bars, a panel for each topic, on one scale.
@@ -34,7 +34,7 @@ def plot_topics(
         The numbers of the topics wanted, in the order wanted; by default the `n_topics` heaviest.
     n_topics : int
         At most so many panels, if `only` is not given.
-    by : {"probability", "relevance", "frex"}
+    by : {"relevance", "probability", "tfidf", "frex"}
         How words are ranked, see `rank_words`; bars are always probabilities.
     ax : Axes or array of Axes, optional
         One for each topic; by default those of a new figure.

@@ -1,0 +1,1 @@
+"""Coherence, diversity and agreement with labels, on the collections that papers print them for."""

@@ -1,0 +1,209 @@
+"""How much each topic weighs, and the words that stand for it."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opelda._validation import choice, number, real_array, whole
+from opelda.errors import InputError
+from opelda.metrics._coherence import npmi_of_pairs
+from opelda.metrics._top_words import heaviest
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
+
+Rank = Literal["relevance", "probability", "tfidf", "frex", "coherence"]
+RANKS: tuple[Rank, ...] = get_args(Rank)
+
+LAMBDA = 0.6
+SMALLEST = 1e-30  # a probability below this counts as this: it can be divided by
+CANDIDATES = 2  # times as many words as wanted, of which those that occur together are kept
+
+
+def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
+    """Return each topic's share of the tokens that the model has learned from.
+
+    The Online and Streaming rules keep, for each topic, the tokens they expect of it; the shares
+    are those without what the prior adds. Older documents count less where the rule forgets.
+
+    Parameters
+    ----------
+    topics : fitted learner of opelda
+        Anything else that topics may be given as does not know.
+
+    Returns
+    -------
+    float64 array (K,) or None
+        Shares that sum to 1. None where they are not known: for topics without a learner, and for
+        those learned by the ML rule, which keeps every topic's weights normalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opelda import MLOPE, StreamingOPE
+    >>> from opelda.report import topic_weights
+    >>> X = np.repeat([[4, 4, 0, 0], [0, 0, 1, 1]], [30, 30], axis=0)
+    >>> np.sort(topic_weights(StreamingOPE(2, batch_size=30, random_state=0).fit(X))).round(1)
+    array([0.2, 0.8])
+    >>> topic_weights(MLOPE(2, random_state=0).fit(X)) is None
+    True
+    """
+    shares = getattr(topics, "_shares", None)
+    return None if shares is None else shares()
+
+
+def rank_words(
+    topics: GivenTopics,
+    n_words: int = 10,
+    *,
+    by: Rank = "relevance",
+    weights: ArrayLike | None = None,
+    lambda_: float = LAMBDA,
+    X: Any = None,
+) -> NDArray[np.intp]:
+    """Return the ids of each topic's best words, the best first; of equals the lower id.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics or fitted model
+        Each row a distribution over the words; a model's are divided by their sums.
+    n_words : int
+        Words per topic; all, if there are fewer.
+    by : {"relevance", "probability", "tfidf", "frex", "coherence"}
+        What makes a word good for topic t, with p(w) how probable it is in all topics together:
+
+        ``"relevance"``
+            lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)); what every table has by default.
+        ``"probability"``
+            p(w|t).
+        ``"tfidf"``
+            p(w|t) log(1 + 1 / (K p(w))), the topics being K documents.
+        ``"frex"``
+            The harmonic mean of the word's ranks, as shares of all words, by p(w|t) and by its
+            exclusivity p(w|t) / sum_s p(w|s).
+        ``"coherence"``
+            Of twice as many words by relevance those that occur in the same documents of `X`: the
+            word with the smallest NPMI with the others goes, again and again. Of a topic of two
+            themes this may show one of them.
+    weights : array (K,), optional
+        The topics' shares, for p(w) = sum_t weights_t p(w|t); None is the model's own, where it
+        knows them (see `topic_weights`), and else counts all alike.
+    lambda_ : float
+        From 0, words that are unusual elsewhere, to 1, words that are probable.
+    X : array or sparse matrix (D, V), Corpus or texts
+        The documents to look in, for ``"coherence"``.
+
+    Returns
+    -------
+    array of whole numbers (K, n_words)
+
+    References
+    ----------
+    Sievert & Shirley, "LDAvis: a method for visualizing and interpreting topics" (2014).
+    Bischof & Airoldi, "Summarizing topical content with word frequency and exclusivity" (2012).
+    Grootendorst, "BERTopic: neural topic modeling with a class-based TF-IDF procedure" (2022).
+
+    Examples
+    --------
+    >>> from opelda.report import rank_words
+    >>> topics = [[0.5, 0.4, 0.1, 0.0], [0.5, 0.0, 0.1, 0.4]]
+    >>> rank_words(topics, n_words=2)
+    array([[1, 0],
+           [3, 0]])
+    >>> rank_words(topics, n_words=2, by="probability")
+    array([[0, 1],
+           [0, 3]])
+    >>> rank_words([[0.4, 0.3, 0.2, 0.1], [0.6, 0.0, 0.0, 0.4]], n_words=2, by="frex")
+    array([[1, 0],
+           [0, 3]])
+    >>> X = [[1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]]
+    >>> rank_words([[0.4, 0.3, 0.2, 0.1]], n_words=2, by="coherence", X=X)
+    array([[0, 2]])
+    """
+    measured = MeasuredTopics.of(topics)
+    n = min(whole("n_words", n_words), measured.n_words)
+    choice("by", by, RANKS)
+    if (by == "coherence") != (X is not None):
+        said = "must be given with" if X is None else "has no effect without"
+        raise InputError(f'{said} by="coherence": the documents that words occur in.', "X")
+    # whole numbers are weights here, and no ids: those are ranked already
+    table = measured.weights.astype(np.float64) if measured.are_ids else measured.weights
+    if by == "frex":
+        return np.array([heaviest(score[np.newaxis], n)[0] for score in _frex(table)])
+    if weights is None:
+        weights = topic_weights(measured.model)
+    if by == "coherence":
+        few = min(CANDIDATES * n, measured.n_words)
+        return _together(_heaviest(table, few, "relevance", weights, lambda_), n, measured, X)
+    return _heaviest(table, n, by, weights, lambda_)
+
+
+def _heaviest(
+    table: NDArray[Any], n: int, by: Rank, weights: ArrayLike | None, lambda_: float
+) -> NDArray[np.intp]:
+    shares = np.ones(len(table))
+    if weights is not None:
+        shares = real_array("weights", weights, (len(table),))
+        if (shares < 0).any() or shares.sum() <= 0:
+            raise InputError(
+                "must hold numbers of which none is negative and not all are 0.", "weights"
+            )
+    if by == "probability":
+        return heaviest(table, n)
+    factors = word_factors(table, by, shares / shares.sum(), lambda_)
+    # one topic at a time in double precision, never all of them
+    rows = (np.maximum(row, SMALLEST, dtype=np.float64) * factors for row in table)
+    return np.array([heaviest(row[np.newaxis], n)[0] for row in rows])
+
+
+def word_factors(
+    table: NDArray[Any], by: Rank, shares: NDArray[np.float64], lambda_: float = LAMBDA
+) -> NDArray[np.float64]:
+    """Return by how much each word's probabilities are multiplied to rank them.
+
+    The order by lambda log p + (1 - lambda) log(p / p(w)) is that by p / p(w)^(1 - lambda).
+    """
+    lift = 1.0 - number("lambda_", lambda_, 0.0, 1.0)
+    marginal = np.maximum(shares @ table, SMALLEST)
+    factor: NDArray[np.float64]
+    factor = marginal**-lift if by == "relevance" else np.log1p(1.0 / (len(table) * marginal))
+    return factor
+
+
+def _frex(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    """Yield every word's FREX score in each topic, above 0 and at most 1."""
+    everywhere = np.maximum(topics.sum(axis=0, dtype=np.float64), SMALLEST)
+    for row in topics:
+        topic = np.ascontiguousarray(row, np.float64)
+        # Bischof & Airoldi's omega is 1/2: both ranks count alike
+        frequency, exclusivity = _ranks(topic), _ranks(topic / everywhere)
+        yield 2.0 / (1.0 / frequency + 1.0 / exclusivity)
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each value the share of all that are no larger."""
+    order = np.argsort(values)
+    ordered = values[order]
+    ranks = np.empty(len(values))
+    ranks[order] = np.searchsorted(ordered, ordered, side="right")  # in order: many times faster
+    ranks /= len(values)
+    return ranks
+
+
+def _together(ids: NDArray[np.intp], n: int, measured: MeasuredTopics, X: Any) -> NDArray[np.intp]:
+    """Return n of each topic's words in their order: those that occur in the same documents."""
+    few = ids.shape[1]
+    if few < 2 or few == n:
+        return ids
+    scores = npmi_of_pairs(ids, measured.counts(X), few)
+    first, second = np.triu_indices(few, 1)
+    kept = np.empty((len(ids), n), np.intp)
+    for topic, own in enumerate(scores):
+        pairs = np.zeros((few, few))
+        pairs[first, second] = pairs[second, first] = own
+        left = np.arange(few)
+        while len(left) > n:
+            sums = pairs[np.ix_(left, left)].sum(axis=0)
+            left = np.delete(left, len(left) - 1 - np.argmin(sums[::-1]))  # of equals the last
+        kept[topic] = ids[topic, left]
+    return kept
