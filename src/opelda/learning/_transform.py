@@ -21,8 +21,8 @@ from opelda.learning._state import State
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._ranking import (
     RANKS,
-    SMALLEST,
     Rank,
+    best_words,
     rank_words,
     topic_weights,
     word_factors,
@@ -271,10 +271,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         for first in range(0, n_words, size):
             words = np.arange(first, min(first + size, n_words), dtype=np.int32)
             topics = self._read(state, words)
-            if by != "probability":
-                topics = np.maximum(topics, SMALLEST) * word_factors(topics, by, shares)
-            best = heaviest(topics, min(n, len(words)))
-            weights.append(np.take_along_axis(topics, best, axis=1))
+            if by == "probability":
+                best = heaviest(topics, min(n, len(words)))
+                weights.append(np.take_along_axis(topics, best, axis=1))
+            else:
+                factors = word_factors(topics, by, shares)
+                best, scores = best_words(topics, min(n, len(words)), factors)
+                weights.append(scores)
             ids.append(best + first)
         best = heaviest(np.concatenate(weights, axis=1), n)
         return np.take_along_axis(np.concatenate(ids, axis=1), best, axis=1)

@@ -150,10 +150,17 @@ def _heaviest(
             )
     if by == "probability":
         return heaviest(table, n)
-    factors = word_factors(table, by, shares / shares.sum(), lambda_)
+    return best_words(table, n, word_factors(table, by, shares / shares.sum(), lambda_))[0]
+
+
+def best_words(
+    table: NDArray[Any], n: int, factors: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the ids of each topic's n best words, and their probabilities times the factors."""
     # one topic at a time in double precision, never all of them
     rows = (np.maximum(row, SMALLEST, dtype=np.float64) * factors for row in table)
-    return np.array([heaviest(row[np.newaxis], n)[0] for row in rows])
+    found = [(ids, row[ids]) for row in rows for ids in heaviest(row[np.newaxis], n)]
+    return np.array([ids for ids, _ in found]), np.array([scores for _, scores in found])
 
 
 def word_factors(
