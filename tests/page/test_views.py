@@ -28,7 +28,7 @@ def test_overview_says_what_was_learned(open_page, report):
 def test_topics_have_the_models_numbers_and_words(open_page, report):
     page = open_page(report.url)
     for topic, words in enumerate(report.model.top_words(8)):
-        show(page, f"#/topic/{topic}?lambda=1")
+        show(page, f"#/topic/{topic}")
         assert page.inner_text(".steps").startswith("←\nTopic") or topic == 0
         assert f"Topic {topic}" in page.inner_text(".steps")
         assert words_shown(page)[:8] == words
