@@ -29,6 +29,7 @@ _SUBPACKAGES = (
     "metrics",
     "optimize",
     "report",
+    "serve",
     "spark",
 )
 _LEARNERS = (*LEARNERS, "TopicModel")

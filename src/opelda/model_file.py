@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def load(path: str | PathLike[str]) -> Any:
     Traceback (most recent call last):
     opelda.errors.ModelFileError: ...
     """
-    return _read(model_path(path))[0]
+    return read(model_path(path))[0]
 
 
 def relabel(path: str | PathLike[str], labels: Mapping[int, str | None]) -> None:
@@ -139,37 +140,55 @@ def follow(
     """
     poll = number("poll", poll, 0.0, 1e6, above=True)
     seconds = None if timeout is None else number("timeout", timeout, 0.0, 1e9)
-    return _followed(_store._as_path(path), poll, seconds)
+    return map(itemgetter(0), followed(_store._as_path(path), poll, seconds))
 
 
-def _followed(path: Path, poll: float, timeout: float | None) -> Iterator[Any]:
-    seen = failed = former = None
-    since = time.monotonic()
+def followed(
+    path: Path,
+    poll: float,
+    timeout: float | None = None,
+    *,
+    since: tuple[Any, int] | tuple[None, None] = (None, None),
+    wait: Callable[[float], Any] | None = None,
+    complain: Callable[[ModelFileError], None] | None = None,
+) -> Iterator[tuple[Any, int]]:
+    """Yield models as `follow` does, each with its checksum.
+
+    `since` is the stamp and the checksum of a model that is known already. `wait` waits in the
+    place of `time.sleep`, and returns True to end it. A file that cannot be read is given to
+    `complain`, if there is one, and passed over until it changes.
+    """
+    (seen, former), failed = since, None
+    began = time.monotonic()
     while True:
         # The stamp is older than the model read after it: at worst that is read once more.
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         if stamp is not None and stamp != seen:
             try:
-                model, checksum = _read(model_path(path))
-            except ModelFileError:
-                if failed == stamp == _stamp(path):
-                    raise
+                model, checksum = read(model_path(path))
+            except ModelFileError as error:
+                if failed == stamp == stamp_of(path):
+                    if complain is None:
+                        raise
+                    complain(error)
+                    seen = stamp
                 failed = stamp
             else:
                 seen = stamp
                 if checksum != former:
                     former = checksum
-                    yield model
+                    yield model, checksum
                     del model
-                    since = time.monotonic()
+                    began = time.monotonic()
                     continue
-        left = poll if timeout is None else since + timeout - time.monotonic()
+        left = poll if timeout is None else began + timeout - time.monotonic()
         if left <= 0:
             return
-        time.sleep(min(poll, left))
+        if (wait or time.sleep)(min(poll, left)):
+            return
 
 
-def _stamp(path: Path) -> tuple[int, ...] | None:
+def stamp_of(path: Path) -> tuple[int, ...] | None:
     """Return numbers that change when the file is replaced; None where there is none."""
     try:
         found = os.stat(model_path(path))
@@ -178,7 +197,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _read(path: Path) -> tuple[Any, Any]:
+def read(path: Path) -> tuple[Any, int]:
     """Return a model, and a number that tells it from others."""
     arrays, header, version = _store.read(path, kind=KIND, newest=FORMAT)
     return from_parts(LEARNERS, arrays, header, version, path), header["checksum"]

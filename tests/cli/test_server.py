@@ -7,8 +7,9 @@ from http.client import HTTPConnection
 import pytest
 
 from opelda.cli import _server
-from opelda.cli._server import HEADERS, MOST_AT_ONCE, Server, address_of
+from opelda.cli._server import MOST_AT_ONCE, Server, address_of
 from opelda.errors import InputError
+from opelda.serve._site import HEADERS
 
 HOSTILE = "<script>alert(1)</script> \u202e ünïcode"
 
@@ -22,9 +23,9 @@ def server():
 
 
 def asked(server, path="/", method="GET", **headers):
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.site.port, timeout=10)
     connection.putrequest(method, path, skip_host=True)
-    headers.setdefault("Host", f"127.0.0.1:{server.port}")
+    headers.setdefault("Host", f"127.0.0.1:{server.site.port}")
     for name, value in headers.items():
         connection.putheader(name.replace("_", "-"), value)
     connection.endheaders()
@@ -47,7 +48,7 @@ def test_the_page_is_given_as_it_is_with_strict_headers(server):
     "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost:1", "[", "a@b"]
 )
 def test_a_name_that_is_not_the_servers_own_is_refused(server, host):
-    port = "" if ":" in host or not host else f":{server.port}"
+    port = "" if ":" in host or not host else f":{server.site.port}"
     status, _, text = asked(server, Host=host + port)
     assert status == 421
     assert HOSTILE not in text
@@ -55,7 +56,7 @@ def test_a_name_that_is_not_the_servers_own_is_refused(server, host):
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
 def test_names_of_this_machine_are_its_own(server, host):
-    assert asked(server, Host=f"{host}:{server.port}")[0] == 200
+    assert asked(server, Host=f"{host}:{server.site.port}")[0] == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -77,7 +78,7 @@ def test_there_is_nothing_else(server, path):
 
 def test_readers_who_send_nothing_leave_room_for_others(server):
     waiting = [
-        socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_AT_ONCE * 2)
+        socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST_AT_ONCE * 2)
     ]
     for one in waiting:
         one.close()
@@ -94,7 +95,7 @@ def test_readers_who_send_a_byte_now_and_then_are_hung_up_on(monkeypatch):
     monkeypatch.setattr(_server, "PATIENCE", 0.5)
     server = Server("127.0.0.1:0", {"/": ("text/plain", lambda: "page")})
     server.start()
-    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_AT_ONCE)]
+    slow = [socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST_AT_ONCE)]
     for one in slow:
         one.settimeout(0.1)
     try:
@@ -127,7 +128,7 @@ def test_a_host_that_is_none_is_a_sentence(host):
 
 def test_an_address_that_cannot_be_had_is_a_sentence(server):
     with pytest.raises(InputError, match="cannot listen at"):
-        Server(f"127.0.0.1:{server.port}", {})
+        Server(f"127.0.0.1:{server.site.port}", {})
     for given in ("8000x", "127.0.0.1:", "127.0.0.1:99999", "a:b:c", "\u0661"):
         with pytest.raises(InputError, match="HOST:PORT"):
             address_of(given)

@@ -43,7 +43,7 @@ def stream(report):
         },
     )
     server.start()
-    yield meta, server.url
+    yield meta, server.site.url
     server.close()
 
 
@@ -74,7 +74,7 @@ def learner(report):
     }
     server = Server("127.0.0.1:0", pages)
     server.start()
-    yield server.url, lambda start, stop: model.partial_fit(report.texts[start:stop])
+    yield server.site.url, lambda start, stop: model.partial_fit(report.texts[start:stop])
     server.close()
 
 

@@ -35,10 +35,11 @@ OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "batch_size", "checkpoint", "column_words", "encoding", "engine", "every", "first_id",
-        "format", "learner", "learning_decay", "learning_offset", "limit", "max_df",
-        "max_features", "max_loss", "max_loss_per_token", "min_df", "min_weight", "name_column",
-        "ngrams", "on_error", "only", "pattern", "preset", "serve", "since", "stem",
-        "stop_words", "summary_every", "text_column", "transform_method", "unit",
+        "format", "host", "learner", "learning_decay", "learning_offset", "limit", "max_bytes",
+        "max_df", "max_docs", "max_features", "max_loss", "max_loss_per_token", "min_df",
+        "min_weight", "name_column", "ngrams", "on_error", "only", "pattern", "port", "preset",
+        "serve", "since", "stem", "stop_words", "summary_every", "text_column", "timeout",
+        "transform_method", "unit",
     )
 } | {
     "doc_topic_prior": "--alpha",

@@ -27,8 +27,8 @@ class Live:
 
     def tell(self, show: Show) -> None:
         """Say where the page is, and whether others can see it."""
-        note(show, f"a page about this stream is at {self._server.url}")
-        if not self._server.is_local:
+        note(show, f"a page about this stream is at {self._server.site.url}")
+        if not self._server.site.is_local:
             tell("everybody who reaches this machine can read it: it is not only for this machine.")
 
     def begin(self, model: Any) -> None:

@@ -1,6 +1,5 @@
 """A page served to browsers of this machine: read only, and to nobody's scripts but its own."""
 
-import ipaddress
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,19 +9,10 @@ from threading import BoundedSemaphore, Thread, Timer
 from typing import Any, ClassVar
 
 from opelda.errors import InputError
+from opelda.serve._site import HEADERS, Site, bound
 
 MOST_AT_ONCE = 16
 PATIENCE, TO_ANSWER = 10.0, 60.0  # seconds for a request to be sent, and for its answer
-# Beside the page's own policy: nobody frames it, keeps it, or reads it from elsewhere.
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 
 Answer = Callable[[], str]
 
@@ -44,33 +34,18 @@ class Server:
     """Answers GET and HEAD of a few paths, in threads of its own, until it is closed."""
 
     def __init__(self, given: str, answers: dict[str, tuple[str, Answer]]) -> None:
-        host, port = address_of(given)
+        made, self.site = bound(*address_of(given), ("serve", "serve"))
 
         class Handler(_Handler):
             pass
 
         class Listener(_Server):
-            pass
+            address_family = made.family
 
-        try:
-            Listener.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-            self._server = Listener((host, port), Handler)
-        except (socket.gaierror, UnicodeError):
-            raise InputError(
-                f"names a host that is not known here, {host!r}; 127.0.0.1 is this machine.",
-                "serve",
-            ) from None
-        except (OSError, OverflowError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            raise InputError(
-                f"cannot listen at {given}: {why}; choose another port.", "serve"
-            ) from None
-        self.port = int(self._server.server_address[1])
-        self.is_local = _is_loopback(host)
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
-        # addresses are never bound to another machine's name, so that they need not be listed
-        Handler.hosts = frozenset({"localhost", host.lower()})
-        Handler.answers, Handler.port = answers, self.port
+        self._server = Listener(made.getsockname(), Handler, bind_and_activate=False)
+        self._server.socket.close()
+        self._server.socket = made
+        Handler.answers, Handler.site = answers, self.site
 
     def start(self) -> None:
         """Begin to answer."""
@@ -82,20 +57,12 @@ class Server:
         self._server.server_close()
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    allow_reuse_address = True
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         self._slots = BoundedSemaphore(MOST_AT_ONCE)
-        super().__init__(*args)
+        super().__init__(*args, **options)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._slots.acquire(blocking=False):
@@ -119,8 +86,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     answers: ClassVar[dict[str, tuple[str, Answer]]] = {}
-    hosts: ClassVar[frozenset[str]] = frozenset()
-    port: ClassVar[int] = 0
+    site: ClassVar[Site]
     timeout = PATIENCE  # of each read and write; all together have `_limit`
     server_version, sys_version = "opelda", ""
 
@@ -148,10 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with a page, or with a sentence."""
         self._clock.cancel()
         self._limit(TO_ANSWER)
-        if not self._is_asked_by_its_name():
-            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server has another name.")
-        elif self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            self._refuse(HTTPStatus.FORBIDDEN, "Other pages may not read this one.")
+        host, fetched_from = self.headers.get("Host", ""), self.headers.get("Sec-Fetch-Site")
+        refusal = self.site.refusal(host, fetched_from or "none")
+        if refusal is not None:
+            self._refuse(*refusal)
         elif (answer := self.answers.get(self.path.partition("?")[0])) is None:
             self._refuse(HTTPStatus.NOT_FOUND, "There is nothing here; the page is at /.")
         else:
@@ -165,19 +131,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         """Answer as to GET, without the page."""
         self.do_GET()
-
-    def _is_asked_by_its_name(self) -> bool:
-        """Whether the Host header names this server: a name that was bound to it later does not."""
-        host, port = _host_of(self.headers.get("Host", ""))
-        if port not in (None, self.port):
-            return False
-        if host in self.hosts:
-            return True
-        try:
-            ipaddress.ip_address(host)
-        except ValueError:
-            return False
-        return True
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self._send(status, "text/plain; charset=utf-8", f"{why}\n".encode())
@@ -194,18 +147,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep the terminal for the stream."""
-
-
-def _host_of(header: str) -> tuple[str, int | None]:
-    """Return the name and the port of a Host header.
-
-    >>> _host_of("localhost:80"), _host_of("[::1]:80"), _host_of("a.example")
-    (('localhost', 80), ('::1', 80), ('a.example', None))
-    """
-    text = header.strip().lower()
-    if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        port = rest.removeprefix(":")
-    else:
-        host, _, port = text.partition(":")
-    return host, int(port) if port.isascii() and port.isdecimal() else None

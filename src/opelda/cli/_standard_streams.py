@@ -61,9 +61,9 @@ def note(show: "Show", message: str) -> None:
 
 
 @contextmanager
-def noted(show: "Show") -> Iterator[None]:
-    """Tell what sources log of how they go on."""
-    logger, handler = logging.getLogger("opelda.corpus"), logging.Handler()
+def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
+    """Tell what a part of the package logs: sources, of how they go on, if no other is named."""
+    logger, handler = logging.getLogger(part), logging.Handler()
     handler.emit = lambda record: note(show, record.getMessage())  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)

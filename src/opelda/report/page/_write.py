@@ -16,8 +16,11 @@ import numpy as np
 from opelda.corpus import stream
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
+from opelda.metrics._ranking import topic_weights
 from opelda.report._inferred import columns_without_names
-from opelda.report.page._facts import compared, corpus_facts, counted, facts
+from opelda.report.page import _payload as payload
+from opelda.report.page._exported import ExportedTopics
+from opelda.report.page._facts import compared, corpus_facts, counted, facts, model_facts
 from opelda.report.page._gathered import Gathered
 
 BLOCK = 4096
@@ -114,6 +117,22 @@ def write_report(
     with write_in_one_step(path) as file:
         file.write(page(meta, **more).encode())
     return Path(path)
+
+
+def model_page(model: Any, title: str, name: str) -> str:
+    """Return the page about a model alone: without documents, and so without what they tell."""
+    topics = np.asarray(model.components_)
+    weights = topic_weights(model)
+    if weights is None:
+        weights = np.full(len(topics), 1.0 / len(topics))
+    kept, coherence = ExportedTopics.of(topics), model.coherence_
+    meta = model_facts(model, topics, weights, kept, coherence)
+    if coherence is not None:
+        of = "the documents that the model learned from"
+        meta["coherence"] = {"mean": float(np.mean(coherence)), "of": of}
+    meta["model"]["name"] = name
+    meta |= {"title": title, "corpus": None}
+    return page(meta, topics=payload.exported(kept, model._words(), len(topics)))
 
 
 def page(meta: dict[str, Any], **data: str) -> str:

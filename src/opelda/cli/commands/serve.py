@@ -1,0 +1,91 @@
+"""`opelda serve`: a model behind HTTP."""
+
+from typing import Any
+
+from opelda._every import steps_or_seconds
+from opelda.cli._app import command, option
+from opelda.cli._ending import StoppedError, handled
+from opelda.cli._inputs import source_of
+from opelda.cli._options import Accuracy, Jobs, Model, Show, given_options
+from opelda.cli._show import count
+from opelda.cli._standard_streams import note, noted, tell
+from opelda.errors import InputError
+
+
+@command(
+    "serve",
+    "opelda serve model.opelda",
+    "curl localhost:8000/infer -H 'Content-Type: text/plain' -d 'The court heard the appeal'",
+    "opelda serve state --port 8080 --max-loss 0.01",
+    "opelda serve model.opelda --corpus articles.jsonl",
+)
+def serve(
+    *,
+    model: Model,
+    host: str = option(
+        "127.0.0.1",
+        help="Name or address to listen at; this machine alone, 127.0.0.1, if not given.",
+        metavar="HOST",
+    ),
+    port: int = option(8000, help="Port to listen at; 0 is any that is free.", min=0, max=65535),
+    max_bytes: int = option(1_000_000, help="Largest body of a request.", min=1),
+    max_docs: int = option(1_000, help="Most texts of a request.", min=1),
+    timeout: str = option(
+        "10s", help="Time for a request to be sent and answered; 10s.", metavar="TIME"
+    ),
+    corpus: list[str] | None = option(
+        None,
+        help="Documents for the page at /, which is about the model alone if none are given; may "
+        "be given several times.",
+        metavar="FILE",
+    ),
+    accuracy: Accuracy,
+    jobs: Jobs = None,
+    show: Show,
+) -> None:
+    """Answer requests for the topics of texts over HTTP, until Ctrl-C.
+
+    POST texts to [bold]/infer[/bold]; GET [bold]/topics[/bold], [bold]/health[/bold], and a page
+    for browsers at [bold]/[/bold]. When the model file is replaced, later requests are answered by
+    the new model. There is no authentication: other machines are let in by --host alone.
+    """
+    seconds = float(sum(steps_or_seconds("timeout", timeout, "smh")))
+    from opelda.serve._site import bound
+
+    listener, site = bound(host, port)
+    with listener:
+        server_of = _server()
+        from opelda.serve import app
+
+        service = app(
+            model,
+            max_bytes=max_bytes,
+            max_docs=max_docs,
+            timeout=seconds,
+            n_jobs=jobs,
+            corpus=None if corpus is None else source_of(corpus),
+            **given_options(accuracy),
+        )
+        service.site = site
+        server = server_of(service, listener)
+        answering = service.newest.served
+        topics = count(len(answering.topics), "topic")
+        note(show, f"{model}, {topics}, version {answering.version}, answers at {site.url}")
+        if not site.is_local:
+            tell("everybody who reaches this machine can ask it: there is no authentication.")
+        with handled(lambda number, frame: server.stop()), noted(show, "opelda.serve"):
+            server.run()
+    raise StoppedError(f"stopped; {count(service.n_answered, 'request')} answered.")
+
+
+def _server() -> Any:
+    """Return the class of servers, or say how to install what it needs."""
+    try:
+        from opelda.serve._server import Server
+    except ModuleNotFoundError as error:
+        if error.name not in ("uvicorn", "httptools", "h11"):
+            raise
+        raise InputError(
+            f"opelda serve needs {error.name}, which is not there: pip install 'opelda[serve]'."
+        ) from None
+    return Server

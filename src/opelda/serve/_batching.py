@@ -1,0 +1,102 @@
+"""Texts of several requests inferred in one call.
+
+A call costs as much as the inference of several short texts. While one runs, requests wait; the
+next takes what came meanwhile. A text's answer does not depend on its neighbours.
+"""
+
+import asyncio
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+from opelda.serve._served import Asked, Served
+
+TEXTS_AT_ONCE = 64  # of a request, so that a long one lets others in between
+CHARACTERS_AT_ONCE = 500_000
+WORKERS = 2  # so that texts that take long do not keep all others waiting
+
+
+class Job(NamedTuple):
+    """Some texts of a request, and who waits for their answer."""
+
+    served: Served
+    texts: list[str]
+    asked: Asked
+    answer: "asyncio.Future[bytes]"
+
+    def goes_with(self, other: "Job") -> bool:
+        """Whether one call can answer both."""
+        return self.served is other.served and self.asked.certificate == other.asked.certificate
+
+
+class Batches:
+    """Jobs that wait, and threads that take some of them at a time."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Job] = deque()
+        self._n_running = 0
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="opelda-infer")
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def answer(self, served: Served, texts: list[str], asked: Asked) -> bytes:
+        """Return the documents of a request as JSON, separated by commas."""
+        loop, found = asyncio.get_running_loop(), []
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            job = Job(served, texts[first : first + TEXTS_AT_ONCE], asked, loop.create_future())
+            self._waiting.append(job)
+            loop.call_soon(self._start)  # after all requests that have arrived by now
+            found.append(await job.answer)
+        return b",".join(found)
+
+    def _start(self) -> None:
+        while self._n_running < WORKERS and (jobs := self._take()):
+            self._n_running += 1
+            task = asyncio.get_running_loop().run_in_executor(self._pool, _work, jobs)
+            task.add_done_callback(partial(self._finish, jobs))
+
+    def _take(self) -> list[Job]:
+        """Return the jobs of the next call."""
+        jobs: list[Job] = []
+        n_texts = n_characters = 0
+        while self._waiting:
+            job = self._waiting[0]
+            n_texts += len(job.texts)
+            n_characters += sum(map(len, job.texts))
+            full = n_texts > TEXTS_AT_ONCE or n_characters > CHARACTERS_AT_ONCE
+            if jobs and (full or not job.goes_with(jobs[0])):
+                break
+            self._waiting.popleft()
+            if not job.answer.done():  # by the time limit
+                jobs.append(job)
+        return jobs
+
+    def _finish(self, jobs: list[Job], done: "asyncio.Future[list[bytes]]") -> None:
+        self._n_running -= 1
+        error = done.exception()
+        answers: list[Any] = [None] * len(jobs) if error else done.result()
+        for job, answer in zip(jobs, answers, strict=True):
+            if job.answer.done():
+                continue
+            if error:
+                job.answer.set_exception(error)
+            else:
+                job.answer.set_result(answer)
+        self._start()
+
+    def close(self) -> None:
+        """End the threads when they are done."""
+        self._pool.shutdown(wait=False)
+
+
+def _work(jobs: list[Job]) -> list[bytes]:
+    served, asked = jobs[0].served, jobs[0].asked
+    found = served.infer([text for job in jobs for text in job.texts], asked.certificate)
+    answers, first = [], 0
+    for job in jobs:
+        end = first + len(job.texts)
+        answers.append(served.written(found, first, end, job.asked))
+        first = end
+    return answers

@@ -1,0 +1,195 @@
+"""Requests: their bodies within limits, texts and options out of them, and why one is refused."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl
+
+from opelda._validation import number, whole
+from opelda.errors import InputError
+from opelda.serve._served import Asked
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+JSON, TEXT = "application/json", "text/plain"
+EXAMPLE = '{"texts": ["first text", "second text"]}'
+MOST_BODIES = 64  # of the largest size, held at the same time
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+class Refused(Exception):  # noqa: N818  # it is no mistake of ours
+    """A request is not answered; the sentence says why, and what to do."""
+
+    def __init__(self, status: HTTPStatus, sentence: str, **headers: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Gone(Exception):  # noqa: N818
+    """Nobody waits for the answer any more."""
+
+
+@dataclass
+class Bodies:
+    """Limits of bodies, and the bytes that all requests hold at this moment."""
+
+    max_bytes: int
+    max_docs: int
+    n_bytes: int = 0
+
+    async def read(self, scope: Scope, receive: Receive) -> bytes:
+        """Return the body, refused as soon as it is too large; `release` its length afterwards."""
+        said = header(scope, b"content-length")
+        if said.isdecimal() and int(said) > self.max_bytes:
+            raise self._too_large()
+        parts: list[bytes] = []
+        length = 0
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Gone
+                part = message.get("body", b"")
+                length += len(part)
+                self.n_bytes += len(part)
+                if length > self.max_bytes:
+                    raise self._too_large()
+                if self.n_bytes > MOST_BODIES * self.max_bytes:
+                    raise busy()
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+        except BaseException:
+            self.release(length)
+            raise
+
+    def release(self, length: int) -> None:
+        """Forget a body of so many bytes."""
+        self.n_bytes -= length
+
+    def texts(self, scope: Scope, body: bytes) -> list[str]:
+        """Return the texts of a body."""
+        kind, _, _ = header(scope, b"content-type").partition(";")
+        kind = kind.strip().lower()
+        if header(scope, b"content-encoding") not in ("", "identity") or kind not in (JSON, TEXT):
+            raise Refused(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                f"The body must be {JSON}, such as {EXAMPLE}, or one text as {TEXT}, uncompressed "
+                "and in UTF-8; say which in the header Content-Type.",
+            )
+        if not body:
+            raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"There are no texts; send {EXAMPLE}.")
+        texts = [_decoded(body)] if kind == TEXT else _listed(_parsed(body))
+        if len(texts) > self.max_docs:
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"{len(texts):,} texts are more than the {self.max_docs:,} that one request may "
+                "hold; send several.",
+            )
+        return texts
+
+    def _too_large(self) -> Refused:
+        return Refused(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"The body has more than the {self.max_bytes:,} bytes that one request may have; send "
+            "several.",
+        )
+
+
+def busy() -> Refused:
+    """Return the refusal of what would be too much at the same time."""
+    return Refused(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Too many requests are waiting; send this one again in a second.",
+        retry_after="1",
+    )
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """Return a header's value, empty where there is none."""
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+def options(query: bytes) -> Asked:
+    """Return the options that a query string asks for.
+
+    >>> options(b"top=3&certificate=false")
+    Asked(top=3, min_weight=0.01, certificate=False)
+    """
+    if not query:
+        return Asked()
+    found: dict[str, Any] = {}
+    try:
+        for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+            if name == "top":
+                found[name] = whole(name, int(value) if value.isdecimal() else value)
+            elif name == "min_weight":
+                found[name] = number(name, _float(value), 0.0, 1.0)
+            elif name == "certificate":
+                if value not in TRUTH:
+                    raise InputError(f"must be true or false, got {value!r:.60}.", name)
+                found[name] = TRUTH[value]
+            else:
+                raise InputError(
+                    f"There is no option {name!r:.60}; give top, min_weight or certificate."
+                )
+    except InputError as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
+    return Asked(**found)
+
+
+def _float(value: str) -> Any:
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(
+            HTTPStatus.BAD_REQUEST, f"The body is not UTF-8 at byte {error.start:,}; encode it so."
+        ) from None
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(_decoded(body))
+    except json.JSONDecodeError as error:
+        what = error.msg.rstrip(" :").removesuffix(" at")
+        raise Refused(
+            HTTPStatus.BAD_REQUEST,
+            f"The body is not JSON: {what} at line {error.lineno}, column {error.colno}; send "
+            f"{EXAMPLE}.",
+        ) from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
+        raise Refused(HTTPStatus.BAD_REQUEST, f"The body is no such JSON as {EXAMPLE}.") from None
+
+
+def _listed(value: Any) -> list[str]:
+    unfit = HTTPStatus.UNPROCESSABLE_ENTITY
+    if isinstance(value, dict):
+        if value.keys() != {"texts"}:
+            others = ", ".join(repr(key)[:40] for key in list(value)[:5] if key != "texts")
+            why = f"has {others} beside" if "texts" in value else "is without"
+            raise Refused(unfit, f"The object {why} the key 'texts'; send {EXAMPLE}.")
+        value = value["texts"]
+    if not isinstance(value, list) or not value:
+        raise Refused(unfit, f"There are no texts; send {EXAMPLE}, or the list alone.")
+    for place, text in enumerate(value):
+        if not isinstance(text, str):
+            kind = "null" if text is None else type(text).__name__
+            raise Refused(unfit, f"texts[{place}] is not a text but of type {kind}; send a string.")
+    try:
+        "".join(value).encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            unfit, "A text holds half of a surrogate pair, which is no character; leave it out."
+        ) from None
+    return value

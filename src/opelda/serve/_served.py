@@ -1,0 +1,139 @@
+"""A model that answers requests: everything about it is made once, and belongs together."""
+
+import json
+import math
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.corpus._documents import count_words
+from opelda.corpus._matrix import remap_columns, row_sums
+from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE
+from opelda.errors import InputError
+from opelda.report import topic_table, write_report
+from opelda.report.page import model_page
+
+N_WORDS, N_WORDS_ALONE = 10, 50  # of each topic in the list, and of one that is asked for
+
+
+class Asked(NamedTuple):
+    """Options of a request for mixtures."""
+
+    top: int | None = None  # topics of a document at most
+    min_weight: float = 0.01
+    certificate: bool = True
+
+
+class Found(NamedTuple):
+    """Mixtures of some texts; the loss is None without certificates."""
+
+    theta: NDArray[np.float32]
+    tokens: NDArray[np.float64]
+    unknown: NDArray[np.float64]
+    loss: NDArray[np.float64] | None
+
+
+class Served:
+    """A model with its version, its topics and their labels; it never changes."""
+
+    def __init__(self, model: Any, checksum: int, name: str) -> None:
+        if model._state.vocabulary is None:
+            raise InputError(
+                "The model learned from counts without words, so that it knows no texts; fit it on "
+                "documents or a corpus."
+            )
+        self.model = model.set_params(sparse_output=False)
+        self.version, self.name = f"{checksum:08x}", name
+        self.topics = _topics(model)
+        self._heads = [
+            f'{{"topic":{topic["topic"]},"label":{as_json(topic["label"]).decode()},"weight":'
+            for topic in self.topics
+        ]
+        self.infer([" ".join(self.topics[0]["words"])], True)  # makes tables for the first request
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the model is."""
+        return {
+            "name": self.name,
+            "learner": type(self.model).__name__,
+            "topics": len(self.topics),
+            "words": int(self.model.n_features_in_),
+            "documents": int(self.model.n_docs_seen_),
+        }
+
+    def infer(self, texts: list[str], certified: bool) -> Found:
+        """Infer mixtures; a text's own depends on no other."""
+        words = self.model._state.vocabulary
+        counted = count_words(texts, "Text {}".format, words.tokenizer.decided)
+        X, _ = remap_columns(counted.counts, words.columns(counted.words), len(words))
+        wanted = (EVERYTHING, SPARSE) if certified else (MIXTURES, FEW_TOPICS)
+        _, found, _ = self.model._inferred(X, *wanted)
+        tokens = row_sums(X)
+        unknown = row_sums(counted.counts) - tokens
+        return Found(np.asarray(found.theta), tokens, unknown, found.loss if certified else None)
+
+    def written(self, found: Found, first: int, end: int, asked: Asked) -> bytes:
+        """Return documents from one row to another as JSON, separated by commas."""
+        theta = found.theta[first:end]
+        keep = theta >= asked.min_weight
+        keep[np.arange(len(keep)), theta.argmax(axis=1)] = True
+        keep[found.tokens[first:end] == 0] = False  # without words, nothing speaks for any topic
+        rows, topics = np.nonzero(keep)
+        weights = theta[rows, topics]
+        order = np.lexsort((topics, -weights, rows))  # a document's heaviest topic first
+        said = [
+            f"{self._heads[k]}{weight:.6g}}}"
+            for k, weight in zip(topics[order].tolist(), weights[order].tolist(), strict=True)
+        ]
+        ends = np.cumsum(keep.sum(axis=1)).tolist()
+        documents = []
+        for row, (begin, stop) in enumerate(pairwise([0, *ends]), first):
+            loss = ""
+            if found.loss is not None:
+                loss = f',"loss":{as_json(rounded_up(float(found.loss[row]))).decode()}'
+            documents.append(
+                f'{{"tokens":{found.tokens[row]:.0f},"unknown_tokens":{found.unknown[row]:.0f},'
+                f'"topics":[{",".join(said[begin:stop][: asked.top])}]{loss}}}'
+            )
+        return ",".join(documents).encode()
+
+    def page(self, corpus: Any) -> bytes:
+        """Return the page about the model, and about documents where there are some."""
+        if corpus is None:
+            return model_page(self.model, self.name, self.name).encode()
+        with TemporaryDirectory(prefix="opelda-") as folder:
+            path = Path(folder, "page.html")
+            return write_report(self.model, corpus, path, name=self.name).read_bytes()
+
+
+def _topics(model: Any) -> list[dict[str, Any]]:
+    coherence = model.coherence_
+    return [
+        {
+            "topic": row.topic,
+            "label": row.label,
+            "share": None if row.weight is None else round(row.weight, 6),
+            "coherence": None if coherence is None else round(float(coherence[row.topic]), 4),
+            "words": list(row.words),
+            "probabilities": [float(f"{p:.4g}") for p in row.probabilities],
+        }
+        for row in topic_table(model, N_WORDS_ALONE)
+    ]
+
+
+def rounded_up(loss: float) -> float | None:
+    """Return a bound with six digits after the point that still is one; None where there is none.
+
+    >>> rounded_up(0.0012345678), rounded_up(float("inf"))
+    (0.001235, None)
+    """
+    return math.ceil(loss * 1e6) / 1e6 if math.isfinite(loss) else None
+
+
+def as_json(value: Any) -> bytes:
+    """Return JSON in as few bytes as there need be."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

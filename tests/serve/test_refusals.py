@@ -1,0 +1,153 @@
+"""Requests that are refused: each by its status and a sentence, and at no one else's cost."""
+
+import asyncio
+import json
+import logging
+import threading
+
+import pytest
+
+from opelda.serve import _app, _requests
+from opelda.serve import app as make_app
+from opelda.serve._site import Site
+
+from .conftest import ask, asked, check_refused, infer
+
+BAD = [
+    (b'{"texts": ["half', {}, 400, "not JSON: Unterminated string starting at line 1, column 12"),
+    (b'{"text": ["a"]}', {}, 422, "without the key 'texts'"),
+    (b'{"texts": ["a"], "top": 3}', {}, 422, "has 'top' beside"),
+    (b'{"texts": "a"}', {}, 422, "no texts"),
+    (b"[]", {}, 422, "no texts"),
+    (b"", {}, 422, "no texts"),
+    (b'["a", null]', {}, 422, r"texts\[1\] is not a text but of type null"),
+    (b'["a", "\\ud800"]', {}, 422, "surrogate"),
+    (b"[" * 100_000, {}, 400, "no such JSON"),
+    (b"[" + b"1" * 10_000 + b"]", {}, 400, "no such JSON"),
+    (b"\xff", {"kind": "text/plain"}, 400, "not UTF-8 at byte 0"),
+    (b"a=1", {"kind": "application/x-www-form-urlencoded"}, 415, "Content-Type"),
+    (b"\x1f\x8b", {"headers": [(b"content-encoding", b"gzip")]}, 415, "uncompressed"),
+    (json.dumps(["a"] * 1001).encode(), {}, 413, "1,001 texts are more than the 1,000"),
+    (b"a" * 1_000_001, {"kind": "text/plain"}, 413, "1,000,000 bytes"),
+]
+
+
+@pytest.mark.parametrize(("body", "how", "status", "said"), BAD)
+def test_bad_bodies_are_a_sentence(service, body, how, status, said):
+    check_refused(ask(service, "POST", "/infer", body, **how), status, said)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("POST", "/infer?top=0", 400, "top must be a whole number, at least 1"),
+        ("POST", "/infer?min_weight=nan", 400, "min_weight must be a number from 0 to 1"),
+        ("POST", "/infer?certificate=perhaps", 400, "certificate must be true or false"),
+        ("POST", "/infer?verbose=1", 400, "no option 'verbose'"),
+        ("GET", "/infer", 405, "takes POST"),
+        ("POST", "/topics", 405, "takes GET"),
+        ("GET", "/elsewhere", 404, "nothing at '/elsewhere'"),
+        ("GET", "/infer/more", 404, "nothing at"),
+        ("GET", "/topics/3", 404, "no topic '3'; topics have the numbers 0 to 2"),
+        ("GET", "/topics/-1", 404, "no topic"),
+        ("GET", "/topics/²", 404, "no topic"),
+    ],
+)
+def test_bad_requests_are_a_sentence(service, method, path, status, said):
+    response = ask(service, method, path, b'["a"]')
+    check_refused(response, status, said)
+    assert ("allow" in response.headers) == (status == 405)
+
+
+def test_other_methods(service):
+    assert ask(service, "OPTIONS", "/infer").headers["allow"] == "POST, OPTIONS"
+    assert ask(service, "HEAD", "/topics").status == 200
+
+
+def test_a_body_that_is_too_large_is_refused_while_it_comes(models):
+    service, given = make_app(models[0], max_bytes=10_000), []
+
+    def parts():
+        while True:
+            given.append(b"a" * 1000)
+            yield given[-1]
+
+    response = ask(service, "POST", "/infer", parts=parts(), more=True)
+    check_refused(response, 413, "10,000 bytes")
+    assert len(given) == 11
+    said = [(b"content-length", b"10001")]
+    assert ask(service, "POST", "/infer", parts=parts(), headers=said).status == 413
+    assert len(given) == 11
+    assert service._bodies.n_bytes == 0
+    service.close()
+
+
+def test_bodies_that_are_too_large_together_are_refused(models, monkeypatch):
+    monkeypatch.setattr(_requests, "MOST_BODIES", 2)
+    service = make_app(models[0], max_bytes=1000, timeout=0.2)
+
+    async def several():
+        half = {"parts": [b"a" * 900], "more": True}
+        return await asyncio.gather(*(asked(service, "POST", "/infer", **half) for _ in range(3)))
+
+    statuses = [response.status for response in asyncio.run(several())]
+    assert sorted(statuses) == [408, 408, 503]
+    assert service._bodies.n_bytes == 0
+    service.close()
+
+
+def test_too_many_that_wait_are_refused_and_told_when_to_come_back(service, monkeypatch):
+    monkeypatch.setattr(_app, "MOST_WAITING", 0)
+    response = infer(service, ["a"])
+    check_refused(response, 503, "Too many requests are waiting")
+    assert response.headers["retry-after"] == "1"
+
+
+def test_time_is_limited_and_others_are_answered_meanwhile(models):
+    service, gate = make_app(models[0], timeout=0.2), threading.Event()
+    hold_up(service, gate, "oven")
+
+    async def both():
+        slow = asked(service, "POST", "/infer", b'["oven"]')
+        return await asyncio.gather(slow, asked(service, "POST", "/infer", b'["court"]'))
+
+    slow, other = asyncio.run(both())
+    gate.set()
+    check_refused(slow, 504, "took more than 0.2 s")
+    assert other.status == 200
+    service.close()
+
+
+def hold_up(service, gate, word):
+    """Let texts with a word wait, which come with no others."""
+    served = service.newest.served
+    real = served.infer
+
+    def infer(texts, certified):
+        if any(word in text for text in texts):
+            gate.wait()
+        return real(texts, certified)
+
+    served.infer = infer
+    waiting = service._batches._waiting
+    service._batches._take = lambda: [waiting.popleft()] if waiting else []  # one a call
+
+
+def test_what_goes_wrong_here_is_said_without_texts(service, caplog):
+    def fail(texts, certified):
+        raise ZeroDivisionError(texts[0])
+
+    service.newest.served.infer = fail
+    with caplog.at_level(logging.ERROR, "opelda.serve"):
+        response = infer(service, ["a secret"])
+    check_refused(response, 500, "ZeroDivisionError")
+    assert "test_refusals.py" in caplog.text
+    assert "secret" not in caplog.text + response.json["error"]
+
+
+def test_others_names_and_pages_are_refused(service):
+    service.site = Site("127.0.0.1", 8000)
+    assert ask(service, path="/health").status == 200  # it is called localhost
+    there = {"headers": [(b"sec-fetch-site", b"cross-site")]}
+    check_refused(ask(service, path="/health", **there), 403, "Other pages")
+    check_refused(ask(service, path="/health", host=b"evil.example"), 421, "another name")

@@ -1,0 +1,97 @@
+"""A model that is replaced while it is served: every request is answered by one model alone."""
+
+import json
+import logging
+
+import pytest
+
+import opelda
+from opelda.serve import app as make_app
+
+from .conftest import ask, infer, make_model, make_texts, until
+
+TEXTS = make_texts(70, seed=3)  # two calls of the model
+
+
+@pytest.fixture
+def replaced(models, tmp_path, quick):
+    """A service of a file that is replaced."""
+    path = tmp_path / "model.opelda"
+    opelda.save(models[0], path)
+    service = make_app(path, n_jobs=1)
+    yield service, path
+    service.close()
+
+
+def answers(model):
+    """Return what a model alone says."""
+    service = make_app(model, n_jobs=1)
+    found = infer(service, TEXTS).json
+    service.close()
+    return found
+
+
+def test_later_requests_are_answered_by_the_new_model(replaced, models, caplog):
+    service, path = replaced
+    caplog.set_level(logging.INFO, "opelda.serve")
+    assert infer(service, TEXTS).json == answers(models[0])
+    for model in models[1:]:
+        opelda.save(model, path)
+        version = answers(model)["version"]
+        until(lambda version=version: service.newest.served.version == version)
+        assert infer(service, TEXTS).json == answers(model)
+        labels = [topic["label"] for topic in ask(service, path="/topics").json["topics"]]
+        assert labels == list(model.topic_labels_)
+        assert f"was replaced; {version} answers now" in caplog.text
+
+
+def test_a_request_that_has_begun_is_answered_by_the_old_one(replaced, models):
+    service, _ = replaced
+    old, new = service.newest.served, make_app(models[1]).newest.served
+    real = old.infer
+
+    def replace_meanwhile(texts, certified):
+        service.newest.served = new
+        return real(texts, certified)
+
+    old.infer = replace_meanwhile
+    assert infer(service, TEXTS).json == answers(models[0])
+    assert infer(service, TEXTS).json == answers(models[1])
+
+
+def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(replaced, models, caplog):
+    service, path = replaced
+    caplog.set_level(logging.INFO, "opelda.serve")
+    infer(service, TEXTS)  # begins to follow
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-50])
+    until(lambda: "damaged" in caplog.text)
+    counts = opelda.corpus.generate(50, n_words=20, n_topics=2).X
+    opelda.save(opelda.OnlineOPE(2, random_state=0).fit(counts), path)
+    until(lambda: "counts without words" in caplog.text)
+    assert infer(service, TEXTS).json == answers(models[0])
+    opelda.save(models[1], path)
+    until(lambda: service.newest.served.version == answers(models[1])["version"])
+    assert len([record for record in caplog.records if record.levelno == logging.ERROR]) == 2
+
+
+def test_a_copy_of_a_model_is_served_whatever_becomes_of_it():
+    model = make_model(7)
+    service, before = make_app(model, n_jobs=1), answers(model)
+    model.partial_fit(make_texts(30, seed=9))
+    model.set_topic_labels({0: "another"})
+    assert json.dumps(infer(service, TEXTS).json) == json.dumps(before)
+    service.close()
+
+
+def test_a_checkpoint_folder_is_served(tmp_path, quick):
+    folder = tmp_path / "live"
+    texts = make_texts(120)
+    model = opelda.OnlineOPE(3, random_state=0, batch_size=30)
+    model.fit_stream(texts[:60], checkpoint=folder)
+    service = make_app(folder)
+    first = infer(service, TEXTS).json["version"]
+    model = opelda.OnlineOPE(3, random_state=0, batch_size=30)
+    model.fit_stream(texts, checkpoint=folder)
+    until(lambda: service.newest.served.version != first)
+    service.close()

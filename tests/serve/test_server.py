@@ -1,0 +1,161 @@
+"""The server: connections that are bounded in time, length and number, and its end."""
+
+import asyncio
+import json
+import socket
+import threading
+from contextlib import closing
+from http.client import HTTPConnection
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
+
+import opelda
+from benchmarks.serve.__main__ import Answers, requests
+from benchmarks.serve.client import Tally, load
+from opelda.serve import _server
+from opelda.serve import app as make_app
+from opelda.serve._site import bound
+
+from .conftest import make_texts, until
+
+
+class Running:
+    """A server in a thread of its own."""
+
+    def __init__(self, service):
+        listener, service.site = bound("127.0.0.1", 0)
+        self.service, self.port = service, service.site.port
+        self.server = _server.Server(service, listener)
+        self.thread = threading.Thread(target=self.server.run)
+        self.thread.start()
+
+    def stop(self):
+        self.server.stop()
+        self.thread.join()
+
+    def connect(self, data=b""):
+        made = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        made.sendall(data)
+        return made
+
+    def ask(self, method, path, body=None):
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+
+@pytest.fixture
+def run():
+    """Run services until the end of the test."""
+    begun = []
+
+    def begin(service):
+        begun.append(Running(service))
+        return begun[-1]
+
+    yield begin
+    for each in begun:
+        each.stop()
+
+
+def everything(connection):
+    """Return all that a server sends before it hangs up; it may do so without a word."""
+    with closing(connection):
+        found = b""
+        try:
+            while part := connection.recv(65536):
+                found += part
+        except ConnectionError:
+            pass
+        return found
+
+
+def test_under_load_none_is_lost_or_mixed_while_the_model_is_replaced(run, models, tmp_path, quick):
+    """The short form of benchmarks/serve."""
+    files = [tmp_path / f"{k}.opelda" for k in range(3)]
+    for model, path in zip(models, files, strict=True):
+        opelda.save(model, path)
+    served = tmp_path / "served.opelda"
+    opelda.save(models[0], served)
+    running = run(make_app(served, n_jobs=1))
+    texts, tally = make_texts(60, seed=4), Tally()
+    answers = Answers(files, texts)
+
+    def given():
+        for number, each in enumerate(requests(texts, 400, bad=True)):
+            if number in (100, 250):
+                former = running.service.newest.served
+                opelda.save(models[1 + number // 250], served)
+            if number in (200, 350):  # by now most were answered while it was replaced
+                until(lambda former=former: running.service.newest.served is not former)
+            yield each
+
+    asyncio.run(load(running.port, 8, given(), answers, tally))
+    assert tally.first_wrong == ""
+    assert (tally.n_answered, tally.n_lost, tally.n_bad) == (400, 0, 10)
+    assert len(tally.versions) == 3
+
+
+def test_what_is_under_way_is_answered_before_the_end(run, models):
+    service, begun, gate = make_app(models[0]), threading.Event(), threading.Event()
+    real = service.newest.served.infer
+    service.newest.served.infer = lambda *how: begun.set() or (gate.wait() and real(*how))
+    running, found = run(service), []
+    asker = threading.Thread(
+        target=lambda: found.append(running.ask("POST", "/infer", '["court judge"]'))
+    )
+    asker.start()
+    begun.wait()
+    running.server.stop()
+    gate.set()
+    asker.join()
+    running.thread.join()
+    assert found[0][0] == 200
+    with pytest.raises(ConnectionError):
+        socket.create_connection(("127.0.0.1", running.port))
+
+
+def test_who_sends_or_takes_too_slowly_is_hung_up_on(run, models):
+    running = run(make_app(models[0], timeout=0.3))
+    silent = running.connect()
+    slow = running.connect(b"POST /infer HT")
+    head = b"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+    half = running.connect(head + b"Content-Length: 9\r\n\r\nhalf")
+    # answers that nobody takes fill the buffers of both sides
+    deaf = socket.create_connection(("127.0.0.1", running.port))
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.settimeout(30)
+    deaf.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40)
+    assert everything(silent) == everything(slow) == b""
+    assert b"408" in everything(half).splitlines()[0]
+    while running.server.server_state.connections:
+        threading.Event().wait(0.05)
+    deaf.close()
+    assert running.ask("GET", "/health")[0] == 200
+
+
+def test_what_is_no_request_is_refused_by_a_sentence(run, models):
+    running = run(make_app(models[0]))
+    long = b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: %b\r\n" % (b"a" * 1000) * 70
+    for sent, status in ((b"\x16\x03\x01 no HTTP\r\n\r\n", b"400"), (long, b"431")):
+        head, _, body = everything(running.connect(sent)).partition(b"\r\n\r\n")
+        assert status in head.splitlines()[0]
+        assert json.loads(body)["error"].endswith(".")
+
+
+def test_too_many_connections_are_refused_by_a_sentence(run, models, monkeypatch):
+    monkeypatch.setattr(_server, "MOST_CONNECTIONS", 2)
+    running = run(make_app(models[0]))
+    two = [running.connect() for _ in range(2)]
+    while len(running.server.server_state.connections) < 2:
+        threading.Event().wait(0.01)
+    assert b"503 Service Unavailable" in everything(running.connect())
+    two[0].close()
+    while len(running.server.server_state.connections) > 1:
+        threading.Event().wait(0.01)
+    assert running.ask("GET", "/health")[0] == 200
+    two[1].close()
