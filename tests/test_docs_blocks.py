@@ -1,4 +1,4 @@
-"""Pages whose code runs and prints what its comments say: learning, measures, adding methods."""
+"""Pages whose code runs and prints what its comments say."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ import pytest
 import opelda.metrics
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("learning.md", "metrics.md", "contributing-a-method.md")
+PAGES = ("learning.md", "metrics.md", "contributing-a-method.md", "serving.md")
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
 

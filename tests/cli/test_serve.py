@@ -41,6 +41,8 @@ def test_mistakes_are_a_sentence(cli, model_file, monkeypatch):
     for args, said in (
         (("--host", "no.such.host.invalid"), "--host names a host that is not known here"),
         (("--timeout", "soon"), "--timeout must be a whole number or a time"),
+        (("--corpus", "nowhere.txt"), "nowhere.txt"),
+        (("--corpus", "-"), "read only once"),
     ):
         result = cli("serve", model_file, "--port", 0, *args)
         assert (result.code, result.err.count("\n")) == (2, 1)

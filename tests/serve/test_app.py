@@ -214,3 +214,10 @@ def test_models_that_cannot_answer_are_a_sentence(tmp_path):
         make_app(tmp_path / "nowhere")
     with pytest.raises(InputError, match="max_docs"):
         make_app(tmp_path, max_docs=0)
+
+
+def test_a_page_that_cannot_be_made_says_why(models, tmp_path):
+    service = make_app(models[0], corpus=tmp_path / "nowhere.txt")
+    for _ in range(2):
+        check_refused(ask(service), 500, "nowhere.txt")
+    service.close()

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from opelda._validation import number, whole
+from opelda.errors import OpeldaError
 from opelda.serve._batching import Batches
 from opelda.serve._newest import Newest
 from opelda.serve._pages import Pages
@@ -92,7 +93,6 @@ class App:
         self.site: Site | None = None  # where it is known, other names for it are refused
         self.n_answered = 0
         self._bodies, self._batches, self._pages = bodies, Batches(), Pages(corpus)
-        self._n_waiting = 0
         self._routes = {
             "": ("GET", self._page),
             "infer": ("POST", self._infer),
@@ -170,15 +170,13 @@ class App:
         return await answer(served, rest, scope, receive)
 
     async def _infer(self, served: Served, rest: str, scope: Scope, receive: Receive) -> Answer:
-        asked = options(scope["query_string"])
-        if self._n_waiting >= MOST_WAITING:
-            raise busy()
-        self._n_waiting += 1
-        body = None
+        asked, body = options(scope["query_string"]), None
         try:
             async with asyncio.timeout(self.timeout):
                 body = await self._bodies.read(scope, receive)
                 texts = self._bodies.texts(scope, body)
+                if len(self._batches) >= MOST_WAITING:
+                    raise busy()
                 documents = await self._batches.answer(served, texts, asked)
         except TimeoutError:
             if body is None:
@@ -187,7 +185,6 @@ class App:
             why = f"The answer took more than {self.timeout:g} s; send fewer texts at a time."
             raise Refused(HTTPStatus.GATEWAY_TIMEOUT, why) from None
         finally:
-            self._n_waiting -= 1
             self._bodies.release(len(body or b""))
         head = b'{"version":"%b","documents":[' % served.version.encode()
         return Answer(head + documents + b"]}", served.version)
@@ -214,6 +211,9 @@ class App:
         try:
             async with asyncio.timeout(self.timeout):
                 return Answer(*await self._pages.newest(served), HTML)
+        except OpeldaError as error:  # of the corpus
+            logger.error("the page cannot be made: %s", error)
+            raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, str(error)) from None
         except TimeoutError:
             raise Refused(
                 HTTPStatus.SERVICE_UNAVAILABLE,

@@ -63,7 +63,7 @@ def serve(
             max_docs=max_docs,
             timeout=seconds,
             n_jobs=jobs,
-            corpus=None if corpus is None else source_of(corpus),
+            corpus=None if corpus is None else _documents(corpus),
             **given_options(accuracy),
         )
         service.site = site
@@ -76,6 +76,17 @@ def serve(
         with handled(lambda number, frame: server.stop()), noted(show, "opelda.serve"):
             server.run()
     raise StoppedError(f"stopped; {count(service.n_answered, 'request')} answered.")
+
+
+def _documents(corpus: list[str]) -> Any:
+    """Return documents that can be read again and again, after a look at the first."""
+    from opelda.corpus import stream
+
+    if "-" in corpus:
+        raise InputError("--corpus takes files: standard input can be read only once.")
+    source = source_of(corpus)
+    next(stream(source, batch_size=1).batches(), None)
+    return source
 
 
 def _server() -> Any:
