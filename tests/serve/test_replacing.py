@@ -1,5 +1,6 @@
 """A model that is replaced while it is served: every request is answered by one model alone."""
 
+import asyncio
 import json
 import logging
 
@@ -8,7 +9,7 @@ import pytest
 import opelda
 from opelda.serve import app as make_app
 
-from .conftest import ask, infer, make_model, make_texts, until
+from .conftest import ask, asked, infer, make_model, make_texts, until
 
 TEXTS = make_texts(70, seed=3)  # two calls of the model
 
@@ -55,8 +56,27 @@ def test_a_request_that_has_begun_is_answered_by_the_old_one(replaced, models):
         return real(texts, certified)
 
     old.infer = replace_meanwhile
-    assert infer(service, TEXTS).json == answers(models[0])
-    assert infer(service, TEXTS).json == answers(models[1])
+    for model in models[:2]:
+        response = infer(service, TEXTS)
+        assert response.json == answers(model)
+        assert response.headers["opelda-model"] == response.json["version"]
+
+
+def test_requests_that_wait_for_two_models_are_not_mixed(replaced, models):
+    service, _ = replaced
+    new = make_app(models[1]).newest.served
+    body = json.dumps(TEXTS[:9]).encode()
+
+    async def after_it_was_replaced():
+        service.newest.served = new  # the other has its model, and waits
+        return await asked(service, "POST", "/infer", body)
+
+    async def both():
+        return await asyncio.gather(asked(service, "POST", "/infer", body), after_it_was_replaced())
+
+    for response, model in zip(asyncio.run(both()), models, strict=False):
+        want = answers(model)
+        assert response.json == want | {"documents": want["documents"][:9]}
 
 
 def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(replaced, models, caplog):

@@ -111,6 +111,8 @@ def test_what_is_under_way_is_answered_before_the_end(run, models):
     asker.start()
     begun.wait()
     running.server.stop()
+    running.thread.join(0.5)
+    assert running.thread.is_alive()
     gate.set()
     asker.join()
     running.thread.join()
