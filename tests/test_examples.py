@@ -71,6 +71,7 @@ DATA = {
         "opelda.metrics",
         "opelda.optimize",
         "opelda.report",
+        "opelda.serve",
     ],
 )
 def test_every_public_class_and_function_has_a_runnable_example(name):

@@ -64,7 +64,14 @@ def note(show: "Show", message: str) -> None:
 def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
     """Tell what a part of the package logs: sources, of how they go on, if no other is named."""
     logger, handler = logging.getLogger(part), logging.Handler()
-    handler.emit = lambda record: note(show, record.getMessage())  # type: ignore[method-assign]
+
+    def emit(record: logging.LogRecord) -> None:
+        if record.levelno >= logging.ERROR:
+            tell(record.getMessage())
+        else:
+            note(show, record.getMessage())
+
+    handler.emit = emit  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -49,7 +49,8 @@ class Site:
         (None, 421)
         """
         if not self._is_called(host):
-            return HTTPStatus.MISDIRECTED_REQUEST, "This server has another name."
+            why = "This server has another name; ask for it by its address."
+            return HTTPStatus.MISDIRECTED_REQUEST, why
         if fetched_from not in ("none", "same-origin"):
             return HTTPStatus.FORBIDDEN, "Other pages may not read this one."
         return None
