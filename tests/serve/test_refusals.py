@@ -41,6 +41,7 @@ def test_bad_bodies_are_a_sentence(service, body, how, status, said):
     ("method", "path", "status", "said"),
     [
         ("POST", "/infer?top=0", 400, "top must be a whole number, at least 1"),
+        ("POST", "/infer?top=" + "9" * 5000, 400, "top must be a whole number"),
         ("POST", "/infer?min_weight=nan", 400, "min_weight must be a number from 0 to 1"),
         ("POST", "/infer?certificate=perhaps", 400, "certificate must be true or false"),
         ("POST", "/infer?verbose=1", 400, "no option 'verbose'"),
@@ -50,6 +51,7 @@ def test_bad_bodies_are_a_sentence(service, body, how, status, said):
         ("GET", "/infer/more", 404, "nothing at"),
         ("GET", "/topics/3", 404, "no topic '3'; topics have the numbers 0 to 2"),
         ("GET", "/topics/-1", 404, "no topic"),
+        ("GET", "/topics/" + "9" * 5000, 404, "no topic"),
         ("GET", "/topics/²", 404, "no topic"),
     ],
 )

@@ -12,7 +12,17 @@ from opelda.errors import OpeldaError
 from opelda.serve._batching import Batches
 from opelda.serve._newest import Newest
 from opelda.serve._pages import Pages
-from opelda.serve._requests import Bodies, Gone, Receive, Refused, Scope, busy, header, options
+from opelda.serve._requests import (
+    Bodies,
+    Gone,
+    Receive,
+    Refused,
+    Scope,
+    as_whole,
+    busy,
+    header,
+    options,
+)
 from opelda.serve._served import N_WORDS, Served, as_json
 from opelda.serve._site import HEADERS, Site
 
@@ -160,7 +170,7 @@ class App:
         method, answer = self._routes[first]
         allowed = "GET, HEAD, OPTIONS" if method == "GET" else "POST, OPTIONS"
         if scope["method"] == "OPTIONS":
-            return Answer(b"", served.version, JSON, HTTPStatus.NO_CONTENT, {"allow": allowed})
+            return Answer(b"", served.version, headers={"allow": allowed})
         if scope["method"] not in allowed.split(", "):
             raise Refused(
                 HTTPStatus.METHOD_NOT_ALLOWED,
@@ -196,11 +206,12 @@ class App:
                 for topic in served.topics
             ]
             return Answer(as_json({"version": served.version, "topics": shown}), served.version)
-        if not (rest.isascii() and rest.isdecimal() and int(rest) < len(served.topics)):
+        k = as_whole(rest)
+        if k is None or k >= len(served.topics):
             last = len(served.topics) - 1
             why = f"There is no topic {rest[:20]!r}; topics have the numbers 0 to {last:,}."
             raise Refused(HTTPStatus.NOT_FOUND, why)
-        topic = {"version": served.version} | served.topics[int(rest)]
+        topic = {"version": served.version} | served.topics[k]
         return Answer(as_json(topic), served.version)
 
     async def _health(self, served: Served, rest: str, scope: Scope, receive: Receive) -> Answer:

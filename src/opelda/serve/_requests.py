@@ -43,8 +43,8 @@ class Bodies:
 
     async def read(self, scope: Scope, receive: Receive) -> bytes:
         """Return the body, refused as soon as it is too large; `release` its length afterwards."""
-        said = header(scope, b"content-length")
-        if said.isdecimal() and int(said) > self.max_bytes:
+        said = as_whole(header(scope, b"content-length"))
+        if said is not None and said > self.max_bytes:
             raise self._too_large()
         parts: list[bytes] = []
         length = 0
@@ -126,7 +126,8 @@ def options(query: bytes) -> Asked:
     try:
         for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
             if name == "top":
-                found[name] = whole(name, int(value) if value.isdecimal() else value)
+                digits = as_whole(value)
+                found[name] = whole(name, value[:20] if digits is None else digits)
             elif name == "min_weight":
                 found[name] = number(name, _float(value), 0.0, 1.0)
             elif name == "certificate":
@@ -140,6 +141,15 @@ def options(query: bytes) -> Asked:
     except InputError as error:
         raise Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
     return Asked(**found)
+
+
+def as_whole(text: str) -> int | None:
+    """Return the number that some digits are; None for anything else, and for too many of them.
+
+    >>> as_whole("17"), as_whole("-1"), as_whole("9" * 10_000)
+    (17, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
 def _float(value: str) -> Any:
