@@ -32,7 +32,7 @@ def with_opelda(file: Path, target: Path, passes: int) -> tuple[np.ndarray, list
     import opelda
     from opelda.corpus import Tokenizer, read
 
-    tokenizer = Tokenizer(pattern=PATTERN, stop_words="en")
+    tokenizer = Tokenizer(pattern=PATTERN, stop_words="en", keep_markup=True)
     corpus = read(file, tokenizer=tokenizer, min_df=LOW, max_df=HIGH)
     model = opelda.OnlineOPE(
         TOPICS,

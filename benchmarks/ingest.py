@@ -178,7 +178,7 @@ def report(best: dict[str, dict[str, Any]], size: float) -> None:
 def _count_vectorizers() -> Any:
     from opelda.corpus import Tokenizer
 
-    return Tokenizer(pattern=r"(?u)\b\w\w+\b", stop_words=None)
+    return Tokenizer(pattern=r"(?u)\b\w\w+\b", stop_words=None, keep_markup=True)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ def reddit(data: Path) -> tuple[sparse.csr_array, sparse.csr_array]:
         with lzma.open(source, "rt", encoding="utf-8", newline="\n") as lines:
             rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             titles = [row[1] for row in rows]
-        corpus = read(titles, tokenizer=Tokenizer(stop_words="english"), min_df=20, max_df=0.3)
+        tokenizer = Tokenizer(stop_words="english", keep_markup=True)
+        corpus = read(titles, tokenizer=tokenizer, min_df=20, max_df=0.3)
         CACHE.mkdir(exist_ok=True)
         sparse.save_npz(path, sparse.csr_array(corpus.X))
     counts = sparse.csr_array(sparse.load_npz(path))

@@ -1,5 +1,7 @@
 /** Texts cut into words as Python cuts them (`opelda.corpus.text`), with their places. */
 
+import { withoutMarkup } from "./markup.js";
+
 // Rust's \w: letters, marks, digits, connectors, joiners
 const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200c\\u200d";
 const LETTER = /\p{L}/u;
@@ -47,12 +49,21 @@ export function fromRust(pattern) {
 /**
  * Cut a text into words.
  * @param {string} text
- * @param {{kind: string, pattern: ?string, lower: boolean, ngrams: number[], stop_words: string[]}}
- *   settings
+ * @param {{kind: string, pattern: ?string, lower: boolean, ngrams: number[], stop_words: string[],
+ *   markup: ?Object}} settings
  * @returns {{word: string, start: number, end: number}[]} where each word stands in the text;
  *   pairs come after the words that they are made of
  */
 export function tokenise(text, settings) {
+  if (settings.markup) {
+    const cleaned = withoutMarkup(text, settings.markup);
+    const place = (i) => cleaned.places[i];
+    return tokenise(cleaned.text, { ...settings, markup: null }).map(({ word, start, end }) => ({
+      word,
+      start: place(start),
+      end: place(end),
+    }));
+  }
   const { expression, keep } = KINDS[settings.kind];
   const lowered = settings.lower ? text.toLowerCase() : text;
   const place = lowered.length === text.length ? (i) => i : places(text);

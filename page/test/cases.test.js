@@ -8,7 +8,7 @@ import { sum } from "../src/likelihood.js";
 import { tokenise } from "../src/tokenise.js";
 
 const path = process.env.CASES ?? new URL("cases.json", import.meta.url);
-const { mixtures, texts } = JSON.parse(readFileSync(path, "utf8"));
+const { mixtures, texts, markup } = JSON.parse(readFileSync(path, "utf8"));
 
 const near = (found, wanted, name) =>
   assert.ok(Math.abs(found - wanted) < 1e-3, `${name}: ${found}, not ${wanted}`);
@@ -30,10 +30,12 @@ for (const { settings, topics, counts, theta, loss } of mixtures) {
 }
 
 for (const { settings, texts: each, counts } of texts) {
-  test(`words: ${settings.kind}, n-grams ${settings.ngrams}`, () => {
+  const { kind, ngrams } = settings;
+  test(`words: ${kind}, n-grams ${ngrams}, mark-up ${settings.markup ? "out" : "in"}`, () => {
+    const how = { ...settings, markup: settings.markup ? markup : null };
     each.forEach((text, i) => {
       const found = {};
-      for (const { word } of tokenise(text, settings)) found[word] = (found[word] ?? 0) + 1;
+      for (const { word } of tokenise(text, how)) found[word] = (found[word] ?? 0) + 1;
       assert.deepEqual(sorted(found), sorted(counts[i]));
     });
   });

@@ -1,6 +1,7 @@
 /** Texts that leave the page and come into it: cells, commands, addresses, patterns. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { csv, safeCell } from "../src/csv.js";
 import { percent } from "../src/numbers.js";
@@ -59,6 +60,14 @@ test("words stand where the text has them", () => {
   const text = "\u0130\u0130x ab \ud83d\ude00 Stra\u00dfe";
   const found = tokenise(text, settings).map(({ start, end }) => text.slice(start, end));
   assert.deepEqual(found, ["\u0130\u0130x", "ab", "Stra\u00dfe"]);
+});
+
+test("words stand where the text has them, also between mark-up", () => {
+  const { markup } = JSON.parse(readFileSync(new URL("cases.json", import.meta.url), "utf8"));
+  const settings = { kind: "default", lower: true, ngrams: [1, 1], markup };
+  const text = "<b>\u0130x</b> Caf&eacute;&amp;nbsp;au lait: http://x.org @name \ud83d\ude00 end&eacute;";
+  const found = tokenise(text, settings).map(({ start, end }) => text.slice(start, end));
+  assert.deepEqual(found, ["\u0130x", "Caf&eacute;", "au", "lait", "end&eacute;"]);
 });
 
 test("shares are rounded to what is true", () => {

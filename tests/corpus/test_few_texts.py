@@ -16,7 +16,7 @@ from opelda.corpus.text import _few_texts as few_texts
 from opelda.corpus.text import _texts
 from opelda.errors import InputError
 
-LETTERS = "aAbB.12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"
+LETTERS = "aAbB.<>&;@/12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"
 WORDS = [
     "the",
     "aa",
@@ -41,6 +41,7 @@ TOKENIZERS = st.builds(
     stop_words=st.sampled_from([None, "en", "auto", ("aa", "ÄA")]),
     stem=st.sampled_from([None, None, "en"]),
     ngrams=st.sampled_from([1, 1, 2]),
+    keep_markup=st.booleans(),
 )
 
 

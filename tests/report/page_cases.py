@@ -7,12 +7,19 @@ import unicodedata
 import numpy as np
 
 from opelda.corpus import COUNT_VECTORIZER, WHITESPACE, Tokenizer
+from opelda.corpus.text._markup import SPELLED
 from opelda.inference import EM, Exact, infer
 
 SCRIPTS = ((0x20, 0x7F), (0xA0, 0x250), (0x300, 0x500), (0x590, 0x780), (0x900, 0xA80))
 SCRIPTS += ((0xE00, 0xE80), (0x1E00, 0x2040), (0x2070, 0x2190), (0x3000, 0x3100))
 SCRIPTS += ((0x1F600, 0x1F650),)
 WORDS = ("İstanbul", "ΣΊΣΥΦΟΣ", "don't", "co-op", "naïve", "a1", "12", "_x_", "हिन्दी", "שָׁלוֹם")
+MARKUP = (
+    "RT @ab: x", "<b class='x'>ab</b>", "caf&eacute;", "&amp;lt;br&amp;gt;", "&#8217;", "&#xD800;",
+    "a@b", "http://x.org/a(b", "caf\\u00e9", "<!-- ab", "a <b and c> d", "ab@c.de", "&x;", "<p>",
+    "AT&amp;T", "😀www.ab.de", "href='ab'", "éhref='ab'", "&Alpha;&sigma;&Sigma;", "&amp", "&ampab",
+    "[[File:x|thumb|ab",
+)  # fmt: skip
 KINDS = {"default": None, "count_vectorizer": COUNT_VECTORIZER, "whitespace": WHITESPACE}
 
 
@@ -24,7 +31,12 @@ def cases(seed, sizes=(*SIZES, (60, 200, 0.02))):
     rng = np.random.default_rng(seed)
     return {
         "mixtures": [made(rng, *size, name) for size in sizes for name in ("em", "exact")],
-        "texts": [cut(rng, kind, ngrams) for kind in KINDS for ngrams in (1, (1, 2), (2, 2))],
+        "texts": [
+            cut(rng, kind, ngrams, keep)
+            for kind in KINDS
+            for ngrams, keep in ((1, False), (1, True), ((1, 2), False), ((2, 2), False))
+        ],
+        "markup": SPELLED,
     }
 
 
@@ -56,7 +68,7 @@ def made(rng, n_topics, n_words, alpha, name):
     }
 
 
-def cut(rng, kind, ngrams):
+def cut(rng, kind, ngrams, keep_markup):
     """Return texts, and how often Python finds each word in them."""
     known = [
         chr(point)
@@ -66,8 +78,11 @@ def cut(rng, kind, ngrams):
     ]
     texts = ["".join(rng.choice(known, 200)), " ".join(rng.choice(WORDS, 20)), ""]
     texts.append(" ".join("".join(rng.choice(known, 5)) for _ in range(40)))
+    texts += [between.join(rng.choice(MARKUP, 20)) for between in ("", " ")]
     left_out = ["12", "co"]
-    tokenizer = Tokenizer(pattern=KINDS[kind], stop_words=left_out, ngrams=ngrams)
+    tokenizer = Tokenizer(
+        pattern=KINDS[kind], stop_words=left_out, ngrams=ngrams, keep_markup=keep_markup
+    )
     found = [tokenizer.count([text]) for text in texts]
     return {
         "settings": {
@@ -76,6 +91,7 @@ def cut(rng, kind, ngrams):
             "lower": True,
             "ngrams": list(tokenizer.ngrams),
             "stop_words": left_out,
+            "markup": not keep_markup,
         },
         "texts": texts,
         "counts": [

@@ -140,6 +140,7 @@ def tokenizer_of(text: StreamText) -> Any:
         stop_words=_stop_words(text.stop_words or "auto"),
         stem=text.stem,
         ngrams=text.ngrams or 1,
+        keep_markup=text.keep_markup,
     )
 
 

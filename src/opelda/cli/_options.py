@@ -177,6 +177,11 @@ class StreamText:
     )
     ngrams: int | None = option(None, help="2: pairs of words are words too.", min=1, max=2)
     pattern: str | None = option(None, help="Regular expression of a word.", metavar="REGEX")
+    keep_markup: bool = option(
+        False,
+        "--keep-markup",
+        help="Let URLs, HTML tags and entities, e-mail addresses and @names become words.",
+    )
     no_lower: bool = option(False, "--no-lower", help="Keep capital letters apart.")
     max_features: int | None = option(None, help="Keep the most frequent words only.", min=1)
     min_df: str | None = option(

@@ -18,7 +18,7 @@ from opelda.corpus.sources import Source
 from opelda.corpus.text import WHITESPACE, Tokenizer
 
 # Tokenizer of texts that consist of known words, separated by spaces.
-PRETOKENISED = Tokenizer(lower=False, pattern=WHITESPACE, stop_words=None)
+PRETOKENISED = Tokenizer(lower=False, pattern=WHITESPACE, stop_words=None, keep_markup=True)
 # Blocks in flight for each thread.
 AHEAD = 2
 

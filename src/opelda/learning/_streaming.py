@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -227,9 +226,7 @@ def _committed(batches: Iterator[MiniBatch], commit: Callable[[], None]) -> Iter
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     """Refuse a vocabulary that is not the one the model learned on, nor what that began as."""
-    tokenizer = given.tokenizer
-    if tokenizer.stop_words == "auto":  # which the first texts decided
-        tokenizer = replace(tokenizer, stop_words=own.tokenizer.stop_words)
+    tokenizer = given.tokenizer._going_on_as(own.tokenizer)
     pairs: dict[str, tuple[Any, Any]] = {"tokenizer": (own.tokenizer, tokenizer)}
     for name in ("growing", "max_features", "when_full", "min_df"):
         pairs[name] = getattr(own, name), getattr(given, name)

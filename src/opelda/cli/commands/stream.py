@@ -1,6 +1,5 @@
 """`opelda stream`: topics of documents that keep coming."""
 
-from dataclasses import replace
 from os.path import basename
 from typing import Annotated, Any
 
@@ -216,9 +215,8 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText
     """Refuse options for texts that are not those the checkpoint was made with."""
     if not given_options(text) or words is None:
         return
-    own, theirs = former.vocabulary_, words.tokenizer
-    if theirs.stop_words == "auto":  # which the first texts decided
-        theirs = replace(theirs, stop_words=own.tokenizer.stop_words)
+    own = former.vocabulary_
+    theirs = words.tokenizer._going_on_as(own.tokenizer)
     same = theirs == own.tokenizer and text.max_features in (None, own.max_features)
     if not same or (text.min_df is not None and words.min_df != own.min_df):
         raise InputError(

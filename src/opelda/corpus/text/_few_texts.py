@@ -13,6 +13,7 @@ from scipy import sparse
 
 from opelda import _text
 from opelda.corpus._matrix import csr
+from opelda.corpus.text._markup import few_without_markup
 from opelda.corpus.text._patterns import Runs, cutter
 from opelda.corpus.text._texts import FEW, lowered
 from opelda.corpus.text.tokenizer import Tokenizer
@@ -51,10 +52,11 @@ class FewTexts:
             self._n_calls = 0
             made = self._made = version, tokenizer, *_table(words, tokenizer._removed)
         _, _, table, columns, n_columns = made
-        texts = lowered(documents) if tokenizer.lower else documents
-        if texts is None:
-            return None
         try:
+            cleaned = documents if tokenizer.keep_markup else few_without_markup(documents)
+            texts = lowered(cleaned) if tokenizer.lower else cleaned
+            if texts is None:
+                return None
             ends, held, counts = table.count_known(
                 texts, columns, cut.classes, least=cut.least, need_letter=cut.need_letter
             )

@@ -12,6 +12,7 @@ from scipy import sparse
 from opelda import _text
 from opelda.corpus._matrix import Counted, csr
 from opelda.corpus.text._languages import stems
+from opelda.corpus.text._markup import without_markup
 from opelda.corpus.text._patterns import Matches, Runs
 from opelda.corpus.text._texts import lowered_column
 
@@ -30,6 +31,7 @@ Coded = tuple[_text.WordTable, NDArray[np.int32], NDArray[np.int64]]
 def count(
     texts: "pl.Series",
     *,
+    markup: bool,
     lower: bool,
     cutter: Runs | Matches,
     removed: list[str],
@@ -42,6 +44,7 @@ def count(
     def code(run: "pl.Series") -> Coded:
         table = _text.WordTable()
         table.add(removed)  # so that these have the first codes
+        run = run if markup else without_markup(run)
         return table, *cutter.code(lowered_column(run) if lower else run, table)
 
     parts = _each(code, _runs(texts, n_jobs))

@@ -32,6 +32,8 @@ __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 
 # Texts that the language is found from: as many as `read` takes at a time.
 SAMPLE = 5_000
+# Settings that older files do not have, and what their texts were made into words by.
+SINCE = {"keep_markup": True}
 NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
 
 
@@ -67,6 +69,10 @@ class Tokenizer:
     ngrams : {1, 2, (1, 1), (1, 2), (2, 2)}
         2, or (1, 2): also pairs of words that are neighbours after leaving out stop words, joined
         by a space. (2, 2): pairs only.
+    keep_markup : bool
+        Whether URLs, e-mail addresses, @names (with an "RT" before them), HTML and XML tags,
+        comments and scripts, and debris of wiki tables and files become words like all else.
+        Otherwise they are left out first, and entities such as ``&eacute;`` are their letters.
 
     Attributes
     ----------
@@ -78,10 +84,10 @@ class Tokenizer:
 
     Notes
     -----
-    The same settings (``stop_words=None`` among them) give the matrix of scikit-learn's
-    `CountVectorizer`, its columns in another order. Lower-casing is polars'; where Python knows an
-    older Unicode than polars does, letters with case that came since (rare scripts) are lower-cased
-    here and not there.
+    The same settings (``stop_words=None`` and ``keep_markup=True`` among them) give the matrix of
+    scikit-learn's `CountVectorizer`, its columns in another order. Lower-casing is polars'; where
+    Python knows an older Unicode than polars does, letters with case that came since (rare scripts)
+    are lower-cased here and not there.
 
     Examples
     --------
@@ -101,6 +107,7 @@ class Tokenizer:
     stop_words: str | Iterable[str] | None = AUTO
     stem: str | None = None
     ngrams: int | tuple[int, int] = 1
+    keep_markup: bool = False
 
     def __post_init__(self) -> None:
         checked = {
@@ -109,6 +116,7 @@ class Tokenizer:
             "stop_words": checked_stop_words(self.stop_words),
             "stem": checked_stem(self.stem),
             "ngrams": _checked_ngrams(self.ngrams),
+            "keep_markup": flag("keep_markup", self.keep_markup),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -144,6 +152,7 @@ class Tokenizer:
         column = as_texts(texts)
         return count(
             column,
+            markup=self.keep_markup,
             lower=self.lower,
             cutter=cutter(self.pattern),
             removed=self.resolved(column)._removed,
@@ -175,13 +184,23 @@ class Tokenizer:
         """The tokenizer with no stop words where they are still to be found from texts."""
         return replace(self, stop_words=None) if self.stop_words == AUTO else self
 
+    def _going_on_as(self, learned: "Tokenizer") -> "Tokenizer":
+        """Return the tokenizer with what it leaves open as the one has it that words were made by.
+
+        Those are stop words "auto", and mark-up, which older versions knew no way to leave out.
+        """
+        words = learned.stop_words if self.stop_words == AUTO else self.stop_words
+        keep = self.keep_markup or learned.keep_markup
+        return replace(self, stop_words=words, keep_markup=keep)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a dictionary fit for JSON.
 
         Examples
         --------
-        >>> Tokenizer(stop_words="en").to_dict()
-        {'lower': True, 'pattern': None, 'stop_words': 'en', 'stem': None, 'ngrams': [1, 1]}
+        >>> settings = Tokenizer(stop_words="en").to_dict()
+        >>> settings["stop_words"], settings["ngrams"]
+        ('en', [1, 1])
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
@@ -202,6 +221,8 @@ class Tokenizer:
         True
         """
         names = [field.name for field in fields(cls)]
+        if isinstance(settings, Mapping):
+            settings = SINCE | dict(settings)
         if not isinstance(settings, Mapping) or sorted(map(str, settings)) != sorted(names):
             raise InputError(
                 f"A tokenizer's settings must be {', '.join(names)}, no more, no less."
@@ -237,8 +258,9 @@ def _left_out(
     if stop_words is None:
         return [""]
     given = listed(stop_words) if isinstance(stop_words, str) else stop_words
+    plain = Tokenizer(lower, pattern, stop_words=None, keep_markup=True)
     exact = isinstance(stop_words, tuple) and is_count_vectorizers(pattern)
-    found = [] if exact else Tokenizer(lower, pattern, stop_words=None).count(given).words
+    found = [] if exact else plain.count(given).words
     return list(dict.fromkeys(["", *given, *found]))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
+from opelda.corpus.text._markup import SPELLED
 from opelda.inference import EM
 from opelda.inference._infer import as_prior
 from opelda.report.page._exported import ExportedTopics, ranked_words
@@ -141,7 +142,7 @@ def tokenizing(model: Any) -> dict[str, Any]:
     if vocabulary is None:
         why = "The model learned from counts and has no words: texts cannot be given to it."
         return {"kind": "default", "pattern": None, "lower": True, "ngrams": [1, 1],
-                "stop_words": [], "why_not": why}  # fmt: skip
+                "stop_words": [], "markup": None, "why_not": why}  # fmt: skip
     tokenizer = vocabulary.tokenizer
     kinds = {None: "default", WHITESPACE: "whitespace", COUNT_VECTORIZER: "count_vectorizer"}
     why_not = None
@@ -153,6 +154,7 @@ def tokenizing(model: Any) -> dict[str, Any]:
         "lower": tokenizer.lower,
         "ngrams": list(tokenizer.ngrams),
         "stop_words": tokenizer._removed[1:],
+        "markup": None if tokenizer.keep_markup else SPELLED,
         "why_not": why_not,
     }
 
