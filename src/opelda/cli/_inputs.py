@@ -134,28 +134,46 @@ def tokenizer_of(text: StreamText) -> Any:
     """Return how texts are made into words."""
     from opelda.corpus import Tokenizer
 
+    stop_words, more = _stop_words(text.stop_words or "auto")
     return Tokenizer(
         lower=not text.no_lower,
         pattern=text.pattern,
-        stop_words=_stop_words(text.stop_words or "auto"),
+        stop_words=stop_words,
+        extra_stop_words=more,
         stem=text.stem,
         ngrams=text.ngrams or 1,
         keep_markup=text.keep_markup,
     )
 
 
-def _stop_words(given: str) -> Any:
-    """Return a language's code, None, or the words of a file."""
-    if given == "none":
-        return None
-    path = Path(given)
-    if given == "auto" or not path.is_file():
-        if path.suffix or "/" in given:  # meant as a file
-            raise InputError(f"There is no file {given!r} of stop words; check the path.")
-        return given
+def _stop_words(given: str) -> tuple[Any, list[str]]:
+    """Return a language's code, None, or the words of a file; and the words of files added to it.
+
+    >>> _stop_words("en"), _stop_words("none")
+    (('en', []), (None, []))
+    """
     from opelda.corpus import stop_words_from
 
-    return stop_words_from(path)
+    first, *more = _parts(given)
+    added = [word for path in more for word in stop_words_from(path)]
+    if first == "none":
+        return None, added
+    path = Path(first)
+    if first in ("", "auto") or not path.is_file():
+        if path.suffix or "/" in first:  # meant as a file
+            raise InputError(f"There is no file {first!r} of stop words; check the path.")
+        return first or "auto", added
+    return stop_words_from(path), added
+
+
+def stop_word_files(text: StreamText) -> list[str]:
+    """Return the files among the stop words asked for."""
+    return [part for part in _parts(text.stop_words or "") if Path(part).is_file()]
+
+
+def _parts(given: str) -> list[str]:
+    """Return what is added up, unless it is the name of a file."""
+    return [given] if Path(given).is_file() else given.split("+")
 
 
 def as_bound(name: str, given: str | None) -> int | float | None:

@@ -168,8 +168,8 @@ class StreamText:
     stop_words: str | None = option(
         None,
         help="Words to leave out: a language such as en, auto (the texts' own), none, or a file "
-        "with a word a line.",
-        metavar="en|auto|none|FILE",
+        "with a word a line; +FILE adds a file to the texts' own language, en+FILE to another.",
+        metavar="en|auto|none|FILE|+FILE",
         choices=("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
     )
     stem: str | None = option(

@@ -35,7 +35,8 @@ class BlockCounter:
         self.tokenizer = PRETOKENISED if source.pretokenised else tokenizer
         self._given = tokenizer
         # whoever asks for stop words wants them out of counted documents too
-        self.stop_words = tokenizer._removed if tokenizer.stop_words != "auto" else []
+        found = tokenizer.stop_words == "auto"  # from texts, of which there are none there
+        self.stop_words = tokenizer._removed[1:] if found else tokenizer._removed
 
     @property
     def resolved(self) -> Tokenizer:

@@ -209,9 +209,10 @@ def _vocabulary(arrays: Arrays, header: Header) -> Vocabulary | None:
         return None
     if not isinstance(said, dict):
         raise ValueError(f"its vocabulary is {_short(said)}")
-    stop_words, tokenizer = _part(arrays, STOP_WORDS), said.get("tokenizer")
-    if stop_words and isinstance(tokenizer, dict):
-        said = said | {"tokenizer": tokenizer | {"stop_words": unpack_words(stop_words)}}
+    for name in STOP_WORDS:
+        words, tokenizer = _part(arrays, f"vocabulary.{name}"), said.get("tokenizer")
+        if words and isinstance(tokenizer, dict):
+            said = said | {"tokenizer": tokenizer | {name: unpack_words(words)}}
     _count(said, "n_updates")  # one more must fit too
     return Vocabulary.from_arrays(packed, said)
 

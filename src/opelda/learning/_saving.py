@@ -19,7 +19,8 @@ FORMAT = 2
 # Parameters that are the machine's and the call's, not the model's.
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
-STOP_WORDS = "vocabulary.stop_words"
+# Lists of a tokenizer that may be long.
+STOP_WORDS = ("stop_words", "extra_stop_words")
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
 # Letters of stop words from which on they are an array: a header holds ten million bytes.
@@ -75,10 +76,11 @@ def as_parts(
         parts, header["vocabulary"] = state.vocabulary.to_arrays()
         arrays.update({f"vocabulary.{name}": part for name, part in parts.items()})
         tokenizer = header["vocabulary"]["tokenizer"]
-        left_out = tokenizer["stop_words"]
-        if isinstance(left_out, list) and sum(map(len, left_out)) > LONG_STOP_WORDS:
-            tokenizer["stop_words"] = {"array": STOP_WORDS}
-            arrays.update(_packed(STOP_WORDS, left_out))
+        for name in STOP_WORDS:
+            words = tokenizer[name]
+            if isinstance(words, list) and sum(map(len, words)) > LONG_STOP_WORDS:
+                tokenizer[name] = {"array": f"vocabulary.{name}"}
+                arrays.update(_packed(f"vocabulary.{name}", words))
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         arrays.update(_packed("feature_names", names))

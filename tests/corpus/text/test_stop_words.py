@@ -3,11 +3,13 @@
 
 import gzip
 
+import numpy as np
 import polars as pl
 import pytest
 import stop_words as package
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from opelda.corpus import read
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
 from opelda.errors import InputError
 
@@ -116,3 +118,14 @@ def test_a_file_has_a_word_a_line(tmp_path):
         stop_words_from(tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         stop_words_from("a\0b")
+
+
+@pytest.mark.parametrize("stop_words", [None, "en", "auto", ["The", "hen's"]])
+def test_extra_stop_words_are_left_out_too(stop_words):
+    texts = ["The fox and the hen's don't", "Foxes of the hen"]
+    plain = Tokenizer(stop_words=stop_words)
+    extra = Tokenizer(stop_words=stop_words, extra_stop_words=["FOX", "don't"])
+    assert set(extra.count(texts).words) == set(plain.count(texts).words) - {"fox", "don"}
+    assert extra.resolved(texts).extra_stop_words == ("FOX", "don't")
+    counts = read(np.ones((2, 3)), column_words=["", "fox", "cat"], tokenizer=extra)
+    assert set(counts.words) - {""} == {"cat"}

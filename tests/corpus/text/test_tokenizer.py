@@ -4,7 +4,7 @@ import copy
 import json
 import pickle
 import random
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ TOKENIZERS = st.builds(
     stop_words=st.none() | st.sampled_from(["en", "german", "auto"]) | st.lists(st.text("abΣ'")),
     stem=st.sampled_from([None, "en", "german"]),
     ngrams=st.sampled_from([1, 2, (1, 1), (1, 2), (2, 2)]),
+    extra_stop_words=st.lists(st.text("abΣ'")),
     keep_markup=st.booleans(),
 )
 
@@ -41,7 +42,7 @@ JSON = st.recursive(
     max_leaves=5,
 )
 FIRST_NAMES = ["lower", "pattern", "stop_words", "stem", "ngrams"]
-NAMES = [*FIRST_NAMES, "keep_markup"]
+NAMES = [field.name for field in fields(Tokenizer)]
 
 
 @given(st.data())
@@ -109,6 +110,8 @@ def test_looks_like_what_makes_it():
         ({"stop_words": b"the"}, "stop_words"),
         ({"stop_words": ["the", 5]}, "one of them is 5"),
         ({"stop_words": ["\ud800"]}, "one of them is"),
+        ({"extra_stop_words": "en"}, "extra_stop_words must be words, got 'en'"),
+        ({"extra_stop_words": None}, "extra_stop_words"),
         ({"stem": "klingon"}, "one of arabic, armenian"),
         ({"stem": 3}, "stem"),
         ({"ngrams": 3}, "ngrams"),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from opelda.cli._app import command, option
-from opelda.cli._inputs import read_corpus
+from opelda.cli._inputs import read_corpus, stop_word_files
 from opelda.cli._options import AsJson, Jobs, Reading, Show, Text, complete_format, given_options
 from opelda.cli._paths import check_output
 from opelda.cli._show import count, skipped_documents
@@ -91,7 +91,7 @@ def _check_outputs(source: str, target: str, kind: str, reading: Reading, text: 
     sidecar = sidecar_path(target, kind)
     if sidecar is None:
         return None
-    read_too: list[str | Path | None] = [reading.column_words, text.stop_words]
+    read_too: list[str | Path | None] = [reading.column_words, *stop_word_files(text)]
     if os.path.exists(target) or os.path.exists(sidecar):
         # they are looked for only if there is something to lose
         read_too += _vocabularies(source, reading.format)

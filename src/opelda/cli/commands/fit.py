@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from opelda.cli._app import command, option
+from opelda.cli._debris import name_debris
 from opelda.cli._ending import Stop, StoppedError
 from opelda.cli._inputs import read_corpus, read_over
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
@@ -121,6 +122,9 @@ def fit(
         schedule = model._schedule(len(documents))
         n_passes, n_sweeps = schedule.n_passes, schedule.n_sweeps
         announce(documents, model, topics, show)
+        if documents.vocabulary is not None:
+            known = documents.vocabulary
+            name_debris(known, known.document_frequency, len(documents), show)
         learn = partial(model.fit, documents)
     else:
         n_passes, n_sweeps = passes or 1, 0

@@ -11,6 +11,7 @@ import typer
 import opelda
 from opelda import _names
 from opelda.cli._app import command
+from opelda.cli._debris import name_debris
 from opelda.cli._inputs import read_corpus, reading_options, source_of
 from opelda.cli._models import (
     checkpoint_file,
@@ -136,14 +137,16 @@ def about_model(thing: str) -> dict[str, Any]:
 
 def _vocabulary(words: Any) -> dict[str, Any]:
     tokenizer = words.tokenizer.to_dict()
-    listed = tokenizer.get("stop_words")
-    if isinstance(listed, list | tuple):
-        tokenizer["stop_words"] = count(len(listed), "word")
+    for name in ("stop_words", "extra_stop_words"):
+        if isinstance(tokenizer[name], list):
+            tokenizer[name] = count(len(tokenizer[name]), "word")
     return {"growing": words.growing, "max_features": words.max_features, **tokenizer}
 
 
 def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
     """Return facts about the first documents of a corpus."""
+    from numpy import bincount
+
     from opelda.corpus.sources import open_source
 
     limited = replace(reading, limit=reading.limit or LOOKED_AT)
@@ -157,6 +160,8 @@ def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
     tokens = float(found.X.sum())
     frequent = found.X.sum(axis=0).argsort()[::-1][:10]
     names = found.words
+    if names is not None:
+        name_debris(names, bincount(found.X.indices, minlength=n_words), n_docs, show)
     return {
         "corpus": thing,
         "size": Path(thing).stat().st_size if Path(thing).is_file() else None,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opelda.cli._app import command, option
+from opelda.cli._debris import Debris
 from opelda.cli._ending import Stop, Stoppable, StoppedError
 from opelda.cli._events import Commands, Lines, Notes
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
@@ -158,7 +159,8 @@ def stream(
             "Events are noticed by sweeps, and this learner makes none; leave --events and "
             "--on-event out, or choose --preset best."
         )
-    listeners = (learning_display(show, lines=True), summaries, Notes(show), lines, commands, live)
+    shown = learning_display(show, lines=True), Debris(show), summaries, Notes(show)
+    listeners = (*shown, lines, commands, live)
     model.callbacks = [listener for listener in listeners if listener is not None]
     if live is not None:
         live.tell(show)

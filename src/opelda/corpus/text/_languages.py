@@ -37,14 +37,17 @@ def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
         return None
     if isinstance(stop_words, str):
         return AUTO if stop_words == AUTO else _code(stop_words)
-    if isinstance(stop_words, bytes) or not isinstance(stop_words, Iterable):
-        raise InputError(
-            f"must be None, 'auto', a language or words, got {stop_words!r:.80}.", "stop_words"
-        )
+    return checked_words("stop_words", stop_words, "None, 'auto', a language or words")
+
+
+def checked_words(name: str, given: Any, kinds: str = "words") -> tuple[str, ...]:
+    """Return words as a sorted tuple."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"must be {kinds}, got {given!r:.80}.", name)
     words = set()
-    for word in stop_words:
+    for word in given:
         if not isinstance(word, str) or not encodable(word):
-            raise InputError(f"must be words, but one of them is {word!r:.80}.", "stop_words")
+            raise InputError(f"must be words, but one of them is {word!r:.80}.", name)
         words.add(str(word))
     return tuple(sorted(words))
 

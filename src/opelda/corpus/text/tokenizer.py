@@ -11,6 +11,7 @@ from opelda.corpus.text._languages import (
     AUTO,
     checked_stem,
     checked_stop_words,
+    checked_words,
     detected,
     listed,
 )
@@ -33,7 +34,7 @@ __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 # Texts that the language is found from: as many as `read` takes at a time.
 SAMPLE = 5_000
 # Settings that older files do not have, and what their texts were made into words by.
-SINCE = {"keep_markup": True}
+SINCE = {"extra_stop_words": (), "keep_markup": True}
 NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
 
 
@@ -69,6 +70,8 @@ class Tokenizer:
     ngrams : {1, 2, (1, 1), (1, 2), (2, 2)}
         2, or (1, 2): also pairs of words that are neighbours after leaving out stop words, joined
         by a space. (2, 2): pairs only.
+    extra_stop_words : iterable of str
+        Words to leave out besides those; they go through the same.
     keep_markup : bool
         Whether URLs, e-mail addresses, @names (with an "RT" before them), HTML and XML tags,
         comments and scripts, and debris of wiki tables and files become words like all else.
@@ -78,6 +81,7 @@ class Tokenizer:
     ----------
     stop_words : None, str or tuple of str
         A language as its code; words sorted.
+    extra_stop_words : tuple of str
     stem : str or None
         The algorithm's name.
     ngrams : tuple of two int
@@ -107,6 +111,7 @@ class Tokenizer:
     stop_words: str | Iterable[str] | None = AUTO
     stem: str | None = None
     ngrams: int | tuple[int, int] = 1
+    extra_stop_words: Iterable[str] = ()
     keep_markup: bool = False
 
     def __post_init__(self) -> None:
@@ -116,6 +121,7 @@ class Tokenizer:
             "stop_words": checked_stop_words(self.stop_words),
             "stem": checked_stem(self.stem),
             "ngrams": _checked_ngrams(self.ngrams),
+            "extra_stop_words": checked_words("extra_stop_words", self.extra_stop_words),
             "keep_markup": flag("keep_markup", self.keep_markup),
         }
         for name, value in checked.items():
@@ -227,9 +233,10 @@ class Tokenizer:
             raise InputError(
                 f"A tokenizer's settings must be {', '.join(names)}, no more, no less."
             )
-        words = settings["stop_words"]
-        if not (words is None or isinstance(words, str | list | tuple)):
-            raise InputError(f"A tokenizer's stop_words must be a list, got {words!r:.80}.")
+        for name, kinds in (("stop_words", str | None), ("extra_stop_words", tuple)):
+            words = settings[name]
+            if not isinstance(words, kinds | list | tuple):
+                raise InputError(f"A tokenizer's {name} must be a list, got {words!r:.80}.")
         return cls(**{name: settings[name] for name in names})
 
     @property
@@ -237,7 +244,11 @@ class Tokenizer:
         """The words left out, of those whose language is known."""
         words = self.decided.stop_words
         assert words is None or isinstance(words, str | tuple)  # as checked
-        return _left_out(self.lower, self.pattern, words)
+        removed = _left_out(self.lower, self.pattern, words)
+        if not self.extra_stop_words:
+            return removed
+        more = _left_out(self.lower, self.pattern, tuple(self.extra_stop_words))
+        return list(dict.fromkeys([*removed, *more]))
 
     def __repr__(self) -> str:
         shown = []
@@ -245,7 +256,7 @@ class Tokenizer:
             value = getattr(self, field.name)
             if value == (NGRAMS[1] if field.name == "ngrams" else field.default):
                 continue
-            many = field.name == "stop_words" and isinstance(value, tuple) and len(value) > 3
+            many = isinstance(value, tuple) and len(value) > 3
             shown.append(f"{field.name}={f'({len(value)} words)' if many else repr(value)}")
         return f"Tokenizer({', '.join(shown)})"
 

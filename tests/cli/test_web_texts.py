@@ -1,0 +1,104 @@
+"""Texts straight from the web: what becomes words, what is added to stop words, what is named."""
+
+import pytest
+
+import opelda
+from opelda.corpus import Tokenizer
+
+TWEET = "RT @bob: <b>Cats</b> &amp; the dogs https://t.co/x\n"
+BOUNDS = ("--min-df", "1", "--max-df", "100%", "--preset", "fast")
+
+
+@pytest.fixture
+def fitted(cli, tmp_path):
+    (tmp_path / "t.txt").write_text(TWEET * 60)
+    (tmp_path / "more.txt").write_text("cats\n")
+    (tmp_path / "other.txt").write_text("Dogs\nthe\n")
+
+    def fit(*options):
+        done = cli("fit", "t.txt", "-k", 2, *BOUNDS, *options, "-o", "m")
+        assert done.code == 0, done.err
+        return done, opelda.load("m").vocabulary_
+
+    return fit
+
+
+def test_mark_up_becomes_words_where_it_is_asked_for(fitted):
+    done, words = fitted("--stop-words", "none")
+    assert set(words) == {"cats", "dogs", "the"}
+    assert "mark-up" not in done.err
+    done, words = fitted("--stop-words", "none", "--keep-markup")
+    assert set(words) == {"cats", "dogs", "the", "rt", "bob", "amp", "https", "co"}
+    assert "these look like mark-up: amp, https, rt; leave them out with --stop-words +FILE." in (
+        done.err
+    )
+    assert "mark-up" not in fitted("--keep-markup", "-q")[0].err
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("en+more.txt", {"dogs"}),
+        ("+more.txt", {"dogs"}),  # the language found is English
+        ("none+more.txt", {"dogs", "the"}),
+        ("none+more.txt+other.txt", set()),
+        ("other.txt+more.txt", set()),
+        ("other.txt", {"cats"}),
+    ],
+)
+def test_files_are_added_to_stop_words(fitted, cli, given, expected, tmp_path):
+    (tmp_path / "t.txt").write_text(TWEET * 60 + "and what is this to you or me, birds?\n")
+    _, words = fitted("--stop-words", given)
+    assert set(words) & {"cats", "dogs", "the"} == expected
+    (tmp_path / "more.txt").unlink()  # the words are saved, not the path
+    assert cli("transform", "m", "t.txt", "-o", "theta.csv").code == 0
+    assert Tokenizer.from_dict(words.tokenizer.to_dict()) == words.tokenizer
+
+
+def test_a_file_that_is_not_there_is_named(cli, tmp_path):
+    (tmp_path / "t.txt").write_text(TWEET)
+    done = cli("fit", "t.txt", "--stop-words", "en+gone.txt")
+    assert done.code == 2
+    assert "gone.txt" in done.err
+    done = cli("convert", "t.txt", "gone.txt", "--stop-words", "klingon+t.txt")
+    assert done.code == 2
+
+
+def test_a_name_with_a_plus_is_a_file(fitted, tmp_path):
+    (tmp_path / "c++.txt").write_text("cats\n")
+    assert set(fitted("--stop-words", "c++.txt")[1]) == {"dogs", "the"}
+
+
+def test_no_output_goes_on_a_file_that_is_added(cli, tmp_path):
+    (tmp_path / "t.txt").write_text(TWEET)
+    (tmp_path / "stop.txt").write_text("cats\n")
+    done = cli("convert", "t.txt", "stop.txt", "--stop-words", "en+stop.txt")
+    assert done.code == 2
+    assert (tmp_path / "stop.txt").read_text() == "cats\n"
+
+
+def test_info_and_streams_name_debris_too(cli, tmp_path):
+    (tmp_path / "t.txt").write_text("galaxies colspan stars br br\nplanets of stars br\n" * 600)
+    line = "these look like mark-up: br, colspan; leave them out with --stop-words +FILE."
+    assert line in cli("info", "t.txt").err
+    options = ("--checkpoint", "state", "-k", 2, "--preset", "fast", "--batch-size", 500)
+    done = cli("stream", "t.txt", *options)
+    assert done.err.count(line) == 1, done.err
+
+
+def test_a_stream_that_was_begun_with_mark_up_goes_on_with_it(cli, tmp_path):
+    """As one does that was begun by a version that knew no other way."""
+    (tmp_path / "t.txt").write_text(TWEET * 60)
+    command = ("stream", "t.txt", "--checkpoint", "state", "-k", 2, "--preset", "fast")
+    assert cli(*command, "--stop-words", "en", "--keep-markup").code == 0
+    (tmp_path / "t.txt").write_text(TWEET * 60 + "&euro; one\n" * 20)
+    assert cli(*command, "--stop-words", "none").code == 2
+    assert cli(*command, "--stop-words", "en").code == 0
+    words = opelda.load("state").vocabulary_
+    assert {"bob", "euro"} <= set(words)
+    assert words.tokenizer.keep_markup
+
+
+def test_a_rare_word_is_not_named(cli, tmp_path):
+    (tmp_path / "t.txt").write_text("galaxies of stars\n" * 500 + "br\n" * 4)
+    assert "mark-up" not in cli("info", "t.txt").err
