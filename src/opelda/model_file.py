@@ -64,7 +64,7 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
         _store.write(path, arrays, header, kind=KIND, version=FORMAT)
 
 
-def load(path: str | PathLike[str]) -> Any:
+def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     """Read a model that `save` or a checkpoint wrote.
 
     Nothing in the file is ever run, and everything is checked; a file that is not a model raises
@@ -75,6 +75,9 @@ def load(path: str | PathLike[str]) -> Any:
     ----------
     path : path
         A model file, or the checkpoint folder of a stream.
+    split : callable, optional
+        The function by which texts were cut into the model's words, where it was one of your own
+        (``Tokenizer(split=...)``): no file holds it. Without, counts can be given, texts cannot.
 
     Examples
     --------
@@ -83,7 +86,13 @@ def load(path: str | PathLike[str]) -> Any:
     Traceback (most recent call last):
     opelda.errors.ModelFileError: ...
     """
-    return read(model_path(path))[0]
+    model = read(model_path(path))[0]
+    if split is not None:
+        words = model._state.vocabulary
+        if words is None:
+            raise InputError("is not needed: the model learned from counts.", "split")
+        words.tokenizer = words.tokenizer._with_split(split)
+    return model
 
 
 def relabel(path: str | PathLike[str], labels: Mapping[int, str | None]) -> None:

@@ -36,7 +36,7 @@ class Debris:
 
     def __call__(self, report: Any) -> None:
         """Name them if it is time."""
-        words = report.model.vocabulary_
+        words = report.model._state.vocabulary
         if self._done or words is None or words.n_docs < ENOUGH:
             return
         self._done = True

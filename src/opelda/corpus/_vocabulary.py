@@ -259,7 +259,9 @@ class Vocabulary:
 
     def copy(self) -> Self:
         """Return an independent copy."""
-        return self.from_arrays(*self.to_arrays())
+        copied = self.from_arrays(*self.to_arrays())
+        copied.tokenizer = self.tokenizer  # with a function of the user's own
+        return copied
 
     def __len__(self) -> int:
         return len(self._columns.words)

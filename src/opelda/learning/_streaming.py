@@ -93,6 +93,9 @@ class LearnsStreams(Parameters):
             starts = vocabulary is None and not hasattr(self, "_state")
             if starts and isinstance(source, DocumentStream | Corpus):
                 vocabulary = source.vocabulary
+            elif hasattr(self, "_state"):
+                known = getattr(source, "vocabulary", None) if vocabulary is None else vocabulary
+                _recall(self._state.vocabulary, known)
             plan = self._plan(getattr(self, "_state", None))
             words = self._stream_vocabulary(vocabulary)
             reporter = Reporter(
@@ -222,6 +225,12 @@ def _committed(batches: Iterator[MiniBatch], commit: Callable[[], None]) -> Iter
     except Exception:
         commit()
         raise
+
+
+def _recall(own: Vocabulary | None, given: Any) -> None:
+    """Let a vocabulary have the function again that cut texts into its words."""
+    if own is not None and isinstance(given, Vocabulary):
+        own.tokenizer = own.tokenizer._recalling(given.tokenizer)
 
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:

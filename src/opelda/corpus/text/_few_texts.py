@@ -38,7 +38,7 @@ class FewTexts:
         if not 0 < len(documents) <= FEW or not all(isinstance(text, str) for text in documents):
             return None
         cut = cutter(tokenizer.pattern)
-        plain = tokenizer.stem is None and tokenizer.ngrams == (1, 1)
+        plain = (tokenizer.stem, tokenizer.split, tokenizer.ngrams) == (None, None, (1, 1))
         if not plain or not isinstance(cut, Runs):
             return None
         made = self._made

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,14 @@ from opelda.corpus._matrix import Counted, csr
 from opelda.corpus.text._languages import stems
 from opelda.corpus.text._markup import without_markup
 from opelda.corpus.text._patterns import Matches, Runs
+from opelda.corpus.text._split import Calls
 from opelda.corpus.text._texts import lowered_column
+from opelda.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
+NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
 BYTES_PER_RUN = 1 << 18  # fewer are not worth a thread
 
 Item = TypeVar("Item")
@@ -33,7 +36,7 @@ def count(
     *,
     markup: bool,
     lower: bool,
-    cutter: Runs | Matches,
+    cutter: Runs | Matches | Calls,
     removed: list[str],
     stem: str | None,
     ngrams: tuple[int, int],
@@ -117,3 +120,13 @@ def _counted(parts: list[Coded], names: list[NDArray[np.int32]], n_words: int) -
         words = np.concatenate([row[1] for row in rows])
         counts = np.concatenate([row[2] for row in rows])
     return csr(counts, words, ends, (len(ends) - 1, n_words))
+
+
+def checked_ngrams(ngrams: Any) -> tuple[int, int]:
+    """Return from how many to how many words one may be made of."""
+    wanted = tuple(ngrams) if isinstance(ngrams, list) else ngrams
+    plain = wanted if isinstance(wanted, tuple) else (wanted,)
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in plain)
+    if whole and wanted in NGRAMS:
+        return NGRAMS[wanted]
+    raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 from opelda._validation import flag, threads
@@ -13,17 +12,17 @@ from opelda.corpus.text._languages import (
     checked_stop_words,
     checked_words,
     detected,
-    listed,
 )
 from opelda.corpus.text._patterns import (
     COUNT_VECTORIZER,
     WHITESPACE,
     checked_pattern,
     cutter,
-    is_count_vectorizers,
 )
+from opelda.corpus.text._split import Calls, Forgotten, Split, checked_split, forgotten, name_of
+from opelda.corpus.text._stop_words import left_out
 from opelda.corpus.text._texts import as_texts
-from opelda.corpus.text._word_counting import count
+from opelda.corpus.text._word_counting import NGRAMS, checked_ngrams, count
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 # Texts that the language is found from: as many as `read` takes at a time.
 SAMPLE = 5_000
 # Settings that older files do not have, and what their texts were made into words by.
-SINCE = {"extra_stop_words": (), "keep_markup": True}
-NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
+SINCE = {"extra_stop_words": (), "split": None, "keep_markup": True}
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +70,11 @@ class Tokenizer:
         by a space. (2, 2): pairs only.
     extra_stop_words : iterable of str
         Words to leave out besides those; they go through the same.
+    split : callable or None
+        A function of your own from a text to the list of its words, in the place of `pattern`. It
+        gets texts as `keep_markup` and `lower` leave them, one at a time; stop words are left out
+        of what it returns, and stems and pairs made. Models hold its name alone: see
+        `opelda.load`.
     keep_markup : bool
         Whether URLs, e-mail addresses, @names (with an "RT" before them), HTML and XML tags,
         comments and scripts, and debris of wiki tables and files become words like all else.
@@ -112,6 +115,7 @@ class Tokenizer:
     stem: str | None = None
     ngrams: int | tuple[int, int] = 1
     extra_stop_words: Iterable[str] = ()
+    split: Split | None = None
     keep_markup: bool = False
 
     def __post_init__(self) -> None:
@@ -120,8 +124,9 @@ class Tokenizer:
             "pattern": checked_pattern(self.pattern),
             "stop_words": checked_stop_words(self.stop_words),
             "stem": checked_stem(self.stem),
-            "ngrams": _checked_ngrams(self.ngrams),
+            "ngrams": checked_ngrams(self.ngrams),
             "extra_stop_words": checked_words("extra_stop_words", self.extra_stop_words),
+            "split": checked_split(self.split, self.pattern),
             "keep_markup": flag("keep_markup", self.keep_markup),
         }
         for name, value in checked.items():
@@ -160,10 +165,10 @@ class Tokenizer:
             column,
             markup=self.keep_markup,
             lower=self.lower,
-            cutter=cutter(self.pattern),
+            cutter=cutter(self.pattern) if self.split is None else Calls(self.split),
             removed=self.resolved(column)._removed,
             stem=self.stem,
-            ngrams=_checked_ngrams(self.ngrams),
+            ngrams=checked_ngrams(self.ngrams),
             n_jobs=threads(n_jobs),
         )
 
@@ -182,7 +187,7 @@ class Tokenizer:
             return self
         plain = replace(self.decided, stem=None, ngrams=1)
         counted = plain.count(as_texts(sample)[:SAMPLE])
-        language = detected(counted, lambda code: _left_out(self.lower, self.pattern, code))
+        language = detected(counted, lambda code: left_out(self.lower, self.pattern, code))
         return replace(self, stop_words=language)
 
     @property
@@ -199,6 +204,17 @@ class Tokenizer:
         keep = self.keep_markup or learned.keep_markup
         return replace(self, stop_words=words, keep_markup=keep)
 
+    def _recalling(self, other: "Tokenizer") -> "Tokenizer":
+        """Return the tokenizer with the other's function where it has nothing but its name."""
+        same = other.split is not None and self.split == Forgotten(name_of(other.split))
+        return replace(self, split=other.split) if same else self
+
+    def _with_split(self, split: Any) -> "Tokenizer":
+        """Return the tokenizer with the function that its file named."""
+        if not isinstance(self.split, Forgotten):
+            raise InputError("is not needed: the model's words are cut without one.", "split")
+        return replace(self, split=split)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a dictionary fit for JSON.
 
@@ -209,6 +225,7 @@ class Tokenizer:
         ('en', [1, 1])
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["split"] = None if self.split is None else name_of(self.split)
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     @classmethod
@@ -222,6 +239,8 @@ class Tokenizer:
 
         Examples
         --------
+        A function in it is named, and missing: texts are refused until it is given again.
+
         >>> tokenizer = Tokenizer(stem="german")
         >>> Tokenizer.from_dict(tokenizer.to_dict()) == tokenizer
         True
@@ -237,17 +256,17 @@ class Tokenizer:
             words = settings[name]
             if not isinstance(words, kinds | list | tuple):
                 raise InputError(f"A tokenizer's {name} must be a list, got {words!r:.80}.")
-        return cls(**{name: settings[name] for name in names})
+        return cls(**{**settings, "split": forgotten(settings["split"])})
 
     @property
     def _removed(self) -> list[str]:
         """The words left out, of those whose language is known."""
         words = self.decided.stop_words
         assert words is None or isinstance(words, str | tuple)  # as checked
-        removed = _left_out(self.lower, self.pattern, words)
+        removed = left_out(self.lower, self.pattern, words)
         if not self.extra_stop_words:
             return removed
-        more = _left_out(self.lower, self.pattern, tuple(self.extra_stop_words))
+        more = left_out(self.lower, self.pattern, tuple(self.extra_stop_words))
         return list(dict.fromkeys([*removed, *more]))
 
     def __repr__(self) -> str:
@@ -259,26 +278,3 @@ class Tokenizer:
             many = isinstance(value, tuple) and len(value) > 3
             shown.append(f"{field.name}={f'({len(value)} words)' if many else repr(value)}")
         return f"Tokenizer({', '.join(shown)})"
-
-
-@lru_cache(maxsize=256)
-def _left_out(
-    lower: bool, pattern: str | None, stop_words: str | tuple[str, ...] | None
-) -> list[str]:
-    """Return stop words as they come out of texts, after the empty word."""
-    if stop_words is None:
-        return [""]
-    given = listed(stop_words) if isinstance(stop_words, str) else stop_words
-    plain = Tokenizer(lower, pattern, stop_words=None, keep_markup=True)
-    exact = isinstance(stop_words, tuple) and is_count_vectorizers(pattern)
-    found = [] if exact else plain.count(given).words
-    return list(dict.fromkeys(["", *given, *found]))
-
-
-def _checked_ngrams(ngrams: Any) -> tuple[int, int]:
-    wanted = tuple(ngrams) if isinstance(ngrams, list) else ngrams
-    plain = wanted if isinstance(wanted, tuple) else (wanted,)
-    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in plain)
-    if whole and wanted in NGRAMS:
-        return NGRAMS[wanted]
-    raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")

@@ -148,6 +148,8 @@ def tokenizing(model: Any) -> dict[str, Any]:
     why_not = None
     if tokenizer.stem is not None:
         why_not = "The model's words are stems, which the page cannot make; use opelda transform."
+    if tokenizer.split is not None:
+        why_not = "The model's words are cut by a function that the page does not have."
     return {
         "kind": kinds.get(tokenizer.pattern, "regex"),
         "pattern": None if tokenizer.pattern in kinds else tokenizer.pattern,

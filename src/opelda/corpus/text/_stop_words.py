@@ -1,0 +1,35 @@
+"""Stop words as they come out of texts."""
+
+from functools import lru_cache
+
+from opelda.corpus.text._languages import listed
+from opelda.corpus.text._patterns import cutter, is_count_vectorizers
+from opelda.corpus.text._texts import as_texts
+from opelda.corpus.text._word_counting import count
+
+
+@lru_cache(maxsize=256)
+def left_out(
+    lower: bool, pattern: str | None, stop_words: str | tuple[str, ...] | None
+) -> list[str]:
+    """Return stop words as they come out of texts, after the empty word."""
+    if stop_words is None:
+        return [""]
+    given = listed(stop_words) if isinstance(stop_words, str) else stop_words
+    exact = isinstance(stop_words, tuple) and is_count_vectorizers(pattern)
+    found = [] if exact else _cut(list(given), lower, pattern)
+    return list(dict.fromkeys(["", *given, *found]))
+
+
+def _cut(given: list[str], lower: bool, pattern: str | None) -> list[str]:
+    counted = count(
+        as_texts(given),
+        markup=True,
+        lower=lower,
+        cutter=cutter(pattern),
+        removed=[""],
+        stem=None,
+        ngrams=(1, 1),
+        n_jobs=1,
+    )
+    return counted.words
