@@ -213,6 +213,7 @@ def test_import_leaves_heavy_packages_alone(statement):
         "gensim",
         "zstandard",
         "snowballstemmer",
+        "icu4py",
     )
     code = (
         "import sys, sklearn.utils.validation\nbefore = set(sys.modules)\n"

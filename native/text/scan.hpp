@@ -5,7 +5,8 @@
 
 namespace opelda::text {
 
-constexpr uint8_t kWord = 1, kLetter = 2;  // what a code point may be
+// What a code point may be; unspaced: of a script that puts no spaces between words.
+constexpr uint8_t kWord = 1, kLetter = 2, kUnspaced = 4;
 constexpr int64_t kCodePoints = 0x110000;
 
 // Which runs are words.
@@ -13,6 +14,7 @@ struct Rule {
     const uint8_t* classes;  // of every code point
     size_t least;            // characters
     bool need_letter;
+    bool pairs;  // of neighbours, in the place of a run of unspaced characters
 };
 
 // Tokens of some texts, and how many there are up to the end of each.
@@ -72,8 +74,10 @@ public:
                 const size_t at = i * 64 + size_t(std::countr_zero(edges));
                 if (!inside)
                     begin = at;
-                else if (wanted(text.substr(begin, at - begin), ascii))
-                    lookup_.add(text.data() + begin, at - begin, text.size() - begin);
+                else if (ascii || !rule_.pairs)
+                    add(text, begin, at, ascii);
+                else
+                    cut(text, begin, at);
                 inside = !inside;
             }
         }
@@ -85,6 +89,40 @@ private:
     struct Range {
         unsigned char first, span;
     };
+
+    void add(std::string_view text, size_t begin, size_t end, bool ascii) {
+        if (wanted(text.substr(begin, end - begin), ascii))
+            lookup_.add(text.data() + begin, end - begin, text.size() - begin);
+    }
+
+    // Add what a run has between unspaced characters, and the pairs of these; marks stay with the
+    // letter before them.
+    void cut(std::string_view text, size_t begin, size_t end) {
+        const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+        size_t before = begin, last = begin, n_letters = 0;  // where the last two letters begin
+        size_t part = begin;
+        bool unspaced = false;
+        for (size_t at = begin; at < end;) {
+            const Character c = decode(bytes + at, end - at);
+            const uint8_t kind = rule_.classes[c.point];
+            const bool letter = kind & kLetter;
+            if (unspaced ? letter && !(kind & kUnspaced) : letter && (kind & kUnspaced)) {
+                close(text, part, at, unspaced, before, n_letters);
+                part = at, unspaced = !unspaced, n_letters = 0;
+            }
+            if (unspaced && letter) {
+                if (n_letters >= 2) add(text, before, at, false);
+                before = last, last = at, ++n_letters;
+            }
+            at += std::max<size_t>(c.length, 1);
+        }
+        close(text, part, end, unspaced, before, n_letters);
+    }
+
+    void close(std::string_view text, size_t part, size_t end, bool unspaced, size_t before,
+               size_t n_letters) {
+        if (part < end) add(text, unspaced && n_letters >= 2 ? before : part, end, false);
+    }
 
     // Set the bits of the bytes of word characters; whether all bytes are ASCII.
     bool mark(std::string_view text) {

@@ -95,7 +95,7 @@ Column column(nb::handle capsule) {
 }
 
 nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t least,
-               bool need_letter) {
+               bool need_letter, bool pairs) {
     if (int64_t(classes.shape(0)) != kCodePoints)
         throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
     if (least < 1) throw nb::value_error("least must be 1 or more.");
@@ -104,7 +104,7 @@ nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t 
     {
         nb::gil_scoped_release release;
         std::lock_guard lock(words.busy);
-        Scanner scanner(words.table, {classes.data(), size_t(least), need_letter}, tokens);
+        Scanner scanner(words.table, {classes.data(), size_t(least), need_letter, pairs}, tokens);
         texts.each([&](std::string_view text) { scanner.scan(text); });
     }
     return nb::make_tuple(handed_over(std::move(tokens.codes)),
@@ -113,7 +113,7 @@ nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t 
 
 // Counts of a few texts' words that the table has, by the column of each code; -1 leaves it out.
 nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns,
-                      In<uint8_t, 1> classes, int64_t least, bool need_letter) {
+                      In<uint8_t, 1> classes, int64_t least, bool need_letter, bool pairs) {
     if (int64_t(classes.shape(0)) != kCodePoints)
         throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
     if (least < 1) throw nb::value_error("least must be 1 or more.");
@@ -128,7 +128,8 @@ nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns
         good = int64_t(columns.shape(0)) == words.table.size();
         if (good) {
             Tokens tokens;
-            Scanner scanner(words.table, {classes.data(), size_t(least), need_letter}, tokens);
+            Scanner scanner(words.table, {classes.data(), size_t(least), need_letter, pairs},
+                            tokens);
             for (const std::string_view text : given) scanner.scan(text);
             rows = count_few(tokens.codes, tokens.ends, columns.data());
         }
@@ -214,15 +215,17 @@ void add_words(nb::module_& m) {
         .def("add", &add, "words"_a)
         .def("absorb", &absorb, "others"_a)
         .def("words", &listed, "first"_a = 0)
-        .def("scan", &scan, "stream"_a, "classes"_a, nb::kw_only(), "least"_a, "need_letter"_a)
+        .def("scan", &scan, "stream"_a, "classes"_a, nb::kw_only(), "least"_a, "need_letter"_a,
+             "pairs"_a = false)
         .def("code", &code, "stream"_a)
         .def("count_known", &count_known, "texts"_a, "columns"_a, "classes"_a, nb::kw_only(),
-             "least"_a, "need_letter"_a)
+             "least"_a, "need_letter"_a, "pairs"_a = false)
         .def("pairs", &pairs, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "singles"_a,
              "into"_a);
     m.def("count_rows", &count, "codes"_a, "ends"_a, "renamed"_a, nb::kw_only(), "n_words"_a);
     m.attr("WORD") = kWord;
     m.attr("LETTER") = kLetter;
+    m.attr("UNSPACED") = kUnspaced;
 }
 
 }  // namespace opelda::text

@@ -9,6 +9,11 @@ const LETTER = /\p{L}/u;
 const SPACE =
   "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
+// scripts without spaces between words; the prolonged sound marks are of no script
+const SCRIPTS = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"];
+const UNSPACED = new RegExp(
+  `[${SCRIPTS.map((name) => `\\p{Script=${name}}`).join("")}\\u30fc\\uff70]`, "u");
+
 const KINDS = {
   default: { expression: () => new RegExp(`[${WORD}]{2,}`, "gu"), keep: (w) => LETTER.test(w) },
   // a run as long as it can be, so that one letter alone is none
@@ -50,7 +55,7 @@ export function fromRust(pattern) {
  * Cut a text into words.
  * @param {string} text
  * @param {{kind: string, pattern: ?string, lower: boolean, ngrams: number[], stop_words: string[],
- *   markup: ?Object}} settings
+ *   pairs: boolean, markup: ?Object}} settings
  * @returns {{word: string, start: number, end: number}[]} where each word stands in the text;
  *   pairs come after the words that they are made of
  */
@@ -68,10 +73,13 @@ export function tokenise(text, settings) {
   const lowered = settings.lower ? text.toLowerCase() : text;
   const place = lowered.length === text.length ? (i) => i : places(text);
   const singles = [];
+  const parts = settings.pairs && settings.kind === "default" ? inPairs : (run) => [[0, run.length]];
   for (const match of lowered.matchAll(expression(settings.pattern))) {
-    if (!keep(match[0])) continue;
-    const end = match.index + match[0].length;
-    singles.push({ word: match[0], start: place(match.index), end: place(end) });
+    for (const [begin, end] of parts(match[0])) {
+      const word = match[0].slice(begin, end);
+      if (!keep(word) || (parts === inPairs && [...word].length < 2)) continue;
+      singles.push({ word, start: place(match.index + begin), end: place(match.index + end) });
+    }
   }
   const [least, most] = settings.ngrams ?? [1, 1];
   const left = new Set(settings.stop_words);
@@ -83,6 +91,31 @@ export function tokenise(text, settings) {
     end: second.end,
   }));
   return least === 1 ? [...kept, ...pairs] : pairs;
+}
+
+/** Where a run has its words: pairs of characters of unspaced scripts, and what is between them. */
+function inPairs(run) {
+  const found = [];
+  let letters = []; // where those of an unspaced part begin
+  let part = 0;
+  let unspaced = false;
+  const close = (end) => {
+    letters.slice(2).forEach((after, i) => found.push([letters[i], after]));
+    if (part < end) found.push([letters.length > 1 ? letters.at(-2) : part, end]);
+  };
+  let at = 0;
+  for (const character of run) {
+    if (LETTER.test(character)) {
+      if (UNSPACED.test(character) !== unspaced) {
+        close(at);
+        [part, unspaced, letters] = [at, !unspaced, []];
+      }
+      if (unspaced) letters.push(at);
+    }
+    at += character.length;
+  }
+  close(at);
+  return found;
 }
 
 /** From places in the lower-cased text to those in the text: some letters become two. */

@@ -9,6 +9,7 @@ class _Capsule(Protocol):
 # words.cpp
 WORD: int
 LETTER: int
+UNSPACED: int
 
 class WordTable:
     def __init__(self) -> None: ...
@@ -17,7 +18,13 @@ class WordTable:
     def absorb(self, others: WordTable) -> NDArray[np.int32]: ...
     def words(self, first: int = 0) -> list[str]: ...
     def scan(
-        self, stream: _Capsule, classes: NDArray[np.uint8], *, least: int, need_letter: bool
+        self,
+        stream: _Capsule,
+        classes: NDArray[np.uint8],
+        *,
+        least: int,
+        need_letter: bool,
+        pairs: bool = False,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
     def code(self, stream: _Capsule) -> NDArray[np.int32]: ...
     def count_known(
@@ -28,6 +35,7 @@ class WordTable:
         *,
         least: int,
         need_letter: bool,
+        pairs: bool = False,
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
     def pairs(
         self,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from opelda import _store
 from opelda._every import Every
 from opelda._validation import flag, number
+from opelda.corpus.text._learned import with_split
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import LEARNERS
 from opelda.learning._checkpoint import FILE, Checkpoint
@@ -89,9 +90,8 @@ def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     model = read(model_path(path))[0]
     if split is not None:
         words = model._state.vocabulary
-        if words is None:
-            raise InputError("is not needed: the model learned from counts.", "split")
-        words.tokenizer = words.tokenizer._with_split(split)
+        tokenizer = with_split(None if words is None else words.tokenizer, split)
+        words.tokenizer = tokenizer
     return model
 
 

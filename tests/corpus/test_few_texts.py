@@ -41,6 +41,7 @@ TOKENIZERS = st.builds(
     stop_words=st.sampled_from([None, "en", "auto", ("aa", "ÄA")]),
     stem=st.sampled_from([None, None, "en"]),
     ngrams=st.sampled_from([1, 1, 2]),
+    unspaced=st.sampled_from([None, "auto", "pairs"]),
     keep_markup=st.booleans(),
 )
 

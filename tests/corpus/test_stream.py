@@ -93,7 +93,7 @@ def test_the_language_is_found_once(tmp_path):
     model = OnlineOPE(2, random_state=0)
     model.fit_stream(stream(texts, batch_size=10), checkpoint=tmp_path)
     assert "the" not in model.vocabulary_
-    assert model.vocabulary_.tokenizer == Tokenizer(stop_words="en")
+    assert model.vocabulary_.tokenizer == Tokenizer(stop_words="en").decided
     again = OnlineOPE(2, random_state=0)
     again.fit_stream(stream(texts, batch_size=10), checkpoint=tmp_path)
     assert again.n_docs_seen_ == 60

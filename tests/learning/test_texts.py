@@ -38,7 +38,7 @@ def test_the_settings_are_saved(model, tmp_path):
     save(model, tmp_path / "m.opelda")
     again = load(tmp_path / "m.opelda")
     assert again.vocabulary_ == model.vocabulary_
-    assert again.vocabulary_.tokenizer == Tokenizer(stop_words="en", stem="english")
+    assert again.vocabulary_.tokenizer == Tokenizer(stop_words="en", stem="english").decided
     assert (again.transform(TEXTS) == model.transform(TEXTS)).all()
     assert again.top_words(3) == model.top_words(3)
 
@@ -184,7 +184,7 @@ def test_learning_from_texts_is_learning_from_what_read_makes_of_them(form):
     expected = learner().fit(corpus)
     model = learner().fit(make(TEXTS))
     assert same(model, expected)
-    assert model.vocabulary_.tokenizer == Tokenizer(stop_words="en")
+    assert model.vocabulary_.tokenizer == Tokenizer(stop_words="en").decided
     mixtures = expected.transform(corpus)
     assert (model.transform(make(TEXTS)) == mixtures).all()
     assert (learner().fit_transform(make(TEXTS)) == mixtures).all()

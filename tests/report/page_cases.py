@@ -20,6 +20,7 @@ MARKUP = (
     "AT&amp;T", "😀www.ab.de", "href='ab'", "éhref='ab'", "&Alpha;&sigma;&Sigma;", "&amp", "&ampab",
     "[[File:x|thumb|ab",
 )  # fmt: skip
+UNSPACED = "漢字かなカナーﾊﾟがไทย่าะລາວມີភាសាခမြန်မာ日本々𠀀"
 KINDS = {"default": None, "count_vectorizer": COUNT_VECTORIZER, "whitespace": WHITESPACE}
 
 
@@ -34,7 +35,7 @@ def cases(seed, sizes=(*SIZES, (60, 200, 0.02))):
         "texts": [
             cut(rng, kind, ngrams, keep)
             for kind in KINDS
-            for ngrams, keep in ((1, False), (1, True), ((1, 2), False), ((2, 2), False))
+            for ngrams, keep in ((1, False), (1, True), ((1, 2), False), ((2, 2), True))
         ],
         "markup": SPELLED,
     }
@@ -78,10 +79,15 @@ def cut(rng, kind, ngrams, keep_markup):
     ]
     texts = ["".join(rng.choice(known, 200)), " ".join(rng.choice(WORDS, 20)), ""]
     texts.append(" ".join("".join(rng.choice(known, 5)) for _ in range(40)))
+    texts.append("".join(rng.choice([*UNSPACED, *"ab1_ "], 80)))
     texts += [between.join(rng.choice(MARKUP, 20)) for between in ("", " ")]
     left_out = ["12", "co"]
     tokenizer = Tokenizer(
-        pattern=KINDS[kind], stop_words=left_out, ngrams=ngrams, keep_markup=keep_markup
+        pattern=KINDS[kind],
+        stop_words=left_out,
+        ngrams=ngrams,
+        keep_markup=keep_markup,
+        unspaced=None if keep_markup else "pairs",
     )
     found = [tokenizer.count([text]) for text in texts]
     return {
@@ -91,6 +97,7 @@ def cut(rng, kind, ngrams, keep_markup):
             "lower": True,
             "ngrams": list(tokenizer.ngrams),
             "stop_words": left_out,
+            "pairs": not keep_markup,
             "markup": not keep_markup,
         },
         "texts": texts,

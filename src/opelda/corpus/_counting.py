@@ -18,7 +18,9 @@ from opelda.corpus.sources import Source
 from opelda.corpus.text import WHITESPACE, Tokenizer
 
 # Tokenizer of texts that consist of known words, separated by spaces.
-PRETOKENISED = Tokenizer(lower=False, pattern=WHITESPACE, stop_words=None, keep_markup=True)
+PRETOKENISED = Tokenizer(
+    lower=False, pattern=WHITESPACE, stop_words=None, unspaced=None, keep_markup=True
+)
 # Blocks in flight for each thread.
 AHEAD = 2
 

@@ -23,7 +23,9 @@ COUNTERS = ("n_updates", "n_docs", "n_added", "n_evicted", "n_dropped")
 # Of parameters and counters, those that the first model files do not have.
 SINCE = {"min_df": 1, "n_docs": 0}
 # The tokenizer of the first model files, which do not say.
-FIRST_TOKENIZER = Tokenizer(pattern=COUNT_VECTORIZER, stop_words=None, keep_markup=True)
+FIRST_TOKENIZER = Tokenizer(
+    pattern=COUNT_VECTORIZER, stop_words=None, unspaced=None, keep_markup=True
+)
 
 
 class Vocabulary:

@@ -13,6 +13,7 @@ from opelda._validation import counts, whole
 from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary, mini_batches
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
+from opelda.corpus.text._learned import going_on_as, recalling
 from opelda.engines._weights import extended
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_vocabulary, counts_of
@@ -230,12 +231,12 @@ def _committed(batches: Iterator[MiniBatch], commit: Callable[[], None]) -> Iter
 def _recall(own: Vocabulary | None, given: Any) -> None:
     """Let a vocabulary have the function again that cut texts into its words."""
     if own is not None and isinstance(given, Vocabulary):
-        own.tokenizer = own.tokenizer._recalling(given.tokenizer)
+        own.tokenizer = recalling(own.tokenizer, given.tokenizer)
 
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     """Refuse a vocabulary that is not the one the model learned on, nor what that began as."""
-    tokenizer = given.tokenizer._going_on_as(own.tokenizer)
+    tokenizer = going_on_as(given.tokenizer, own.tokenizer)
     pairs: dict[str, tuple[Any, Any]] = {"tokenizer": (own.tokenizer, tokenizer)}
     for name in ("growing", "max_features", "when_full", "min_df"):
         pairs[name] = getattr(own, name), getattr(given, name)

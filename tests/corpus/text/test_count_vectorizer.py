@@ -34,7 +34,9 @@ PATTERNS = (r"[a-z]{3,}", r"[a-zA-Z]+", r"\b[a-z]+(?:'[a-z]+)?", r"(?i)THE|[0-9]
 
 def check(texts, ours, /, **settings):
     """Compare words, and counts in the order of the sorted words."""
-    counted = replace(ours, keep_markup=True).count(pl.Series(texts, dtype=pl.String))
+    counted = replace(ours, keep_markup=True, unspaced=None).count(
+        pl.Series(texts, dtype=pl.String)
+    )
     vectorizer = CountVectorizer(**settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Your stop_words may be inconsistent")

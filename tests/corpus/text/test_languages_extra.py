@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 import opelda
 from opelda import OnlineOPE
 from opelda.corpus import Tokenizer, read
-from opelda.corpus.text import _languages, tokenizer
+from opelda.corpus.text import _languages, _stop_words
 from opelda.errors import InputError
 
 ENGLISH = ["The cat and the dog are here, and it was not the cow."] * 20
@@ -20,7 +20,7 @@ GERMAN = ["Der Hund und die Katze sind nicht da, und das ist nicht die Kuh."] * 
 def forget():
     for name in ("languages", "listed", "_stemmer", "_stem"):
         getattr(_languages, name).cache_clear()
-    tokenizer._left_out.cache_clear()
+    _stop_words.left_out.cache_clear()
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def without_extra(monkeypatch):
 
 def test_english_is_the_same_without(without_extra):
     assert set(_languages.listed("en")) == set(ENGLISH_STOP_WORDS)
-    assert Tokenizer().resolved(ENGLISH) == Tokenizer(stop_words="english")
+    assert Tokenizer().resolved(ENGLISH) == Tokenizer(stop_words="english").decided
     assert read(ENGLISH).words == ("cat", "cow", "dog")
 
 

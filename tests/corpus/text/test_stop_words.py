@@ -43,7 +43,6 @@ STORY = {
 NO_LANGUAGE = (
     "topic model inference document corpus gradient convex stochastic",
     "Gallia est omnis divisa in partes tres quarum unam incolunt Belgae aliam Aquitani",
-    "家は丘の上にあり、庭があります。",
     "1 2 3",
     "",
 )
@@ -52,16 +51,26 @@ NO_LANGUAGE = (
 @pytest.mark.parametrize("code", STORY)
 def test_language_is_found(code):
     found = Tokenizer(stop_words="auto", ngrams=2).resolved(pl.Series([STORY[code], ""]))
-    assert found == Tokenizer(stop_words=code, ngrams=2)
+    assert found == Tokenizer(stop_words=code, ngrams=2).decided
     assert found.resolved([STORY["en"]]) is found
     upper = Tokenizer(stop_words="auto", lower=False).resolved([STORY[code]])
     assert upper.stop_words == code
 
 
+@pytest.mark.parametrize("unspaced", ["pairs", "words"])
+def test_stop_words_are_cut_as_texts_are(unspaced):
+    if unspaced == "words":
+        pytest.importorskip("icu4py")
+    text = "家は丘の上にあり、庭があります。"
+    found = Tokenizer(unspaced=unspaced).resolved([text])
+    assert found.stop_words == "ja"
+    assert "ます" not in found.count([text]).words
+
+
 @pytest.mark.parametrize("text", NO_LANGUAGE)
 def test_no_language_is_found(text):
-    assert Tokenizer().resolved([text]) == Tokenizer(stop_words=None)
-    assert Tokenizer().resolved([]) == Tokenizer(stop_words=None)
+    assert Tokenizer().resolved([text]) == Tokenizer(stop_words=None).decided
+    assert Tokenizer().resolved([]) == Tokenizer(stop_words=None).decided
 
 
 def test_languages_go_by_code_and_name():

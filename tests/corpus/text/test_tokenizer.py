@@ -23,6 +23,7 @@ TOKENIZERS = st.builds(
     stem=st.sampled_from([None, "en", "german"]),
     ngrams=st.sampled_from([1, 2, (1, 1), (1, 2), (2, 2)]),
     extra_stop_words=st.lists(st.text("abΣ'")),
+    unspaced=st.sampled_from([None, "auto", "words", "pairs"]),
     keep_markup=st.booleans(),
 )
 
@@ -112,6 +113,7 @@ def test_looks_like_what_makes_it():
         ({"stop_words": ["\ud800"]}, "one of them is"),
         ({"extra_stop_words": "en"}, "extra_stop_words must be words, got 'en'"),
         ({"extra_stop_words": None}, "extra_stop_words"),
+        ({"unspaced": "syllables"}, "unspaced must be"),
         ({"stem": "klingon"}, "one of arabic, armenian"),
         ({"stem": 3}, "stem"),
         ({"ngrams": 3}, "ngrams"),

@@ -18,7 +18,7 @@ def members(classes, bit):
 
 
 def test_words_of_unicode():
-    classes = _patterns._unicode_words()
+    classes = _patterns.unicode_words()
     series = pl.Series(CHARACTERS)
     assert members(classes, WORD) == series.str.contains(r"\w").to_list()
     assert members(classes, LETTER) == series.str.contains(r"\p{L}").to_list()

@@ -38,10 +38,10 @@ def stream(array):
     return chunked.__arrow_c_stream__()
 
 
-def scan(array, least=2, need_letter=False):
+def scan(array, least=2, need_letter=False, pairs=False):
     table = _text.WordTable()
-    classes = _patterns._unicode_words()
-    codes, ends = table.scan(stream(array), classes, least=least, need_letter=need_letter)
+    rule = {"least": least, "need_letter": need_letter, "pairs": pairs}
+    codes, ends = table.scan(stream(array), _patterns.unicode_words(), **rule)
     listed = table.words()
     words = [listed[code] for code in codes]
     return [words[i:j] for i, j in pairwise(ends)], table
@@ -49,7 +49,7 @@ def scan(array, least=2, need_letter=False):
 
 def by_hand(text, least, need_letter):
     """Bytes that are no UTF-8 separate words; a character is what Python decodes."""
-    classes = _patterns._unicode_words()
+    classes = _patterns.unicode_words()
     runs = [""]
     for character in text.decode("utf-8", "surrogateescape"):
         if classes[ord(character)] & _text.WORD:
@@ -75,6 +75,9 @@ def test_any_bytes(texts, least, need_letter, layout):
     assert found == [by_hand(text, least, need_letter) for text in texts]
     everything = [word for words in found for word in words]
     assert table.words() == list(dict.fromkeys(everything))
+    paired, _ = scan(column(texts, layout), least, need_letter, pairs=True)
+    for words, parts in zip(found, paired, strict=True):  # each within one, and in their order
+        assert all(part in " ".join(words) for part in parts if least == 1 or len(part) >= least)
 
 
 def test_utf8_is_what_python_takes_for_it():
@@ -210,7 +213,7 @@ def test_one_table_may_be_used_by_many_threads():
     table = _text.WordTable()
     words = [f"word{i}" for i in range(2_000)]
     series = pl.Series([" ".join(words)] * 10)
-    classes = _patterns._unicode_words()
+    classes = _patterns.unicode_words()
     found = []
 
     def work():

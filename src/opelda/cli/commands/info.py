@@ -28,7 +28,7 @@ from opelda.corpus.formats import FORMATS
 
 DEPENDENCIES = (
     "numpy", "scipy", "scikit-learn", "polars", "safetensors", "typer", "rich", "zstandard",
-    "snowballstemmer", "stop-words",
+    "snowballstemmer", "stop-words", "icu4py",
 )  # fmt: skip
 LOOKED_AT = 1_000
 LONGEST_SHOWN = 80  # characters of a name

@@ -217,8 +217,10 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText
     """Refuse options for texts that are not those the checkpoint was made with."""
     if not given_options(text) or words is None:
         return
+    from opelda.corpus.text._learned import going_on_as
+
     own = former.vocabulary_
-    theirs = words.tokenizer._going_on_as(own.tokenizer)
+    theirs = going_on_as(words.tokenizer, own.tokenizer)
     same = theirs == own.tokenizer and text.max_features in (None, own.max_features)
     if not same or (text.min_df is not None and words.min_df != own.min_df):
         raise InputError(

@@ -16,6 +16,7 @@ from opelda.corpus._matrix import csr
 from opelda.corpus.text._markup import few_without_markup
 from opelda.corpus.text._patterns import Runs, cutter
 from opelda.corpus.text._texts import FEW, lowered
+from opelda.corpus.text._unspaced import PAIRS
 from opelda.corpus.text.tokenizer import Tokenizer
 
 # Words entered into a table in the time that counting one text the other way takes.
@@ -37,9 +38,8 @@ class FewTexts:
         """Return counts over the words of this version; None where this way does not serve."""
         if not 0 < len(documents) <= FEW or not all(isinstance(text, str) for text in documents):
             return None
-        cut = cutter(tokenizer.pattern)
-        plain = (tokenizer.stem, tokenizer.split, tokenizer.ngrams) == (None, None, (1, 1))
-        if not plain or not isinstance(cut, Runs):
+        cut = cutter(tokenizer.pattern, pairs=tokenizer.unspaced == PAIRS)
+        if not tokenizer._is_plain or not isinstance(cut, Runs):
             return None
         made = self._made
         if made is None or made[:2] != (version, tokenizer):
@@ -58,7 +58,12 @@ class FewTexts:
             if texts is None:
                 return None
             ends, held, counts = table.count_known(
-                texts, columns, cut.classes, least=cut.least, need_letter=cut.need_letter
+                texts,
+                columns,
+                cut.classes,
+                least=cut.least,
+                need_letter=cut.need_letter,
+                pairs=cut.pairs,
             )
         except UnicodeEncodeError:  # a lone surrogate, for which there is a sentence elsewhere
             return None

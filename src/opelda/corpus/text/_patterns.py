@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COUNT_VECTORIZER = r"(?u)\b\w\w+\b"
 WHITESPACE = "whitespace"
+# of scripts without spaces between words; the prolonged sound marks are of no script
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 LONGEST = 10_000
 N_POINTS = 0x110000
 # the planes that have characters, other than those of private use
@@ -32,13 +34,16 @@ class Runs:
     classes: NDArray[np.uint8]  # WORD and LETTER bits of every code point
     least: int  # characters of the shortest word
     need_letter: bool  # whether runs without a letter are passed over
+    pairs: bool = False  # whether scripts without spaces are cut into pairs of characters
 
     def code(
         self, texts: "pl.Series", table: _text.WordTable
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the codes of all texts' words, and how many there are up to each text's end."""
         stream = texts.__arrow_c_stream__(None)
-        return table.scan(stream, self.classes, least=self.least, need_letter=self.need_letter)
+        return table.scan(
+            stream, self.classes, least=self.least, need_letter=self.need_letter, pairs=self.pairs
+        )
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,10 @@ def is_count_vectorizers(pattern: str | None) -> bool:
     return pattern in (COUNT_VECTORIZER, COUNT_VECTORIZER.removeprefix("(?u)"))
 
 
-def cutter(pattern: str | None) -> Runs | Matches:
+def cutter(pattern: str | None, *, pairs: bool = False) -> Runs | Matches:
     """Return what cuts texts into the words of a pattern that has been checked."""
     if pattern is None:
-        return Runs(_unicode_words(), least=2, need_letter=True)
+        return Runs(unicode_words(), least=2, need_letter=True, pairs=pairs)
     if is_count_vectorizers(pattern):
         return Runs(_python_words(), least=2, need_letter=False)
     if pattern == WHITESPACE:
@@ -109,16 +114,19 @@ def _characters(points: range) -> str:
 
 
 @cache
-def _unicode_words() -> NDArray[np.uint8]:
+def unicode_words() -> NDArray[np.uint8]:
     r"""Return what Rust says: \w is a letter, a mark, a digit, a connector or a joiner."""
     import polars as pl
 
-    words, letters = np.zeros((2, N_POINTS), np.bool_)
+    classes = np.zeros(N_POINTS, np.uint8)
+    kinds = ((_text.WORD, r"\w"), (_text.LETTER, r"\p{L}"), (_text.UNSPACED, UNSPACED))
     for points in ASSIGNED:
         characters = pl.Series([_characters(points)]).str.split("").explode()
-        for member, kind in ((words, r"\w"), (letters, r"\p{L}")):
-            member[points.start : points.stop] = characters.str.contains(kind)
-    return words * np.uint8(_text.WORD) | letters * np.uint8(_text.LETTER)
+        for bit, kind in kinds:
+            found = characters.str.contains(kind).to_numpy()
+            classes[points.start : points.stop] |= found * np.uint8(bit)
+    classes[(classes & _text.WORD) == 0] = 0
+    return classes
 
 
 @cache

@@ -16,6 +16,7 @@ from opelda.corpus.text._markup import without_markup
 from opelda.corpus.text._patterns import Matches, Runs
 from opelda.corpus.text._split import Calls
 from opelda.corpus.text._texts import lowered_column
+from opelda.corpus.text._unspaced import with_spaces
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def count(
     texts: "pl.Series",
     *,
     markup: bool,
+    segment: bool,
     lower: bool,
     cutter: Runs | Matches | Calls,
     removed: list[str],
@@ -48,6 +50,7 @@ def count(
         table = _text.WordTable()
         table.add(removed)  # so that these have the first codes
         run = run if markup else without_markup(run)
+        run = with_spaces(run) if segment else run
         return table, *cutter.code(lowered_column(run) if lower else run, table)
 
     parts = _each(code, _runs(texts, n_jobs))

@@ -16,12 +16,15 @@ from opelda.corpus.text._languages import (
 from opelda.corpus.text._patterns import (
     COUNT_VECTORIZER,
     WHITESPACE,
+    Matches,
+    Runs,
     checked_pattern,
     cutter,
 )
-from opelda.corpus.text._split import Calls, Forgotten, Split, checked_split, forgotten, name_of
+from opelda.corpus.text._split import Calls, Split, checked_split, forgotten, name_of
 from opelda.corpus.text._stop_words import left_out
 from opelda.corpus.text._texts import as_texts
+from opelda.corpus.text._unspaced import PAIRS, WORDS, checked_unspaced, found_unspaced
 from opelda.corpus.text._word_counting import NGRAMS, checked_ngrams, count
 from opelda.errors import InputError
 
@@ -33,7 +36,7 @@ __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 # Texts that the language is found from: as many as `read` takes at a time.
 SAMPLE = 5_000
 # Settings that older files do not have, and what their texts were made into words by.
-SINCE = {"extra_stop_words": (), "split": None, "keep_markup": True}
+SINCE = {"extra_stop_words": (), "split": None, "unspaced": None, "keep_markup": True}
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +78,12 @@ class Tokenizer:
         gets texts as `keep_markup` and `lower` leave them, one at a time; stop words are left out
         of what it returns, and stems and pairs made. Models hold its name alone: see
         `opelda.load`.
+    unspaced : {"auto", "words", "pairs"} or None
+        How runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no spaces between
+        words, are cut where there is no `pattern`: into the words of ICU's dictionaries, which
+        needs ``pip install 'opelda[segmentation]'``, or into all pairs of neighbouring characters;
+        None: not at all. "auto": into words where texts are in these scripts and the package is
+        there.
     keep_markup : bool
         Whether URLs, e-mail addresses, @names (with an "RT" before them), HTML and XML tags,
         comments and scripts, and debris of wiki tables and files become words like all else.
@@ -116,6 +125,7 @@ class Tokenizer:
     ngrams: int | tuple[int, int] = 1
     extra_stop_words: Iterable[str] = ()
     split: Split | None = None
+    unspaced: str | None = AUTO
     keep_markup: bool = False
 
     def __post_init__(self) -> None:
@@ -127,6 +137,7 @@ class Tokenizer:
             "ngrams": checked_ngrams(self.ngrams),
             "extra_stop_words": checked_words("extra_stop_words", self.extra_stop_words),
             "split": checked_split(self.split, self.pattern),
+            "unspaced": checked_unspaced(self.unspaced),
             "keep_markup": flag("keep_markup", self.keep_markup),
         }
         for name, value in checked.items():
@@ -161,59 +172,51 @@ class Tokenizer:
         ['C++', 'and', 'C#']
         """
         column = as_texts(texts)
+        known = self.resolved(column)
         return count(
             column,
             markup=self.keep_markup,
+            segment=known.unspaced == WORDS and self._is_cut_by_unicode,
             lower=self.lower,
-            cutter=cutter(self.pattern) if self.split is None else Calls(self.split),
-            removed=self.resolved(column)._removed,
+            cutter=known._cutter,
+            removed=known._removed,
             stem=self.stem,
             ngrams=checked_ngrams(self.ngrams),
             n_jobs=threads(n_jobs),
         )
 
     def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
-        """Return the tokenizer with stop words "auto" replaced by the sample's language.
+        """Return the tokenizer with what is "auto" replaced by what the sample calls for.
 
-        It is the language whose list covers most of the words of the first 5,000 texts; none where
-        that is too little to be a language, and for languages that put no space between words.
+        The language is the one whose list of stop words covers most of the words of the first 5,000
+        texts; none where that is too little to be a language.
 
         Examples
         --------
         >>> Tokenizer().resolved(["Der Hund und die Katze sind nicht da."])
         Tokenizer(stop_words='de')
         """
-        if self.stop_words != AUTO:
+        if AUTO not in (self.stop_words, self.unspaced):
             return self
-        plain = replace(self.decided, stem=None, ngrams=1)
-        counted = plain.count(as_texts(sample)[:SAMPLE])
-        language = detected(counted, lambda code: left_out(self.lower, self.pattern, code))
+        first = as_texts(sample)[:SAMPLE]
+        if self.unspaced == AUTO:
+            way = found_unspaced(first) if self._is_cut_by_unicode else PAIRS
+            return replace(self, unspaced=way).resolved(first)
+        counted = replace(self.decided, stem=None, ngrams=1).count(first)
+        language = detected(
+            counted, lambda code: left_out(self.lower, self.pattern, self.unspaced, code)
+        )
         return replace(self, stop_words=language)
 
     @property
     def decided(self) -> "Tokenizer":
-        """The tokenizer with no stop words where they are still to be found from texts."""
-        return replace(self, stop_words=None) if self.stop_words == AUTO else self
-
-    def _going_on_as(self, learned: "Tokenizer") -> "Tokenizer":
-        """Return the tokenizer with what it leaves open as the one has it that words were made by.
-
-        Those are stop words "auto", and mark-up, which older versions knew no way to leave out.
-        """
-        words = learned.stop_words if self.stop_words == AUTO else self.stop_words
-        keep = self.keep_markup or learned.keep_markup
-        return replace(self, stop_words=words, keep_markup=keep)
-
-    def _recalling(self, other: "Tokenizer") -> "Tokenizer":
-        """Return the tokenizer with the other's function where it has nothing but its name."""
-        same = other.split is not None and self.split == Forgotten(name_of(other.split))
-        return replace(self, split=other.split) if same else self
-
-    def _with_split(self, split: Any) -> "Tokenizer":
-        """Return the tokenizer with the function that its file named."""
-        if not isinstance(self.split, Forgotten):
-            raise InputError("is not needed: the model's words are cut without one.", "split")
-        return replace(self, split=split)
+        """The tokenizer without stop words, and with pairs, where texts are still to say."""
+        if AUTO not in (self.stop_words, self.unspaced):
+            return self
+        words = None if self.stop_words == AUTO else self.stop_words
+        return replace(
+            self, stop_words=words, unspaced=PAIRS if self.unspaced == AUTO else self.unspaced
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a dictionary fit for JSON.
@@ -259,20 +262,39 @@ class Tokenizer:
         return cls(**{**settings, "split": forgotten(settings["split"])})
 
     @property
+    def _is_cut_by_unicode(self) -> bool:
+        return self.pattern is None and self.split is None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether words are runs of characters as they come, without anything made of them."""
+        plain = (self.stem, self.split, self.ngrams) == (None, None, (1, 1))
+        return plain and self.unspaced != WORDS
+
+    @property
+    def _cutter(self) -> Runs | Matches | Calls:
+        if self.split is not None:
+            return Calls(self.split)
+        return cutter(self.pattern, pairs=self.unspaced == PAIRS)
+
+    @property
     def _removed(self) -> list[str]:
         """The words left out, of those whose language is known."""
         words = self.decided.stop_words
         assert words is None or isinstance(words, str | tuple)  # as checked
-        removed = left_out(self.lower, self.pattern, words)
+        how = self.lower, self.pattern, self.decided.unspaced
+        removed = left_out(*how, words)
         if not self.extra_stop_words:
             return removed
-        more = left_out(self.lower, self.pattern, tuple(self.extra_stop_words))
+        more = left_out(*how, tuple(self.extra_stop_words))
         return list(dict.fromkeys([*removed, *more]))
 
     def __repr__(self) -> str:
         shown = []
         for field in fields(self):
             value = getattr(self, field.name)
+            if (field.name, value) == ("unspaced", PAIRS):  # as for texts of any other script
+                continue
             if value == (NGRAMS[1] if field.name == "ngrams" else field.default):
                 continue
             many = isinstance(value, tuple) and len(value) > 3

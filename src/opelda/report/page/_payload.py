@@ -142,7 +142,7 @@ def tokenizing(model: Any) -> dict[str, Any]:
     if vocabulary is None:
         why = "The model learned from counts and has no words: texts cannot be given to it."
         return {"kind": "default", "pattern": None, "lower": True, "ngrams": [1, 1],
-                "stop_words": [], "markup": None, "why_not": why}  # fmt: skip
+                "stop_words": [], "pairs": False, "markup": None, "why_not": why}  # fmt: skip
     tokenizer = vocabulary.tokenizer
     kinds = {None: "default", WHITESPACE: "whitespace", COUNT_VECTORIZER: "count_vectorizer"}
     why_not = None
@@ -150,12 +150,15 @@ def tokenizing(model: Any) -> dict[str, Any]:
         why_not = "The model's words are stems, which the page cannot make; use opelda transform."
     if tokenizer.split is not None:
         why_not = "The model's words are cut by a function that the page does not have."
+    if tokenizer.unspaced == "words":
+        why_not = "The model's words were cut by a package that the page does not have."
     return {
         "kind": kinds.get(tokenizer.pattern, "regex"),
         "pattern": None if tokenizer.pattern in kinds else tokenizer.pattern,
         "lower": tokenizer.lower,
         "ngrams": list(tokenizer.ngrams),
         "stop_words": tokenizer._removed[1:],
+        "pairs": tokenizer.unspaced == "pairs",
         "markup": None if tokenizer.keep_markup else SPELLED,
         "why_not": why_not,
     }
