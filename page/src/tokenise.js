@@ -55,7 +55,7 @@ export function fromRust(pattern) {
  * Cut a text into words.
  * @param {string} text
  * @param {{kind: string, pattern: ?string, lower: boolean, ngrams: number[], stop_words: string[],
- *   pairs: boolean, markup: ?Object}} settings
+ *   phrases: ?string[], pairs: boolean, markup: ?Object}} settings
  * @returns {{word: string, start: number, end: number}[]} where each word stands in the text;
  *   pairs come after the words that they are made of
  */
@@ -83,7 +83,7 @@ export function tokenise(text, settings) {
   }
   const [least, most] = settings.ngrams ?? [1, 1];
   const left = new Set(settings.stop_words);
-  const kept = singles.filter(({ word }) => !left.has(word));
+  const kept = joined(singles.filter(({ word }) => !left.has(word)), settings.phrases ?? []);
   if (most === 1) return kept;
   const pairs = kept.slice(1).map((second, i) => ({
     word: `${kept[i].word} ${second.word}`,
@@ -91,6 +91,19 @@ export function tokenise(text, settings) {
     end: second.end,
   }));
   return least === 1 ? [...kept, ...pairs] : pairs;
+}
+
+/** Words with phrases in the place of those that they are made of, from the left. */
+function joined(words, phrases) {
+  const known = new Set(phrases);
+  if (!known.size) return words;
+  const found = [];
+  for (let i = 0; i < words.length; i++) {
+    const word = i + 1 < words.length ? `${words[i].word} ${words[i + 1].word}` : null;
+    if (known.has(word)) found.push({ word, start: words[i].start, end: words[++i].end });
+    else found.push(words[i]);
+  }
+  return found;
 }
 
 /** Where a run has its words: pairs of characters of unspaced scripts, and what is between them. */

@@ -102,3 +102,17 @@ def test_a_stream_that_was_begun_with_mark_up_goes_on_with_it(cli, tmp_path):
 def test_a_rare_word_is_not_named(cli, tmp_path):
     (tmp_path / "t.txt").write_text("galaxies of stars\n" * 500 + "br\n" * 4)
     assert "mark-up" not in cli("info", "t.txt").err
+
+
+def test_phrases_are_words_where_they_are_asked_for(cli, tmp_path):
+    lines = [f"word{n % 7} word{n % 5} health care word{n % 3}" for n in range(200)]
+    (tmp_path / "t.txt").write_text("\n".join(lines))
+    for command in ("fit t.txt -o m", "stream t.txt --checkpoint m2 --batch-size 100 --min-df 1"):
+        bounds = BOUNDS[2:] if command.startswith("fit") else BOUNDS[4:]
+        done = cli(*command.split(), "-k", 2, *bounds, "--stop-words", "en", "--phrases")
+        assert done.code == 0, done.err
+        words = opelda.load("m" if command.startswith("fit") else "m2").vocabulary_
+        assert "health care" in words
+        assert "care" not in words
+    assert cli("stream", "t.txt", "--checkpoint", "m2", "-k", 2, *BOUNDS[4:], "--phrases").code == 0
+    assert cli("fit", "t.txt", "--phrases", "--ngrams", 2).code == 2

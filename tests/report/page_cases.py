@@ -82,7 +82,9 @@ def cut(rng, kind, ngrams, keep_markup):
     texts.append("".join(rng.choice([*UNSPACED, *"ab1_ "], 80)))
     texts += [between.join(rng.choice(MARKUP, 20)) for between in ("", " ")]
     left_out = ["12", "co"]
+    phrases = ["ab ab", "ab caf\u00e9", "don a1"] if ngrams == 1 else []
     tokenizer = Tokenizer(
+        phrases=phrases,
         pattern=KINDS[kind],
         stop_words=left_out,
         ngrams=ngrams,
@@ -97,6 +99,7 @@ def cut(rng, kind, ngrams, keep_markup):
             "lower": True,
             "ngrams": list(tokenizer.ngrams),
             "stop_words": left_out,
+            "phrases": phrases,
             "pairs": not keep_markup,
             "markup": not keep_markup,
         },

@@ -142,6 +142,7 @@ def tokenizer_of(text: StreamText) -> Any:
         extra_stop_words=more,
         stem=text.stem,
         ngrams=text.ngrams or 1,
+        phrases=text.phrases,
         keep_markup=text.keep_markup,
     )
 

@@ -176,6 +176,12 @@ class StreamText:
         None, help="Reduce words to stems of a language, such as english.", metavar="LANGUAGE"
     )
     ngrams: int | None = option(None, help="2: pairs of words are words too.", min=1, max=2)
+    phrases: bool = option(
+        False,
+        "--phrases",
+        help="Let pairs of words that come together more often than chance be one word; a stream "
+        "finds them in its first documents.",
+    )
     pattern: str | None = option(None, help="Regular expression of a word.", metavar="REGEX")
     keep_markup: bool = option(
         False,

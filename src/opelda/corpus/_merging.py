@@ -78,6 +78,11 @@ class Merger:
         moved = _text.merge(counts.indices, counts.data, columns, self._df, self._total)
         return sparse.csr_array((counts.data, moved, counts.indptr), (counts.shape[0], n_words))
 
+    def found(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the words found so far, how many documents hold each, and how often it occurs."""
+        words = self._table.words()
+        return words, self._df[: len(words)], self._total[: len(words)]
+
     def finish(
         self, min_df: Any, max_df: Any, max_features: int | None
     ) -> tuple[sparse.csr_array, Vocabulary | None]:

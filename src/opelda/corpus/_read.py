@@ -1,16 +1,22 @@
 """A whole collection into memory, as counts."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
+import polars as pl
+
 from opelda._validation import threads
-from opelda.corpus._block import Beside, joined_columns, metadata_of, names_of
+from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import BlockCounter, Progress, limited
 from opelda.corpus._merging import Merger
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import open_source
 from opelda.corpus.text import Tokenizer
+from opelda.corpus.text._phrases import chosen
+from opelda.corpus.text._resolving import pairs_too, wants_phrases, with_language
 from opelda.errors import InputError
 
 # Documents counted at a time.
@@ -127,9 +133,12 @@ def read(
         tokenizer = source.vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
+    blocks = limited(opened, BLOCK, limit, progress)
+    if vocabulary is None and wants_phrases(counter.tokenizer):
+        blocks = _with_phrases(counter, blocks, n_threads)
     merger = Merger(counter, vocabulary, n_threads)
     beside: list[tuple[Beside, int]] = []
-    for block, counts in counter.run(limited(opened, BLOCK, limit, progress), n_threads):
+    for block, counts in counter.run(blocks, n_threads):
         merger.add(counts)
         beside.append((block.beside, len(block)))
     if not merger.n_docs:
@@ -150,3 +159,19 @@ def read(
         n_unknown_tokens=merger.n_unknown,
         metadata=metadata_of(columns),
     )
+
+
+def _with_phrases(
+    counter: BlockCounter, blocks: Iterator[Block], n_threads: int
+) -> Iterator[Block]:
+    """Let the counter know the phrases of all texts, which are held meanwhile."""
+    held = list(blocks)
+    texts = next((b.documents for b in held if isinstance(b.documents, pl.Series)), None)
+    if texts is not None:
+        known = with_language(counter.tokenizer, texts)
+        pairs = BlockCounter(counter.source, pairs_too(known))
+        merger = Merger(pairs, None, n_threads)
+        for _, counts in pairs.run(iter(held), n_threads):
+            merger.add(counts)
+        counter.tokenizer = replace(known, phrases=chosen(*merger.found(), known.phrases))
+    return iter(held)

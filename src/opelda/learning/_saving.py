@@ -20,7 +20,7 @@ FORMAT = 2
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
 # Lists of a tokenizer that may be long.
-STOP_WORDS = ("stop_words", "extra_stop_words")
+STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
 # Letters of stop words from which on they are an array: a header holds ten million bytes.

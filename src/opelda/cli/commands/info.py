@@ -137,7 +137,7 @@ def about_model(thing: str) -> dict[str, Any]:
 
 def _vocabulary(words: Any) -> dict[str, Any]:
     tokenizer = words.tokenizer.to_dict()
-    for name in ("stop_words", "extra_stop_words"):
+    for name in ("stop_words", "extra_stop_words", "phrases"):
         if isinstance(tokenizer[name], list):
             tokenizer[name] = count(len(tokenizer[name]), "word")
     return {"growing": words.growing, "max_features": words.max_features, **tokenizer}

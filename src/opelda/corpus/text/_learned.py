@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from opelda.corpus.text._languages import AUTO
+from opelda.corpus.text._resolving import wants_phrases
 from opelda.corpus.text._split import Forgotten, name_of
 from opelda.corpus.text.tokenizer import Tokenizer
 from opelda.errors import InputError
@@ -18,6 +19,7 @@ def going_on_as(given: Tokenizer, learned: Tokenizer) -> Tokenizer:
         given,
         stop_words=learned.stop_words if given.stop_words == AUTO else given.stop_words,
         unspaced=learned.unspaced if given.unspaced == AUTO else given.unspaced,
+        phrases=learned.phrases if wants_phrases(given) else given.phrases,
         keep_markup=given.keep_markup or learned.keep_markup,
     )
 

@@ -35,6 +35,7 @@ def _cut(given: list[str], lower: bool, pattern: str | None, unspaced: str | Non
         removed=[""],
         stem=None,
         ngrams=(1, 1),
+        phrases=(),
         n_jobs=1,
     )
     return counted.words

@@ -14,6 +14,7 @@ from opelda.corpus._matrix import Counted, csr
 from opelda.corpus.text._languages import stems
 from opelda.corpus.text._markup import without_markup
 from opelda.corpus.text._patterns import Matches, Runs
+from opelda.corpus.text._phrases import join, keys_of
 from opelda.corpus.text._split import Calls
 from opelda.corpus.text._texts import lowered_column
 from opelda.corpus.text._unspaced import with_spaces
@@ -42,6 +43,7 @@ def count(
     removed: list[str],
     stem: str | None,
     ngrams: tuple[int, int],
+    phrases: tuple[str, ...],
     n_jobs: int,
 ) -> Counted:
     """Count the words of texts; the answer is the same for any number of threads."""
@@ -67,6 +69,8 @@ def count(
     names = [renamed if codes is None else renamed[codes] for codes in codes_of]
     if ngrams[1] == 1:
         words = table.words(0 if stem is not None else len(removed))
+        if phrases:
+            return _with_phrases(parts, names, words, phrases)
         return Counted(words, _counted(parts, names, len(words)))
 
     def pair(both: tuple[Coded, NDArray[np.int32]]) -> Coded:
@@ -79,6 +83,25 @@ def count(
     own = np.arange(len(paired), dtype=np.int32)
     words = paired.words()
     return Counted(words, _counted(parts, [own if c is None else c for c in codes_of], len(words)))
+
+
+def _with_phrases(
+    parts: list[Coded], names: list[NDArray[np.int32]], words: list[str], phrases: tuple[str, ...]
+) -> Counted:
+    """Count with phrases in the place of their words; words that are only in these are none."""
+    known, keys = keys_of(phrases, words)
+    found = [
+        (table, *join(own[codes], ends, keys, len(words)))
+        for (table, codes, ends), own in zip(parts, names, strict=True)
+    ]
+    everything = np.concatenate([codes for _, codes, _ in found])
+    codes, first = np.unique(everything, return_index=True)
+    codes = codes[np.argsort(first)]  # in the order of first appearance
+    renamed = np.full(len(words) + len(known), -1, np.int32)
+    renamed[codes] = np.arange(len(codes), dtype=np.int32)
+    all_words = [*words, *known]
+    kept = [all_words[code] for code in codes]
+    return Counted(kept, _counted(found, [renamed] * len(found), len(kept)))
 
 
 def _runs(texts: "pl.Series", n_jobs: int) -> "list[pl.Series]":

@@ -1,7 +1,7 @@
 """The tokenizer: texts cut into words and the words counted."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from opelda._validation import flag, threads
@@ -11,7 +11,6 @@ from opelda.corpus.text._languages import (
     checked_stem,
     checked_stop_words,
     checked_words,
-    detected,
 )
 from opelda.corpus.text._patterns import (
     COUNT_VECTORIZER,
@@ -21,10 +20,12 @@ from opelda.corpus.text._patterns import (
     checked_pattern,
     cutter,
 )
+from opelda.corpus.text._phrases import checked_phrases
+from opelda.corpus.text._resolving import decided, is_open, resolved
 from opelda.corpus.text._split import Calls, Split, checked_split, forgotten, name_of
 from opelda.corpus.text._stop_words import left_out
 from opelda.corpus.text._texts import as_texts
-from opelda.corpus.text._unspaced import PAIRS, WORDS, checked_unspaced, found_unspaced
+from opelda.corpus.text._unspaced import PAIRS, WORDS, checked_unspaced
 from opelda.corpus.text._word_counting import NGRAMS, checked_ngrams, count
 from opelda.errors import InputError
 
@@ -36,7 +37,9 @@ __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 # Texts that the language is found from: as many as `read` takes at a time.
 SAMPLE = 5_000
 # Settings that older files do not have, and what their texts were made into words by.
-SINCE = {"extra_stop_words": (), "split": None, "unspaced": None, "keep_markup": True}
+SINCE = {
+    "extra_stop_words": (), "phrases": (), "split": None, "unspaced": None, "keep_markup": True,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +76,11 @@ class Tokenizer:
         by a space. (2, 2): pairs only.
     extra_stop_words : iterable of str
         Words to leave out besides those; they go through the same.
+    phrases : bool, float or iterable of str
+        Pairs of neighbouring words, after leaving out stop words, that are one word, such as
+        "health care". True: those of the texts that come together more often than chance, in at
+        least 10 of them, with a normalised pointwise mutual information of 0.5 or of the number
+        given; `read` looks at all texts, a stream at its first ones.
     split : callable or None
         A function of your own from a text to the list of its words, in the place of `pattern`. It
         gets texts as `keep_markup` and `lower` leave them, one at a time; stop words are left out
@@ -124,6 +132,7 @@ class Tokenizer:
     stem: str | None = None
     ngrams: int | tuple[int, int] = 1
     extra_stop_words: Iterable[str] = ()
+    phrases: bool | float | Iterable[str] = ()
     split: Split | None = None
     unspaced: str | None = AUTO
     keep_markup: bool = False
@@ -136,6 +145,7 @@ class Tokenizer:
             "stem": checked_stem(self.stem),
             "ngrams": checked_ngrams(self.ngrams),
             "extra_stop_words": checked_words("extra_stop_words", self.extra_stop_words),
+            "phrases": checked_phrases(self.phrases, checked_ngrams(self.ngrams)),
             "split": checked_split(self.split, self.pattern),
             "unspaced": checked_unspaced(self.unspaced),
             "keep_markup": flag("keep_markup", self.keep_markup),
@@ -182,6 +192,7 @@ class Tokenizer:
             removed=known._removed,
             stem=self.stem,
             ngrams=checked_ngrams(self.ngrams),
+            phrases=checked_words("phrases", known.phrases),
             n_jobs=threads(n_jobs),
         )
 
@@ -189,34 +200,19 @@ class Tokenizer:
         """Return the tokenizer with what is "auto" replaced by what the sample calls for.
 
         The language is the one whose list of stop words covers most of the words of the first 5,000
-        texts; none where that is too little to be a language.
+        texts; none where that is too little to be a language. Phrases are those of these texts.
 
         Examples
         --------
         >>> Tokenizer().resolved(["Der Hund und die Katze sind nicht da."])
         Tokenizer(stop_words='de')
         """
-        if AUTO not in (self.stop_words, self.unspaced):
-            return self
-        first = as_texts(sample)[:SAMPLE]
-        if self.unspaced == AUTO:
-            way = found_unspaced(first) if self._is_cut_by_unicode else PAIRS
-            return replace(self, unspaced=way).resolved(first)
-        counted = replace(self.decided, stem=None, ngrams=1).count(first)
-        language = detected(
-            counted, lambda code: left_out(self.lower, self.pattern, self.unspaced, code)
-        )
-        return replace(self, stop_words=language)
+        return resolved(self, as_texts(sample)[:SAMPLE]) if is_open(self) else self
 
     @property
     def decided(self) -> "Tokenizer":
-        """The tokenizer without stop words, and with pairs, where texts are still to say."""
-        if AUTO not in (self.stop_words, self.unspaced):
-            return self
-        words = None if self.stop_words == AUTO else self.stop_words
-        return replace(
-            self, stop_words=words, unspaced=PAIRS if self.unspaced == AUTO else self.unspaced
-        )
+        """The tokenizer without stop words and phrases where texts are still to say."""
+        return decided(self) if is_open(self) else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a dictionary fit for JSON.
@@ -269,7 +265,7 @@ class Tokenizer:
     def _is_plain(self) -> bool:
         """Whether words are runs of characters as they come, without anything made of them."""
         plain = (self.stem, self.split, self.ngrams) == (None, None, (1, 1))
-        return plain and self.unspaced != WORDS
+        return plain and self.unspaced != WORDS and not self.phrases
 
     @property
     def _cutter(self) -> Runs | Matches | Calls:

@@ -142,7 +142,8 @@ def tokenizing(model: Any) -> dict[str, Any]:
     if vocabulary is None:
         why = "The model learned from counts and has no words: texts cannot be given to it."
         return {"kind": "default", "pattern": None, "lower": True, "ngrams": [1, 1],
-                "stop_words": [], "pairs": False, "markup": None, "why_not": why}  # fmt: skip
+                "stop_words": [], "phrases": [], "pairs": False, "markup": None,
+                "why_not": why}  # fmt: skip
     tokenizer = vocabulary.tokenizer
     kinds = {None: "default", WHITESPACE: "whitespace", COUNT_VECTORIZER: "count_vectorizer"}
     why_not = None
@@ -158,6 +159,7 @@ def tokenizing(model: Any) -> dict[str, Any]:
         "lower": tokenizer.lower,
         "ngrams": list(tokenizer.ngrams),
         "stop_words": tokenizer._removed[1:],
+        "phrases": list(tokenizer.phrases),
         "pairs": tokenizer.unspaced == "pairs",
         "markup": None if tokenizer.keep_markup else SPELLED,
         "why_not": why_not,
