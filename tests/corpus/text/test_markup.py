@@ -138,7 +138,7 @@ def test_rows_keep_their_places():
         assert f"doc{row}" in own
 
 
-TWEETS = ["RT @bob: see <b>cats</b> &amp; dogs https://t.co/x", "dogs, cats @bob"] * 3
+TWEETS = ["RT @bob: see <b>cats</b> &amp; dogs https://t.co/dogs", "dogs, cats @bob"] * 3
 
 
 @pytest.mark.parametrize("keep", [False, True])
