@@ -207,6 +207,7 @@ def test_the_golden_file_of_version_1(tmp_path):
         "max_loss": None,
         "max_loss_per_token": None,
         "sparse_output": False,
+        "n_runs": 1,
     }
     assert model.get_params() == expected["parameters"] | added_since | {
         "inference": OPE(n_iter=20, coins="balanced"),

@@ -18,6 +18,7 @@ from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._collection import Collection, Held
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._listeners import Reporter
+from opelda.learning._runs import Run, learn_runs, run_seeds
 from opelda.learning._seeding import seed_topics
 from opelda.learning._shown import ShowsTopics, with_names
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
@@ -66,7 +67,16 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         -------
         self
         """
-        return self._fit(X, vocabulary, validation, validate_every)
+        if self.n_runs == 1:
+            return self._fit(X, vocabulary, validation, validate_every)
+        seeds = run_seeds(self._plan(listen=False).seed, self.n_runs)
+        X = as_corpus(X, vocabulary, self.n_jobs)
+        if isinstance(validation, Iterator):
+            validation = list(validation)
+        learn_runs(
+            self, seeds, lambda run: self._fit(X, vocabulary, validation, validate_every, run=run)
+        )
+        return self
 
     def _fit(
         self,
@@ -75,8 +85,12 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         validation: Any = None,
         validate_every: int = 10,
         collection: Collection | None = None,
+        run: Run | None = None,
     ) -> Self:
-        """Learn topics; sweep all of a collection, of which X are then some documents."""
+        """Learn topics; sweep all of a collection, of which X are then some documents.
+
+        One run of several has its own seed.
+        """
         whole("validate_every", validate_every)
         with self._all_or_nothing():
             plan = self._plan()
@@ -91,6 +105,8 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             documents = plan.engine.documents(matrix)
             # presets choose by the number of documents, which is known only now
             plan = replace(plan, schedule=self._schedule(documents.n_docs))
+            if run is not None:
+                plan = replace(plan, seed=run.seed)
 
             def start() -> State:
                 state = plan.start(matrix.shape[1])
@@ -114,6 +130,7 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             sample=Sample(documents, plan.schedule.batch_size, plan.schedule.n_passes, n_sweeps)
             if held_out is None
             else None,
+            run=run,
         )
         with plan.listeners(self):
             stopped = False
@@ -166,6 +183,7 @@ class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         with self._all_or_nothing():
             plan = self._plan(state)
             if state is None:
+                self._check_one_run()
                 X = as_corpus(X, None, self.n_jobs)
                 matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
                 words = vocabulary_for(X, None, matrix.shape[1])

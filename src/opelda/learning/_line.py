@@ -10,7 +10,7 @@ def describe(
     report: BatchReport, score: float | None = None, batch_score: float | None = None
 ) -> str:
     """Put what is known of an update, and the last scores, into one line."""
-    parts = []
+    parts = [f"run {report.n_run}/{report.n_runs}"] if report.n_runs > 1 else []
     if max(report.n_pass, report.n_passes or 1) > 1:
         parts.append(f"pass {report.n_pass}" + (f"/{report.n_passes}" if report.n_passes else ""))
     total, speed = report.n_docs_total, report.docs_per_second

@@ -19,6 +19,7 @@ from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Samp
 from opelda.learning._event import Event
 from opelda.learning._line import describe
 from opelda.learning._measurements import NextScore, Pace, resident_bytes
+from opelda.learning._runs import Run
 from opelda.learning.callbacks import BatchReport
 from opelda.metrics._split import can_be_split
 
@@ -96,6 +97,7 @@ class Reporter:
     validation: Callable[[], sparse.csr_array] | None = None
     validate_every: int = 10
     sample: Sample | None = None  # of what is learned from, where there is no validation
+    run: Run | None = None  # one of several
     n_docs: int = 0  # done
     started: float = field(default_factory=time.perf_counter)
 
@@ -146,6 +148,8 @@ class Reporter:
                 batch_score=self._batch_score,
                 memory=resident_bytes(),
                 events=_events(state),
+                n_run=1 if self.run is None else self.run.number,
+                n_runs=1 if self.run is None else self.run.n_runs,
             )
         )
 

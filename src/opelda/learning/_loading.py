@@ -23,6 +23,7 @@ from opelda.learning._labels import from_arrays as labels_from
 from opelda.learning._saving import (
     ARRAY_PARAMETERS,
     NOT_SAVED,
+    OF_TOPICS,
     STOP_WORDS,
     Arrays,
     checksum,
@@ -41,6 +42,7 @@ SINCE = {
     "max_loss": None,
     "max_loss_per_token": None,
     "sparse_output": False,
+    "n_runs": 1,
 }
 METHOD_PARAMETERS = ("inference", "transform_method")
 
@@ -146,8 +148,8 @@ def restore(model: Any, arrays: Arrays, header: Header, version: int, path: Path
             state.watch = Watch.from_arrays(_part(arrays, "watch"), header["watch"], shape)
         if "curve" in header:
             state.curve = Curve.from_arrays(_part(arrays, "curve"), header["curve"])
-        if "coherence" in arrays:
-            state.coherence = _coherence(arrays, state.weights.n_topics)
+        for name in OF_TOPICS.keys() & arrays.keys():
+            setattr(state, name, _of_topics(arrays, name, state.weights.n_topics))
         labels = _part(arrays, "labels")
         if labels:
             state.labels = labels_from(labels, state.weights.n_topics)
@@ -196,10 +198,11 @@ def _prior(arrays: Arrays, header: Header, shape: tuple[int, ...], n_topics: int
     return prior
 
 
-def _coherence(arrays: Arrays, n_topics: int) -> NDArray[np.float64]:
-    found = _array(arrays, "coherence", np.float64, 1)
-    if len(found) != n_topics or not (np.abs(found) <= 1.0).all():  # NaN is not
-        raise ValueError("its coherence cannot be that of its topics")
+def _of_topics(arrays: Arrays, name: str, n_topics: int) -> NDArray[np.float64]:
+    found = _array(arrays, name, np.float64, 1)
+    # NaN is neither
+    if len(found) != n_topics or not ((found >= OF_TOPICS[name]) & (found <= 1.0)).all():
+        raise ValueError(f"its {name} cannot be that of its topics")
     return found
 
 

@@ -142,7 +142,7 @@ class Plan:
     @staticmethod
     def count(state: State, batch: Batch, n_updates: int) -> None:
         """Count the documents of a batch, and the updates that were made of it."""
-        state.coherence = None  # of topics as they were
+        state.coherence = state.stability = None  # of topics as they were
         state.n_docs_seen += batch.n_docs
         state.population += batch.n_docs * batch.is_new
         state.n_unknown_tokens += batch.n_unknown_tokens
@@ -161,6 +161,7 @@ class Parameters:
     max_loss: float | None
     max_loss_per_token: float | None
     sparse_output: bool
+    n_runs: int = 1  # a parameter of `TopicModel` alone
     engine: Any
     n_jobs: int | None
     random_state: Any
@@ -221,6 +222,7 @@ class Parameters:
             used.check()
             used.check_for(n_topics)
         self._accuracy()
+        whole("n_runs", self.n_runs)
         flag("sparse_output", self.sparse_output)
         word_prior = settings["topic_word_prior"]
         learns_word_prior = word_prior is None and schedule.n_sweeps > 0
@@ -248,6 +250,15 @@ class Parameters:
             seed=drawn if state is None else state.seed,
             listeners=Listeners(self.callbacks, self.verbose) if listen else Listeners(),
         )
+
+    def _check_one_run(self) -> None:
+        """Refuse several runs of documents that come once."""
+        if self.n_runs != 1:
+            raise InputError(
+                f"is {self.n_runs}, but documents that come bit by bit are learned from in one "
+                "run; leave it out, or give all of them to fit.",
+                "n_runs",
+            )
 
     def _check_topics(self, state: State) -> None:
         """Refuse a number of topics that was changed after they were learned."""

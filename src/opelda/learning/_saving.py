@@ -23,6 +23,7 @@ ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
 STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
+OF_TOPICS = {"coherence": -1.0, "stability": 0.0}  # a number from here to 1 for each, if known
 # Letters of stop words from which on they are an array: a header holds ten million bytes.
 LONG_STOP_WORDS = 1_000_000
 # A topic's weights must add up to what single precision can divide by.
@@ -92,8 +93,9 @@ def as_parts(
     if state.watch is not None:
         parts, header["watch"] = state.watch.to_arrays()
         arrays.update({f"watch.{name}": part for name, part in parts.items()})
-    if state.coherence is not None:
-        arrays["coherence"] = state.coherence
+    for name in OF_TOPICS:
+        if getattr(state, name) is not None:
+            arrays[name] = getattr(state, name)
     if state.curve is not None:
         parts, header["curve"] = state.curve.to_arrays()
         arrays.update({f"curve.{name}": part for name, part in parts.items()})

@@ -116,6 +116,7 @@ class State:
     watch: Watch | None = None  # the past of a stream that is learned by sweeps, and its events
     labels: dict[int, str] = field(default_factory=dict)  # given by people; replaced, not changed
     coherence: NDArray[np.float64] | None = None  # (K,), of the documents that `fit` learned from
+    stability: NDArray[np.float64] | None = None  # (K,), over the runs that `fit` made
     curve: Curve | None = None
     # made of words: the weights and the version they are of, and they
     own_labels: tuple[Weights, int, list[str]] | None = field(

@@ -97,6 +97,8 @@ class LearnsStreams(Parameters):
             elif hasattr(self, "_state"):
                 known = getattr(source, "vocabulary", None) if vocabulary is None else vocabulary
                 _recall(self._state.vocabulary, known)
+            if not hasattr(self, "_state"):
+                self._check_one_run()
             plan = self._plan(getattr(self, "_state", None))
             words = self._stream_vocabulary(vocabulary)
             reporter = Reporter(

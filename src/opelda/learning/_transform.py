@@ -72,6 +72,16 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return self._learned().coherence
 
     @property
+    def topic_stability_(self) -> NDArray[np.float64] | None:
+        """How far each topic comes again in the other runs of `fit` (K,), where it made several.
+
+        The share of common words in its twenty first words and those of the topic it matches, a
+        mean over the other runs: 1 where all have the same, near 0 for a topic of one run alone.
+        None where it is not known: with ``n_runs=1``, for streams and after `partial_fit`.
+        """
+        return self._learned().stability
+
+    @property
     def learning_curve_(self) -> list[tuple[int, float]]:
         """Pairs of documents seen and a score, as of `score`; what of is `learning_curve_of_`.
 

@@ -76,6 +76,8 @@ class BatchReport:
         Bytes of memory that the process has (on macOS the most it has had).
     events : tuple of Event
         Noticed with this update, in streams that are learned by sweeps.
+    n_run, n_runs : int
+        Which run of how many this is, from 1; each begins anew, with another seed.
 
     Examples
     --------
@@ -110,6 +112,8 @@ class BatchReport:
     batch_score: float | None = None
     memory: int | None = None
     events: tuple[Event, ...] = ()
+    n_run: int = 1
+    n_runs: int = 1
 
 
 class Callback(Protocol):

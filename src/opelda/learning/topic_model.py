@@ -109,6 +109,11 @@ class TopicModel(Learner):
         "best", else 0. With some, `partial_fit` and `fit_stream` keep the last documents (400,000,
         or 4 million tokens), sweep these again and again, and while there are less begin anew with
         so many sweeps each time that there are four times as many.
+    n_runs : int
+        How often `fit` learns, each time with another seed, the first with that of `random_state`.
+        It keeps the run that is most like all others (Rieger et al. 2020), and what each of its
+        topics has in common with the others', `topic_stability_`; docs/choosing.md. It takes
+        `n_runs` times as long, and the memory of as many models.
     transform_method : str, Method or None
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
         learning. None: the same, but EM in the place of OPE and of what is left out, for its
@@ -171,6 +176,7 @@ class TopicModel(Learner):
     n_passes: int | None = None
     init: Literal["random", "documents"] | None = None
     n_sweeps: int | None = None
+    n_runs: int = 1
     transform_method: str | Method | None = None
     max_loss: float | None = None
     max_loss_per_token: float | None = None

@@ -1,6 +1,6 @@
 """Which topic of one model is which of another, and how alike several models are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -121,6 +121,27 @@ def topic_stability(
     return float(np.mean(alike))
 
 
+def stability_over_runs(words: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Return how far each topic of each run comes again in the others (R, K).
+
+    Topics are given by the ids (K, n) of their top words, and matched as by `match_topics` with
+    ``"jaccard"``; a mean over the other runs, 0 where there are none.
+
+    >>> stability_over_runs([np.array([[0, 1], [2, 3]]), np.array([[2, 4], [1, 0]])]).round(3)
+    array([[1.   , 0.333],
+           [0.333, 1.   ]])
+    """
+    n_columns = 1 + max(int(ids.max()) for ids in words)
+    tops = [_indicators(ids, n_columns) for ids in words]
+    found = np.zeros((len(words), len(words[0])))
+    for a, b in combinations(range(len(words)), 2):
+        alike = _shared(tops[a], tops[b], words[a].shape[1])
+        own, other = linear_sum_assignment(alike, maximize=True)
+        found[a, own] += alike[own, other]
+        found[b, other] += alike[own, other]
+    return found / max(len(words) - 1, 1)
+
+
 def _with_weights(topics: Any, name: str) -> MeasuredTopics:
     measured = MeasuredTopics.of(topics, name)
     if measured.are_ids:
@@ -155,9 +176,17 @@ def _cosine(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float6
 
 def _jaccard(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float64]:
     """Return |common top words| / |all their top words| (K, L)."""
-    left, right = _top(a, n_words), _top(b, n_words)
-    common = (left @ right.T).toarray()
-    shares: NDArray[np.float64] = common / (2 * min(n_words, a.shape[1]) - common)
+    n = min(n_words, a.shape[1])
+    left, right = (
+        _indicators(top_words(weights.astype(np.float64), n), a.shape[1]) for weights in (a, b)
+    )
+    return _shared(left, right, n)
+
+
+def _shared(a: sparse.csr_array, b: sparse.csr_array, n_words: int) -> NDArray[np.float64]:
+    """Return |common words| / |all words| of each two rows, which have so many words each."""
+    common = (a @ b.T).toarray()
+    shares: NDArray[np.float64] = common / (2 * n_words - common)
     return shares
 
 
@@ -187,10 +216,10 @@ def _divided(rows: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.f
     return np.divide(rows, by[:, None], out=rows, where=by[:, None] > 0)
 
 
-def _top(weights: NDArray[Any], n_words: int) -> sparse.csr_array:
-    ids = top_words(weights.astype(np.float64), n_words)
+def _indicators(ids: NDArray[np.intp], n_columns: int) -> sparse.csr_array:
+    """Return rows with a 1 in the columns of their ids."""
     ends = np.arange(len(ids) + 1) * ids.shape[1]
-    return sparse.csr_array((np.ones(ids.size), ids.ravel(), ends), shape=weights.shape)
+    return sparse.csr_array((np.ones(ids.size), ids.ravel(), ends), shape=(len(ids), n_columns))
 
 
 SIMILARITIES = {"cosine": _cosine, "jaccard": _jaccard, "jensen_shannon": _jensen_shannon}

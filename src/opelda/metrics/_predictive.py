@@ -1,7 +1,7 @@
 """Log predictive probability: how well topics predict words of a document from its others."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,9 @@ class PredictiveProbability:
         observed and held-out words.
     splits : tuple of float
         Mean over documents for each split.
+    per_document : float64 array (n_documents,)
+        Mean over the splits for each document scored, in their order: scores of the same documents
+        and splits by other topics are compared document by document.
 
     Examples
     --------
@@ -55,6 +58,9 @@ class PredictiveProbability:
     n_documents: int
     n_left_out: int
     splits: tuple[float, ...]
+    per_document: NDArray[np.float64] = field(
+        default_factory=lambda: np.zeros(0), repr=False, compare=False
+    )
 
     def __float__(self) -> float:
         return self.macro
@@ -275,12 +281,18 @@ def _summary(
     n_times = scored.sum(axis=0)
     per_document = means.sum(axis=0)[n_times > 0] / n_times[n_times > 0]
     n_docs = len(per_document)
-    error = per_document.std(ddof=1) / np.sqrt(n_docs) if n_docs > 1 else np.inf
     return PredictiveProbability(
         macro=float(per_document.mean()),
         micro=float(scores.sum() / masses.sum()),
-        standard_error=float(error),
+        standard_error=standard_error(per_document),
         n_documents=n_docs,
         n_left_out=n_left_out + len(n_times) - n_docs,
         splits=tuple((means.sum(axis=1) / scored.sum(axis=1)).tolist()),
+        per_document=per_document,
     )
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Return that of the mean; infinite for one value, which says nothing of the spread."""
+    n = len(values)
+    return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
