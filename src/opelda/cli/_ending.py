@@ -49,6 +49,7 @@ OPTIONS = {
     "n_iter": "--iterations",
     "n_jobs": "--jobs",
     "n_passes": "--passes",
+    "n_runs": "--runs",
     "n_splits": "--splits",
     "n_sweeps": "--sweeps",
     "n_words": "--words",
@@ -216,7 +217,9 @@ class Stop:
         return result
 
     def __call__(self, report: Any) -> bool:
-        """Return whether learning is to end here."""
+        """Return whether learning is to end here; of several runs it is the end of all."""
+        if self.stopped and report.n_runs > 1:
+            raise KeyboardInterrupt
         return self.stopped
 
 

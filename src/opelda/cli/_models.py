@@ -46,11 +46,12 @@ def columns_of(model: Any) -> tuple[Any, int]:
 
 
 def coherence_facts(model: Any) -> dict[str, Any]:
-    """Return the coherence of the documents a model learned from, where it knows."""
-    found = model.coherence_
+    """Return the coherence of the documents a model learned from, and its stability, if known."""
+    found, stability = model.coherence_, model.topic_stability_
     return {
         "coherence": None if found is None else float(found.mean()),
         "incoherent_topics": None if found is None else int((found < 0).sum()),
+        **({} if stability is None else {"stability": float(stability.mean())}),
     }
 
 
@@ -81,7 +82,10 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
             "learner",
             preset=preset,
         )
-    useless = {"n_sweeps": "the paper's learners do not sweep"}
+    useless = {
+        "n_sweeps": "the paper's learners do not sweep",
+        "n_runs": "the paper's learners learn once",
+    }
     if learner.startswith("streaming"):
         useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
     for name in useless.keys() & given.keys():

@@ -120,15 +120,25 @@ def topic_as_plain(row: Any) -> dict[str, Any]:
         "weight": row.weight,
         "label": row.label,
         "words": [{"word": word, "probability": p} for word, p in pairs],
+        **({} if row.stability is None else {"stability": row.stability}),
     }
 
 
 def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
     """Write topics as a table."""
+    cells: dict[str, Callable[[Any], str]] = {
+        "topic": lambda row: str(row.topic),
+        "weight": lambda row: share(row.weight),
+        "stability": lambda row: f"{row.stability:.2f}",
+        "label": lambda row: row.label,
+        "words": lambda row: " ".join(row.words),
+    }
+    if any(row.stability is None for row in rows):
+        del cells["stability"]
     print_table(
-        ("topic", "weight", "label", "words"),
-        [(str(row.topic), share(row.weight), row.label, " ".join(row.words)) for row in rows],
-        right=("topic", "weight"),
+        tuple(cells),
+        [tuple(cell(row) for cell in cells.values()) for row in rows],
+        right=("topic", "weight", "stability"),
         error=error,
     )
 

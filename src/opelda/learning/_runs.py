@@ -28,6 +28,14 @@ def run_seeds(seed: int, n_runs: int) -> list[int]:
     return [seed, *np.random.SeedSequence(seed).generate_state(n_runs - 1).tolist()]
 
 
+def another(model: Any, seed: int, **changes: Any) -> Any:
+    """Return a model with the same parameters that learns once, with this seed and silently."""
+    given = model.get_params(deep=False) | {"random_state": seed, "callbacks": None, "verbose": 0}
+    if "n_runs" in given:
+        given["n_runs"] = 1
+    return type(model)(**given | changes)
+
+
 def learn_runs(model: Any, seeds: list[int], learn: Callable[[Run], Any]) -> None:
     """Learn once with each seed, and leave the model with the run that is most like the others.
 

@@ -122,7 +122,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
             labels, words = self.topic_labels_, self.top_words(WORDS_SHOWN)
         except InputError:  # another thread is learning words
             return ""
-        shares = self._shares()
+        shares, stability = self._shares(), self.topic_stability_
         order = np.arange(len(labels)) if shares is None else np.argsort(-shares, kind="stable")
         rows = []
         for topic in order[:TOPICS_SHOWN].tolist():
@@ -130,11 +130,13 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
             texts = (
                 f"<bdi>{escape(text)}</bdi>" for text in (labels[topic], " ".join(words[topic]))
             )
-            cells = (str(topic), weight, *texts)
+            again = () if stability is None else (f"{stability[topic]:.2f}",)
+            cells = (str(topic), weight, *again, *texts)
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         which = f"{len(rows)} of {len(labels):,} topics" if len(rows) < len(labels) else "Topics"
         which += "" if shares is None else ", heaviest first"
-        head = "".join(f"<th>{name}</th>" for name in ("topic", "weight", "label", "words"))
+        names = ("topic", "weight", *(() if stability is None else ("stability",)))
+        head = "".join(f"<th>{name}</th>" for name in (*names, "label", "words"))
         return (
             f"<table><caption>{which}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -3,7 +3,7 @@
 import html
 import types
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, Generic, TypeVar, get_type_hints, overload
 
 from opelda._printable import printable
@@ -57,8 +57,12 @@ class Table(Sequence[Row], Generic[Row]):
 
     @property
     def columns(self) -> list[str]:
-        """The fields of a row."""
-        return [field.name for field in fields(self._kind)]  # type: ignore[arg-type]
+        """The fields of a row; those that may be left out only where a row has them."""
+        return [
+            field.name
+            for field in fields(self._kind)  # type: ignore[arg-type]
+            if field.default is MISSING or any(getattr(row, field.name) is not None for row in self)
+        ]
 
     def to_polars(self) -> Any:
         """Return the rows as a data frame of polars."""

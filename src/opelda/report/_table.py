@@ -29,6 +29,8 @@ class TopicRow:
         Those that stand for it, the best first.
     probabilities : tuple of float
         How probable each of them is in the topic.
+    stability : float or None
+        How far it comes again in other runs, where the model knows (`topic_stability_`).
 
     Examples
     --------
@@ -42,6 +44,7 @@ class TopicRow:
     label: str
     words: tuple[str, ...]
     probabilities: tuple[float, ...]
+    stability: float | None = None
 
 
 def topic_table(
@@ -95,8 +98,10 @@ def topic_table(
     labels = dict(
         zip(wanted, label_topics(measured, feature_names=names, only=wanted), strict=True)
     )
+    stability = None
     if isinstance(topics, Learner):
         labels |= topics._state.labels
+        stability = topics.topic_stability_
     rows = (
         TopicRow(
             topic=number,
@@ -104,6 +109,7 @@ def topic_table(
             label=labels[number],
             words=tuple(str(names[j]) for j in best[number]),
             probabilities=tuple(float(p) for p in weights[number, best[number]]),
+            stability=None if stability is None else float(stability[number]),
         )
         for number in wanted
     )

@@ -48,6 +48,8 @@ def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None
     ]
     if schedule.n_sweeps:
         chosen.append(count(schedule.n_sweeps, "closing sweep"))
+    if model.n_runs > 1:
+        chosen.append(count(model.n_runs, "run"))
     chosen.append(f"seed {model.random_state}")
     lines = [f"{count(n_docs, 'document')} of {count(n_words, 'word')}: {', '.join(chosen)}."]
     if topics is None and n_docs < DOCUMENTS_PER_TOPIC * model.n_components:
@@ -62,12 +64,14 @@ def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None
 def _how_long(model: Any, X: Any) -> str:
     n_docs, rates = X.shape[0], Rates(model, X)
     schedule = model._schedule(n_docs)
-    said = f"it takes about {roughly(rates.seconds(n_docs, schedule.n_passes, schedule.n_sweeps))}"
+    seconds = rates.seconds(n_docs, schedule.n_passes, schedule.n_sweeps)
+    said = f"it takes about {roughly(model.n_runs * seconds)}"
     if getattr(model, "preset", None) == "best":
         from opelda.learning.topic_model import preset_settings
 
         fast = preset_settings("fast", n_docs)
-        faster = roughly(rates.seconds(n_docs, fast["n_passes"], fast["n_sweeps"]))
+        seconds = rates.seconds(n_docs, fast["n_passes"], fast["n_sweeps"])
+        faster = roughly(model.n_runs * seconds)
         said += "; --preset fast takes " + ("less" if faster in said else f"about {faster}")
     return f"{said}."
 
@@ -83,7 +87,7 @@ class Rates:
     needs_gap = False
 
     def __init__(self, model: Any, X: Any) -> None:
-        from sklearn.base import clone
+        from opelda.learning._runs import another
 
         schedule = model._schedule(X.shape[0])
         self._started = perf_counter()
@@ -93,7 +97,7 @@ class Rates:
         fixed = {"batch_size": schedule.batch_size, "n_passes": 1, "callbacks": [self]}
         if hasattr(model, "n_sweeps"):
             fixed["n_sweeps"] = self._sweeps
-        clone(model).set_params(**fixed).fit(sample)
+        another(model, model.random_state, **fixed).fit(sample)
         self.per_document = 0.0  # of an update
         self.per_sweep = 0.0  # of the whole collection
         if not self._reports:  # not a word in the sample
@@ -206,7 +210,7 @@ def print_fitted(
         ("words", f"{corpus.X.shape[1]:,} ({count(float(corpus.X.sum()), 'token')})"),
         ("topics", f"{model.n_components:,} by {how_learned(model)}"),
         ("reading", time(n_docs, facts["reading_seconds"])),
-        ("learning", time(model.n_docs_seen_, facts["learning_seconds"])),
+        ("learning", time(model.n_docs_seen_ * facts["runs"], facts["learning_seconds"])),
     ]
     if score is not None:
         name, which = ("held-out", "") if held_out is not None else ("score", LEARNED_FROM)
@@ -215,6 +219,9 @@ def print_fitted(
     if coherence["coherence"] is not None:
         below = f"{coherence['incoherent_topics']:,} of {model.n_components:,} topics below 0"
         lines.append(("coherence", f"{coherence['coherence']:.3f} (NPMI; {below})"))
+    if "stability" in coherence:
+        said = f"{coherence['stability']:.2f} (words in common with the other runs)"
+        lines.append(("stability", said))
     print_facts([*lines, ("model", facts["model"])])
     print_line()
     print_topics(topics)

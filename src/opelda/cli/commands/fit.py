@@ -81,6 +81,13 @@ def fit(
         min=0,
         rich_help_panel=Learning.PANEL,
     ),
+    runs: int | None = option(
+        None,
+        help="Learn so often, with other seeds, keep the topics most like all the others', and "
+        "show how far each comes again; once if not given.",
+        min=1,
+        rich_help_panel=Learning.PANEL,
+    ),
     reading: NamelessReading,
     text: Text,
     show: Show,
@@ -90,12 +97,12 @@ def fit(
     The topics are those of [bold]opelda.TopicModel(K, preset=..., random_state=SEED)[/bold]. Ctrl-C
     stops early and saves what was learned so far.
     """
-    for given, name in ((topics, "-k"), (sweeps, "--sweeps")):
+    for given, name in ((topics, "-k"), (sweeps, "--sweeps"), (runs, "--runs")):
         if resume is not None and given is not None:
             raise InputError(f"{name} has no effect with --continue; leave one out.")
     path = check_model_output(output or resume or OUTPUT, corpus)
     if resume is None:
-        model = new_learner(learning, topics, n_passes=passes, n_sweeps=sweeps)
+        model = new_learner(learning, topics, n_passes=passes, n_sweeps=sweeps, n_runs=runs)
         on_machine(model, jobs, engine)
     else:
         refuse(text, "the model makes texts into words as it learned to")
@@ -149,6 +156,7 @@ def fit(
             "model": str(path),
             "passes": n_passes,
             "sweeps": n_sweeps,
+            "runs": model.n_runs if resume is None and not interrupted else 1,
             "reading_seconds": reading_seconds,
             "learning_seconds": learning_seconds,
             "interrupted": interrupted,

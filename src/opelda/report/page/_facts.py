@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
+from opelda.learning._runs import another, compared_words, run_seeds
 from opelda.metrics import log_predictive_probability, match_topics, npmi, topic_diversity
-from opelda.metrics._matching import similarities
+from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._ranking import topic_weights
 from opelda.report._map import map_positions
 from opelda.report.page import _payload as payload
@@ -22,8 +22,8 @@ N_COMPARED_WORDS = 12
 # Beyond so many weights, or with fewer documents a topic, topics are not learned anew.
 LARGEST_LEARNED_ANEW, LEAST_DOCUMENTS = 20_000_000, 10
 STABILITY = (
-    "How alike the topic is to the one it matches when topics are learned anew from {n:,} of the "
-    "documents, with another seed: the cosine of their words' probabilities."
+    "Share of common words in the topic's twenty best words and those of the topic it matches when "
+    "topics are learned anew with {}."
 )
 # Facts that a model alone does not have.
 NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
@@ -39,7 +39,10 @@ def facts(
     coherence, of = model.coherence_, "the documents that the model learned from"
     if coherence is None and sample.shape[0] and topics.shape[1] > 1:
         coherence, of = npmi(model, sample), f"{sample.shape[0]:,} of the documents shown"
-    again = _stability(model, topics, sample) if stability else None
+    again, runs = model.topic_stability_, "other seeds, a mean over the runs"
+    if again is None and stability:
+        again = _stability(model, topics, sample)
+        runs = f"another seed, from {sample.shape[0]:,} of the documents"
     limit = found.shorten()
     score = _score(model, sample, SCORED) if held_out is None else _score(model, held_out)
     meta = model_facts(model, topics, weights, kept, coherence, again) | {
@@ -48,7 +51,7 @@ def facts(
         "guarantee": payload.guarantee(found),
         "time": payload.over_time(found),
         "groups": payload.by_group(found),
-        "stability": None if again is None else STABILITY.format(n=sample.shape[0]),
+        "stability": None if again is None else STABILITY.format(runs),
         "sampled": payload.sampled(found, limit, kept),
     }
     more = {
@@ -120,9 +123,9 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
     """Learn anew from the sample with another seed; return how alike the matched topics are."""
     if topics.size > LARGEST_LEARNED_ANEW or sample.shape[0] < LEAST_DOCUMENTS * len(topics):
         return None
-    other = clone(model).set_params(random_state=model._state.seed % 2**31 + 1)
-    other.set_params(callbacks=None, verbose=0, n_jobs=model.n_jobs, engine=model.engine)
-    return match_topics(topics, other.fit(sample).components_)[1]
+    other = another(model, run_seeds(model._state.seed, 2)[1]).fit(sample)
+    found = stability_over_runs([compared_words(model), compared_words(other)])
+    return np.asarray(found[0])
 
 
 def _curve(model: Any) -> dict[str, Any] | None:
