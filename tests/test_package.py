@@ -33,6 +33,7 @@ def test_exported_names():
         "optimize",
         "report",
         "save",
+        "selection",
         "serve",
         "spark",
     ]
@@ -165,6 +166,7 @@ PUBLIC = {
         "topic_weights",
         "write_report",
     ],
+    "opelda.selection": ["Choice", "ChoiceRow", "Stability", "choose_n_topics", "stability"],
     "opelda.serve": ["app"],
 }
 

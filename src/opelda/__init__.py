@@ -29,6 +29,7 @@ _SUBPACKAGES = (
     "metrics",
     "optimize",
     "report",
+    "selection",
     "serve",
     "spark",
 )

@@ -51,6 +51,7 @@ OPTIONS = {
     "n_passes": "--passes",
     "n_runs": "--runs",
     "n_splits": "--splits",
+    "n_topics": "-k",
     "n_sweeps": "--sweeps",
     "n_words": "--words",
     "random_state": "--seed",

@@ -1,21 +1,20 @@
 """`opelda plot`: figures of a model for papers and slides."""
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from opelda.cli._app import command, option
+from opelda.cli._figures import FIGURES, save_figure
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import Jobs, Model, NamelessReading, Show, refuse
 from opelda.cli._paths import check_output
 from opelda.cli._show import skipped_documents
-from opelda.cli._standard_streams import note, tell
+from opelda.cli._standard_streams import note
 from opelda.errors import InputError
 
-SUFFIXES = (".png", ".svg", ".pdf")
 KINDS = {
     "words": "the best words of the heaviest topics",
     "map": "all topics, similar ones beside each other",
@@ -88,8 +87,7 @@ def plot(
 
     It needs matplotlib: [cyan]pip install 'opelda\\[plot]'[/cyan].
     """
-    suffix = Path(output).suffix.lower()
-    if suffix not in SUFFIXES:
+    if Path(output).suffix.lower() not in FIGURES:
         raise InputError(f"The output {output!r} must end in .png, .svg or .pdf.")
     if kind is not None and kind not in KINDS:
         raise InputError(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}.")
@@ -115,7 +113,7 @@ def plot(
         documents = read_over(columns_of(learned), corpus, reading, show, jobs, metadata=kept)
         skipped_documents(documents.n_skipped, documents.problems, show)
         kind = kind if column else _drawable(kind, documents)
-    _save(path, suffix, title, lambda: _draw(learned, kind, documents, given))
+    save_figure(path, lambda: _draw(learned, kind, documents, given), title)
     note(show, f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
 
 
@@ -172,37 +170,3 @@ def _drawable(kind: str, documents: Any) -> str:
         f"The documents have no column with a usual name, such as {usual}; name one with "
         f"{options}, of a .csv, .jsonl or .parquet file."
     )
-
-
-def _save(path: Path, suffix: str, title: str | None, draw: Any) -> None:
-    """Draw, and write the figure in one step."""
-    import numpy as np
-
-    from opelda.corpus.formats._writing import write_in_one_step
-    from opelda.report.plots._style import STYLE, matplotlib, written
-
-    mpl = matplotlib()
-    mpl.use("agg")  # there is no window to show it in
-    import matplotlib.pyplot as plt
-
-    with warnings.catch_warnings(record=True) as said, mpl.rc_context(STYLE):
-        warnings.simplefilter("always")
-        figure = np.ravel(draw())[0].figure
-        more: dict[str, Any] = {}
-        if title:  # outside, for what was drawn is where it fits
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
-            figure.suptitle(written(title, 60, 3), y=1.0, va="bottom")
-            more = {"bbox_inches": "tight"}
-        try:
-            with write_in_one_step(path) as file:
-                # without the time, which would make every file another
-                when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-                figure.savefig(file, format=suffix[1:], dpi=200, metadata=when, **more)
-        finally:
-            plt.close(figure)
-    if any("missing from" in str(each.message) for each in said):
-        tell(
-            "The font lacks some of the letters, which are drawn as boxes; write .svg, or set "
-            "font.family in a matplotlibrc file."
-        )

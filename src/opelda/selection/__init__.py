@@ -1,0 +1,14 @@
+"""Fits of the same documents compared: how many topics, and which of them to trust.
+
+>>> from opelda.corpus import generate
+>>> from opelda.selection import choose_n_topics
+>>> X = generate(600, n_words=200, n_topics=5, random_state=0).X
+>>> choose_n_topics(X, [2, 5, 10], random_state=0).n_topics
+5
+"""
+
+from opelda.selection._choice import Choice, ChoiceRow
+from opelda.selection._choose import choose_n_topics
+from opelda.selection._stability import Stability, stability
+
+__all__ = ["Choice", "ChoiceRow", "Stability", "choose_n_topics", "stability"]

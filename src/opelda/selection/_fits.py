@@ -1,0 +1,143 @@
+"""Runs with several numbers of topics, measured on the same documents."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.corpus import Corpus
+from opelda.errors import InputError
+from opelda.learning._as_counts import as_corpus
+from opelda.learning._runs import another, compared_words, run_seeds
+from opelda.metrics import log_predictive_probability
+from opelda.metrics._matching import similarities, stability_over_runs
+from opelda.metrics._split import as_share, can_be_split
+
+HELD_OUT = 0.1  # of the documents
+MOST_SCORED = 1_000  # documents: their standard error is far below what differs between fits
+N_SPLITS = 2
+OUT_OF_PASSES = 2**31  # an order of the documents that no pass is in
+LIVE_SHARE = 0.2  # of an even share of the tokens: topics with less stand for next to nothing
+
+# called before each fit with what it is, the fits done and all of them
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Some runs with one number of topics."""
+
+    n_topics: int
+    scores: NDArray[np.float64]  # log predictive probability of each held-out document, over runs
+    coherence: NDArray[np.float64]  # (runs, K)
+    stability: NDArray[np.float64]  # (runs, K)
+    distinctness: float
+    live: float | None
+    seconds: float
+
+    @property
+    def quality(self) -> float:
+        """Mean over topics of stability times coherence; one that is incoherent counts 0."""
+        return float((self.stability * np.maximum(self.coherence, 0.0)).mean())
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents to learn from, and others to predict words of, over the words of the former."""
+
+    train: sparse.csr_array
+    held_out: sparse.csr_array
+
+    @classmethod
+    def of(cls, X: Any, model: Any, share: float, seed: int) -> "Documents":
+        """Hold a share of the documents out: which ones is a matter of contents and seed."""
+        share = as_share(share)
+        X = as_corpus(X, None, model.n_jobs)
+        matrix = another(model, seed)._validated(X.X if isinstance(X, Corpus) else X, reset=True)
+        n_docs = matrix.shape[0]
+        order = model._engine().documents(matrix).order(seed, OUT_OF_PASSES)
+        n_held = min(max(round(share * n_docs), 1), MOST_SCORED, n_docs - 1)
+        held, train = matrix[np.sort(order[:n_held])], matrix[np.sort(order[n_held:])]
+        # a word that no topic could know says nothing of their number
+        known = np.flatnonzero(train.sum(axis=0) > 0)
+        found = cls(train[:, known], held[:, known])
+        if len(known) < 2 or not can_be_split(found.held_out):
+            raise InputError(
+                "There are too few documents or words to hold some out and predict them; give more."
+            )
+        return found
+
+
+def measured_fits(
+    documents: Documents,
+    model: Any,
+    numbers: Sequence[int],
+    n_runs: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Iterator[Fits]:
+    """Learn so many times with each number of topics, and yield what was measured of them."""
+    seeds, n_done = run_seeds(seed, n_runs), 0
+    for n_topics in numbers:
+        begun, runs = perf_counter(), []
+        for number, run_seed in enumerate(seeds, 1):
+            if progress is not None:
+                doing = f"{n_topics:,} topics, run {number} of {n_runs}"
+                progress(doing, n_done, len(numbers) * n_runs)
+            runs.append(_Run.of(another(model, run_seed, n_components=n_topics), documents, seed))
+            n_done += 1
+        live = [run.live for run in runs if run.live is not None]
+        yield Fits(
+            n_topics=n_topics,
+            scores=np.mean([run.scores for run in runs], axis=0),
+            coherence=np.array([run.coherence for run in runs]),
+            stability=stability_over_runs([run.words for run in runs]),
+            distinctness=float(np.mean([run.distinctness for run in runs])),
+            live=float(np.mean(live)) if live else None,
+            seconds=perf_counter() - begun,
+        )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One fit, of which only this is kept."""
+
+    scores: NDArray[np.float64]
+    coherence: NDArray[np.float64]
+    words: NDArray[np.intp]
+    distinctness: float
+    live: int | None
+
+    @classmethod
+    def of(cls, model: Any, documents: Documents, seed: int) -> "_Run":
+        model.fit(documents.train)
+        # the same splits for every fit
+        predicted = log_predictive_probability(
+            model,
+            documents.held_out,
+            n_splits=N_SPLITS,
+            random_state=seed,
+            n_jobs=model.n_jobs,
+            engine=model.engine,
+        )
+        shares = model._shares()
+        return cls(
+            scores=predicted.per_document,
+            coherence=model.coherence_,
+            words=compared_words(model),
+            distinctness=_distinctness(model),
+            live=None if shares is None else int((shares * len(shares) >= LIVE_SHARE).sum()),
+        )
+
+
+def _distinctness(model: Any) -> float:
+    """Return 1 less the mean cosine of each topic and the one most like it."""
+    alike = similarities(model, model)
+    if len(alike) == 1:
+        return 1.0
+    np.fill_diagonal(alike, -1.0)
+    return float(1.0 - alike.max(axis=1).mean())

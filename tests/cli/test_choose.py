@@ -1,0 +1,75 @@
+"""`opelda choose`: a table, a figure and a sentence, or what was finished."""
+
+import json
+import signal
+
+import pytest
+
+from opelda.cli import main
+from opelda.corpus import generate
+from opelda.selection import _fits, choose_n_topics
+
+HOW = ("--preset", "fast", "-j", "1", "--runs", "2")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    X = generate(150, n_words=60, n_topics=3, n_tokens=20, separated=True, random_state=0).X
+    lines = (" ".join(f"w{j}" for j in row.indices.repeat(row.data.astype(int))) for row in X)
+    (tmp_path / "texts.txt").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_says_what_the_function_does(folder, capsys):
+    from opelda import TopicModel
+    from opelda.corpus import read
+
+    files = ("-o", "t.csv", "-o", "t.png")
+    assert main(["choose", "texts.txt", "-k", "3,2,6", *HOW, *files, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    model = TopicModel(preset="fast", random_state=0, n_jobs=1)
+    found = choose_n_topics(read("texts.txt"), [2, 3, 6], model=model, n_runs=2)
+    assert said["n_topics"] == found.n_topics
+    assert said["advice"] == found.advice
+    kept = ("n_topics", "lpp", "quality", "stability", "coherence")
+    for row, told in zip(found.table, said["tried"], strict=True):
+        assert {name: told[name] for name in kept} == {name: getattr(row, name) for name in kept}
+    assert (folder / "t.csv").read_text().startswith("n_topics,lpp,")
+    assert (folder / "t.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
+    real = _fits._Run.of
+
+    def of(model, documents, seed):
+        if model.n_components == 3:
+            signal.raise_signal(signal.SIGINT)
+        return real(model, documents, seed)
+
+    monkeypatch.setattr(_fits._Run, "of", of)
+    assert main(["choose", "texts.txt", "-k", "2,3", *HOW, "-o", "t.tsv"]) == 130
+    printed = capsys.readouterr()
+    assert "Only 2 topics were tried" in printed.out
+    assert "1 of 2 numbers of topics" in printed.err
+    assert len((folder / "t.tsv").read_text().splitlines()) == 2
+    assert main(["choose", "texts.txt", "-k", "3,4", *HOW]) == 130
+    assert "nothing to show" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-k", "5"), "-k must be at least two numbers"),
+        (("-k", "5,x"), "-k must be numbers of topics"),
+        (("-o", "t.txt"), "must end in .csv or .tsv"),
+        (("-o", "texts.csv/t.csv"), "does not exist"),
+        (("--runs", "1"), "--runs"),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("folder")
+def test_mistakes_are_told_before_the_work(options, said, capsys, monkeypatch):
+    monkeypatch.setattr("opelda.cli.commands.choose.read_corpus", None)
+    assert main(["choose", "texts.txt", *options]) == 2
+    assert said in capsys.readouterr().err

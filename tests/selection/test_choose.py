@@ -1,0 +1,176 @@
+"""Numbers of topics compared: what is measured, and which number it speaks for."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda import MLOPE, TopicModel
+from opelda.corpus import generate
+from opelda.errors import InputError
+from opelda.learning._runs import run_seeds
+from opelda.metrics import log_predictive_probability, match_topics
+from opelda.selection import Choice, choose_n_topics
+from opelda.selection._fits import N_SPLITS, Documents, Fits
+
+X = generate(200, n_words=80, n_topics=4, n_tokens=25, separated=True, random_state=1).X
+FAST = {"preset": "fast", "n_passes": 2, "n_jobs": 1}
+
+
+def fits(n_topics, scores, quality):
+    each = np.full((2, 3), np.sqrt(abs(quality)))
+    return Fits(n_topics, np.asarray(scores), np.sign(quality) * each, each, 0.5, 3.0, 1.0)
+
+
+def test_rows_are_what_the_measures_say_of_each_run():
+    model = TopicModel(**FAST)
+    found = choose_n_topics(X, [2, 5], model=model, n_runs=2, random_state=3)
+    documents = Documents.of(X, model, 0.1, 3)
+    for row in found.table:
+        runs = [
+            TopicModel(row.n_topics, random_state=seed, **FAST).fit(documents.train)
+            for seed in run_seeds(3, 2)
+        ]
+        scores = [
+            log_predictive_probability(
+                run, documents.held_out, n_splits=N_SPLITS, random_state=3, n_jobs=1
+            ).macro
+            for run in runs
+        ]
+        topics = [np.asarray(run.components_) for run in runs]
+        alike = match_topics(*topics, similarity="jaccard", n_words=20)[1]
+        assert row.lpp == pytest.approx(np.mean(scores))
+        assert row.coherence == pytest.approx(np.mean([run.coherence_ for run in runs]))
+        assert row.stability == pytest.approx(alike.mean())
+        nearest = [np.sort(match_all(part), axis=1)[:, -2].mean() for part in topics]
+        assert row.distinctness == pytest.approx(1 - np.mean(nearest), abs=1e-6)
+        shares = np.array([run._shares() for run in runs])
+        assert row.live_topics == (shares * row.n_topics >= 0.2).sum() / 2
+        assert row.quality <= row.stability
+    assert not hasattr(model, "_state")
+
+
+def match_all(topics):
+    unit = topics / np.linalg.norm(topics, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
+def test_documents_are_learned_from_or_held_out_whatever_their_order():
+    model = TopicModel(**FAST)
+    parts = []
+    for rows in (np.arange(200), np.random.default_rng(0).permutation(200)):
+        documents = Documents.of(X[rows], model, 0.2, 5)
+        assert documents.held_out.shape[0] == 40
+        assert documents.train.shape[0] == 160
+        assert (documents.train.sum(axis=0) > 0).all()
+        parts.append({tuple(row) for row in documents.held_out.toarray().tolist()})
+    assert parts[0] == parts[1]
+    assert parts[0] != {
+        tuple(row) for row in Documents.of(X, model, 0.2, 6).held_out.toarray().tolist()
+    }
+    tables = [
+        choose_n_topics(X[rows], [2, 4], model=model, n_runs=2, random_state=0, n_jobs=n_jobs)
+        for rows, n_jobs in ((slice(None), 1), (slice(None, None, -1), 2))
+    ]
+    a, b = ([(row.stability, row.coherence) for row in found.table] for found in tables)
+    np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_the_number_that_documents_were_drawn_from_is_found():
+    options = TopicModel(preset="fast", n_jobs=1)
+    assert choose_n_topics(X, [2, 4, 8], model=options, random_state=0).n_topics == 4
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-2, 9)), min_size=2, max_size=6))
+def test_the_best_quality_is_taken_of_those_that_prediction_allows(measured):
+    noise = np.random.default_rng(0).normal(size=50) * 0.1
+    made = [
+        fits(2 + k, level + noise * (k + 1), quality / 10)
+        for k, (level, quality) in enumerate(measured)
+    ]
+    found = Choice.of(made)
+    # the limit, by hand
+    best = max(made, key=lambda each: each.scores.mean())
+    within = []
+    for each in made:
+        lost = best.scores - each.scores
+        within.append(lost.mean() <= lost.std(ddof=1) / np.sqrt(50))
+    limit = within.index(True)
+    assert found.n_predictive == made[limit].n_topics
+    allowed = made[: limit + 1]
+    chosen = next(each for each in made if each.n_topics == found.n_topics)
+    assert chosen in allowed
+    assert chosen.quality == max(each.quality for each in allowed) or chosen is made[limit]
+    assert found.advice.startswith(f"Take {chosen.n_topics}")
+    assert found.advice.count(". ") == 0
+    assert ("tried, so try" in found.advice) == (chosen in (made[0], made[-1]))
+
+
+def test_the_advice_says_what_it_rests_on():
+    flat, noise = np.zeros(40), np.random.default_rng(0).normal(size=40) * 0.01
+    rising = [flat + step + noise for step in (0, 1, 2, 3)]
+    numbers, quality = (5, 10, 20, 40), (0.1, 0.3, 0.2, 0.1)
+    rises = Choice.of([fits(*each) for each in zip(numbers, rising, quality, strict=True)])
+    assert rises.n_topics == 10
+    assert "quality 0.30, next 0.20 with 20" in rises.advice
+    assert "predicted better up to 40, the most tried" in rises.advice
+    stops = Choice.of(
+        [fits(*each) for each in zip(numbers, [rising[0], *[rising[1]] * 3], quality, strict=True)]
+    )
+    assert stops.n_topics == stops.n_predictive == 10
+    assert "more do not predict held-out words better" in stops.advice
+    near = [fits(5, rising[0], 0.29), fits(10, rising[1], 0.3), fits(20, rising[2], 0.2)]
+    assert "about as good: 5" in Choice.of(near).advice
+    none = Choice.of([fits(5, rising[0], -0.1), fits(10, rising[0], -0.1)])
+    assert "or none" in none.advice
+    assert "Only 5 topics" in Choice.of(near[:1]).advice
+
+
+def test_a_choice_is_shown():
+    found = choose_n_topics(X, [2, 4], model=MLOPE(batch_size=50), n_runs=2, random_state=0)
+    assert found.table[0].live_topics is None  # which this rule does not keep
+    assert found.advice in repr(found)
+    assert found.advice in found._repr_html_()
+    assert found.table.to_polars()["n_topics"].to_list() == [2, 4]
+    mpl.use("agg")
+    axes = found.plot()
+    assert len(axes) == 6
+    np.testing.assert_allclose(axes[0].lines[1].get_ydata(), [row.lpp for row in found.table])
+    assert {line.get_xdata()[0] for axis in axes for line in axis.lines[:1]} == {found.n_topics}
+    mpl.pyplot.close(axes[0].figure)
+
+
+def test_progress_is_told_before_each_fit():
+    told = []
+    choose_n_topics(
+        X,
+        [3, 2],
+        model=TopicModel(**FAST),
+        n_runs=2,
+        random_state=0,
+        progress=lambda *each: told.append(each),
+    )
+    assert [each[1:] for each in told] == [(number, 4) for number in range(4)]
+    assert told[-1][0] == "3 topics, run 2 of 2"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_topics": [5]}, "at least two numbers"),
+        ({"n_topics": 5}, "must be numbers of topics"),
+        ({"n_topics": "5,10"}, "must be numbers of topics"),
+        ({"n_topics": [0, 5]}, "n_topics must be"),
+        ({"n_runs": 1}, "n_runs must be"),
+        ({"held_out": 1.5}, "held_out must be a share"),
+        ({"model": "best"}, "model must be a learner"),
+        ({"X": X[:1]}, "too few documents"),
+        ({"X": X[:, :1]}, "too few documents"),
+        ({"X": ["tea"] * 9}, "too few documents"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_compared(options, said):
+    with pytest.raises(InputError, match=said):
+        choose_n_topics(**{"X": X, "n_topics": [2, 4]} | options)
