@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from opelda import MLOPE, TopicModel
 from opelda.corpus import generate
@@ -75,6 +76,14 @@ def test_documents_are_learned_from_or_held_out_whatever_their_order():
     ]
     a, b = ([(row.stability, row.coherence) for row in found.table] for found in tables)
     np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_words_that_no_topic_could_know_are_not_predicted():
+    own = sparse.hstack([X, sparse.eye_array(200)], format="csr")  # one word of its own for each
+    documents = Documents.of(own, TopicModel(**FAST), 0.2, 5)
+    assert documents.train.shape == (160, 80 + 160)
+    assert documents.held_out.shape == (40, 80 + 160)
+    assert documents.held_out.sum() == own.sum() - documents.train.sum() - 40
 
 
 def test_the_number_that_documents_were_drawn_from_is_found():

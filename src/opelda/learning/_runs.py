@@ -10,7 +10,7 @@ from opelda.learning._state import State
 from opelda.metrics._matching import stability_over_runs
 
 # As measured on generated documents with two to four times as many topics as they were drawn from:
-# of 10 words, and by the cosine, topics that are none are taken for true ones more often.
+# of 10 words (AUC .982 instead of .994), and by the cosine (.990), it tells true topics less well.
 COMPARED_WORDS = 20
 
 

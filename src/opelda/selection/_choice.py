@@ -177,8 +177,8 @@ def _advice(numbers: Sequence[int], quality: Sequence[float], chosen: int, limit
         else:
             most = ", the most tried" if limit == last else ""
             said += (
-                f"; held-out words are predicted better up to {numbers[limit]:,}{most}, which "
-                "more topics nearly always do"
+                f"; held-out words are predicted better up to {numbers[limit]:,}{most}, as they "
+                "nearly always are by more topics"
             )
     if chosen in (0, last):
         which, more = ("most", 2 * number) if chosen else ("fewest", max(number // 2, 1))
