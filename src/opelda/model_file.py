@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from operator import itemgetter
 from os import PathLike
@@ -95,14 +95,14 @@ def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     return model
 
 
-def relabel(path: str | PathLike[str], labels: Mapping[int, str | None]) -> None:
-    """Change labels of topics in a model file; in a stream's while no stream learns on there."""
+def change(path: str | PathLike[str], edit: Callable[[Any], None]) -> None:
+    """Change the model of a file and write it back; a stream's while no stream learns on there."""
     target = model_path(path)
-    # a stream would replace the file by what it has in memory, without these labels
+    # a stream would replace the file by what it has in memory
     with Checkpoint(target.parent, (), Every("every", 1)) if target.name == FILE else nullcontext():
         arrays, header, version = _store.read(target, kind=KIND, newest=FORMAT)
         model = from_parts(LEARNERS, arrays, header, version, target)
-        model.set_topic_labels(labels)
+        edit(model)
         arrays, header = as_parts(model, header.get("stream"))
         _store.write(target, arrays, header, kind=KIND, version=FORMAT)
 

@@ -30,9 +30,9 @@ def load_model(given: str, jobs: int | None = None, engine: str | None = None) -
 
 def save_labels(given: str, labels: dict[int, str]) -> None:
     """Give topics labels, in the model's own file."""
-    from opelda.model_file import relabel
+    from opelda.model_file import change
 
-    relabel(given, labels)
+    change(given, lambda model: model.set_topic_labels(labels))
 
 
 def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:

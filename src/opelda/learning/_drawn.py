@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from opelda.corpus import Vocabulary
 from opelda.engines import Engine
-from opelda.engines._tokens import TokenCounts, tokens_of
+from opelda.engines._tokens import TokenCounts
 from opelda.engines._weights import Weights
 from opelda.learning._kept import Kept
 
@@ -57,7 +57,7 @@ class Drawn:
         at = np.repeat(kept.ends[docs] - np.cumsum(lengths[docs]) + lengths[docs], lengths[docs])
         at += np.arange(len(at))
         topics, n_topics = kept.topics[at].astype(np.intp), len(alpha)
-        ids = np.repeat(kept.rows.words, tokens_of(kept.rows.counts))[at]
+        ids = kept.token_words[at]
         mixtures = np.bincount(each * n_topics + topics, minlength=len(docs) * n_topics)
         known = ids < n_words
         each, topics, ids = each[known], topics[known], ids[known]

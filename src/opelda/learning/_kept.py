@@ -68,6 +68,11 @@ class Kept:
         ends = np.concatenate(([0], np.cumsum(tokens_of(self.rows.counts))))
         return ends[self.rows.indptr].astype(np.int64)
 
+    @property
+    def token_words(self) -> NDArray[np.int32]:
+        """The words of the tokens."""
+        return np.repeat(self.rows.words, tokens_of(self.rows.counts))
+
     def documents(self, engine: Engine, n_words: int) -> Documents:
         """Hand the documents to an engine."""
         rows = self.rows

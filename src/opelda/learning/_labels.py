@@ -25,7 +25,7 @@ def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict
         )
     labels = dict(former)
     for topic, label in given.items():
-        number = _number(topic, n_topics)
+        number = topic_number(topic, n_topics, "label")
         if label is not None and not isinstance(label, str):
             raise InputError(f"The label of topic {number} must be text, got {label!r:.60}.")
         text = "" if label is None else label.strip()
@@ -36,12 +36,13 @@ def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict
     return dict(sorted(labels.items()))
 
 
-def _number(topic: Any, n_topics: int) -> int:
+def topic_number(topic: Any, n_topics: int, to: str) -> int:
+    """Return the number of a topic that something is to be done to, or say that there is none."""
     try:
         return whole("topic", topic, 0, n_topics - 1)
     except InputError:
         raise InputError(
-            f"There is no topic {topic!r:.60} to label; topics have the numbers 0 to "
+            f"There is no topic {topic!r:.60} to {to}; topics have the numbers 0 to "
             f"{n_topics - 1:,}."
         ) from None
 

@@ -17,6 +17,7 @@ from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._collection import Collection, Held
 from opelda.learning._curve import Sample, drawn
+from opelda.learning._editing import EditsTopics
 from opelda.learning._listeners import Reporter
 from opelda.learning._runs import Run, learn_runs, run_seeds
 from opelda.learning._seeding import seed_topics
@@ -34,7 +35,7 @@ COHERENT_WORDS = 10
 LEAST_COUNTED, VIEWS_PER_COUNTED = 50_000, 4
 
 
-class Learner(ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
+class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
     """An inference method and an update rule, which a subclass names."""
 
     @learns_alone

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
 from opelda.engines._documents import Rows
-from opelda.engines._tokens import TokenCounts, tokens_of
+from opelda.engines._tokens import TokenCounts
 from opelda.engines._weights import HostWeights, Weights
 from opelda.learning._drawn import log_probabilities
 from opelda.learning._kept import Kept
@@ -53,7 +53,7 @@ def new_theme(kept: Kept, n_new: int, weights: Weights) -> Theme | None:
     if len(words) < 2:
         return None
     recent = kept.divided(n_old)[1]
-    ids = np.repeat(recent.rows.words, tokens_of(recent.rows.counts)).astype(np.int64)
+    ids = recent.token_words.astype(np.int64)
     sizes, lately = (np.bincount(part.topics, minlength=n_topics) for part in (kept, recent))
     topic = int((sizes * (n_new / rows.n_docs) + lately).argmin())  # one may be new itself
     heirs = _heirs(weights.host().rows, topic)
@@ -83,7 +83,7 @@ def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, Ho
     rows, topic, heirs = weights.rows.copy(), theme.topic, theme.heirs
     rows[np.arange(len(rows)), heirs] += rows[:, topic]
     kept, cells = window.kept, window.outside.cells
-    ids = np.repeat(kept.rows.words, tokens_of(kept.rows.counts))
+    ids = kept.token_words
     rows[:, topic] = np.bincount(ids[theme.tokens], minlength=len(rows)) / weights.scale
     topics = np.where(kept.topics == topic, heirs[ids].astype(np.uint16), kept.topics)
     topics[theme.tokens] = topic

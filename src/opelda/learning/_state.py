@@ -146,6 +146,15 @@ def check_words_rest(model: Any) -> None:
         )
 
 
+def check_rests(model: Any) -> None:
+    """Refuse to change topics in the middle of learning them, where a callback asks for it."""
+    if _learning.get(id(model)) is current_thread():
+        raise InputError(
+            f"This {type(model).__name__} is in the middle of learning; change its topics when "
+            "that is done, not in a callback."
+        )
+
+
 def learns_alone(method: Callable[P, R]) -> Callable[P, R]:
     """Let a method run in one thread at a time per model; callbacks may call it again."""
 

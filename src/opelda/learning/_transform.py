@@ -171,8 +171,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     ) -> tuple[sparse.csr_array, Solution, Task]:
         """Infer; where mixtures are to be sparse, and are, what is wanted is another thing."""
         state = self._learned()
-        self._check_topics(state)
         with state.lock:
+            self._check_topics(state)
             matrix, engine = self._checked(X), self._engine()
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
