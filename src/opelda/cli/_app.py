@@ -15,7 +15,7 @@ from opelda.cli._standard_streams import tell, usable_streams
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
-    "demo", "fit", "choose", "stream", "topics", "plot", "report", "transform", "serve",
+    "demo", "fit", "choose", "stream", "topics", "edit", "plot", "report", "transform", "serve",
     "evaluate", "convert", "info",
 )  # fmt: skip
 

@@ -167,9 +167,8 @@ class EditsTopics(ReadsTopics):
             counts = own
         else:
             raise InputError(
-                f"This {type(self).__name__} keeps no documents to learn the parts from; give some "
-                "that the topic is in.",
-                "documents",
+                f"This {type(self).__name__} keeps no documents to learn the parts of topic "
+                f"{number} from; give some that it is in."
             )
         parts = parts_of(counts, n_parts, state.seed, engine=self.engine, n_jobs=self.n_jobs)
         edit = Edit.splitting(number, state.weights.n_topics, parts.shares, parts.sizes)

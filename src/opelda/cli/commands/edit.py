@@ -1,0 +1,189 @@
+"""`opelda edit`: topics merged, removed and split."""
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from opelda.cli._app import command, option
+from opelda.cli._inputs import read_over
+from opelda.cli._models import columns_of, load_model, on_machine
+from opelda.cli._options import AsJson, Jobs, Model, NamelessReading, Show, refuse
+from opelda.cli._paths import check_model_output, save_model
+from opelda.cli._show import count, print_topics, topic_as_plain
+from opelda.cli._standard_streams import note, print_json
+from opelda.errors import InputError
+
+
+@command(
+    "edit",
+    "opelda edit model.opelda --merge 3,17 --merge 4,9,11 -o tidy.opelda",
+    "opelda edit model.opelda --remove 5 --remove 8 --in-place",
+    "opelda edit model.opelda articles.jsonl --split 7 --into 3 -o finer.opelda",
+    "opelda edit state --merge 3,17 --in-place",
+)
+def edit(
+    *,
+    model: Model,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Documents for --split; if not given, the last ones of a stream. - is standard "
+            "input.",
+            metavar="CORPUS",
+        ),
+    ] = None,
+    merge: list[str] | None = option(
+        None, help="Make one of these topics; may be given several times.", metavar="N,N,..."
+    ),
+    remove: list[int] | None = option(
+        None, help="Leave this topic out; may be given several times.", min=0
+    ),
+    split: list[int] | None = option(
+        None, help="Make several topics of this one; may be given several times.", min=0
+    ),
+    into: int | None = option(None, help="Parts of each topic that is split; 2.", min=2),
+    output: str | None = option(
+        None, "--output", "-o", help="Where the edited model goes.", metavar="FILE"
+    ),
+    in_place: bool = option(
+        False, "--in-place", help="Replace the model itself; a stream goes on from that."
+    ),
+    as_json: AsJson = False,
+    jobs: Jobs = None,
+    reading: NamelessReading,
+    show: Show,
+) -> None:
+    """Merge, remove or split topics of a model; learning goes on from what is left.
+
+    All numbers are those of the model as it is. A merged topic has the lowest number of its parts,
+    the first part of a split one keeps its number and the others come last; topics after one that
+    is gone move up. What has which number then is printed.
+    """
+    groups = [_numbers(text) for text in merge or ()]
+    _check_once([*(topic for group in groups for topic in group), *(remove or ()), *(split or ())])
+    if not (groups or remove or split):
+        raise InputError("There is nothing to do; give --merge, --remove or --split.")
+    if in_place == (output is not None):
+        raise InputError("Say where the edited model goes: -o FILE, or --in-place, one of them.")
+    if not split:
+        if corpus or into is not None:
+            raise InputError("A CORPUS and --into have no effect without --split; leave them out.")
+        refuse(reading, "no documents are read without --split")
+    path = None if output is None else check_model_output(output, corpus or ())
+    documents = None
+    learned = load_model(model, jobs)
+    if corpus:
+        documents = read_over(columns_of(learned), corpus, reading, show, jobs)
+    done: dict[str, Any] = {}
+
+    def change(learned: Any) -> None:
+        done["topics"] = _edited(learned, groups, remove or [], split or [], documents, into or 2)
+        done["model"] = learned
+
+    if path is None:
+        from opelda.model_file import change as change_file
+
+        change_file(model, lambda kept: change(on_machine(kept, jobs, None)))
+    else:
+        change(learned)
+        save_model(learned, path)
+    _print(done["model"], done["topics"], str(path or model), as_json=as_json, show=show)
+
+
+def _edited(
+    model: Any,
+    groups: list[list[int]],
+    removed: list[int],
+    split: list[int],
+    documents: Any,
+    into: int,
+) -> dict[int, list[int]]:
+    """Edit a model; return the numbers of what became of each topic."""
+    found = {topic: [topic] for topic in range(model.n_components)}
+    for topic in (*split, *(topic for group in groups for topic in group), *removed):
+        if topic not in found:  # said before anything takes time
+            raise InputError(
+                f"There is no topic {topic} to edit; topics have the numbers 0 to "
+                f"{len(found) - 1:,}."
+            )
+    for topic in split:  # first, for then all others keep their numbers
+        found[topic] = model.split_topic(topic, documents, into=into)
+    if groups:
+        found = _moved(found, model.merge_topics(groups))
+    if removed:
+        found = _moved(found, model.remove_topics([found[topic][0] for topic in removed]))
+    return found
+
+
+def _moved(found: dict[int, list[int]], numbers: dict[int, int]) -> dict[int, list[int]]:
+    return {
+        topic: [numbers[part] for part in parts if part in numbers]
+        for topic, parts in found.items()
+    }
+
+
+def _print(
+    model: Any, numbers: dict[int, list[int]], path: str, *, as_json: bool, show: Show
+) -> None:
+    """Show what was edited, and the topics that are others now."""
+    from opelda.report import topic_table
+
+    made: dict[int, list[int]] = {}
+    for topic, parts in numbers.items():
+        for part in parts:
+            made.setdefault(part, []).append(topic)
+    others = sorted(
+        part for part, topics in made.items() if len(topics) > 1 or len(numbers[topics[0]]) > 1
+    )
+    rows = topic_table(model, only=others)
+    if as_json:
+        topics = [topic_as_plain(row) for row in rows]
+        print_json({"model": path, "numbers": numbers, "changed_topics": topics})
+        return
+    if rows:
+        print_topics(rows)
+    moved = _changes(numbers)
+    note(show, f"numbers that changed: {'; '.join(moved)}." if moved else "all numbers stayed.")
+    note(show, f"{count(model.n_components, 'topic')} saved in {path}.")
+
+
+def _changes(numbers: dict[int, list[int]]) -> list[str]:
+    """Return which topics have which numbers now, those that moved alike together.
+
+    >>> _changes({0: [0], 1: [], 2: [1], 3: [2], 4: [3, 5], 5: [4]})
+    ['1 -> none', '2-3 -> 1-2', '4 -> 3, 5', '5 -> 4']
+    """
+    runs: list[tuple[int, int, list[int]]] = []  # from a topic to another, and of the first what
+    for topic, parts in numbers.items():
+        if parts == [topic]:
+            continue
+        if runs and len(parts) == 1:
+            first, last, to = runs[-1]
+            if last == topic - 1 and to == [parts[0] - topic + first]:
+                runs[-1] = first, topic, to
+                continue
+        runs.append((topic, topic, parts))
+    return [
+        f"{first} -> {', '.join(map(str, to)) or 'none'}"
+        if first == last
+        else f"{first}-{last} -> {to[0]}-{to[0] + last - first}"
+        for first, last, to in runs
+    ]
+
+
+def _numbers(text: str) -> list[int]:
+    """Return the topics to be merged.
+
+    >>> _numbers("3, 17")
+    [3, 17]
+    """
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*(,\s*[0-9]{1,9}\s*)+", text) is None:
+        raise InputError(f"--merge must be numbers of topics, as 3,17, not {text!r}.")
+    return [int(part) for part in text.split(",")]
+
+
+def _check_once(topics: list[int]) -> None:
+    for number, topic in enumerate(topics):
+        if topic in topics[:number]:
+            raise InputError(f"Topic {topic} is named twice; do one thing with each topic.")

@@ -1,0 +1,82 @@
+"""`opelda edit`: topics merged, removed and split from the shell."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import opelda
+from opelda.learning._checkpoint import FILE, Checkpoint
+
+
+@pytest.fixture
+def folder(tmp_path, model_file):
+    """Return a folder with a model in it."""
+    shutil.copy(model_file, tmp_path / "m.opelda")
+    return tmp_path
+
+
+def test_edits_are_those_of_python(cli, folder, corpus_file):
+    before = (folder / "m.opelda").read_bytes()
+    given = ("--merge", "0, 2", "--split", 1, "--into", 3)
+    done = cli("edit", "m.opelda", corpus_file, *given, "-o", "new.opelda", "--json", "-q")
+    assert (done.code, done.err) == (0, "")
+    said = json.loads(done.out)
+    assert said["numbers"] == {"0": [0], "1": [1, 2, 3], "2": [0]}
+    assert [topic["topic"] for topic in said["changed_topics"]] == [0, 1, 2, 3]
+    assert (folder / "m.opelda").read_bytes() == before
+    expected = opelda.load("m.opelda")
+    expected.split_topic(1, corpus_file.read_text().splitlines(), into=3)
+    expected.merge_topics([[0, 2]])
+    assert np.array_equal(opelda.load("new.opelda").components_, expected.components_)
+
+
+def test_numbers_that_changed_are_said(cli, folder):
+    done = cli("edit", "m.opelda", "--remove", 0, "--in-place")
+    assert done.code == 0
+    assert "numbers that changed: 0 -> none; 1-2 -> 0-1." in done.err
+    assert "2 topics saved in m.opelda." in done.err
+    assert opelda.load("m.opelda").n_components == 2
+
+
+def test_a_stream_goes_on_from_them_and_is_not_edited_while_it_runs(cli, folder, corpus_file):
+    options = ("--checkpoint", "live", "-q")
+    assert cli("stream", corpus_file, *options, "-k", 3, "--limit", 100).code == 0
+    with Checkpoint("live", (), None):
+        done = cli("edit", "live", "--merge", "0,2", "--in-place")
+        assert (done.code, "in use by another run" in done.err) == (2, True)
+    assert cli("edit", "live", "--merge", "0,2", "--split", 1, "--in-place").code == 0
+    assert opelda.load("live").n_components == 3
+    assert cli("edit", "live", "--remove", 2, "--in-place").code == 0
+    assert cli("stream", corpus_file, *options).code == 0
+    again = opelda.load("live")
+    assert (again.n_components, again.n_docs_seen_) == (2, 240)
+    assert not (folder / "live" / FILE).with_suffix(".tmp").exists()
+
+
+MISTAKES = {
+    "nothing": (["-o", "x.opelda"], "nothing to do"),
+    "nowhere": (["--merge", "0,1"], "-o FILE, or --in-place"),
+    "both": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "one of them"),
+    "no numbers": (["--merge", "0", "--in-place"], "--merge must be numbers"),
+    "twice": (["--merge", "0,1", "--remove", "1", "--in-place"], "Topic 1 is named twice"),
+    "no topic": (["--merge", "0,3", "--in-place"], "no topic 3 to edit; topics have the"),
+    "all": (["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"], "keep one"),
+    "no documents": (["--split", "0", "--in-place"], "keeps no documents"),
+    "no split": (["texts.txt", "--remove", "0", "--in-place"], "without --split"),
+    "no model": (["--remove", "0", "-o", "texts.txt"], "is not a model"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_said_and_nothing_is_written(cli, folder, name):
+    (folder / "texts.txt").write_text("star galaxy\n")
+    before = (folder / "m.opelda").read_bytes()
+    given, said = MISTAKES[name]
+    done = cli("edit", "m.opelda", *given)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert said in done.err
+    assert (folder / "m.opelda").read_bytes() == before
+    assert not (folder / "x.opelda").exists()
