@@ -8,6 +8,7 @@ import pytest
 
 import opelda
 from opelda.learning._checkpoint import FILE, Checkpoint
+from opelda.learning._edit import Edit
 
 
 @pytest.fixture
@@ -80,3 +81,25 @@ def test_mistakes_are_said_and_nothing_is_written(cli, folder, name):
     assert said in done.err
     assert (folder / "m.opelda").read_bytes() == before
     assert not (folder / "x.opelda").exists()
+
+
+def test_the_tree_in_the_terminal_and_as_json(cli, folder):
+    done = cli("topics", "m.opelda", "--tree")
+    assert (done.code, len(done.out.splitlines())) == (0, 5)
+    said = json.loads(cli("topics", "m.opelda", "--tree", "--json").out)
+    assert [row["node"] for row in said["merges"]] == [3, 4]
+    assert cli("topics", "m.opelda", "--tree", "--only", 1).code == 2
+    assert cli("plot", "m.opelda", "--kind", "tree", "-o", "t.svg").code == 0
+    assert (folder / "t.svg").read_text().count("<text") >= 3
+
+
+def test_topics_that_are_nearly_the_same_are_named(cli, folder):
+    model = opelda.load("m.opelda")
+    halves = np.full((model.n_features_in_, 2), 0.5)
+    model._apply(Edit.splitting(1, 3, halves, np.array([0.5, 0.5])), None)
+    opelda.save(model, "twice.opelda")
+    done = cli("topics", "twice.opelda")
+    assert "topics 1 and 3 are nearly the same" in done.err
+    assert "opelda edit twice.opelda --merge 1,3 -o NEW" in done.err
+    assert "nearly" not in cli("topics", "m.opelda").err
+    assert cli("topics", "twice.opelda", "-q").err == ""

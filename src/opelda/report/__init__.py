@@ -17,7 +17,9 @@ from opelda.report._map import map_positions
 from opelda.report._pyldavis import to_pyldavis
 from opelda.report._rows import Table
 from opelda.report._shares import Shares, shares_over
+from opelda.report._similar import SimilarRow, similar_topics
 from opelda.report._table import TopicRow, topic_table
+from opelda.report._tree import MergeRow, TopicTree, topic_tree
 from opelda.report.page import write_report
 from opelda.report.plots import (
     STYLE,
@@ -26,16 +28,20 @@ from opelda.report.plots import (
     plot_map,
     plot_over_time,
     plot_topics,
+    plot_tree,
     tidy,
 )
 
 __all__ = [
     "STYLE",
     "DocumentRow",
+    "MergeRow",
     "Shares",
+    "SimilarRow",
     "Table",
     "TopicRow",
     "TopicToLabel",
+    "TopicTree",
     "label_topics",
     "map_positions",
     "plot_groups",
@@ -43,12 +49,15 @@ __all__ = [
     "plot_map",
     "plot_over_time",
     "plot_topics",
+    "plot_tree",
     "rank_words",
     "shares_over",
+    "similar_topics",
     "tidy",
     "to_pyldavis",
     "top_documents",
     "topic_table",
+    "topic_tree",
     "topic_weights",
     "write_report",
 ]

@@ -18,6 +18,7 @@ from opelda.errors import InputError
 KINDS = {
     "words": "the best words of the heaviest topics",
     "map": "all topics, similar ones beside each other",
+    "tree": "all topics, merged step by step",
     "time": "shares of topics over time",
     "groups": "shares of topics by group",
     "learning": "the score while the model learned",
@@ -37,6 +38,7 @@ UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
     "plot",
     "opelda plot model.opelda -o topics.png",
     "opelda plot model.opelda -o map.svg --kind map",
+    "opelda plot model.opelda -o tree.pdf --kind tree",
     "opelda plot model.opelda articles.jsonl -o years.pdf --time date --unit year",
     "opelda plot model.opelda articles.jsonl -o parties.png --group party --only 3 --only 8",
 )
@@ -147,6 +149,8 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
         return report.plot_topics(model, **options)
     if kind == "map":
         return report.plot_map(model)
+    if kind == "tree":
+        return report.plot_tree(model)
     if kind == "learning":
         return report.plot_learning(model)
     column = given.get("time", given.get("group"))

@@ -12,6 +12,7 @@ from opelda.cli._moves import show_moves
 from opelda.cli._options import AsJson, Jobs, Model, Reading, Show, refuse
 from opelda.cli._show import by_weight, count, print_topics, topic_as_plain
 from opelda.cli._standard_streams import note, print_json
+from opelda.cli._tree import note_similar, show_tree
 from opelda.cli._typical import as_plain, print_with_documents, typical_documents
 from opelda.errors import InputError
 
@@ -31,6 +32,7 @@ LAMBDA = 0.6
     "opelda topics model.opelda articles.jsonl --docs 3",
     "opelda topics model.opelda --label 17='health care' --label 3=courts",
     "opelda topics model.opelda articles.jsonl --label-with 'llm -m a-model'",
+    "opelda topics model.opelda --tree",
     "opelda topics state --since 1h",
 )
 def topics(
@@ -80,6 +82,9 @@ def topics(
         "1d or N documents before its last checkpoint.",
         metavar="TIME|N",
     ),
+    tree: bool = option(
+        False, "--tree", help="Show topics as a tree: merged step by step, the most alike first."
+    ),
     as_json: AsJson = False,
     jobs: Jobs = None,
     reading: Reading,
@@ -95,6 +100,15 @@ def topics(
         raise InputError(f"--sort must be one of {', '.join(ORDERS)}, not {sort!r}.")
     if lambda_ is not None and rank not in ("relevance", "coherence"):
         raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
+    if tree:
+        shown = rank != RANKS[0] or only or sort != ORDERS[0] or docs or corpus or since
+        if shown or label or label_with:
+            raise InputError(
+                "--tree shows all topics; leave --rank, --only, --sort, --docs, --label, "
+                "--label-with, --since and a CORPUS out."
+            )
+        show_tree(load_model(model, jobs), model, words, as_json=as_json)
+        return
     if since is not None:
         if rank != RANKS[0] or only or sort != ORDERS[0] or docs or label or label_with or corpus:
             raise InputError(
@@ -140,3 +154,5 @@ def topics(
         print_topics(rows)
     else:
         print_with_documents(rows, found)
+    if not as_json:
+        note_similar(learned, model, show)

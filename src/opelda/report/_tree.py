@@ -1,0 +1,262 @@
+"""A hierarchy of topics: step by step the two are merged by which least is lost."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from opelda._printable import printable
+from opelda._validation import whole
+from opelda.errors import InputError
+from opelda.metrics._labels import label_topics
+from opelda.metrics._ranking import SMALLEST, topic_weights
+from opelda.metrics._top_words import heaviest
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
+from opelda.report._rows import Table
+
+LAMBDA = 0.6  # of the relevance by which words of nodes are ranked
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MergeRow:
+    """Two topics, or topics merged before, that become one node of a tree.
+
+    Attributes
+    ----------
+    node : int
+        Its number: K for the first merger of K topics, K + 1 for the next.
+    first, second : int
+        What is merged: topics by their numbers, and nodes; the heavier one first.
+    n_topics : int
+        Topics in it.
+    weight : float
+        Its share of the tokens; where shares are not known, of the topics.
+    loss : float
+        Nats that are lost by this merger for each token of the collection, where its topics are
+        known: the mutual information of topics and words is smaller by as much.
+    words : tuple of str
+        Those that stand for it, the best by relevance first.
+
+    Examples
+    --------
+    >>> from opelda.report import topic_tree
+    >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.4, 0.6, 0, 0]]
+    >>> row = topic_tree(topics).merges[0]
+    >>> (row.node, row.first, row.second, row.words[:2])
+    (3, 0, 2, ('x1', 'x0'))
+    """
+
+    node: int
+    first: int
+    second: int
+    n_topics: int
+    weight: float
+    loss: float
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TopicTree:
+    """A hierarchy of K topics, of K - 1 mergers; printed, a tree.
+
+    Attributes
+    ----------
+    merges : Table of MergeRow
+        In the order in which they were made.
+    labels : list of str
+        Of the topics.
+    weights : float64 array (K,)
+
+    Examples
+    --------
+    >>> from opelda.report import topic_tree
+    >>> tree = topic_tree([[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0]])
+    >>> tree.groups(2)
+    [[0, 2], [1]]
+    """
+
+    merges: Table[MergeRow]
+    labels: list[str]
+    weights: Array
+
+    @cached_property
+    def heights(self) -> Array:
+        """The loss of each node, at least that of those in it; 0 of topics."""
+        found = np.zeros(len(self.labels) + len(self.merges))
+        for row in self.merges:
+            found[row.node] = max(found[row.first], found[row.second], row.loss)
+        return found
+
+    @property
+    def linkage(self) -> Array:
+        """The mergers as `scipy.cluster.hierarchy` has them (K - 1, 4)."""
+        rows = [(m.first, m.second, self.heights[m.node], m.n_topics) for m in self.merges]
+        return np.array(rows, np.float64).reshape(-1, 4)
+
+    def groups(self, n: int) -> list[list[int]]:
+        """Cut the tree into so many groups of topics, by which least is lost.
+
+        ``model.merge_topics([group for group in tree.groups(20) if len(group) > 1])`` leaves 20.
+        """
+        n = whole("n", n, 1, len(self.labels))
+        members = {topic: [topic] for topic in range(len(self.labels))}
+        for row in self.merges[: len(self.labels) - n]:
+            members[row.node] = members.pop(row.first) + members.pop(row.second)
+        return sorted(sorted(group) for group in members.values())
+
+    def __str__(self) -> str:
+        return "\n".join(before + self.name(node) for node, before in self._walk())
+
+    def leaves(self) -> list[int]:
+        """Return the topics in the order of the tree, the heavier branches first."""
+        return [node for node, _ in self._walk() if node < len(self.labels)]
+
+    def _walk(self) -> Iterator[tuple[int, str]]:
+        """Yield every node, and what is drawn before its name; the heavier branches first."""
+        n_topics = len(self.labels)
+        waiting = [(n_topics + len(self.merges) - 1, "", "")]
+        while waiting:
+            node, before, below = waiting.pop()
+            yield node, before
+            if node >= n_topics:
+                row = self.merges[node - n_topics]
+                waiting.append((row.second, below + "└─ ", below + "   "))
+                waiting.append((row.first, below + "├─ ", below + "│  "))
+
+    def name(self, node: int) -> str:
+        """Return a topic's number and label, or a node's words."""
+        n_topics = len(self.labels)
+        if node < n_topics:
+            return printable(f"{node} {self.labels[node]}")
+        return printable(" ".join(self.merges[node - n_topics].words))
+
+
+def topic_tree(
+    topics: GivenTopics, n_words: int = 4, *, feature_names: Sequence[str] | None = None
+) -> TopicTree:
+    """Merge topics step by step, always the two by which least is lost.
+
+    Merging a and b loses (w_a + w_b) JS(a, b) nats for each token of the collection: their shares
+    of the tokens, times the Jensen-Shannon divergence of their words by these shares (the
+    agglomerative information bottleneck, Slonim & Tishby 1999). Where shares are not known, all
+    topics weigh alike.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics or fitted model
+    n_words : int
+        Words of each node.
+    feature_names : sequence of str, optional
+        The words of the columns; by default those that the model knows, else x0, x1, ...
+
+    Returns
+    -------
+    TopicTree
+
+    Examples
+    --------
+    >>> from opelda.report import topic_tree
+    >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0], [0, 0.1, 0.5, 0.4]]
+    >>> words = ["tea", "cup", "court", "judge"]
+    >>> print(topic_tree(topics, 2, feature_names=words))
+    cup court
+    ├─ cup tea
+    │  ├─ 0 tea, cup, court
+    │  └─ 2 cup, tea, court
+    └─ court judge
+       ├─ 1 court, judge, tea
+       └─ 3 court, judge, cup
+    """
+    measured = MeasuredTopics.of(topics)
+    n, names = whole("n_words", n_words), measured.words(feature_names)
+    masses, weights = masses_of(measured)
+    marginal = np.log(np.maximum(masses.sum(axis=0), SMALLEST))
+    rows: list[MergeRow] = []
+    sizes = [1] * len(weights)
+    for node, first, second, loss, mass in _mergers(masses):
+        relevance = np.log(np.maximum(mass / mass.sum(), SMALLEST)) - (1 - LAMBDA) * marginal
+        best = heaviest(relevance[np.newaxis], min(n, len(mass)))[0]
+        sizes.append(sizes[first] + sizes[second])
+        words = tuple(str(names[j]) for j in best)
+        rows.append(MergeRow(node, first, second, sizes[-1], float(mass.sum()), loss, words))
+    labels = getattr(topics, "topic_labels_", None)
+    if labels is None or feature_names is not None:
+        labels = label_topics(measured, feature_names=names)
+    return TopicTree(Table(MergeRow, rows), list(labels), weights)
+
+
+def masses_of(topics: MeasuredTopics) -> tuple[Array, Array]:
+    """Return the shares of all tokens that are of each topic and word, and those of the topics."""
+    if topics.are_ids or (topics.weights < 0).any() or not topics.weights.any(axis=1).all():
+        raise InputError(
+            "must hold the words' weights as floats, none negative and in no topic all 0.", "topics"
+        )
+    beta = topics.weights.astype(np.float64)
+    beta /= beta.sum(axis=1, keepdims=True)
+    shares = topic_weights(topics.model)
+    weights = np.full(len(beta), 1.0 / len(beta)) if shares is None else shares
+    beta *= np.maximum(weights, SMALLEST)[:, np.newaxis]
+    return beta, weights
+
+
+def _terms(mass: Array) -> float:
+    """Return what a topic adds to the mutual information of topics and words, but for p(w)."""
+    total = float(mass.sum())
+    return float(xlogy(mass, mass).sum()) - (total * log(total) if total > 0 else 0.0)
+
+
+def _mergers(masses: Array) -> Iterator[tuple[int, int, int, float, Array]]:
+    """Yield number, parts, loss and mass of one node after another.
+
+    A pair's loss is counted out only when a bound of it is the smallest: the entropy of "which of
+    the two" given a word is at most 2 log 2 sqrt(p (1 - p)), which adds up to a scalar product.
+    """
+    n_topics = len(masses)
+    mass = dict(enumerate(masses))
+    terms = {node: _terms(part) for node, part in mass.items()}
+    totals = masses.sum(axis=1)
+    roots = np.sqrt(masses, dtype=np.float32)
+    nodes = np.arange(n_topics)  # in the rows of `roots`; -1 where there is none any more
+
+    def bounds(row: int, others: NDArray[np.int64]) -> Array:
+        common = (roots[others] @ roots[row]).astype(np.float64)
+        both = totals[others] + totals[row]
+        apart = xlogy(both, both) - xlogy(totals[others], totals[others])
+        apart -= xlogy(totals[row], totals[row])
+        found: Array = apart - 2 * log(2) * common - 1e-6 * both  # single precision's share
+        return found
+
+    waiting: list[tuple[float, bool, int, int, int, int]] = []
+    for row in range(n_topics):
+        others = np.arange(row)
+        waiting += [
+            (bound, False, other, row, other, row)
+            for bound, other in zip(bounds(row, others).tolist(), others.tolist(), strict=True)
+        ]
+    heapq.heapify(waiting)
+    for node in range(n_topics, 2 * n_topics - 1):
+        while True:
+            loss, is_known, a, b, i, j = heapq.heappop(waiting)
+            if nodes[i] != a or nodes[j] != b:
+                continue
+            if is_known:
+                break
+            loss = max(terms[a] + terms[b] - _terms(mass[a] + mass[b]), 0.0)
+            heapq.heappush(waiting, (loss, True, a, b, i, j))
+        first, second = (a, b) if totals[i] >= totals[j] else (b, a)
+        made = mass.pop(a) + mass.pop(b)
+        mass[node], terms[node] = made, _terms(made)
+        nodes[i], nodes[j] = node, -1
+        totals[i], roots[i] = totals[i] + totals[j], np.sqrt(made)
+        yield node, first, second, loss, made
+        others = np.flatnonzero((nodes >= 0) & (nodes != node))
+        for bound, other in zip(bounds(i, others).tolist(), others.tolist(), strict=True):
+            pair = sorted(((int(nodes[other]), other), (node, i)))
+            heapq.heappush(waiting, (bound, False, pair[0][0], pair[1][0], pair[0][1], pair[1][1]))
