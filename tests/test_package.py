@@ -61,6 +61,7 @@ PUBLIC = {
         "generate_stream",
         "group_column",
         "mini_batches",
+        "near_duplicates",
         "read",
         "stop_words_from",
         "stream",

@@ -10,6 +10,8 @@ import opelda
 from opelda.learning._checkpoint import FILE, Checkpoint
 from opelda.learning._edit import Edit
 
+OTHERS = [" ".join(f"w{j}" for j in range(k, k + 9)) for k in range(0, 180, 3)]
+
 
 @pytest.fixture
 def folder(tmp_path, model_file):
@@ -103,3 +105,16 @@ def test_topics_that_are_nearly_the_same_are_named(cli, folder):
     assert "opelda edit twice.opelda --merge 1,3 -o NEW" in done.err
     assert "nearly" not in cli("topics", "m.opelda").err
     assert cli("topics", "twice.opelda", "-q").err == ""
+
+
+def test_near_copies_are_named_and_left_out(cli, tmp_path):
+    stub = "village in the district of gmina within county in poland near warsaw {}"
+    (tmp_path / "t.txt").write_text("\n".join([stub.format(k % 7) for k in range(30)] + OTHERS))
+    options = ("-k", 3, "--preset", "fast", "-o", "n.opelda")
+    done = cli("fit", "t.txt", *options)
+    assert done.code == 0
+    assert "at least 32% of the documents are near copies" in done.err
+    assert "such as number 1 of 0; leave them out with --dedupe" in done.err
+    done = cli("fit", "t.txt", *options, "--dedupe", "--json")
+    assert "29 near copies left out." in done.err
+    assert (json.loads(done.out)["documents"], json.loads(done.out)["near_copies"]) == (61, 29)

@@ -33,6 +33,7 @@ def read_corpus(
             min_df=as_bound("min_df", text.min_df),
             max_df=as_bound("max_df", text.max_df),
             max_features=text.max_features,
+            dedupe=text.dedupe,
             n_jobs=jobs,
             progress=progress,
         )

@@ -207,6 +207,9 @@ class Text(StreamText):
         help="Leave out words of more documents: a share (0.5), or a number (10000).",
         metavar="N|SHARE",
     )
+    dedupe: bool = option(
+        False, "--dedupe", help="Leave out documents that are nearly copies of earlier ones."
+    )
 
 
 @dataclass(frozen=True)

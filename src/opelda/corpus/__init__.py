@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opelda.corpus._batches import DocumentStream, MiniBatch, mini_batches
     from opelda.corpus._corpus import Corpus
     from opelda.corpus._docstrings import docstrings
+    from opelda.corpus._duplicates import near_duplicates
     from opelda.corpus._new_items import NOTHING
     from opelda.corpus._read import read
     from opelda.corpus._stream import Stream, stream
@@ -32,6 +33,7 @@ _LAZY = {
     "_new_items": ("NOTHING",),
     "_corpus": ("Corpus",),
     "_docstrings": ("docstrings",),
+    "_duplicates": ("near_duplicates",),
     "_read": ("read",),
     "_stream": ("Stream", "stream"),
     "_synthetic": ("Generated", "generate", "generate_stream"),
@@ -60,6 +62,7 @@ __all__ = [
     "generate_stream",
     "group_column",
     "mini_batches",
+    "near_duplicates",
     "read",
     "stop_words_from",
     "stream",

@@ -34,6 +34,8 @@ class Corpus:
         The first few of those.
     n_unknown_tokens : float
         Tokens left out because a given vocabulary has no column for them.
+    n_duplicates : int
+        Near copies of other documents that were left out.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Corpus:
     problems: tuple[str, ...] = ()
     n_unknown_tokens: float = 0.0
     metadata: "pl.DataFrame | None" = None
+    n_duplicates: int = 0
 
     @property
     def words(self) -> tuple[str, ...] | None:

@@ -35,7 +35,7 @@ class Merger:
             self._remap = self._columns.columns(words)
         self._parts: list[sparse.csr_array] = []
         self._table = _text.WordTable()
-        self._words_found = False
+        self.words_found = False
         # per word: documents that hold it, and how often it occurs
         self._df = np.zeros(1024, np.int64)
         self._total = np.zeros(1024, np.float64)
@@ -60,7 +60,7 @@ class Merger:
 
     def _merged(self, counted: Counted) -> sparse.csr_array:
         """Return counts over the words found so far, in the order of their first appearance."""
-        self._words_found = True
+        self.words_found = True
         try:
             columns = self._table.add(counted.words)
         except UnicodeEncodeError:  # no vocabulary can hold such words
@@ -87,7 +87,7 @@ class Merger:
         self, min_df: Any, max_df: Any, max_features: int | None
     ) -> tuple[sparse.csr_array, Vocabulary | None]:
         """Return all counts and the words of their columns."""
-        if self._words_found:
+        if self.words_found:
             return self._finish_found(min_df, max_df, max_features)
         width = max((part.shape[1] for part in self._parts), default=0)
         X = stacked(self._parts, width if self._columns is None else len(self._columns))

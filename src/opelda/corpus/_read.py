@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 import polars as pl
 
-from opelda._validation import threads
+from opelda._validation import flag, threads
 from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import BlockCounter, Progress, limited
+from opelda.corpus._duplicates import without_copies
 from opelda.corpus._merging import Merger
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import open_source
@@ -42,6 +43,7 @@ def read(
     column_words: str | PathLike[str] | Any = None,
     first_id: Literal[0, 1] | None = None,
     limit: int | None = None,
+    dedupe: bool = False,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Corpus:
@@ -89,6 +91,9 @@ def read(
         The number of the first word, where a file does not follow its format's custom.
     limit : int, optional
         Read the first so many documents only.
+    dedupe : bool
+        Leave out documents that are nearly copies of earlier ones, in the words that are counted;
+        see `near_duplicates`.
     n_jobs : int, optional
         Threads; None is every core, but one inside a worker of joblib or the like. Results do not
         depend on it.
@@ -150,7 +155,7 @@ def read(
             "is raw text, move that file away."
         )
     columns = joined_columns(beside)
-    return Corpus(
+    corpus = Corpus(
         X,
         words,
         names_of(columns),
@@ -159,6 +164,9 @@ def read(
         n_unknown_tokens=merger.n_unknown,
         metadata=metadata_of(columns),
     )
+    if not flag("dedupe", dedupe):
+        return corpus
+    return without_copies(corpus, (min_df, max_df) if merger.words_found else None)
 
 
 def _with_phrases(

@@ -27,6 +27,8 @@ LEARNED_FROM = ", of documents learned from"
 # Scoring takes this share of the time at most.
 SCORING_SHARE = 0.05
 N_SCORED = 200
+# Near copies are named from this share on, found by so many bands: in 1% of a fit's time or so.
+MANY_COPIES, BANDS_LOOKED_AT = 0.05, 2
 # A trial learns from so many documents at least, and from two mini-batches.
 TRIAL = 500
 TRIAL_SECONDS = 1.0
@@ -56,10 +58,31 @@ def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None
     if topics is None and n_docs < DOCUMENTS_PER_TOPIC * model.n_components:
         fewer = max(2, n_docs // DOCUMENTS_PER_TOPIC)
         lines.append(f"these are many topics for so few documents; -k {fewer} may say more.")
+    copies = _near_copies(documents)
+    if copies:
+        lines.append(copies)
     if model.n_components * n_words <= MOST_WEIGHTS:
         lines.append(_how_long(model, documents.X))
     for line in lines:  # after the trial, which complains of settings that cannot be
         note(show, line)
+
+
+def _near_copies(documents: Any) -> str:
+    """Return a sentence on documents that are nearly copies of others; none if there are few."""
+    if documents.n_duplicates:
+        return f"{count(documents.n_duplicates, 'near copy', 'near copies')} left out."
+    import numpy as np
+
+    from opelda.corpus import near_duplicates
+
+    found = near_duplicates(documents, n_bands=BANDS_LOOKED_AT)
+    copies = np.flatnonzero(found >= 0)
+    if len(copies) < MANY_COPIES * len(found):
+        return ""
+    return (
+        f"at least {len(copies) / len(found):.0%} of the documents are near copies of others, such "
+        f"as number {copies[0]:,} of {found[copies[0]]:,}; leave them out with --dedupe."
+    )
 
 
 def _how_long(model: Any, X: Any) -> str:
@@ -192,6 +215,7 @@ def print_fitted(
                 "tokens": float(corpus.X.sum()),
                 "empty_documents": corpus.n_empty,
                 "skipped_documents": corpus.n_skipped,
+                "near_copies": corpus.n_duplicates,
                 "problems": list(corpus.problems),
                 "documents_seen": model.n_docs_seen_,
                 "held_out_score": None if held_out is None else plain(score),

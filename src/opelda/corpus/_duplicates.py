@@ -1,0 +1,143 @@
+"""Documents that are nearly the same, found by hashes of their words and counted out."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import counts, number
+from opelda.corpus._corpus import Corpus
+from opelda.corpus._kinds import are_documents
+from opelda.corpus._matrix import keep_columns
+from opelda.corpus._merging import found_words
+from opelda.corpus._vocabulary import Vocabulary
+
+NEARLY_THE_SAME = 0.8
+# Of fewer distinct words some are the same by chance: those are no copies.
+LEAST_WORDS = 5
+# Two documents are compared if for one of the bands the smallest hashes of their words agree, for
+# all of its hash functions: at a similarity of .8 with a probability of .9998.
+BANDS, HASHES = 16, 4
+PAIRS_AT_ONCE = 100_000
+
+
+def near_duplicates(
+    documents: Any, threshold: float = NEARLY_THE_SAME, *, n_bands: int = BANDS
+) -> NDArray[np.int64]:
+    """Return of which earlier document each one is nearly a copy.
+
+    Two documents are nearly the same if of the distinct words that either has a share of
+    `threshold` is in both (Jaccard's coefficient); copies of a copy are copies of the first, too.
+    Candidates are found by MinHash (Broder 1997), in memory of a few numbers a document, and
+    compared word by word. Documents of fewer than 5 distinct words are never copies.
+
+    Parameters
+    ----------
+    documents : Corpus, array or sparse matrix (D, V), or what `read` makes a corpus of
+    threshold : float
+        The least share of common words.
+    n_bands : int
+        More of them find more of the pairs near the threshold and take more time.
+
+    Returns
+    -------
+    int64 array (D,)
+        The number of the first document that is nearly the same, or -1.
+
+    Examples
+    --------
+    >>> from opelda.corpus import near_duplicates
+    >>> texts = ["tea cup pot leaf water", "court judge law", "pot leaf tea water cup"]
+    >>> near_duplicates(texts)
+    array([-1, -1,  0])
+    """
+    least = number("threshold", threshold, 0.0, 1.0, above=True)
+    if isinstance(documents, Corpus):
+        X = documents.X
+    elif are_documents(documents):
+        from opelda.corpus._read import read  # which imports this
+
+        X = read(documents, min_df=1, max_df=1.0, name_column=False).X
+    else:
+        X = counts(documents)
+    words = sparse.csr_array((X.data > 0, X.indices, X.indptr), shape=X.shape).astype(np.int32)
+    words.eliminate_zeros()
+    return copies(words, least, n_bands)
+
+
+def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
+    """Return a corpus without its near copies.
+
+    With bounds of `read`, `min_df` and `max_df`, its words are those of the documents that stay.
+    """
+    stay = np.flatnonzero(near_duplicates(corpus) < 0)
+    X, words = corpus.X[stay], corpus.vocabulary
+    if bounds is not None and words is not None:
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        keep = found_words(df, df.astype(np.float64), len(stay), *bounds, None)
+        kept = [word for word, stays in zip(words.words, keep.tolist(), strict=True) if stays]
+        X = keep_columns(X, keep)
+        words = Vocabulary.known(kept, df[keep], tokenizer=words.tokenizer)
+    return replace(
+        corpus,
+        X=X,
+        vocabulary=words,
+        names=None if corpus.names is None else [corpus.names[i] for i in stay.tolist()],
+        metadata=None if corpus.metadata is None else corpus.metadata[stay],
+        n_duplicates=len(corpus) - len(stay),
+    )
+
+
+def copies(words: sparse.csr_array, least: float, n_bands: int) -> NDArray[np.int64]:
+    """Find copies among documents that have a 1 for each of their words."""
+    sizes = np.diff(words.indptr)
+    found = np.full(words.shape[0], -1, np.int64)
+    left = np.flatnonzero(sizes >= LEAST_WORDS)
+    for band in range(n_bands):
+        if len(left) < 2:
+            break
+        keys = _band(words, left, band)
+        order = np.argsort(keys, kind="stable")  # in a bucket the earlier documents first
+        ordered, documents = keys[order], left[order]
+        begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+        # each with the first of its bucket, and with the one before it
+        first = documents[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+        before = np.concatenate((documents[:1], documents[:-1]))
+        for other in (first, before):
+            here = np.flatnonzero(~begins & (found[documents] < 0))
+            near = here[_alike(words, sizes, documents[here], other[here]) >= least]
+            found[documents[near]] = other[near]
+        left = left[found[left] < 0]
+    while True:  # copies of copies
+        root = np.where(found >= 0, found[found], -1)
+        if not (root >= 0).any():
+            return found
+        found = np.where(root >= 0, root, found)
+
+
+def _band(words: sparse.csr_array, documents: NDArray[np.int64], band: int) -> NDArray[np.uint64]:
+    """Return a key of each document: its words' smallest hashes by the band's functions."""
+    some = words if len(documents) == words.shape[0] else words[documents]
+    keys = np.zeros(len(documents), np.uint64)
+    for which in range(HASHES):
+        hashes = np.random.PCG64([band, which]).random_raw(words.shape[1])
+        smallest = np.minimum.reduceat(hashes[some.indices], some.indptr[:-1])
+        keys = (keys ^ smallest) * np.uint64(0x9E3779B97F4A7C15)
+    return keys
+
+
+def _alike(
+    words: sparse.csr_array,
+    sizes: NDArray[np.integer],
+    some: NDArray[np.int64],
+    others: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return Jaccard's coefficients of pairs of documents."""
+    found = np.zeros(len(some))
+    for first in range(0, len(some), PAIRS_AT_ONCE):
+        a, b = (part[first : first + PAIRS_AT_ONCE] for part in (some, others))
+        common = words[a].multiply(words[b]).sum(axis=1)
+        found[first : first + PAIRS_AT_ONCE] = common / (sizes[a] + sizes[b] - common)
+    return found
