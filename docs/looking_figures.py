@@ -1,4 +1,4 @@
-"""Draw the figures of docs/looking.md: what `opelda plot` draws, of arXiv abstracts.
+"""Draw the figures of docs/looking.md and tidying.md: what `opelda plot` draws, of arXiv abstracts.
 
     python docs/looking_figures.py --data DIR [--out DIR]
 
@@ -17,6 +17,7 @@ N_DOCS, N_TOPICS = 20_000, 24
 FIGURES = {
     "words": "--kind words --topics 8",
     "map": "--kind map",
+    "tree": "--kind tree",
     "learning": "--kind learning",
     "time": "{corpus} --kind time --unit year",
     "groups": "{corpus} --kind groups --group archive",

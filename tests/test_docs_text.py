@@ -14,7 +14,14 @@ import pytest
 from opelda.corpus import docstrings
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/text.md", "docs/streams.md", "docs/looking.md", "docs/report.md")
+PAGES = (
+    "README.md",
+    "docs/text.md",
+    "docs/streams.md",
+    "docs/looking.md",
+    "docs/tidying.md",
+    "docs/report.md",
+)
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 

@@ -43,6 +43,18 @@ def test_numbers_that_changed_are_said(cli, folder):
     assert opelda.load("m.opelda").n_components == 2
 
 
+def test_all_numbers_are_those_before(cli, folder):
+    before = opelda.load("m.opelda").components_
+    given = ("--merge", "0,1", "--remove", 2, "-o", "one.opelda", "--json")
+    assert json.loads(cli("edit", "m.opelda", *given).out)["numbers"] == {
+        "0": [0],
+        "1": [0],
+        "2": [],
+    }
+    left = opelda.load("one.opelda").components_[0]
+    assert left @ before[:2].sum(axis=0) > 2 * (left @ before[2])
+
+
 def test_a_stream_goes_on_from_them_and_is_not_edited_while_it_runs(cli, folder, corpus_file):
     options = ("--checkpoint", "live", "-q")
     assert cli("stream", corpus_file, *options, "-k", 3, "--limit", 100).code == 0

@@ -7,7 +7,15 @@ from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from opelda import OnlineOPE
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.report import plot_tree, similar_topics, topic_tree, topic_weights
+from opelda.report import (
+    MergeRow,
+    Table,
+    TopicTree,
+    plot_tree,
+    similar_topics,
+    topic_tree,
+    topic_weights,
+)
 
 
 def information(masses):
@@ -70,6 +78,13 @@ def test_groups_and_linkage_are_cuts_of_the_tree():
             assert all(len(set(named[group])) == 1 for group in groups)
     with pytest.raises(InputError, match="n must be"):
         tree.groups(13)
+
+
+def test_heights_never_fall():
+    rows = [MergeRow(3, 0, 1, 2, 0.6, 0.3, ()), MergeRow(4, 3, 2, 3, 1.0, 0.2, ())]
+    tree = TopicTree(Table(MergeRow, rows), ["a", "b", "c"], np.ones(3) / 3)
+    assert tree.heights.tolist() == [0, 0, 0, 0.3, 0.3]
+    assert is_valid_linkage(tree.linkage)
 
 
 def test_a_tree_is_drawn_with_every_topic_once():

@@ -12,7 +12,7 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._map import hellinger
 from opelda.report._rows import Table
 
-# Merging pairs above it loses 0.02 nats a token of theirs (python -m benchmarks.similar_topics).
+# Merging pairs above it loses less than 0.02 nats a token of theirs (benchmarks/tidying.py).
 NEARLY_THE_SAME = 0.9
 
 

@@ -19,7 +19,7 @@ from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._rows import Table
 
-LAMBDA = 0.6  # of the relevance by which words of nodes are ranked
+LAMBDA = 0.3  # of the relevance by which words of nodes are ranked: inner nodes are all wide
 
 Array = NDArray[np.float64]
 
