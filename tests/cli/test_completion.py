@@ -40,7 +40,7 @@ def test_models_are_offered(tmp_path, monkeypatch):
         ("opelda fit t.txt --preset b", {"best"}),
         ("opelda stream t.txt --transform-method c", {"cccp", "cgs", "cvb", "cvb0"}),
         ("opelda fit t.txt --format js", {"jsonl"}),
-        ("opelda e", {"evaluate"}),
+        ("opelda e", {"edit", "evaluate"}),
         ("opelda topics m --rank f", {"frex"}),
     ],
 )

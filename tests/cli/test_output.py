@@ -88,7 +88,7 @@ def test_narrow_encodings(shell, odd_model, tmp_path, env):
     assert (done.returncode, done.stderr) == (0, b"")
     found = json.loads(done.stdout.decode("ascii"))
     assert {entry["word"] for entry in found["topics"][0]["words"]} == set(ODD)
-    done = shell("topics odd.opelda", **env)
+    done = shell("topics odd.opelda -q", **env)
     assert (done.returncode, done.stderr) == (0, b"")
     assert rb"\u4e2d\u6587" in done.stdout
     (tmp_path / "t.txt").write_text("中文 文字 tea\n" * 60, "utf-8")
