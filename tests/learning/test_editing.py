@@ -256,3 +256,12 @@ def test_readers_meanwhile_find_one_model_or_the_other():
     stop.set()
     reader.join()
     assert errors == []
+
+
+def test_what_was_known_of_topics_as_they_were_is_forgotten():
+    model = TopicModel(5, preset="fast", n_runs=2, random_state=0, n_jobs=1).fit(X)
+    assert model.coherence_ is not None
+    assert model.topic_stability_ is not None
+    model.merge_topics([0, 1])
+    assert model.coherence_ is None
+    assert model.topic_stability_ is None

@@ -204,7 +204,7 @@ class EditsTopics(ReadsTopics):
         labels = edit.labels(state.labels)
         with state.lock.writing():
             state.weights, state.window, state.watch, state.labels = made, window, watch, labels
-            state.coherence = None  # of topics as they were
+            state.coherence = state.stability = None  # of topics as they were
             for name, value in parameters.items():
                 setattr(self, name, value)
         return edit.mapping
