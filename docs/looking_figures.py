@@ -1,4 +1,4 @@
-"""Draw the figures of docs/looking.md and tidying.md: what `opelda plot` draws, of arXiv abstracts.
+"""Draw the figures of docs/looking.md, tidying.md and covariates.md, of arXiv abstracts.
 
     python docs/looking_figures.py --data DIR [--out DIR]
 
@@ -20,7 +20,8 @@ FIGURES = {
     "tree": "--kind tree",
     "learning": "--kind learning",
     "time": "{corpus} --kind time --unit year",
-    "groups": "{corpus} --kind groups --group archive",
+    "groups": "{corpus} --kind groups --by archive",
+    "effect": "{corpus} --effect date --effect archive",
 }
 
 

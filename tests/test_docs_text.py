@@ -20,6 +20,7 @@ PAGES = (
     "docs/streams.md",
     "docs/looking.md",
     "docs/tidying.md",
+    "docs/covariates.md",
     "docs/report.md",
 )
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)

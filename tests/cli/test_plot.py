@@ -60,7 +60,7 @@ def test_documents_are_drawn_over_time_or_by_group(cli, folder):
         ((), "by year"),
         (("--kind", "time"), "by year"),
         (("--kind", "groups"), "sky (80)"),
-        (("--group", "party"), "a (120)"),
+        (("--by", "party"), "a (120)"),
         (("--time", "date", "--unit", "quarter"), "by quarter"),
         (("--time", "date", "--only", 1), "by year"),
     ):
@@ -78,8 +78,8 @@ def test_documents_are_drawn_over_time_or_by_group(cli, folder):
     [
         (("--kind", "time"), "date", "--time"),
         (("--unit", "day"), "date", "--time"),
-        (("--kind", "groups"), "section", "--group"),
-        ((), "date or section", "--time or --group"),
+        (("--kind", "groups"), "section", "--by"),
+        ((), "date or section", "--time or --by"),
     ],
 )
 @pytest.mark.parametrize("corpus", ["t.jsonl", "texts"])
@@ -118,7 +118,7 @@ def test_a_title_is_above_all_else(cli, folder, kind):
         (["-o", "m.opelda.png", "--kind", "cake"], "--kind must be one of"),
         (["--kind", "time"], "name a CORPUS"),
         (["--unit", "week"], "name a CORPUS"),
-        (["--group", "party"], "name a CORPUS"),
+        (["--by", "party"], "name a CORPUS"),
         (["t.jsonl", "--kind", "map"], "leave the CORPUS out"),
         (["--kind", "map", "--words", "3"], "--words has no effect"),
         (["--kind", "learning", "--only", "1"], "--only has no effect"),

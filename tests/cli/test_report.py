@@ -54,7 +54,7 @@ def test_columns_other_models_and_held_out_documents(cli, folder):
         "text",
         "--title",
         "<i>T</i>",
-        "--group",
+        "--by",
         "party",
     )
     more = ("--compare", "m.opelda", "--valid", "t.jsonl", "--no-stability", "--max-loss", "0.01")
@@ -94,7 +94,7 @@ def test_a_folder_of_texts_has_no_columns(cli, folder, texts):
     (folder / "texts").mkdir()
     for i, text in enumerate(texts):
         (folder / "texts" / f"{i}.txt").write_text(text)
-    done = cli("report", "m.opelda", "texts", "--group", "folder", "-o", "r.html")
+    done = cli("report", "m.opelda", "texts", "--by", "folder", "-o", "r.html")
     assert (done.code, len(done.err.splitlines())) == (2, 1)
     assert "texts has no column 'folder'" in done.err
     assert "give a .csv, .jsonl or .parquet file, or another --format." in done.err

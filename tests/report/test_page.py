@@ -16,6 +16,7 @@ from opelda.corpus import Corpus, read
 from opelda.errors import InputError
 from opelda.inference import infer
 from opelda.report import top_documents, write_report
+from opelda.report._unmixing import Unmixing, on_simplex
 from tests.report.page_data import dense, element, texts, unpacked
 
 HOSTILE = [
@@ -129,20 +130,21 @@ def test_typical_documents_are_those_of_top_documents(model, written):
 
 
 def test_shares_by_group_and_over_time_are_means(model, meta):
-    theta = model.transform([record["text"] for record in records()])
+    counts = model.vocabulary_.count([record["text"] for record in records()])
+    theta, _ = Unmixing(model).shares(counts)
     groups = [record["section"] for record in records()]
     for name, n_docs, shares in zip(
         *(meta["groups"][k] for k in ("names", "n_docs", "shares")), strict=True
     ):
         of = [group == name for group in groups]
         assert n_docs == sum(of)
-        assert shares == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
+        assert shares == pytest.approx(on_simplex(theta[of].mean(axis=0)[None])[0], abs=1e-5)
     time = meta["time"]
     assert time["column"] == "date"
     assert sum(time["n_docs"]) == 120
     for name, shares in zip(time["bins"], time["shares"], strict=True):
         of = [quarter(record["date"], time["unit"]) == name for record in records()]
-        assert shares == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
+        assert shares == pytest.approx(on_simplex(theta[of].mean(axis=0)[None])[0], abs=1e-5)
 
 
 def quarter(date, unit):
@@ -233,7 +235,7 @@ def test_every_document_of_a_group_is_counted(model, tmp_path, monkeypatch):
         {"text": "cats dogs pets", "author": "staff" if i % 2 else f"reader {i}"}
         for i in range(300)
     ]
-    how = {"text_column": "text", "group": "author", "stability": False}
+    how = {"text_column": "text", "by": "author", "stability": False}
     meta = facts(write_report(model, rows, tmp_path / "r.html", **how))
     counted = dict(zip(meta["groups"]["names"], meta["groups"]["n_docs"], strict=True))
     assert counted["staff"] == 150

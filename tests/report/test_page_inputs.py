@@ -13,9 +13,7 @@ import opelda.report.page._write as write
 from opelda import TopicModel
 from opelda.corpus import Corpus, Vocabulary, read
 from opelda.errors import InputError
-from opelda.report import write_report
-from opelda.report._shares import corpus_shares
-from opelda.report._times import group_bins
+from opelda.report import topics_by, write_report
 from tests.report.page_data import element, texts, unpacked
 from tests.report.test_page import records
 
@@ -52,17 +50,17 @@ def test_shares_by_group_are_those_of_the_figure(model, facts):
     ]  # fmt: skip
     groups = facts(model, rows, text_column="text")["groups"]
     corpus = read(rows, text_column="text", vocabulary=model.vocabulary_, metadata="section")
-    shares = corpus_shares(model, corpus, *group_bins(corpus.metadata["section"], 5))
+    found = topics_by(model, corpus, "section")
     assert dict(zip(groups["names"], groups["n_docs"], strict=True)) == {"A": 30, "B": 30}
-    expected = dict(zip(shares.labels, shares.shares, strict=True))
     for name, row in zip(groups["names"], groups["shares"], strict=True):
-        np.testing.assert_allclose(row, expected[name], atol=1e-5)
+        shares = [each.share for each in found if each.bin == name]
+        np.testing.assert_allclose(row, shares, atol=1e-5)
 
 
 def test_a_column_that_is_named_leaves_the_other_to_be_found(model, facts):
     meta = facts(model, RECORDS, text_column="text", time="date")
     assert (meta["time"]["column"], meta["groups"]["column"]) == ("date", "section")
-    meta = facts(model, RECORDS, text_column="text", group="title")
+    meta = facts(model, RECORDS, text_column="text", by="title")
     assert (meta["time"]["column"], meta["groups"]["column"]) == ("date", "title")
 
 

@@ -6,77 +6,157 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import sparse, stats
 
-import opelda
-from opelda.corpus import generate, read
+from opelda.corpus import read
 from opelda.errors import InputError
-from opelda.inference import infer
-from opelda.report import shares_over
+from opelda.report import topics_by, topics_over_time
 from opelda.report._shares import corpus_shares
 from opelda.report._times import MOST_BINS, UNITS, group_bins, time_bins
+from opelda.report._unmixing import Unmixing, on_simplex
 
 
-@given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 999), st.booleans())
-def test_shares_are_weighted_means(n_docs, n_topics, seed, weighted):
+class Fixed:
+    """A model of topics that are known."""
+
+    def __init__(self, topics):
+        self.components_ = np.asarray(topics)
+        self.feature_names_in_ = [f"w{j}" for j in range(self.components_.shape[1])]
+
+    def transform(self, X):
+        raise AssertionError("shares are read off counts")
+
+
+K, V = 4, 30
+MODEL = Fixed(np.random.default_rng(5).dirichlet(np.full(V, 0.2), K))
+
+
+def drawn(theta, n_tokens, seed):
+    """Return counts of documents of these mixtures."""
     chance = np.random.default_rng(seed)
-    theta = chance.dirichlet(np.ones(n_topics), n_docs)
-    labels = chance.choice(["b", "a", None], n_docs)
-    weights = chance.integers(0, 4, n_docs) if weighted else None
-    counted = np.ones(n_docs) if weights is None else weights
-    known = [g for g in "ab" if counted[labels == g].sum() > 0]
-    if not known:
-        with pytest.raises(InputError, match="no document"):
-            shares_over(theta, weights, labels)
-        return
-    for given_theta in (theta, sparse.csr_array(theta), theta.tolist()):
-        found = shares_over(given_theta, weights, labels)
-        assert found.labels == known
-        for label, row, n in zip(known, found.shares, found.n_docs, strict=True):
-            mine = labels == label
-            assert np.allclose(row, np.average(theta[mine], axis=0, weights=counted[mine]))
-            assert n == (counted[mine] > 0).sum()
-        assert np.allclose(found.shares.sum(axis=1), 1)
+    return np.array([chance.multinomial(n_tokens, row @ MODEL.components_) for row in theta])
 
 
-def test_of_a_collection_in_blocks():
-    X = generate(9000, n_words=30, n_topics=3, random_state=0).X.tolil()
+@given(st.integers(0, 9999), st.integers(2, 6), st.integers(6, 20))
+def test_of_expected_words_the_shares_are_the_mixture(seed, n_topics, n_words):
+    chance = np.random.default_rng(seed)
+    topics = chance.dirichlet(np.full(n_words, 0.3), n_topics)
+    assume(np.linalg.svd(topics)[1][-1] > 0.05)  # or they are the same for all that words say
+    theta = chance.dirichlet(np.ones(n_topics), 5)
+    shares, known = Unmixing(Fixed(topics)).shares(
+        chance.integers(1, 50, (5, 1)) * (theta @ topics)
+    )
+    assert np.allclose(shares, theta, atol=1e-6)  # linear: so is the expectation
+    assert known.all()
+
+
+def test_shares_are_counts_of_topics_corrected_for_confusion():
+    X = drawn(np.random.default_rng(1).dirichlet(np.ones(K), 20), 15, 1)
+    passed = MODEL.components_ / MODEL.components_.sum(axis=0)  # p(k | w), topics alike
+    confusion = passed @ MODEL.components_.T  # a word of topic j passes for one of k
+    expected = np.linalg.solve(confusion, passed @ X.T / 15).T
+    shares, _ = Unmixing(MODEL).shares(sparse.csr_array(X))
+    assert np.allclose(shares, expected)
+    assert np.allclose(shares.sum(axis=1), 1)
+
+
+def test_topics_that_no_word_tells_apart_share_alike():
+    topics = MODEL.components_[[0, 1, 1]]
+    shares, _ = Unmixing(Fixed(topics)).shares([[0.2, 0.4, 0.4]] @ topics)
+    assert np.allclose(shares, [[0.2, 0.4, 0.4]], atol=1e-6)
+
+
+def test_words_that_no_topic_has_say_nothing():
+    topics = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]])
+    shares, known = Unmixing(Fixed(topics)).shares(np.array([[2, 2, 7], [0, 0, 3]]))
+    assert np.allclose(shares[0], [1, 0])
+    assert known.tolist() == [True, False]
+
+
+@given(st.integers(0, 9999), st.integers(1, 6))
+def test_the_nearest_mixture(seed, n_topics):
+    chance = np.random.default_rng(seed)
+    given_rows = chance.normal(size=(4, n_topics))
+    given_rows += (1 - given_rows.sum(axis=1, keepdims=True)) / n_topics
+    found = on_simplex(given_rows)
+    assert (found >= 0).all()
+    assert np.allclose(found.sum(axis=1), 1)
+    others = chance.dirichlet(np.ones(n_topics), 50)
+    for row, near in zip(given_rows, found, strict=True):
+        assert ((others - near) @ (row - near) <= 1e-9).all()  # what makes it the nearest
+
+
+def test_shares_of_a_collection_are_means_with_their_intervals():
+    X = drawn(np.random.default_rng(0).dirichlet(np.ones(K), 9000), 8, 0)
     X[5] = 0  # says nothing of any topic
-    X = X.tocsr()
-    model = opelda.OnlineOPE(3, random_state=0).fit(X)
-    index = np.random.default_rng(0).integers(-1, 3, 9000)
-    found = corpus_shares(model, X, ["x", "y", "z"], index)
-    weights = np.asarray(X.sum(axis=1)).ravel() > 0
-    again = shares_over(model.transform(X), weights, [("x", "y", "z", None)[i] for i in index])
-    assert found.labels == again.labels
-    assert np.allclose(found.shares, again.shares, atol=1e-6)
-    counted = [int(((index == i) & weights).sum()) for i in range(3)]
-    assert found.n_docs.tolist() == again.n_docs.tolist() == counted
+    index = np.random.default_rng(1).integers(-1, 3, 9000)
+    index[index == 2] = np.where(np.flatnonzero(index == 2) == np.flatnonzero(index == 2)[0], 2, -1)
+    found = corpus_shares(MODEL, sparse.csr_array(X), index, 4, level=0.9)
+    assert found.bins.tolist() == [0, 1, 2]
+    values, known = Unmixing(MODEL).shares(X)
+    for i in (0, 1):
+        mine = values[(index == i) & known]
+        low, high = stats.t.interval(0.9, len(mine) - 1, mine.mean(axis=0), stats.sem(mine))
+        assert np.allclose(found.shares[i], on_simplex(mine.mean(axis=0)[None])[0])
+        assert np.allclose(found.half[i], (high - low) / 2)
+        assert found.n_docs[i] == len(mine)
+        assert np.allclose(found.counts[[i]].toarray()[0], X[index == i].sum(axis=0))
+    assert np.isnan(found.half[2]).all()
     for size in (8999, 9001):
         with pytest.raises(InputError, match=f"{size} labels"):
-            corpus_shares(model, X, ["x"], np.zeros(size, int))
+            corpus_shares(MODEL, X, np.zeros(size, int), 1)
 
 
-def test_an_inference_is_taken_as_it_is():
-    topics = [[0.9, 0.1], [0.1, 0.9]]
-    found = infer([[5, 0], [0, 5]], topics)
-    assert np.allclose(shares_over(found, None, [1, 2]).shares, found.theta)
+def test_shares_are_right_where_documents_are_short():
+    """Of three words each, where a mixture says next to nothing of its document."""
+    truth = {"a": [0.7, 0.1, 0.1, 0.1], "b": [0.1, 0.1, 0.1, 0.7]}
+    groups = ["a", "b"] * 4000
+    chance = np.random.default_rng(3)
+    theta = np.array([chance.dirichlet(2 * np.array(truth[group])) for group in groups])
+    for row in topics_by(MODEL, drawn(theta, 3, 4), groups, level=0.9999):
+        assert row.low <= truth[row.bin][row.topic] <= row.high
+        assert row.high - row.low < 0.15
+        assert row.n_docs == 4000
 
 
-@pytest.mark.parametrize(
-    ("theta", "weights", "labels", "said"),
-    [
-        ([[1.0]], None, ["a", "b"], "labels are 2, but there are 1"),
-        ([[1.0]], [-1.0], ["a"], "weights must not be negative"),
-        ([1.0], None, ["a"], "theta must be an array"),
-        ([[1.0]], [1.0, 2.0], ["a"], "weights has shape"),
-    ],
-)
-def test_mistakes_are_sentences(theta, weights, labels, said):
-    with pytest.raises(InputError, match=said):
-        shares_over(theta, weights, labels)
+def test_a_topic_has_other_words_at_other_times():
+    topics = np.zeros((2, 8))
+    topics[0, :4], topics[1, 4:] = 0.25, 0.25
+    X = np.zeros((60, 8), int)
+    X[:30, [0, 1, 4, 5]] = 20
+    X[30:, [2, 3, 4, 5]] = 20
+    dates = ["2001-02-03"] * 30 + ["2002-03-04"] * 30
+    rows = topics_over_time(Fixed(topics), X, dates, n_words=2, unit="year")
+    assert [(row.topic, row.bin, sorted(row.words)) for row in rows] == [
+        (0, "2001", ["w0", "w1"]), (0, "2002", ["w2", "w3"]),
+        (1, "2001", ["w4", "w5"]), (1, "2002", ["w4", "w5"]),
+    ]  # fmt: skip
+    assert [round(row.share, 6) for row in rows] == [0.5] * 4
+    only = topics_over_time(Fixed(topics), X, dates, topics=[1], unit="year")
+    assert [row.topic for row in only] == [1, 1]
+
+
+def test_columns_are_named_found_or_given():
+    records = [
+        {"text": "tea cup" if i % 2 else "bond rise", "date": f"200{i % 2}", "party": "ab"[i % 2]}
+        for i in range(40)
+    ]
+    corpus = read(records, text_column="text", metadata=["date", "party"])
+    model = Fixed([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
+    found = topics_over_time(model, corpus)
+    assert found == topics_over_time(model, corpus, "date")
+    assert found == topics_over_time(model, corpus, corpus.metadata["date"])
+    assert {row.bin for row in topics_by(model, corpus, "party")} == {"a", "b"}
+    with pytest.raises(InputError, match=r"no column 'what': the corpus has the columns date, pa"):
+        topics_by(model, corpus, "what")
+    with pytest.raises(InputError, match="topics must be a whole number, from 0 to 1"):
+        topics_by(model, corpus, "party", topics=[7])
+    with pytest.raises(InputError, match="level must be"):
+        topics_by(model, corpus, "party", level=95)
+    with pytest.raises(InputError, match="No document with a word"):
+        topics_by(model, np.zeros((2, 4)), ["a", "b"])
 
 
 MOMENT = dt.datetime(2017, 7, 5, 13, 14, 15)

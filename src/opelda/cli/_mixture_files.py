@@ -110,10 +110,9 @@ def _text(file: Any, kind: str, table: Any, encoding: str | None) -> Write:
         if kind == "jsonl":
             rows.write_ndjson(text)
         else:
-            texts = [column.name for column in rows if column.dtype == pl.String]
-            cells = [pl.Series(name, _safe_cells(rows[name]), dtype=pl.String) for name in texts]
-            rows = rows.with_columns(cells)
-            rows.write_csv(text, include_header=first, separator="," if kind == "csv" else "\t")
+            safe_texts(rows).write_csv(
+                text, include_header=first, separator="," if kind == "csv" else "\t"
+            )
         written = text.getvalue()
         if kind == "jsonl" and named:
             written = safe_json(written.decode(), encoding).encode()
@@ -123,8 +122,17 @@ def _text(file: Any, kind: str, table: Any, encoding: str | None) -> Write:
     return add
 
 
-def _safe_cells(column: pl.Series) -> list[str | None]:
-    return [None if text is None else safe_cell(text) for text in column]
+def safe_texts(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose texts no spreadsheet takes for formulas."""
+    texts = [column for column in table if column.dtype == pl.String]
+    return table.with_columns(
+        pl.Series(
+            column.name,
+            [None if text is None else safe_cell(text) for text in column],
+            dtype=pl.String,
+        )
+        for column in texts
+    )
 
 
 def _whole(table: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ def dashed(class_name: str) -> str:
     return re.sub("^(ML|[A-Z][a-z]+)", r"\1-", class_name).lower()
 
 
+UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
 # the paper's seven: the command line's name -> class
 LEARNERS = {dashed(name): name for name in _names.LEARNERS}
 complete_format = one_of({name: format.summary for name, format in FORMATS.items()})
@@ -157,6 +158,41 @@ class Reading(NamelessReading):
         help="Column or key that names the documents; title, id, name or the like if not given.",
         metavar="COLUMN",
     )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of the documents that topics are looked at by."""
+
+    PANEL: ClassVar[str] = "By columns"
+
+    time: str | None = option(None, help="Column or key of the documents' times.", metavar="COLUMN")
+    unit: str | None = option(
+        None, help="How long each time is; as fits if not given.", choices=UNITS
+    )
+    by: str | None = option(
+        None,
+        help="Column or key of the documents' groups, such as a section or a party.",
+        metavar="COLUMN",
+    )
+    effect: list[str] | None = option(
+        None,
+        help="Column or key that topics' shares are regressed on: numbers, times or groups; may be "
+        "given several times.",
+        metavar="COLUMN",
+    )
+
+    def check(self) -> None:
+        """Refuse what goes not together."""
+        if self.unit is not None and self.unit not in UNITS:
+            raise InputError(f"--unit must be one of {', '.join(UNITS)}, not {self.unit!r}.")
+        given = [f"--{name}" for name in ("time", "by", "effect") if getattr(self, name)]
+        if len(given) > 1:
+            raise InputError(f"{' and '.join(given)} are answered one at a time; leave one out.")
+
+    def names(self) -> list[str]:
+        """Return the columns that are named."""
+        return [name for name in (self.time, self.by, *(self.effect or ())) if name is not None]
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,19 @@
 
 from opelda.metrics._ranking import rank_words, topic_weights
 from opelda.report._documents import DocumentRow, top_documents
+from opelda.report._effects import EffectRow, estimate_effect
 from opelda.report._labels import TopicToLabel, label_topics
 from opelda.report._map import map_positions
 from opelda.report._pyldavis import to_pyldavis
 from opelda.report._rows import Table
-from opelda.report._shares import Shares, shares_over
+from opelda.report._shares import ShareRow, topics_by, topics_over_time
 from opelda.report._similar import SimilarRow, similar_topics
 from opelda.report._table import TopicRow, topic_table
 from opelda.report._tree import MergeRow, TopicTree, topic_tree
 from opelda.report.page import write_report
 from opelda.report.plots import (
     STYLE,
+    plot_effect,
     plot_groups,
     plot_learning,
     plot_map,
@@ -35,15 +37,18 @@ from opelda.report.plots import (
 __all__ = [
     "STYLE",
     "DocumentRow",
+    "EffectRow",
     "MergeRow",
-    "Shares",
+    "ShareRow",
     "SimilarRow",
     "Table",
     "TopicRow",
     "TopicToLabel",
     "TopicTree",
+    "estimate_effect",
     "label_topics",
     "map_positions",
+    "plot_effect",
     "plot_groups",
     "plot_learning",
     "plot_map",
@@ -51,7 +56,6 @@ __all__ = [
     "plot_topics",
     "plot_tree",
     "rank_words",
-    "shares_over",
     "similar_topics",
     "tidy",
     "to_pyldavis",
@@ -59,5 +63,7 @@ __all__ = [
     "topic_table",
     "topic_tree",
     "topic_weights",
+    "topics_by",
+    "topics_over_time",
     "write_report",
 ]

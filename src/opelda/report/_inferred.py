@@ -18,8 +18,17 @@ from opelda.metrics._topics import MeasuredTopics
 BLOCK = 4096
 
 
-class Inferred(NamedTuple):
+class Counted(NamedTuple):
     """Some consecutive documents, numbered from `first` on."""
+
+    first: int
+    X: Any  # CSR (documents, words of the model)
+    names: Any  # sequences of texts, or None
+    texts: Any
+
+
+class Inferred(NamedTuple):
+    """The same with their mixtures."""
 
     first: int
     theta: NDArray[np.float32]  # dense (documents, topics)
@@ -30,6 +39,12 @@ class Inferred(NamedTuple):
 
 def infer_blocks(model: Any, documents: Any) -> Iterator[Inferred]:
     """Infer documents as `transform` takes them, a part of them at a time."""
+    for block in count_blocks(model, documents):
+        yield infer_block(model, block.X, block.first, block.names, block.texts)
+
+
+def count_blocks(model: Any, documents: Any) -> Iterator[Counted]:
+    """Count documents as `transform` takes them over the model's words, a part at a time."""
     check_model(model)
     words = getattr(model, "vocabulary_", None)
     if words is None or isinstance(documents, Corpus) or not are_documents(documents):
@@ -37,13 +52,13 @@ def infer_blocks(model: Any, documents: Any) -> Iterator[Inferred]:
         X = MeasuredTopics.of(model).counts(documents)
         for first in range(0, X.shape[0], BLOCK):
             rows = slice(first, first + BLOCK)
-            yield infer_block(model, X[rows], first, names and names[rows])
+            yield Counted(first, X[rows], names and names[rows], None)
         return
     from opelda.corpus import stream  # and polars, only now
 
     first = 0
     for batch in stream(documents, vocabulary=words, batch_size=BLOCK).batches(learn=False):
-        yield infer_block(model, batch.X, first, batch.names, batch.texts)
+        yield Counted(first, batch.X, batch.names, batch.texts)
         first += batch.X.shape[0]
 
 

@@ -1,136 +1,326 @@
-"""Shares of topics over time, or by group."""
+"""Shares of topics over time and by group, with intervals and the words of each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import NDArray
+from scipy import sparse, stats
 
-from opelda._validation import real_array
+from opelda._validation import choice, number, whole
 from opelda.errors import InputError
-from opelda.report._inferred import infer_blocks
+from opelda.metrics._ranking import SMALLEST
+from opelda.metrics._top_words import heaviest
+from opelda.metrics._topics import MeasuredTopics
+from opelda.report._inferred import check_model, count_blocks, labels_of
+from opelda.report._rows import Table
+from opelda.report._times import UNITS, group_bins, time_bins
+from opelda.report._unmixing import Unmixing, on_simplex
+
+MOST_GROUPS = 12
+# A bin's words are ranked by relevance, as `rank_words` does, with so many tokens of the topic as
+# it is everywhere among its own: a bin of few documents has no words of its own.
+LAMBDA, USUAL_TOKENS = 0.6, 100.0
+LEAST_TOKENS = 0.5  # of a word, expected of a topic, for it to be shown
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """A topic in the documents of one time or group.
+
+    Attributes
+    ----------
+    bin : str
+        The time or the group.
+    topic, label : int, str
+        The topic and what it is called.
+    share : float
+        Its mean share of these documents.
+    low, high : float or None
+        The ends of the interval of that mean; None for a single document.
+    n_docs : int
+        Documents in the bin, those without a word of the model left out.
+    words : tuple of str
+        The words that stand for the topic in these documents; none where it has none.
+
+    Examples
+    --------
+    >>> from opelda.report import ShareRow
+    >>> ShareRow("2001", 0, "tea, cup", 0.25, 0.2, 0.3, 40, ("tea", "cup")).share
+    0.25
+    """
+
+    bin: str
+    topic: int
+    label: str
+    share: float
+    low: float | None
+    high: float | None
+    n_docs: int
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Mean shares of topics, a row for each label.
+    """Mean shares of topics by bin, as arrays; bins without documents are left out."""
 
-    Attributes
-    ----------
-    labels : list
-        The distinct labels, in their order.
-    n_docs : int64 array
-        Documents of each label that count.
-    shares : float64 array (labels, topics)
-        Rows sum to 1.
-
-    Examples
-    --------
-    >>> from opelda.report import shares_over
-    >>> shares_over([[1.0, 0.0], [0.0, 1.0]], None, ["a", "a"]).labels
-    ['a']
-    """
-
-    labels: list[Any]
+    bins: NDArray[np.intp]  # the numbers of those that are here
     n_docs: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    shares: NDArray[np.float64]  # (bins, topics); rows sum to 1
+    half: NDArray[np.float64]  # half of an interval's width; NaN for a single document
+    counts: sparse.csr_array  # (bins, words)
+
+    def only(self, kept: NDArray[np.intp]) -> "Shares":
+        """Return some of the bins."""
+        return Shares(*(part[kept] for part in vars(self).values()))
+
+    @property
+    def low(self) -> NDArray[np.float64]:
+        """The lower ends of the intervals."""
+        return np.clip(self.shares - self.half, 0.0, 1.0)
+
+    @property
+    def high(self) -> NDArray[np.float64]:
+        """The upper ends of the intervals."""
+        return np.clip(self.shares + self.half, 0.0, 1.0)
 
 
-def shares_over(theta: Any, weights: ArrayLike | None, labels: Sequence[Any]) -> Shares:
-    """Return the mean shares of topics in the documents of each label.
+def topics_over_time(
+    model: Any,
+    corpus: Any,
+    dates: str | Sequence[Any] | None = None,
+    *,
+    unit: Literal["minute", "hour", "day", "week", "month", "quarter", "year"] | None = None,
+    topics: Iterable[int] | None = None,
+    n_words: int = 5,
+    level: float = 0.95,
+) -> Table[ShareRow]:
+    """Return how much of documents topics have, time by time, with intervals and words.
+
+    The topics are taken as known. The intervals are those of means over documents like these:
+    they hold what is due to which documents there are and to which words these have, however
+    short they are (docs/covariates.md). A share is no mean of what `transform` returns, which has
+    a bias where documents are short.
 
     Parameters
     ----------
-    theta : array (D, K), sparse or dense, or Inference
-        Mixtures, as `transform` and `infer` return them.
-    weights : array (D,), optional
-        How much each document counts, such as its tokens; None is all alike.
-    labels : sequence of D labels
-        A document's time, group or the like; those without one (None, NaN) are left out.
+    model : fitted model
+    corpus : Corpus, counts or documents
+        As for `transform`.
+    dates : str or sequence, optional
+        The column of the corpus's `metadata`, or a time for each document: dates, or texts and
+        numbers of the usual forms (years, ISO 8601, seconds since 1970), with a zone as its own
+        clock showed them. By default the column with a usual name.
+    unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
+        How long each time is; by default as fits the documents.
+    topics : iterable of int, optional
+        The numbers of the topics wanted, in the order wanted; None is all.
+    n_words : int
+        Words per topic and time.
+    level : float
+        Of the intervals.
 
     Returns
     -------
-    Shares
+    Table of ShareRow
+        Topic by topic, each in the order of time.
 
     Examples
     --------
-    >>> from opelda.report import shares_over
-    >>> theta = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]
-    >>> found = shares_over(theta, None, [2001, 2001, 2000, None])
-    >>> found.labels, found.n_docs.tolist(), found.shares.tolist()
-    ([2000, 2001], [1, 2], [[0.0, 1.0], [0.75, 0.25]])
+    >>> from opelda import TopicModel
+    >>> from opelda.report import topics_over_time
+    >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
+    >>> model = TopicModel(2, random_state=0).fit(texts)
+    >>> rows = topics_over_time(model, texts, [2001] * 9 + [2002] * 9)
+    >>> [(row.bin, sorted(row.words), row.n_docs) for row in rows if row.share > 0.5]
+    [('2001', ['cats', 'chase', 'dogs'], 9), ('2002', ['bonds', 'fall', 'rise'], 9)]
     """
-    mixtures = getattr(theta, "theta", theta)
-    if not sparse.issparse(mixtures):
-        mixtures = np.asarray(mixtures)
-    if mixtures.ndim != 2:
-        raise InputError("must be an array (documents, topics).", "theta")
-    n_docs = mixtures.shape[0]
-    if len(labels) != n_docs:
-        raise InputError(f"are {len(labels)}, but there are {n_docs} documents.", "labels")
-    counted = np.ones(n_docs) if weights is None else real_array("weights", weights, (n_docs,))
-    if (counted < 0).any():
-        raise InputError("must not be negative.", "weights")
-    names, index = numbered(labels)
-    sums = Sums(len(names))
-    sums.add(mixtures, counted, index)
-    return sums.shares(names)
+    check_model(model)
+    if unit is not None:
+        choice("unit", unit, UNITS)
+    bins = time_bins(column_of(corpus, dates, "time"), unit)
+    return _table(model, corpus, bins.labels, bins.index, topics, n_words, level)
 
 
-class Sums:
-    """Weighted sums of mixtures by label, over blocks of documents."""
+def topics_by(
+    model: Any,
+    corpus: Any,
+    column: str | Sequence[Any] | None = None,
+    *,
+    n_groups: int = MOST_GROUPS,
+    topics: Iterable[int] | None = None,
+    n_words: int = 5,
+    level: float = 0.95,
+) -> Table[ShareRow]:
+    """Return how much of documents topics have, group by group, with intervals and words.
 
-    def __init__(self, n_labels: int) -> None:
-        self._totals, self._sums = np.zeros(n_labels), None
-        self._n_docs = np.zeros(n_labels, np.int64)
+    What the intervals mean is said at `topics_over_time`; for differences between groups see
+    `estimate_effect`.
 
-    def add(self, theta: Any, weights: Any, index: Any) -> None:
-        """Take up documents by the number of their label; -1 is none."""
-        chosen = np.flatnonzero((index >= 0) & (weights > 0))
-        of = index[chosen]
-        parts = (weights[chosen], (of, chosen))
-        picked = sparse.csr_array(parts, shape=(len(self._totals), theta.shape[0]))
-        summed = picked @ theta
-        summed = summed.toarray() if hasattr(summed, "toarray") else summed
-        self._sums = summed if self._sums is None else self._sums + summed
-        self._totals += np.bincount(of, weights[chosen], len(self._totals))
-        self._n_docs += np.bincount(of, minlength=len(self._totals))
+    Parameters
+    ----------
+    model : fitted model
+    corpus : Corpus, counts or documents
+        As for `transform`.
+    column : str or sequence, optional
+        The column of the corpus's `metadata`, or a group for each document, such as a section or
+        a party. By default the column with a usual name.
+    n_groups : int
+        At most so many, those with most documents; others are left out.
+    topics : iterable of int, optional
+        The numbers of the topics wanted, in the order wanted; None is all.
+    n_words : int
+        Words per topic and group.
+    level : float
+        Of the intervals.
 
-    def shares(self, labels: Sequence[Any]) -> Shares:
-        """Return the means; labels without a document that counts are left out."""
-        if self._sums is None or not self._n_docs.any():
-            raise InputError("There is no document with a label and a weight; give some.")
-        known = np.flatnonzero(self._n_docs)
-        # not by the sum of weights alone: rows of single precision add up to nearly 1
-        means = self._sums[known] / self._sums[known].sum(axis=1, keepdims=True)
-        return Shares([labels[i] for i in known], self._n_docs[known], means)
+    Returns
+    -------
+    Table of ShareRow
+        Topic by topic, in each the largest group first.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> from opelda.report import topics_by
+    >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
+    >>> model = TopicModel(2, random_state=0).fit(texts)
+    >>> rows = topics_by(model, texts, ["pets"] * 9 + ["money"] * 9)
+    >>> sorted((row.bin, round(row.share)) for row in rows)
+    [('money', 0), ('money', 1), ('pets', 0), ('pets', 1)]
+    """
+    check_model(model)
+    names, index = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
+    return _table(model, corpus, names, index, topics, n_words, level)
 
 
-def numbered(labels: Sequence[Any]) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct labels in their order, and the number of each document's; -1 is none."""
-    plain = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    known = {label for label in plain if label is not None and label == label}
-    try:
-        names = sorted(known)
-    except TypeError:
-        names = sorted(known, key=str)
-    number = {name: i for i, name in enumerate(names)}
-    index = [number.get(label, -1) if label == label else -1 for label in plain]
-    return names, np.array(index, np.intp)
+def corpus_shares(
+    model: Any,
+    corpus: Any,
+    index: NDArray[np.intp],
+    n_bins: int,
+    level: float = 0.95,
+    unmixing: Unmixing | None = None,
+) -> Shares:
+    """Return the mean shares of documents by the number of their bin; -1 is none."""
+    level = number("level", level, 0.0, 0.9999, above=True)
+    unmixing = unmixing or Unmixing(model)
+    n_topics, n_words = unmixing.topics.shape
+    n_docs, sums = np.zeros(n_bins, np.int64), np.zeros((2, n_bins, n_topics))
+    counts = sparse.csr_array((n_bins, n_words))
+    for X, part in labelled_blocks(model, corpus, index):
+        shares, known = unmixing.shares(X)
+        chosen = np.flatnonzero((part >= 0) & known)
+        ones = np.ones(len(chosen)), (part[chosen], chosen)
+        picked = sparse.csr_array(ones, shape=(n_bins, X.shape[0]))
+        sums += [picked @ shares, picked @ shares**2]
+        n_docs += np.bincount(part[chosen], minlength=n_bins)
+        counts = counts + picked @ X
+    bins = np.flatnonzero(n_docs)
+    if not len(bins):
+        raise InputError("No document with a word of the model has a time or group; look at both.")
+    n = n_docs[bins, np.newaxis]
+    means, squares = sums[:, bins] / n
+    # what is left of the squares may be rounding alone
+    deviations = np.sqrt(np.maximum(squares - means**2, 0.0) / np.maximum(n - 1, 1))
+    quantile = stats.t.ppf(0.5 + level / 2, np.maximum(n - 1, 1))
+    half = np.where(n > 1, quantile * deviations, np.nan)
+    counts = sparse.csr_array(counts)[bins]
+    counts.sort_indices()
+    return Shares(bins, n_docs[bins], on_simplex(means), half, counts)
 
 
-def corpus_shares(model: Any, corpus: Any, names: Sequence[Any], index: Any) -> Shares:
-    """Return the mean shares of documents by the number of their label; empty ones do not count."""
-    sums, n_docs = Sums(len(names)), 0
-    for block in infer_blocks(model, corpus):
-        n_docs = block.first + len(block.theta)
-        if n_docs > len(index):
+def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Any:
+    """Yield blocks of documents with their part of an array that has a row for each."""
+    n_docs = 0
+    for block in count_blocks(model, corpus):
+        n_docs = block.first + block.X.shape[0]
+        if n_docs > len(labels):
             break
-        part = index[block.first : n_docs]
-        sums.add(block.theta, (block.tokens > 0).astype(np.float64), part)
-    if n_docs != len(index):
-        more = "more" if n_docs > len(index) else f"{n_docs}"
-        raise InputError(f"There are {len(index)} labels, but {more} documents; give one for each.")
-    return sums.shares(names)
+        yield block.X, labels[block.first : n_docs]
+    if n_docs != len(labels):
+        more = "more" if n_docs > len(labels) else f"{n_docs}"
+        raise InputError(
+            f"There are {len(labels)} labels, but {more} documents; give one for each."
+        )
+
+
+def column_of(corpus: Any, given: Any, kind: str) -> Any:
+    """Return the values given, or a column of the corpus's metadata, by name or by usual names."""
+    metadata: Any = getattr(corpus, "metadata", None)
+    columns = [] if metadata is None else metadata.columns
+    if isinstance(given, str):
+        if given in columns:
+            return metadata[given]
+        has = f"has the columns {', '.join(columns)}" if columns else "has no columns"
+        raise InputError(
+            f"There is no column {given!r}: the corpus {has}; read it with {{metadata}}.",
+            metadata=[given],
+        )
+    if given is not None:
+        return given
+    from opelda.corpus import group_column, time_column
+
+    name = (time_column if kind == "time" else group_column)(columns)
+    if name is not None:
+        return metadata[name]
+    raise InputError(
+        f"The corpus has no column of {kind}s; give one {kind} for each document, or read it with "
+        "{metadata}.",
+        metadata="auto",
+    )
+
+
+def _table(
+    model: Any,
+    corpus: Any,
+    names: Sequence[str],
+    index: NDArray[np.intp],
+    topics: Iterable[int] | None,
+    n_words: int,
+    level: float,
+) -> Table[ShareRow]:
+    n_words, labels = whole("n_words", n_words), labels_of(model)
+    wanted = range(len(labels)) if topics is None else topics
+    numbers = [whole("topics", topic, 0, len(labels) - 1) for topic in wanted]
+    unmixing = Unmixing(model)
+    found = corpus_shares(model, corpus, index, len(names), level, unmixing)
+    words = _words(MeasuredTopics.of(model).words(), found, unmixing, n_words)
+    low, high = (np.where(np.isnan(x), None, x) for x in (found.low, found.high))  # type: ignore[call-overload]
+    rows = (
+        ShareRow(
+            names[of], topic, labels[topic], float(found.shares[i, topic]), low[i, topic],
+            high[i, topic], int(found.n_docs[i]), words[i][topic],
+        )
+        for topic in numbers
+        for i, of in enumerate(found.bins.tolist())
+    )  # fmt: skip
+    return Table(ShareRow, rows)
+
+
+def _words(
+    names: Sequence[str], found: Shares, unmixing: Unmixing, n_words: int
+) -> list[list[tuple[str, ...]]]:
+    """Return each topic's words in each bin: relevant among the tokens it is expected to have.
+
+    Of a bin's tokens of a word, a topic has the share p(k | w) under the bin's mixture.
+    """
+    usual = (1.0 - LAMBDA) * np.log(np.maximum(unmixing.marginal, SMALLEST))
+    best = []
+    for i, mixture in enumerate(found.shares):
+        own = found.counts[[i]]
+        ids = own.indices
+        topics = unmixing.topics[:, ids].astype(np.float64)
+        expected = mixture[:, np.newaxis] * topics
+        expected *= own.data / np.maximum(expected.sum(axis=0), SMALLEST)
+        total = expected.sum(axis=1, keepdims=True) + USUAL_TOKENS
+        share = (expected + USUAL_TOKENS * topics) / total
+        ranked = heaviest(np.log(np.maximum(share, SMALLEST)) - usual[ids], min(n_words, len(ids)))
+        best.append(
+            [
+                tuple(str(names[ids[j]]) for j in row if expected[k, j] >= LEAST_TOKENS)
+                for k, row in enumerate(ranked)
+            ]
+        )
+    return best

@@ -144,7 +144,7 @@ def write_page(model: Any, texts: dict[str, str], path: str) -> str:
     ]
     title = "The topics of Python's docstrings"
     page = write_report(
-        model, records, path, title=title, group="package", text_column="text", name_column="name",
+        model, records, path, title=title, by="package", text_column="text", name_column="name",
         n_jobs=model.n_jobs,
     )  # fmt: skip
     return str(page.resolve())

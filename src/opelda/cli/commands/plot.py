@@ -9,7 +9,15 @@ from opelda.cli._app import command, option
 from opelda.cli._figures import FIGURES, save_figure
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import Jobs, Model, NamelessReading, Show, refuse
+from opelda.cli._options import (
+    Columns,
+    Jobs,
+    Model,
+    NamelessReading,
+    Show,
+    given_options,
+    refuse,
+)
 from opelda.cli._paths import check_output
 from opelda.cli._show import skipped_documents
 from opelda.cli._standard_streams import note
@@ -21,6 +29,7 @@ KINDS = {
     "tree": "all topics, merged step by step",
     "time": "shares of topics over time",
     "groups": "shares of topics by group",
+    "effect": "effects of a column on the shares of topics",
     "learning": "the score while the model learned",
 }
 EITHER = "time or groups"
@@ -28,10 +37,10 @@ EITHER = "time or groups"
 USEFUL = {
     "words": {"only", "topics", "words"},
     "time": {"only", "topics", "unit", "time"},
-    "groups": {"only", "topics", "group"},
+    "groups": {"only", "topics", "by"},
+    "effect": {"only", "topics", "effect"},
     EITHER: {"only", "topics"},
 }
-UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
 
 
 @command(
@@ -40,7 +49,8 @@ UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
     "opelda plot model.opelda -o map.svg --kind map",
     "opelda plot model.opelda -o tree.pdf --kind tree",
     "opelda plot model.opelda articles.jsonl -o years.pdf --time date --unit year",
-    "opelda plot model.opelda articles.jsonl -o parties.png --group party --only 3 --only 8",
+    "opelda plot model.opelda articles.jsonl -o trends.svg --effect date --effect section",
+    "opelda plot model.opelda articles.jsonl -o parties.png --by party --only 3 --only 8",
 )
 def plot(
     *,
@@ -48,7 +58,7 @@ def plot(
     corpus: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Documents, for shares over time or by group; - is standard input.",
+            help="Documents, for times, groups and effects; - is standard input.",
             metavar="CORPUS",
         ),
     ] = None,
@@ -66,26 +76,21 @@ def plot(
         None,
         "--topics",
         "-k",
-        help="At most so many topics; 12 with words, else 6; over time no more than 8.",
+        help="At most so many topics; 12 with words, 20 with effects, else 6; over time no more "
+        "than 8.",
         min=1,
     ),
     only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),
     words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
-    time: str | None = option(
-        None, help="Column or key of the documents' times; found if not given.", metavar="COLUMN"
-    ),
-    unit: str | None = option(
-        None, help="How long each time is; as fits if not given.", choices=UNITS
-    ),
-    group: str | None = option(
-        None, help="Column or key of the documents' groups; found if not given.", metavar="COLUMN"
-    ),
     title: str | None = option(None, help="Above the figure; none if not given."),
+    columns: Columns,
     jobs: Jobs = None,
     reading: NamelessReading,
     show: Show,
 ) -> None:
     """Draw a model: its words, a map, topics over time or by group, how it learned.
+
+    Columns of times and groups are found by their usual names if they are not given.
 
     It needs matplotlib: [cyan]pip install 'opelda\\[plot]'[/cyan].
     """
@@ -93,11 +98,10 @@ def plot(
         raise InputError(f"The output {output!r} must end in .png, .svg or .pdf.")
     if kind is not None and kind not in KINDS:
         raise InputError(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}.")
-    if unit is not None and unit not in UNITS:
-        raise InputError(f"--unit must be one of {', '.join(UNITS)}, not {unit!r}.")
-    given = {"only": only or None, "topics": topics, "words": words, "unit": unit}
-    given |= {"time": time, "group": group}
+    columns.check()
+    given = {"only": only or None, "topics": topics, "words": words}
     given = {name: value for name, value in given.items() if value is not None}
+    given |= given_options(columns)
     kind = kind or _kind_of(given, bool(corpus))
     _check(kind, given, bool(corpus))
     if not corpus:
@@ -110,17 +114,22 @@ def plot(
         whole("only", number, 0, len(learned.components_) - 1)
     documents = None
     if corpus:
-        column = time or group
-        kept = "auto" if column is None else [column]
+        named = columns.names()
+        kept = named or "auto"
         documents = read_over(columns_of(learned), corpus, reading, show, jobs, metadata=kept)
         skipped_documents(documents.n_skipped, documents.problems, show)
-        kind = kind if column else _drawable(kind, documents)
+        kind = kind if named else _drawable(kind, documents)
     save_figure(path, lambda: _draw(learned, kind, documents, given), title)
     note(show, f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
 
 
 def _kind_of(given: dict[str, Any], has_corpus: bool) -> str:
-    for column, kind in (("time", "time"), ("group", "groups"), ("unit", "time")):
+    for column, kind in (
+        ("time", "time"),
+        ("by", "groups"),
+        ("effect", "effect"),
+        ("unit", "time"),
+    ):
         if column in given:
             return kind
     return EITHER if has_corpus else "words"
@@ -130,10 +139,12 @@ def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
     """Refuse what has no effect on a kind of figure."""
     if kind in USEFUL and kind != "words" and not has_corpus:
         raise InputError(f"A figure of {kind} needs documents; name a CORPUS after the model.")
-    if has_corpus and kind not in ("time", "groups", EITHER):
+    if has_corpus and kind not in ("time", "groups", "effect", EITHER):
         raise InputError(f"A figure of {kind} is drawn of the model alone; leave the CORPUS out.")
     for name in sorted(given.keys() - USEFUL.get(kind, set())):
         raise InputError(f"--{name} has no effect on a figure of {kind}; leave it out.")
+    if kind == "effect" and "effect" not in given:
+        raise InputError("A figure of effect needs a column; name it with --effect.")
     if {"only", "topics"} <= given.keys():
         raise InputError("--only names the topics; leave --topics out.")
 
@@ -153,10 +164,12 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
         return report.plot_tree(model)
     if kind == "learning":
         return report.plot_learning(model)
-    column = given.get("time", given.get("group"))
-    values = None if column is None else documents.metadata[column]
+    if kind == "effect":
+        few = {"topics": options.pop("topics")} if "topics" in options else {}
+        effects = report.estimate_effect(model, documents, given["effect"], **few)
+        return report.plot_effect(effects, **options)
     draw = report.plot_over_time if kind == "time" else report.plot_groups
-    return draw(model, documents, values, **options)
+    return draw(model, documents, given.get("time", given.get("by")), **options)
 
 
 def _drawable(kind: str, documents: Any) -> str:
@@ -168,7 +181,7 @@ def _drawable(kind: str, documents: Any) -> str:
     for name in wanted:
         if (time_column if name == "time" else group_column)(columns) is not None:
             return name
-    options = " or ".join({"time": "--time", "groups": "--group"}[name] for name in wanted)
+    options = " or ".join({"time": "--time", "groups": "--by"}[name] for name in wanted)
     usual = " or ".join({"time": "date", "groups": "section"}[name] for name in wanted)
     raise InputError(
         f"The documents have no column with a usual name, such as {usual}; name one with "

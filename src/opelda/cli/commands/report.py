@@ -25,7 +25,7 @@ from opelda.errors import InputError
 @command(
     "report",
     "opelda report model.opelda articles.jsonl -o report.html",
-    "opelda report model.opelda articles.jsonl --time date --group section -o report.html",
+    "opelda report model.opelda articles.jsonl --time date --by section -o report.html",
     "opelda report model.opelda articles.jsonl --compare other.opelda -o report.html",
 )
 def report(
@@ -40,7 +40,7 @@ def report(
         "date, if not given.",
         metavar="COLUMN",
     ),
-    group: str | None = option(
+    by: str | None = option(
         None,
         help="Column of the documents' groups, for topics by group; found by its name, such as "
         "section, if not given.",
@@ -97,7 +97,7 @@ def report(
                 title=title,
                 name=Path(model).name,
                 time=time,
-                group=group,
+                by=by,
                 compare=other,
                 compare_name=Path(compare).name if compare else "",
                 held_out=scored,

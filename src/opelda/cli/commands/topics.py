@@ -1,6 +1,6 @@
 """`opelda topics`: the words of a model's topics, typical documents, and labels."""
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -9,7 +9,17 @@ from opelda.cli._inputs import read_over
 from opelda.cli._labels import labels_by_command, labels_from
 from opelda.cli._models import columns_of, load_model, save_labels
 from opelda.cli._moves import show_moves
-from opelda.cli._options import AsJson, Jobs, Model, Reading, Show, refuse
+from opelda.cli._options import (
+    AsJson,
+    Columns,
+    Jobs,
+    Model,
+    Reading,
+    Show,
+    given_options,
+    refuse,
+)
+from opelda.cli._over_columns import show_over_columns
 from opelda.cli._show import by_weight, count, print_topics, topic_as_plain
 from opelda.cli._standard_streams import note, print_json
 from opelda.cli._tree import note_similar, show_tree
@@ -30,6 +40,9 @@ LAMBDA = 0.6
     "opelda topics model.opelda --lambda 0.4 --words 15",
     "opelda topics model.opelda --only 3 --only 8 --json",
     "opelda topics model.opelda articles.jsonl --docs 3",
+    "opelda topics model.opelda articles.jsonl --time date --unit month --only 3",
+    "opelda topics model.opelda articles.jsonl --by party -o parties.xlsx",
+    "opelda topics model.opelda articles.jsonl --effect party --effect date",
     "opelda topics model.opelda --label 17='health care' --label 3=courts",
     "opelda topics model.opelda articles.jsonl --label-with 'llm -m a-model'",
     "opelda topics model.opelda --tree",
@@ -85,6 +98,14 @@ def topics(
     tree: bool = option(
         False, "--tree", help="Show topics as a tree: merged step by step, the most alike first."
     ),
+    columns: Columns,
+    output: str | None = option(
+        None,
+        "--output",
+        "-o",
+        help="Write times, groups or effects to this .csv, .tsv or .xlsx file.",
+        metavar="FILE",
+    ),
     as_json: AsJson = False,
     jobs: Jobs = None,
     reading: Reading,
@@ -92,7 +113,9 @@ def topics(
 ) -> None:
     """Show a model's topics: their share of the tokens, a label, and their words.
 
-    With --docs and a corpus also documents that are typical of them; with --label, name them first.
+    With a corpus, and --docs, documents that are typical of them; with --time or --by, their shares
+    of documents with 95% intervals and their words there; with --effect, how their shares go with
+    columns, the others being equal. With --label, name them first.
     """
     if rank not in RANKS:
         raise InputError(f"--rank must be one of {', '.join(RANKS)}, not {rank!r}.")
@@ -102,35 +125,57 @@ def topics(
         raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
     if tree:
         shown = rank != RANKS[0] or only or sort != ORDERS[0] or docs or corpus or since
-        if shown or label or label_with:
+        if shown or label or label_with or output or given_options(columns):
             raise InputError(
                 "--tree shows all topics; leave --rank, --only, --sort, --docs, --label, "
-                "--label-with, --since and a CORPUS out."
+                "--label-with, --since, columns, --output and a CORPUS out."
             )
         show_tree(load_model(model, jobs), model, words, as_json=as_json)
         return
     if since is not None:
-        if rank != RANKS[0] or only or sort != ORDERS[0] or docs or label or label_with or corpus:
+        others = only or docs or label or label_with or corpus or output or given_options(columns)
+        if rank != RANKS[0] or sort != ORDERS[0] or others:
             raise InputError(
                 "--since shows what moved; leave --rank, --only, --sort, --docs, --label, "
-                "--label-with and a CORPUS out."
+                "--label-with, columns, --output and a CORPUS out."
             )
         show_moves(model, since, words, as_json=as_json)
         return
+    columns.check()
+    over = given_options(columns)
     needs = {"--docs": docs is not None, "--rank coherence": rank == "coherence"}
+    needs |= {f"--{name}": True for name in over}
     if not corpus:
         for name in (name for name, is_given in needs.items() if is_given):
             raise InputError(f"{name} looks at documents of a CORPUS; name it after the model.")
         refuse(reading, "no documents are read without a CORPUS")
     elif not any(needs.values()) and label_with is None:
-        raise InputError("Documents are shown with --docs, as --docs 3; give it, or no CORPUS.")
+        raise InputError(
+            "Documents are shown with --docs, as --docs 3, or by columns, as --time date; give one "
+            "of these, or no CORPUS."
+        )
+    if over and (docs is not None or rank != RANKS[0] or label_with is not None):
+        raise InputError(
+            "Topics are shown by columns alone; leave --docs, --rank and --label-with out."
+        )
+    if output is not None and not over:
+        raise InputError("--output takes times, groups or effects; leave it out.")
     from opelda.report import topic_table
 
     if label:
-        named = labels_from(label)
-        save_labels(model, named)
-        note(show, f"{count(len(named), 'label')} saved in {model}.")
+        new = labels_from(label)
+        save_labels(model, new)
+        note(show, f"{count(len(new), 'label')} saved in {model}.")
     learned = load_model(model, jobs)
+    if over and corpus:
+        how: dict[str, Any] = {
+            "only": only or None,
+            "by_number": sort == "number",
+            "n_words": words,
+        }
+        how |= {"output": output, "as_json": as_json}
+        show_over_columns(learned, corpus, columns, reading, show, jobs, **how)
+        return
     if label_with is not None:
         found = typical_documents(learned, 4, corpus, reading, show, jobs) if corpus else ()
         named = labels_by_command(label_with, learned, found, only or None, show)

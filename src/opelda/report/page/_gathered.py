@@ -16,6 +16,7 @@ from opelda.errors import InputError
 from opelda.report._documents import Typical, called
 from opelda.report._inferred import Inferred
 from opelda.report._times import moments_of
+from opelda.report._unmixing import Unmixing
 from opelda.report.page._summed import SummedShares, TimedShares
 
 MOST_DOCUMENTS = 100_000  # listed in a page
@@ -58,14 +59,14 @@ class Gathered:
     """
 
     def __init__(
-        self, model: Any, n_typical: int, *, time: str | None = None, group: str | None = None
+        self, model: Any, n_typical: int, *, time: str | None = None, by: str | None = None
     ) -> None:
         self.model = model
         self.n_topics = int(model.components_.shape[0])
         self.n_docs = self.n_empty = 0
         self.n_tokens = self.n_unknown = 0.0
         self.entries: dict[int, Entry] = {}
-        self.time, self.group = time, group  # the columns
+        self.time, self.group = time, by  # the columns
         self.times: TimedShares | None = None
         self.groups: SummedShares | None = None
         self._given = time is not None
@@ -75,6 +76,7 @@ class Gathered:
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
         self.texts_are_known = False
+        self._unmixing: Unmixing | None = None
         self._typical = Typical(n_typical)
         self._listed, self._told, self._counted = Lot(), Lot(), Lot()
         self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
@@ -97,11 +99,8 @@ class Gathered:
         self.loss_sum += float(found.loss.sum())
         self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
         times, groups = self._columns(batch, len(theta))
-        some = np.flatnonzero(known > 0)  # the mixture of no words says nothing
-        if self.times is not None:
-            self.times.add([times[row] for row in some], theta[some])
-        if self.groups is not None:
-            self.groups.add([groups[row] for row in some], theta[some])
+        if self.times is not None or self.groups is not None:
+            self._share(batch.X, times, groups)
         self._typical.add(Inferred(first, theta, known, None, None))
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
@@ -119,6 +118,17 @@ class Gathered:
         self._n_new += int((listed | chosen).sum())
         if self._n_new >= NEW_AT_ONCE:
             self.prune()
+
+    def _share(self, X: Any, times: Any, groups: Any) -> None:
+        """Add documents to the shares by time and by group."""
+        if self._unmixing is None:
+            self._unmixing = Unmixing(self.model)
+        shares, known = self._unmixing.shares(X)
+        some = np.flatnonzero(known)
+        if self.times is not None:
+            self.times.add([times[row] for row in some], shares[some])
+        if self.groups is not None:
+            self.groups.add([groups[row] for row in some], shares[some])
 
     def typical(self) -> list[list[int]]:
         """Return the numbers of each topic's typical documents, the best first."""

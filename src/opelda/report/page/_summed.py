@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, label_of, start_of
+from opelda.report._unmixing import on_simplex
 
 # Each within the next: weeks are in no month.
 NESTED = ("minute", "hour", "day", "month", "quarter", "year")
@@ -15,7 +16,7 @@ MOST_KEYS = 1_000  # summed at a time
 
 
 class SummedShares:
-    """Sums of documents' mixtures by a key, such as a time or a group; of so many keys at most."""
+    """Sums of documents' shares by a key, such as a time or a group; of so many keys at most."""
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
@@ -47,8 +48,10 @@ class SummedShares:
         return found
 
     def means(self, keys: Iterable[Any]) -> list[list[float]]:
-        """Return the mean mixtures of some keys."""
-        return [[round(float(x), 6) for x in self.sums[k] / self.n_docs[k]] for k in keys]
+        """Return the mean shares of some keys."""
+        found = np.array([self.sums[key] / self.n_docs[key] for key in keys])
+        rows: list[list[float]] = on_simplex(found).round(6).tolist()
+        return rows
 
 
 class TimedShares:

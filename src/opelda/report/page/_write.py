@@ -37,7 +37,7 @@ def write_report(
     title: str | None = None,
     name: str = "model.opelda",
     time: str | None = None,
-    group: str | None = None,
+    by: str | None = None,
     compare: Any = None,
     compare_name: str = "the other model",
     held_out: Any = None,
@@ -59,7 +59,7 @@ def write_report(
         By default the corpus's name, where it is a file or a folder.
     name : str
         What the page calls the model.
-    time, group : str, optional
+    time, by : str, optional
         Columns of the documents' times and groups, for topics over time and by group; found by
         their usual names, such as "date" and "section", if not given.
     compare : fitted learner, optional
@@ -91,7 +91,7 @@ def write_report(
     """
     tell = progress or (lambda doing, n_docs: None)
     topics = np.asarray(model.components_)
-    metadata = ["auto", *(column for column in (time, group) if column is not None)]
+    metadata = ["auto", *(column for column in (time, by) if column is not None)]
     vocabulary, n_words = model._state.vocabulary, int(model.n_features_in_)
     scored = None if held_out is None else counted(model, held_out)
     if vocabulary is None and hasattr(corpus, "columns"):
@@ -99,7 +99,7 @@ def write_report(
     opened = stream(corpus, batch_size=BLOCK, vocabulary=vocabulary, metadata=metadata, **reading)
     batches = opened.batches(vocabulary, n_words, learn=False)
     n_typical = N_TYPICAL if len(topics) <= MANY_TOPICS else N_TYPICAL_OF_MANY
-    found = Gathered(model, n_typical, time=time, group=group)
+    found = Gathered(model, n_typical, time=time, by=by)
     for batch in batches:
         found.add(batch)
         tell("inferring", found.n_docs)

@@ -1,13 +1,16 @@
 """Figures of models and documents, drawn with matplotlib, which is imported when one is."""
 
+from opelda.report.plots._effects import plot_effect
+from opelda.report.plots._learning import plot_learning
 from opelda.report.plots._map import plot_map
-from opelda.report.plots._over import plot_groups, plot_learning, plot_over_time
+from opelda.report.plots._over import plot_groups, plot_over_time
 from opelda.report.plots._style import STYLE, tidy
 from opelda.report.plots._topics import plot_topics
 from opelda.report.plots._tree import plot_tree
 
 __all__ = [
     "STYLE",
+    "plot_effect",
     "plot_groups",
     "plot_learning",
     "plot_map",

@@ -1,4 +1,4 @@
-"""Figures of topics over time, by group, and while a model learned."""
+"""Figures of topics over time and by group."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,37 +9,36 @@ from numpy.typing import NDArray
 from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.report._inferred import check_model, labels_of
-from opelda.report._shares import Shares, corpus_shares
+from opelda.report._shares import MOST_GROUPS, Shares, column_of, corpus_shares
 from opelda.report._times import UNITS, group_bins, time_bins
-from opelda.report.plots._style import BLUE, LINES, bars, new_axes, panels, styled, tidy, written
+from opelda.report.plots._style import LINES, bars, new_axes, panels, styled, tidy, written
 
 LABEL_SHOWN, GROUP_SHOWN = 28, 24  # letters
-MOST_GROUPS = 12
+BAND = 0.18  # how opaque an interval is
 
 
 @styled
 def plot_over_time(
     model: Any,
     corpus: Any,
-    times: Sequence[Any] | None = None,
+    dates: str | Sequence[Any] | None = None,
     *,
     topics: Iterable[int] | None = None,
     n_topics: int = 6,
     unit: str | None = None,
     min_docs: int = 10,
+    level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw how the shares of topics changed over time.
+    """Draw how the shares of topics changed over time, with intervals (see `topics_over_time`).
 
     Parameters
     ----------
     model : fitted model
     corpus : Corpus, counts or documents
         As for `transform`.
-    times : sequence, optional
-        The time of each document: dates, or texts and numbers of the usual forms (years, ISO 8601,
-        seconds since 1970), with a zone as its own clock showed them. By default the column of the
-        corpus's `metadata` with a usual name.
+    dates : str or sequence, optional
+        As of `topics_over_time`.
     topics : iterable of int, optional
         Those wanted, 8 at most; by default the `n_topics` whose share changed most.
     n_topics : int
@@ -48,6 +47,8 @@ def plot_over_time(
         How long each point's time is; by default as fits the documents.
     min_docs : int
         Times with fewer documents are left out, for their shares say little.
+    level : float
+        Of the intervals.
     ax : Axes, optional
         By default that of a new figure.
 
@@ -74,20 +75,21 @@ def plot_over_time(
     if unit is not None:
         choice("unit", unit, UNITS)
     check_model(model)
-    bins = time_bins(_column(corpus, times, "time"), unit)
+    bins = time_bins(column_of(corpus, dates, "time"), unit)
     if len(bins.starts) < 2:
         raise InputError(f"All documents are of one {bins.unit}: there is no change to draw.")
-    found = corpus_shares(model, corpus, list(range(len(bins.starts))), bins.index)
+    found = corpus_shares(model, corpus, bins.index, len(bins.starts), level)
     found = _enough(found, whole("min_docs", min_docs), bins.unit)
     chosen = _chosen(found, topics, n_topics, len(LINES))
     labels = labels_of(model)
-    starts = [bins.starts[i] for i in found.labels]
+    starts = [bins.starts[i] for i in found.bins]
     axis = new_axes(7.2, 3.8)[0, 0] if ax is None else ax
     for k, (colour, marker, dash) in zip(chosen, LINES, strict=False):
         marker = marker if len(starts) <= 40 else ""
-        shares = found.shares[:, k]
+        shares, ends = found.shares[:, k], (found.low[:, k], found.high[:, k])
         name = f"{k} {written(labels[k], LABEL_SHOWN)}"
         axis.plot(starts, shares, dash, color=colour, marker=marker, ms=4, lw=1.6, label=name)
+        axis.fill_between(starts, *ends, color=colour, alpha=BAND, lw=0)
     axis.set_ylim(bottom=0)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0 if axis.get_ylim()[1] > 0.05 else None))
     axis.set_ylabel(f"mean share of a document, by {bins.unit}")
@@ -101,28 +103,32 @@ def plot_over_time(
 def plot_groups(
     model: Any,
     corpus: Any,
-    groups: Sequence[Any] | None = None,
+    column: str | Sequence[Any] | None = None,
     *,
     topics: Iterable[int] | None = None,
     n_topics: int = 6,
     n_groups: int = MOST_GROUPS,
+    level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw the shares of topics in groups of documents, a panel for each topic, on one scale.
+    """Draw topics' shares of groups of documents, with intervals (see `topics_by`).
+
+    A panel for each topic, all on one scale.
 
     Parameters
     ----------
     model : fitted model
     corpus : Corpus, counts or documents
         As for `transform`.
-    groups : sequence, optional
-        The group of each document, such as a section or a party. By default the column of the
-        corpus's `metadata` with a usual name.
+    column : str or sequence, optional
+        As of `topics_by`.
     topics : iterable of int, optional
         Those wanted; by default the `n_topics` in which the groups differ most.
     n_topics : int
     n_groups : int
         At most so many, those with most documents; others are left out.
+    level : float
+        Of the intervals.
     ax : Axes or array of Axes, optional
         One for each topic; by default those of a new figure.
 
@@ -143,80 +149,21 @@ def plot_groups(
     ['money (9)', 'pets (9)']
     """
     check_model(model)
-    names, index = group_bins(_column(corpus, groups, "group"), whole("n_groups", n_groups))
-    found = corpus_shares(model, corpus, names, index)
+    names, index = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
+    found = corpus_shares(model, corpus, index, len(names), level)
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
-    labels, n = labels_of(model), len(found.labels)
+    labels, n = labels_of(model), len(found.bins)
     axes = panels(ax, len(chosen), 3, 2.7, 0.24 * n + 0.95, sharey=True)
     ticks = [
-        f"{written(str(name), GROUP_SHOWN)} ({n_docs:,})"
-        for name, n_docs in zip(found.labels, found.n_docs, strict=True)
+        f"{written(names[i], GROUP_SHOWN)} ({n_docs:,})"
+        for i, n_docs in zip(found.bins, found.n_docs, strict=True)
     ]
+    most = float(np.fmax(found.shares, found.high)[:, chosen].max())
     for axis, k in zip(axes, chosen, strict=True):
         title = f"{k} {written(labels[k], 24, 2)}"
-        bars(axis, ticks, found.shares[:, k], title, float(found.shares[:, chosen].max()))
+        ends = found.low[:, k], found.high[:, k]
+        bars(axis, ticks, found.shares[:, k], title, most, ends)
     return axes
-
-
-@styled
-def plot_learning(model: Any, *, ax: Any = None) -> Any:
-    """Draw how the score went while the model learned.
-
-    Parameters
-    ----------
-    model : fitted model
-        With a `learning_curve_`.
-    ax : Axes, optional
-        By default that of a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from opelda import TopicModel
-    >>> from opelda.corpus import generate
-    >>> from opelda.report import plot_learning
-    >>> X = generate(500, n_words=50, n_topics=3).X
-    >>> plot_learning(TopicModel(3, random_state=0).fit(X)).get_xlabel()
-    'documents learned from'
-    """
-    curve = list(getattr(model, "learning_curve_", ()))
-    if not curve:
-        raise InputError("This model has no learning curve: it was learned by an earlier version.")
-    documents, scores = np.array(curve, np.float64).T
-    axis = new_axes(6.4, 3.6)[0, 0] if ax is None else ax
-    axis.plot(documents, scores, "-o", color=BLUE, ms=4, lw=1.6)
-    if documents[-1] > 300 * documents[0] > 0:
-        axis.set_xscale("log")
-    else:
-        axis.set_xlim(left=0)
-        axis.locator_params(axis="x", nbins=5)
-        axis.xaxis.set_major_formatter("{x:,.0f}")
-    axis.set_xlabel("documents learned from")
-    axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
-    tidy(axis)
-    return axis
-
-
-def _column(corpus: Any, given: Any, kind: str) -> Any:
-    """Return what was given, or the column of the corpus's metadata with a usual name."""
-    if given is not None:
-        return given
-    metadata = getattr(corpus, "metadata", None)
-    if metadata is not None:
-        from opelda.corpus import group_column, time_column
-
-        name = (time_column if kind == "time" else group_column)(metadata.columns)
-        if name is not None:
-            return metadata[name]
-    raise InputError(
-        f"The corpus has no column of {kind}s; give one {kind} for each document, or read it with "
-        'metadata="auto".'
-    )
 
 
 def _enough(found: Shares, min_docs: int, unit: str) -> Shares:
@@ -228,7 +175,7 @@ def _enough(found: Shares, min_docs: int, unit: str) -> Shares:
             "{unit}, or give more documents.",
             unit=...,
         )
-    return Shares([found.labels[i] for i in kept], found.n_docs[kept], found.shares[kept])
+    return found.only(kept)
 
 
 def _chosen(found: Shares, topics: Iterable[int] | None, n_topics: int, most: int) -> list[int]:

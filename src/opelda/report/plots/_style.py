@@ -68,17 +68,25 @@ def written(text: str, width: int = 60, lines: int = 1) -> str:
     return "\n".join(line.replace(",…", "…") for line in found).replace("$", r"\$")
 
 
-def bars(axis: Any, names: list[str], shares: Any, title: str, most: float) -> None:
-    """Draw named shares as bars with their numbers, the first on top, on a scale up to `most`."""
+def bars(
+    axis: Any, names: list[str], shares: Any, title: str, most: float, ends: Any = None
+) -> None:
+    """Draw named shares as bars with their numbers, the first on top, on a scale up to `most`.
+
+    With `ends`, the ends of an interval each, as a line.
+    """
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     places = range(len(names))
     axis.barh(places, shares, color=BLUE, height=0.72)
     axis.set_yticks(places, names)
     axis.set_ylim(len(names) - 0.4, -0.6)
-    for place, share in zip(places, shares, strict=True):
+    far = shares if ends is None else np.fmax(shares, ends[1])
+    if ends is not None:
+        axis.hlines(places, *ends, color=BLACK, lw=1.0)
+    for place, share, at in zip(places, shares, far, strict=True):
         axis.annotate(
-            f"{share:.1%}", (share, place), (3, 0), textcoords="offset points", va="center",
+            f"{share:.1%}", (at, place), (3, 0), textcoords="offset points", va="center",
             color=GREY, fontsize="x-small",
         )  # fmt: skip
     axis.set_xlim(0, 1.3 * max(most, 1e-6))  # room for the numbers

@@ -1,0 +1,255 @@
+"""Regression of topics' shares on columns, with intervals that hold for short documents too."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from opelda._validation import number, whole
+from opelda.corpus._kinds import is_missing
+from opelda.errors import InputError
+from opelda.report._inferred import check_model, labels_of
+from opelda.report._rows import Table
+from opelda.report._shares import column_of, labelled_blocks
+from opelda.report._times import group_bins, moments_of
+from opelda.report._unmixing import Unmixing
+
+INTERCEPT, OTHER = "intercept", "(other)"
+MOST_LEVELS, FEWEST = 20, 10  # of a column, and documents of one
+DAYS_A_YEAR = 365.2425
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """How a topic's share goes with a term, the other terms being equal.
+
+    Attributes
+    ----------
+    topic, label : int, str
+        The topic and what it is called.
+    term : str
+        A column of numbers or times; a level of one of categories, as ``party=R``, compared with
+        the column's most frequent level; or the intercept: the share of documents of those levels
+        and of mean numbers.
+    estimate : float
+        By how much the mean share changes: for one more of a number, a year of a time, or the
+        level in place of the most frequent one.
+    low, high : float
+        The ends of its interval.
+    se : float
+        Its standard error.
+    p : float
+        The probability of an estimate as far from 0 or further if there were no effect; over many
+        topics some are small by chance.
+    n_docs : int
+        Documents that have words and all values.
+
+    Examples
+    --------
+    >>> from opelda.report import EffectRow
+    >>> EffectRow(0, "tea, cup", "year", 0.02, 0.01, 0.03, 0.005, 0.0001, 80).term
+    'year'
+    """
+
+    topic: int
+    label: str
+    term: str
+    estimate: float
+    low: float
+    high: float
+    se: float
+    p: float
+    n_docs: int
+
+
+def estimate_effect(
+    model: Any,
+    corpus: Any,
+    columns: str | Iterable[str] | Mapping[str, Any],
+    *,
+    topics: Iterable[int] | None = None,
+    categorical: Iterable[str] = (),
+    level: float = 0.95,
+) -> Table[EffectRow]:
+    """Regress the topics' shares of documents on columns.
+
+    Ordinary least squares of each document's shares, read off its words without bias, with
+    standard errors that hold whatever the errors' variances (HC3), so also for documents of any
+    and of different lengths (docs/covariates.md). The topics are taken as known. Documents without
+    one of the values, or without a word of the model, are left out.
+
+    Parameters
+    ----------
+    model : fitted model
+    corpus : Corpus, counts or documents
+        As for `transform`.
+    columns : str, iterable of str, mapping or data frame
+        Names of columns of the corpus's `metadata`; or values by name, one for each document.
+        Numbers are taken as they are, also where they are texts; times (dates, texts of the usual
+        forms) in years; all else as categories, each level compared with the most frequent one. A
+        column's 20 most frequent levels of 10 documents or more count; the others are one,
+        ``(other)``.
+    topics : iterable of int, optional
+        The numbers of the topics wanted, in the order wanted; None is all.
+    categorical : iterable of str
+        Columns whose numbers or times are categories.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    Table of EffectRow
+        Topic by topic, the intercept first.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> from opelda.report import estimate_effect
+    >>> texts = ["cats chase dogs"] * 30 + ["bonds rise and fall"] * 30
+    >>> model = TopicModel(2, random_state=0).fit(texts)
+    >>> pets = ["pets"] * 30 + ["money"] * 25 + ["pets"] * 5
+    >>> rows = estimate_effect(model, texts, {"section": pets})
+    >>> [row.term for row in rows[:2]], max(round(row.estimate, 1) for row in rows)
+    (['intercept', 'section=money'], 0.9)
+    """
+    check_model(model)
+    level = number("level", level, 0.0, 0.9999, above=True)
+    labels = labels_of(model)
+    wanted = range(len(labels)) if topics is None else topics
+    numbers = [whole("topics", topic, 0, len(labels) - 1) for topic in wanted]
+    names, design, are_numbers = _design(corpus, columns, set(categorical))
+    shares, known = _shares_of(model, corpus, design)
+    design, n_docs = design[known], int(known.sum())
+    # so that the intercept is the share at the means
+    design[:, are_numbers] -= design[:, are_numbers].sum(axis=0) / max(n_docs, 1)
+    found = least_squares(names, design, shares[known])
+    quantile = stats.t.ppf(0.5 + level / 2, found.n_free)
+    rows = (
+        EffectRow(
+            k, labels[k], name, float(b), float(b - quantile * se), float(b + quantile * se),
+            float(se), float(2 * stats.t.sf(b / se if b >= 0 else -b / se, found.n_free)), n_docs,
+        )
+        for k in numbers
+        for name, b, se in zip(names, found.estimates[:, k], found.errors[:, k], strict=True)
+    )  # fmt: skip
+    return Table(EffectRow, rows)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients of a regression and their standard errors, a column for each outcome."""
+
+    estimates: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    n_free: int  # documents less terms
+
+
+def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float64]) -> Fit:
+    """Return least squares of the outcomes Y on the columns of A, with HC3 standard errors.
+
+    References
+    ----------
+    MacKinnon & White, "Some heteroskedasticity-consistent covariance matrix estimators with
+    improved finite sample properties" (1985).
+    """
+    n_free = A.shape[0] - A.shape[1]
+    if n_free < 1:
+        raise InputError(
+            f"There are {A.shape[0]} documents with words and all values for {A.shape[1]} terms; "
+            "give more documents, or fewer columns."
+        )
+    Q, R = np.linalg.qr(A)
+    # of columns that are one another's sums, the last has next to nothing of its own
+    own, whole_of = np.abs(np.diag(R)), np.linalg.norm(A, axis=0)
+    for j in np.flatnonzero(own <= 1e-9 * whole_of):
+        raise InputError(
+            f"The term {names[j]!r} follows from the others, or is the same for all documents; "
+            "leave its column out."
+        )
+    pseudo = np.linalg.solve(R, Q.T)
+    estimates = pseudo @ Y
+    leverage = np.minimum((Q**2).sum(axis=1), 1.0 - 1e-9)
+    residuals = (Y - A @ estimates) / (1.0 - leverage)[:, np.newaxis]
+    errors = np.sqrt(pseudo**2 @ residuals**2)
+    return Fit(estimates, np.maximum(errors, 1e-300), n_free)
+
+
+def _shares_of(
+    model: Any, corpus: Any, design: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the documents' shares, and which have words and all values."""
+    unmixing = Unmixing(model)
+    shares, known = [], []
+    for X, part in labelled_blocks(model, corpus, design):
+        some, has_words = unmixing.shares(X)
+        shares.append(some)
+        known.append(has_words & ~np.isnan(part).any(axis=1))
+    return np.concatenate(shares), np.concatenate(known)
+
+
+def _design(
+    corpus: Any, columns: Any, categorical: set[str]
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the terms, a row for each document, and which are of numbers; NaN is missing."""
+    given = [columns] if isinstance(columns, str) else columns
+    by_name = (
+        {str(name): given[name] for name in getattr(given, "columns", given)}
+        if hasattr(given, "keys") or hasattr(given, "columns")
+        else {name: column_of(corpus, name, "value") for name in given}
+    )
+    if not by_name:
+        raise InputError("names no column; give one at least.", "columns")
+    for name in sorted(categorical - by_name.keys()):
+        raise InputError(f"has {name!r}, which is not among the columns.", "categorical")
+    names, are_numbers, parts = [INTERCEPT], [False], list[list[float]]()
+    for name, values in by_name.items():
+        plain = values.to_list() if hasattr(values, "to_list") else list(values)
+        numbers = None if name in categorical else _numbers(plain)
+        terms = _levels(name, plain) if numbers is None else {name: numbers}
+        names += terms.keys()
+        are_numbers += [numbers is not None] * len(terms)
+        parts += terms.values()
+    sizes = {len(part) for part in parts}
+    if len(sizes) != 1:
+        raise InputError("are of different lengths; give a value for each document.", "columns")
+    return names, np.column_stack([np.ones(sizes.pop()), *parts]), np.array(are_numbers)
+
+
+def _numbers(values: list[Any]) -> list[float] | None:
+    """Return numbers, or times in years; None where these are neither."""
+    known = [None if is_missing(value) or value == "" else value for value in values]
+    try:
+        if any(isinstance(value, bool) for value in known):
+            return None
+        numbers = [np.nan if value is None else float(value) for value in known]
+        return None if np.isinf(numbers).any() else numbers
+    except (TypeError, ValueError):
+        pass
+    try:
+        moments = moments_of(known)
+    except InputError:
+        return None
+    return [
+        np.nan if moment is None else moment.toordinal() / DAYS_A_YEAR
+        for moment in moments
+    ]  # fmt: skip
+
+
+def _levels(name: str, values: list[Any]) -> dict[str, list[float]]:
+    """Return a term of zeros and ones for each level but the most frequent."""
+    levels, index = group_bins(values, len(values))
+    sizes = np.bincount(index[index >= 0], minlength=len(levels))
+    kept = [level for level, n in zip(levels, sizes, strict=True) if n >= FEWEST][:MOST_LEVELS]
+    if len(kept) + (len(kept) < len(levels)) < 2:
+        raise InputError(
+            f"The column {name!r} has fewer than two levels of {FEWEST} documents: there is "
+            "nothing to compare; leave it out."
+        )
+    missing = np.where(index < 0, np.nan, 0.0)
+    terms = {f"{name}={level}": missing + (index == i) for i, level in enumerate(kept) if i}
+    if len(kept) < len(levels):
+        terms[f"{name}={OTHER}"] = missing + (index >= len(kept))
+    return {term: list(column) for term, column in terms.items()}

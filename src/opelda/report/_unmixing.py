@@ -1,0 +1,68 @@
+"""Documents' shares of topics without bias, for means and regressions over many documents.
+
+A mixture that is inferred of few words is drawn to the prior, or to the topics that most words
+could be of, and so are the means of such mixtures: differences between groups come out too small,
+whatever interval is put around them. With m the topics' weights and p(w) = sum_k m_k beta_kw,
+
+    theta~_d = (B D B')^-1 B D w_d / |w_d|,   B = beta (K, V),   D = diag(1 / p(w)),
+
+is linear in the document's counts w_d, and E[w_d] / |w_d| = B' theta_d: its expectation is theta_d
+itself, however short the document. It is each word's p(k | w), summed over the document and
+corrected for how often a word of one topic passes for another's; its entries sum to 1 and some may
+be negative. Of one document it says little; means of it say what they seem to say.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.metrics._ranking import topic_weights
+from opelda.metrics._topics import MeasuredTopics
+
+# The least eigenvalue of B D B' (scaled: the largest is 1) that is inverted. Below it, topics are
+# the same for all that words can say, and share what is theirs.
+SMALLEST = 1e-3
+
+
+class Unmixing:
+    """A model's topics, made ready to read shares off counts."""
+
+    def __init__(self, model: Any) -> None:
+        self.topics: NDArray[Any] = MeasuredTopics.of(model).weights
+        n_topics = len(self.topics)
+        known = topic_weights(model)
+        weights = np.full(n_topics, 1.0 / n_topics) if known is None else known
+        weights = weights + 0.01 / n_topics  # those of no weight are looked for, too
+        weights /= weights.sum()
+        self.marginal: NDArray[np.float64] = weights @ self.topics.astype(np.float64)
+        self._known = self.marginal > 0  # words that some topic has
+        inverse = np.divide(1.0, self.marginal, where=self._known, out=np.zeros_like(self.marginal))
+        root = np.sqrt(weights)
+        scaled = root[:, np.newaxis] * self.topics
+        values, vectors = np.linalg.eigh((scaled * inverse) @ scaled.T)
+        kept = values > SMALLEST * values[-1]
+        solved = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+        self._of_words = (scaled * inverse).T @ (solved * root)  # (V, K)
+
+    def shares(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the documents' shares, and whether each has a word that says anything."""
+        tokens = X @ self._known.astype(np.float64)
+        found = X @ self._of_words / np.maximum(tokens, 1e-300)[:, np.newaxis]
+        return found, tokens > 0
+
+
+def on_simplex(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest mixtures to rows that sum to 1.
+
+    >>> on_simplex(np.array([[0.7, 0.4, -0.1], [0.2, 0.3, 0.5]])).round(3)
+    array([[0.65, 0.35, 0.  ],
+           [0.2 , 0.3 , 0.5 ]])
+    """
+    ordered = -np.sort(-shares, axis=1)
+    over = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, shares.shape[1] + 1)
+    n_kept = (ordered > over).sum(axis=1)
+    found: NDArray[np.float64] = np.maximum(
+        shares - over[np.arange(len(over)), n_kept - 1, None], 0.0
+    )
+    return found

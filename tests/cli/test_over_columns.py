@@ -1,0 +1,87 @@
+"""`opelda topics --time`, `--by` and `--effect`."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+import opelda
+from opelda.corpus import read
+from opelda.report import estimate_effect, topics_by, topics_over_time
+from tests.cli.test_spreadsheets import rows_of
+
+
+@pytest.fixture
+def folder(tmp_path, model_file, texts):
+    """Return a folder with a model and documents with dates and groups."""
+    shutil.copy(model_file, tmp_path / "m.opelda")
+    records = [
+        {"text": text, "date": f"{2000 + i // 60}-05-01", "party": ("=left", "right")[i % 5 == 0]}
+        for i, text in enumerate(texts)
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return tmp_path
+
+
+def test_what_is_shown_is_what_python_says(cli, folder):
+    model = opelda.load("m.opelda")
+    corpus = read(
+        "t.jsonl", text_column="text", vocabulary=model.vocabulary_, metadata=["date", "party"]
+    )
+    for args, name, wanted in (
+        (("--time", "date"), "shares", topics_over_time(model, corpus, "date", n_words=10)),
+        (("--unit", "year"), "shares", topics_over_time(model, corpus, n_words=10)),
+        (("--by", "party"), "shares", topics_by(model, corpus, "party", n_words=10)),
+        (("--effect", "party"), "effects", estimate_effect(model, corpus, "party")),
+    ):
+        done = cli("topics", "m.opelda", "t.jsonl", "-t", "text", *args, "--json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)[name]
+        plain = wanted.to_polars().to_dicts()
+        assert sorted(found, key=str) == sorted(plain, key=str)
+        shown = cli("topics", "m.opelda", "t.jsonl", "-t", "text", *args, "--only", 1, "-n", 2)
+        assert shown.code == 0, shown.err
+        assert shown.out.splitlines()[0].startswith("1  " if name == "shares" else "topic")
+        for row in plain:
+            said = row["bin"] if name == "shares" else row["term"]
+            assert (said in shown.out) or row["topic"] != 1
+
+
+def test_files_are_fit_for_spreadsheets(cli, folder):
+    asked = ("topics", "m.opelda", "t.jsonl", "-t", "text", "--by", "party")
+    for name in ("f.csv", "f.tsv", "f.xlsx"):
+        done = cli(*asked, "-o", name)
+        assert (done.code, done.out) == (0, ""), done.err
+    rows = list(csv.DictReader((folder / "f.csv").read_text().splitlines()))
+    assert {row["bin"] for row in rows} == {"'=left", "right"}  # no formula
+    assert all(0 <= float(row["low"]) <= float(row["share"]) <= float(row["high"]) for row in rows)
+    assert len(rows) == 6
+    sheet = rows_of("f.xlsx")
+    assert sheet[0] == list(rows[0])
+    assert {row[0] for row in sheet[1:]} == {"=left", "right"}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--by", "party"], "name it after the model"),
+        (["t.jsonl"], "as --docs 3, or by columns"),
+        (["t.jsonl", "--by", "party", "--time", "date"], "one at a time"),
+        (["t.jsonl", "--by", "what"], "no key 'what'"),
+        (["t.jsonl", "--time", "date", "--unit", "eon"], "--unit must be one of"),
+        (["t.jsonl", "--by", "party", "--docs", "2"], "leave --docs, --rank and --label-with out"),
+        (["t.jsonl", "--by", "party", "--rank", "frex"], "leave --docs, --rank and"),
+        (["t.jsonl", "--by", "party", "-o", "f.pdf"], "must end in .csv, .tsv, .xlsx"),
+        (["t.jsonl", "--by", "party", "-o", "t.jsonl"], "must end in"),
+        (["-o", "f.csv"], "--output takes times, groups or effects"),
+        (["t.jsonl", "--by", "party", "--only", "9"], "--only must be"),
+    ],
+)
+def test_mistakes_are_sentences(cli, folder, args, said):
+    before = sorted(folder.iterdir())
+    done = cli("topics", "m.opelda", *args)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,148 @@
+"""Regression of topics' shares on columns."""
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opelda.errors import InputError
+from opelda.inference import Topics, infer
+from opelda.report import estimate_effect, plot_effect
+from opelda.report._effects import FEWEST, MOST_LEVELS, least_squares
+
+K, V = 3, 24
+TOPICS = np.random.default_rng(7).dirichlet(np.full(V, 0.2), K)
+
+
+class Fixed:
+    """A model of topics that are known."""
+
+    components_ = TOPICS
+
+    def transform(self, X):
+        raise AssertionError("shares are read off counts")
+
+
+MODEL = Fixed()
+
+
+def expected(theta):
+    """Return the words that documents of these mixtures are expected to have."""
+    return 100 * np.asarray(theta) @ TOPICS
+
+
+def term(rows, topic, name):
+    return next(row for row in rows if (row.topic, row.term) == (topic, name))
+
+
+@given(st.integers(0, 9999), st.integers(8, 25), st.integers(1, 3))
+def test_standard_errors_are_what_leaving_one_out_changes(seed, n_docs, n_terms):
+    chance = np.random.default_rng(seed)
+    A = np.column_stack([np.ones(n_docs), chance.normal(size=(n_docs, n_terms))])
+    Y = chance.normal(size=(n_docs, 2)) * chance.random((n_docs, 1))
+    found = least_squares(["x"] * (n_terms + 1), A, Y)
+    best = np.linalg.lstsq(A, Y)[0]
+    without = [
+        np.linalg.lstsq(np.delete(A, i, 0), np.delete(Y, i, 0))[0] - best for i in range(n_docs)
+    ]
+    assert np.allclose(found.estimates, best)
+    assert np.allclose(found.errors, np.sqrt((np.array(without) ** 2).sum(axis=0)))
+
+
+def test_effects_of_all_kinds_of_columns_are_found():
+    n = 60
+    chance = np.random.default_rng(0)
+    party = np.array(["left", "right", "left"] * 20)
+    year = chance.integers(1990, 2020, n)
+    theta = np.full((n, K), 0.2)
+    theta[:, 0] += 0.1 * (party == "right") + 0.01 * (year - 1990)
+    theta[:, 2] = 1 - theta[:, :2].sum(axis=1)
+    dates = [dt.date(int(y), 1, 1) for y in year]
+    for times in (year, [str(y) for y in year], dates, [str(date) for date in dates]):
+        for columns in ({"y": times, "p": party}, pl.DataFrame({"y": times, "p": party})):
+            rows = estimate_effect(MODEL, expected(theta), columns)
+            assert [row.term for row in rows[:3]] == ["intercept", "y", "p=right"]
+            assert term(rows, 0, "y").estimate == pytest.approx(0.01, rel=1e-3)
+            assert term(rows, 0, "p=right").estimate == pytest.approx(0.1, abs=1e-4)
+            assert term(rows, 1, "p=right").estimate == pytest.approx(0, abs=1e-6)
+            at_mean = 0.2 + 0.01 * (year.mean() - 1990)
+            assert term(rows, 0, "intercept").estimate == pytest.approx(at_mean, abs=1e-4)
+            assert {row.n_docs for row in rows} == {n}
+
+
+def test_numbers_may_be_categories():
+    codes = [1, 2, 3] * 10
+    rows = estimate_effect(MODEL, np.ones((30, V)), {"c": codes}, categorical=["c"], topics=[2])
+    assert [row.term for row in rows] == ["intercept", "c=2", "c=3"]
+
+
+def test_rare_levels_are_one_and_missing_values_left_out():
+    names = [f"g{i}" for i in range(MOST_LEVELS + 3) for _ in range(FEWEST + i)]
+    names += ["rare"] * (FEWEST - 1) + [None, ""]
+    theta = np.random.default_rng(0).dirichlet(np.ones(K), len(names))
+    rows = estimate_effect(MODEL, expected(theta), {"g": names}, topics=[0])
+    assert len(rows) == 1 + MOST_LEVELS  # the most frequent is what others are compared with
+    assert rows[-1].term == "g=(other)"
+    assert f"g=g{MOST_LEVELS + 2}" not in [row.term for row in rows]
+    assert rows[0].n_docs == len(names) - 2
+    few = [name == "rare" or name in ("g0", "g1", "g2") for name in names]
+    first = np.array([name == f"g{MOST_LEVELS + 2}" for name in names])
+    difference = theta[few, 0].mean() - theta[first, 0].mean()
+    assert rows[-1].estimate == pytest.approx(difference, abs=1e-4)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Documents of eight words in two groups, again and again; topics known, effects known."""
+    chance = np.random.default_rng(1)
+    topics, covered, of_mixtures = Topics(TOPICS), [], []
+    for _ in range(100):
+        group = chance.integers(0, 2, 80)
+        means = chance.dirichlet(np.ones(K), 2)
+        theta = np.array([chance.dirichlet(3 * means[g] + 1e-3) for g in group])
+        truth = (3 * means[1] - 3 * means[0]) / (3 + 3e-3)
+        X = np.array([chance.multinomial(8, row @ TOPICS) for row in theta])
+        rows = estimate_effect(MODEL, X, {"g": group})[1::2]
+        covered += [row.low <= t <= row.high for row, t in zip(rows, truth, strict=True)]
+        mixtures = infer(X, topics, method="cgs", random_state=0, n_jobs=1).theta
+        fit = least_squares(["", "g"], np.column_stack([np.ones(80), group]), mixtures)
+        of_mixtures += (np.abs(fit.estimates[1] - truth) <= 2 * fit.errors[1]).tolist()
+    assert 0.90 <= np.mean(covered) <= 0.985
+    assert np.mean(of_mixtures) < np.mean(covered) - 0.1  # they are drawn together
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "said"),
+    [
+        ({}, {}, "names no column"),
+        ({"a": [1.0] * 20}, {}, "'a' follows from the others, or is the same for all"),
+        ({"a": np.arange(20), "b": 2 * np.arange(20)}, {}, "'b' follows from the others"),
+        ({"a": ["x"] * 20}, {}, "fewer than two levels"),
+        ({"a": [1, 2]}, {}, "2 labels, but more documents"),
+        ({"a": [1], "b": [1, 2]}, {}, "different lengths"),
+        ({"a": [None] * 19 + [1]}, {}, "1 documents with words and all values for 2 terms"),
+        ({"a": range(20)}, {"categorical": ["b"]}, "'b', which is not among"),
+        ({"a": range(20)}, {"topics": [3]}, "topics must be"),
+        (["a"], {}, "no column 'a': the corpus has no columns"),
+    ],
+)
+def test_mistakes_are_sentences(columns, more, said):
+    with pytest.raises(InputError, match=said):
+        estimate_effect(MODEL, np.ones((20, V)), columns, **more)
+
+
+def test_the_figure_has_a_line_for_each_interval():
+    theta = np.random.default_rng(0).dirichlet(np.ones(K), 50)
+    rows = estimate_effect(MODEL, expected(theta), {"a": range(50), "b": ["x", "y"] * 25})
+    axis = plot_effect(rows, "b=y", n_topics=2)
+    drawn = sorted(tuple(line[:, 0]) for line in axis.collections[0].get_segments())
+    wanted = [(row.low, row.high) for row in rows if row.term == "b=y"]
+    assert len(drawn) == 2
+    assert all(any(np.allclose(line, ends) for ends in wanted) for line in drawn)
+    assert plot_effect(rows).get_xlabel().endswith(": a")
+    with pytest.raises(InputError, match="term must be"):
+        plot_effect(rows, "c")
+    with pytest.raises(InputError, match="has no row"):
+        plot_effect([])
