@@ -15,8 +15,8 @@ from opelda.cli._standard_streams import tell, usable_streams
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
-    "demo", "fit", "choose", "stream", "topics", "edit", "plot", "report", "transform", "serve",
-    "evaluate", "convert", "info",
+    "demo", "fit", "choose", "stream", "topics", "search", "edit", "plot", "report", "transform",
+    "serve", "evaluate", "convert", "info",
 )  # fmt: skip
 
 METAVARS = {int: "N", int | None: "N", list[int] | None: "N", float | None: "X"}

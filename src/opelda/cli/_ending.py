@@ -39,7 +39,7 @@ OPTIONS = {
         "max_df", "max_docs", "max_features", "max_loss", "max_loss_per_token", "min_df",
         "min_weight", "name_column", "ngrams", "on_error", "only", "pattern", "port", "preset",
         "serve", "since", "stem", "stop_words", "summary_every", "text_column", "timeout",
-        "transform_method", "unit", "keep_markup", "phrases",
+        "topic", "transform_method", "unit", "keep_markup", "phrases",
     )
 } | {
     "doc_topic_prior": "--alpha",

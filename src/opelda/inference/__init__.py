@@ -6,7 +6,7 @@
 """
 
 from opelda import _names
-from opelda.inference._infer import AccuracyWarning, Inference, infer
+from opelda.inference._infer import AccuracyWarning, Inference, InferenceHistory, infer
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
 from opelda.inference.cccp import CCCP
@@ -60,6 +60,7 @@ __all__ = [
     "AccuracyWarning",
     "Exact",
     "Inference",
+    "InferenceHistory",
     "Method",
     "TLIWarning",
     "Topics",

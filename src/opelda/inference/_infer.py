@@ -1,7 +1,7 @@
 """The one entry point: documents and topics in, certified mixtures out."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,32 @@ from opelda.errors import InputError
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
 from opelda.inference.exact import Exact, accuracy_of
+
+
+@dataclass(frozen=True)
+class InferenceHistory:
+    """How good mixtures were after each iteration.
+
+    Attributes
+    ----------
+    n_iter : int array (T,)
+        The iterations' numbers.
+    objective, gap, loss : float64 arrays (T, D)
+        Of each document, as `Inference` has them. With alpha < 1 the objective rises without end.
+
+    Examples
+    --------
+    >>> from opelda.inference import EM, infer
+    >>> topics = [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
+    >>> found = infer([[4, 0, 2]], topics, method=EM(n_iter=3), history=True).history
+    >>> found.n_iter, found.loss.shape
+    (array([1, 2, 3]), (3, 1))
+    """
+
+    n_iter: NDArray[np.int64]
+    objective: NDArray[np.float64] = field(repr=False)
+    gap: NDArray[np.float64] = field(repr=False)
+    loss: NDArray[np.float64] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -51,6 +77,8 @@ class Inference:
     missed : int array
         The documents, by their rows, for which the accuracy that was asked could not be proved;
         their `loss` says what could.
+    history : InferenceHistory or None
+        What was so after each iteration, where that was asked for.
     """
 
     theta: Any
@@ -65,6 +93,7 @@ class Inference:
     picked: sparse.csr_array | None = field(repr=False)
     method: Method
     missed: NDArray[np.intp]
+    history: InferenceHistory | None = field(default=None, repr=False)
 
     @property
     def objective(self) -> NDArray[np.float64]:
@@ -86,6 +115,7 @@ def infer(
     max_loss: float | None = None,
     max_loss_per_token: float | None = None,
     sparse_output: bool = False,
+    history: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
@@ -110,6 +140,9 @@ def infer(
     sparse_output : bool
         Mixtures as a CSR array, which is small where most topics have no share at all, as those of
         ``method="exact"``.
+    history : bool
+        Whether to state, for plots, how good the mixtures were after each iteration, of the methods
+        OPE, EM and FW, before `max_loss` is kept. It takes as many inferences as iterations.
     random_state : int, RandomState, Generator or None
         Same seed, same mixtures: they depend on nothing but the seed, the document and the topics.
     n_jobs : int or None
@@ -146,8 +179,24 @@ def infer(
     task = as_task(as_method(method), alpha, seed(random_state), accuracy)
     few = flag("sparse_output", sparse_output) and task.method.knows_loss
     wanted = SPARSE if few else EVERYTHING
-    found = resolved.infer(table.on(resolved), resolved.documents(matrix), task, wanted)
-    return as_inference(found, task, sparse_output)
+    given, documents = table.on(resolved), resolved.documents(matrix)
+    found = as_inference(resolved.infer(given, documents, task, wanted), task, sparse_output)
+    if not flag("history", history):
+        return found
+    cut = replace(task, accuracy=None)
+    return replace(found, history=_history(resolved, given, documents, cut))
+
+
+def _history(engine: Engine, topics: Any, documents: Any, task: Task) -> InferenceHistory:
+    numbers, rows = [], []
+    for number, method in cast(Method, task.method).prefixes():
+        solution = engine.infer(topics, documents, replace(task, method=method), EVERYTHING)
+        certificate = solution.certificate
+        assert certificate is not None
+        numbers.append(number)
+        f = certificate.log_likelihood + certificate.log_prior
+        rows.append((f, certificate.gap, solution.loss))
+    return InferenceHistory(np.array(numbers), *np.array(rows).transpose(1, 0, 2))
 
 
 class AccuracyWarning(UserWarning):

@@ -81,6 +81,13 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
                 theta[i], n_iter[i] = self.reference(document, seed)
         return Solution(theta, n_iter)
 
+    def prefixes(self) -> "Iterator[tuple[int, Method]]":
+        """Yield the method stopped after each of its iterations, with the iteration's number."""
+        raise InputError(
+            f"is known of ope, em and fw, whose iterations can be cut short, not of {self.name}.",
+            "history",
+        )
+
     @abstractmethod
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the mixture of one document (not empty) and the iterations it took."""

@@ -1,6 +1,7 @@
 """EM: the mixture that maximises likelihood and prior in the softmax basis, on a few topics."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -56,6 +57,10 @@ class EM(Method):
     def kernel(self, n_topics: int, seed: int) -> EMSettings:
         """Return the settings of the engine's kernel."""
         return EMSettings(int(self.n_iter), int(self.n_kept))
+
+    def prefixes(self) -> Iterator[tuple[int, Method]]:
+        """Yield the method with fewer iterations: they do not depend on how many follow."""
+        return ((n, replace(self, n_iter=n)) for n in range(1, self.n_iter + 1))
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of iterations."""

@@ -1,6 +1,7 @@
 """FW: Frank-Wolfe on the likelihood alone, sparse mixtures."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -54,6 +55,10 @@ class FW(Method):
     def kernel(self, n_topics: int, seed: int) -> FWSettings:
         """Return the settings of the engine's kernel."""
         return FWSettings(self._steps())
+
+    def prefixes(self) -> Iterator[tuple[int, Method]]:
+        """Yield the method with fewer iterations: they do not depend on how many follow."""
+        return ((n, replace(self, n_iter=n)) for n in range(1, self.n_iter + 1))
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of steps."""

@@ -1,9 +1,9 @@
 """OPE: online maximum a posteriori estimation (Than & Doan, Algorithm 1) and its variants."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -127,6 +127,12 @@ class OPE(Method):
         seed = seed & 0xFFFFFFFF if self.coins == "document" else seed
         return make_walk(n_topics, seed, **others)
 
+    def prefixes(self) -> Iterator[tuple[int, Method]]:
+        """Yield the same walk after each of its moves: with fewer iterations the coins differ."""
+        first = 2 if self.schedule == "practical" else 1
+        own = vars(self)
+        return ((t, _Stopped(**own, n_moves=t - first + 1)) for t in range(first, self.n_iter + 1))
+
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture, computed step by step as the paper writes it."""
         walk = self._settings(len(document.alpha), seed)
@@ -166,6 +172,22 @@ class OPE(Method):
                 if np.max(slope) - slope @ theta <= self.tol * document.n_tokens:
                     return theta, done
         return theta, n_moves
+
+
+@dataclass
+class _Stopped(OPE):
+    """The walk of OPE with the same coins, after its first moves."""
+
+    n_moves: int = 1
+
+    def _settings(self, n_topics: int, seed: int) -> OPESettings:
+        walk, n = super()._settings(n_topics, seed), self.n_moves
+        cut: dict[str, Any] = {
+            name: np.ascontiguousarray(getattr(walk, name)[..., :n])
+            for name in ("a", "b", "a2", "b2", "coin")
+            if getattr(walk, name) is not None
+        }
+        return replace(walk, **cut, base=walk.base[: n + 1])
 
 
 def objective(

@@ -17,6 +17,7 @@ from opelda.report._labels import TopicToLabel, label_topics
 from opelda.report._map import map_positions
 from opelda.report._pyldavis import to_pyldavis
 from opelda.report._rows import Table
+from opelda.report._search import FoundRow, nearest, search
 from opelda.report._shares import ShareRow, topics_by, topics_over_time
 from opelda.report._similar import SimilarRow, similar_topics
 from opelda.report._table import TopicRow, topic_table
@@ -26,6 +27,7 @@ from opelda.report.plots import (
     STYLE,
     plot_effect,
     plot_groups,
+    plot_history,
     plot_learning,
     plot_map,
     plot_over_time,
@@ -38,6 +40,7 @@ __all__ = [
     "STYLE",
     "DocumentRow",
     "EffectRow",
+    "FoundRow",
     "MergeRow",
     "ShareRow",
     "SimilarRow",
@@ -48,14 +51,17 @@ __all__ = [
     "estimate_effect",
     "label_topics",
     "map_positions",
+    "nearest",
     "plot_effect",
     "plot_groups",
+    "plot_history",
     "plot_learning",
     "plot_map",
     "plot_over_time",
     "plot_topics",
     "plot_tree",
     "rank_words",
+    "search",
     "similar_topics",
     "tidy",
     "to_pyldavis",

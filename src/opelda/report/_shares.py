@@ -10,7 +10,7 @@ from scipy import sparse, stats
 
 from opelda._validation import choice, number, whole
 from opelda.errors import InputError
-from opelda.metrics._ranking import SMALLEST
+from opelda.metrics._ranking import LAMBDA, SMALLEST
 from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import MeasuredTopics
 from opelda.report._inferred import check_model, count_blocks, labels_of
@@ -21,7 +21,7 @@ from opelda.report._unmixing import Unmixing, on_simplex
 MOST_GROUPS = 12
 # A bin's words are ranked by relevance, as `rank_words` does, with so many tokens of the topic as
 # it is everywhere among its own: a bin of few documents has no words of its own.
-LAMBDA, USUAL_TOKENS = 0.6, 100.0
+USUAL_TOKENS = 100.0
 LEAST_TOKENS = 0.5  # of a word, expected of a topic, for it to be shown
 
 

@@ -1,7 +1,7 @@
 """Figures of models and documents, drawn with matplotlib, which is imported when one is."""
 
 from opelda.report.plots._effects import plot_effect
-from opelda.report.plots._learning import plot_learning
+from opelda.report.plots._learning import plot_history, plot_learning
 from opelda.report.plots._map import plot_map
 from opelda.report.plots._over import plot_groups, plot_over_time
 from opelda.report.plots._style import STYLE, tidy
@@ -12,6 +12,7 @@ __all__ = [
     "STYLE",
     "plot_effect",
     "plot_groups",
+    "plot_history",
     "plot_learning",
     "plot_map",
     "plot_over_time",

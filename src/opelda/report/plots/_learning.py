@@ -1,11 +1,11 @@
-"""Figures of how a model learned."""
+"""Figures of how a model learned, and of how mixtures were inferred."""
 
 from typing import Any
 
 import numpy as np
 
 from opelda.errors import InputError
-from opelda.report.plots._style import BLUE, new_axes, styled, tidy
+from opelda.report.plots._style import LINES, new_axes, styled, tidy
 
 
 @styled
@@ -39,7 +39,7 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
         raise InputError("This model has no learning curve: it was learned by an earlier version.")
     documents, scores = np.array(curve, np.float64).T
     axis = new_axes(6.4, 3.6)[0, 0] if ax is None else ax
-    axis.plot(documents, scores, "-o", color=BLUE, ms=4, lw=1.6)
+    axis.plot(documents, scores, "-o", color=LINES[0][0], ms=4, lw=1.6)
     if documents[-1] > 300 * documents[0] > 0:
         axis.set_xscale("log")
     else:
@@ -48,5 +48,46 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
         axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.set_xlabel("documents learned from")
     axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
+    tidy(axis)
+    return axis
+
+
+@styled
+def plot_history(found: Any, *, ax: Any = None) -> Any:
+    """Draw how far mixtures were from the best ones, iteration by iteration.
+
+    Parameters
+    ----------
+    found : Inference
+        As ``infer(..., history=True)`` returns it.
+    ax : Axes, optional
+        By default that of a new figure.
+
+    Returns
+    -------
+    Axes
+        Means over documents of the gap and of the loss.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from opelda.inference import infer
+    >>> from opelda.report import plot_history
+    >>> found = infer([[4, 0, 2]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], history=True)
+    >>> [line.get_label() for line in plot_history(found).lines]
+    ['gap', 'loss']
+    """
+    history = getattr(found, "history", None)
+    if history is None:
+        raise InputError("has no history; infer with history=True.", "found")
+    axis = new_axes(6.4, 3.6)[0, 0] if ax is None else ax
+    for name, (colour, _, dash) in zip(("gap", "loss"), LINES, strict=False):
+        means = getattr(history, name).mean(axis=1)
+        axis.plot(history.n_iter, means, dash, color=colour, lw=1.6, label=name)
+    axis.set_yscale("log")
+    axis.set_xlabel(f"iterations of {found.method.name}")
+    axis.set_ylabel("nats, mean over documents")
+    axis.legend()
     tidy(axis)
     return axis

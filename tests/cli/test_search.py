@@ -1,0 +1,53 @@
+"""`opelda search`: documents by words, topic, and texts like them."""
+
+import json
+import shutil
+
+import pytest
+
+import opelda
+from opelda.report import nearest, search
+
+
+@pytest.fixture
+def folder(tmp_path, model_file, texts):
+    shutil.copy(model_file, tmp_path / "m.opelda")
+    rows = [{"text": text, "title": f"On {i}"} for i, text in enumerate(texts)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "like.txt").write_text("a comet and a planet")
+    return tmp_path
+
+
+def test_what_is_found_is_what_python_finds(cli, folder, texts):
+    model = opelda.load("m.opelda")
+    for args, wanted in (
+        (("oven", "jury"), search(model, texts, "oven jury", n=3)),
+        (("--topic", 1), search(model, texts, topic=1, n=3)),
+        (("oven", "--topic", 1), search(model, texts, "oven", topic=1, n=3)),
+        (("--like", "like.txt"), nearest(model, texts, "a comet and a planet", n=3)),
+        (("--like", "comet planet"), nearest(model, texts, "comet planet", n=3)),
+    ):
+        done = cli("search", "m.opelda", "t.jsonl", *args, "-n", 3, "--json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)["documents"]
+        assert [row["document"] for row in found] == [row.document for row in wanted]
+        assert [row["name"] for row in found] == [f"On {row.document}" for row in wanted]
+        shown = cli("search", "m.opelda", "t.jsonl", *args, "-n", 3).out.splitlines()
+        assert [line.split("  ")[1] for line in shown] == [f"On {row.document}" for row in wanted]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ([], "give words, --topic or --like"),
+        (["oven", "--like", "tea"], "leave words and --topic out"),
+        (["xyzzy"], "no word in what is searched for"),
+        (["--topic", "9"], "--topic must be"),
+        (["oven", "--limit", "0"], "--limit"),
+    ],
+)
+def test_mistakes_are_sentences(cli, folder, args, said):
+    done = cli("search", "m.opelda", "t.jsonl", *args)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1

@@ -1,0 +1,105 @@
+"""Documents found by texts like them, by words and by topic."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import opelda.report._search as searching
+from opelda import TopicModel
+from opelda.corpus import read
+from opelda.errors import InputError
+from opelda.report import nearest, search, top_documents
+from opelda.report._inferred import Counted
+
+THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"])
+
+
+@pytest.fixture(scope="module")
+def texts():
+    chance = np.random.default_rng(0)
+    found = [" ".join(chance.choice(THEMES[i % 3], 8)) for i in range(60)]
+    return [*found, "star bread", "", "unknown words"]
+
+
+@pytest.fixture(scope="module")
+def model(texts):
+    return TopicModel(3, random_state=0).fit(read(texts, max_df=1.0))
+
+
+@given(st.integers(1, 5), st.integers(1, 40), st.integers(1, 7), st.integers(1, 12), st.integers())
+def test_it_is_a_sort_whatever_the_blocks(n_queries, n_docs, n, size, seed):
+    chance = np.random.default_rng(abs(seed))
+    scores = chance.choice([0.0, 0.25, 0.5, 1.0], (n_queries, n_docs))
+    best = searching.Best(n)
+    for first in range(0, n_docs, size):
+        part = scores[:, first : first + size]
+        names = [f"d{first + i}" for i in range(part.shape[1])]
+        block = Counted(first, np.ones((part.shape[1], 2)), names, None)
+        for query in range(n_queries):
+            best.add(query, part[[query]], block)
+    rows = best.table()
+    for query in range(n_queries):
+        order = sorted(range(n_docs), key=lambda i: (-scores[query, i], i))
+        expected = [i for i in order if scores[query, i] > 0][:n]
+        found = [row for row in rows if row.query == query]
+        assert [row.document for row in found] == expected
+        assert [row.rank for row in found] == list(range(1, len(expected) + 1))
+        assert all(row.name == f"d{row.document}" for row in found)
+
+
+def test_a_text_finds_itself_and_its_theme(model, texts, monkeypatch):
+    monkeypatch.setattr(searching, "QUERIES", 2)  # several parts
+    rows = nearest(model, texts, texts[:5], n=8)
+    assert [(row.query, row.rank) for row in rows] == [
+        (q, r) for q in range(5) for r in range(1, 9)
+    ]
+    for row in rows:
+        assert texts[row.document].split()[0] in THEMES[row.query % 3]
+        assert row.text == texts[row.document]
+        if row.rank == 1:
+            assert row.score == pytest.approx(1.0)
+    same = nearest(model, texts, texts[2], n=8)
+    assert [row.document for row in same] == [row.document for row in rows if row.query == 2]
+    counts = nearest(model, read(texts, vocabulary=model.vocabulary_), texts[2], n=8)
+    assert [row.document for row in counts] == [row.document for row in same]
+
+
+def test_words_are_where_they_are(model, texts):
+    for query in ("oven", ["oven", "jury"], "Oven; the JURY!"):
+        wanted = {"oven", "jury"} if "u" in str(query).lower() else {"oven"}
+        found = [row.document for row in search(model, texts, query, n=100)]
+        has = [i for i, text in enumerate(texts) if wanted & set(text.split())]
+        assert sorted(found) == has
+    assert search(model, texts, "star bread", n=1)[0].document == 60
+
+
+def test_a_topic_has_its_typical_documents(model, texts):
+    for topic in range(3):
+        found = search(model, texts, topic=topic, n=5)
+        typical = top_documents(model, texts, n=5, topics=[topic])
+        assert [row.document for row in found] == [row.document for row in typical]
+    oven = next(k for k, words in enumerate(model.top_words(3)) if "oven" in words)
+    both = search(model, texts, "star bread", topic=oven, n=20)
+    by_words = {row.document: row.score for row in search(model, texts, "star bread", n=100)}
+    by_topic = {row.document: row.score for row in search(model, texts, topic=oven, n=100)}
+    for row in both:
+        product = by_words[row.document] * by_topic[row.document]
+        assert row.score == pytest.approx(product, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m, t: search(m, t), "nothing to search for"),
+        (lambda m, t: search(m, t, "xyzzy"), "no word in what is searched for"),
+        (lambda m, t: nearest(m, t, ["star", "xyzzy"]), "no word in text 1"),
+        (lambda m, t: nearest(m, t, []), "no word in what is searched for"),
+        (lambda m, t: search(m, t, topic=3), "topic must be"),
+        (lambda m, t: search(m, t, "star", n=0), "n must be"),
+        (lambda m, t: search(m.components_, t, "star"), "must be a fitted model"),
+    ],
+)
+def test_mistakes_are_sentences(model, texts, call, said):
+    with pytest.raises(InputError, match=said):
+        call(model, texts)
