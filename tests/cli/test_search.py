@@ -18,7 +18,8 @@ def folder(tmp_path, model_file, texts):
     return tmp_path
 
 
-def test_what_is_found_is_what_python_finds(cli, folder, texts):
+def test_what_is_found_is_what_python_finds(cli, folder, texts, monkeypatch):
+    monkeypatch.setattr("opelda.cli._inputs.BLOCK", 100)  # several parts
     model = opelda.load("m.opelda")
     for args, wanted in (
         (("oven", "jury"), search(model, texts, "oven jury", n=3)),

@@ -93,6 +93,7 @@ def test_shares_of_a_collection_are_means_with_their_intervals():
     X[5] = 0  # says nothing of any topic
     index = np.random.default_rng(1).integers(-1, 3, 9000)
     index[index == 2] = np.where(np.flatnonzero(index == 2) == np.flatnonzero(index == 2)[0], 2, -1)
+    index[5] = 0
     found = corpus_shares(MODEL, sparse.csr_array(X), index, 4, level=0.9)
     assert found.bins.tolist() == [0, 1, 2]
     values, known = Unmixing(MODEL).shares(X)
@@ -125,8 +126,7 @@ def test_a_topic_has_other_words_at_other_times():
     topics = np.zeros((2, 8))
     topics[0, :4], topics[1, 4:] = 0.25, 0.25
     X = np.zeros((60, 8), int)
-    X[:30, [0, 1, 4, 5]] = 20
-    X[30:, [2, 3, 4, 5]] = 20
+    X[:30], X[30:] = [20, 20, 4, 4, 20, 20, 4, 4], [4, 4, 20, 20, 20, 20, 4, 4]
     dates = ["2001-02-03"] * 30 + ["2002-03-04"] * 30
     rows = topics_over_time(Fixed(topics), X, dates, n_words=2, unit="year")
     assert [(row.topic, row.bin, sorted(row.words)) for row in rows] == [
