@@ -19,6 +19,7 @@ PAGES = (
     "docs/text.md",
     "docs/streams.md",
     "docs/looking.md",
+    "docs/choosing.md",
     "docs/tidying.md",
     "docs/covariates.md",
     "docs/report.md",

@@ -167,7 +167,7 @@ def topic_tree(
     >>> words = ["tea", "cup", "court", "judge"]
     >>> print(topic_tree(topics, 2, feature_names=words))
     cup court
-    ├─ cup tea
+    ├─ tea cup
     │  ├─ 0 tea, cup, court
     │  └─ 2 cup, tea, court
     └─ court judge

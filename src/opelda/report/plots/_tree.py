@@ -38,7 +38,7 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
     >>> from opelda.report import plot_tree
     >>> axes = plot_tree([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
     >>> [text.get_text() for text in axes.get_yticklabels()]
-    ['0 x0, x1, x2', '1 x0, x1, x2', '2 x2, x1, x0']
+    ['0 x0, x1, x2 (0)', '1 x0, x1, x2 (1)', '2 x2, x1, x0']
     """
     from matplotlib.ticker import MaxNLocator
 
