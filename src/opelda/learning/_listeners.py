@@ -68,12 +68,8 @@ class Listeners:
 
 
 def _as_list(callbacks: Any) -> list[Any]:
-    if callbacks is None:
-        return []
-    if callable(callbacks):
-        callbacks = [callbacks]
     try:
-        listeners = list(callbacks)
+        listeners = [callbacks] if callable(callbacks) else list(callbacks or ())
     except TypeError:
         raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
     for index, listener in enumerate(listeners):

@@ -12,8 +12,8 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._map import hellinger
 from opelda.report._rows import Table
 
-# Merging pairs above it lost less than 0.02 nats a token of theirs on three collections of four, the
-# fourth having none (benchmarks/tidying.py).
+# Merging pairs above it lost less than 0.02 nats a token of theirs on three collections; a fourth
+# had none (benchmarks/tidying.py).
 NEARLY_THE_SAME = 0.9
 
 
