@@ -69,7 +69,9 @@ class Listeners:
 
 def _as_list(callbacks: Any) -> list[Any]:
     try:
-        listeners = [callbacks] if callable(callbacks) else list(callbacks or ())
+        listeners = (
+            [callbacks] if callable(callbacks) else list(() if callbacks is None else callbacks)
+        )
     except TypeError:
         raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
     for index, listener in enumerate(listeners):
