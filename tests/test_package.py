@@ -111,6 +111,7 @@ PUBLIC = {
         "OnlineCVB0",
         "OnlineOPE",
         "OnlineVB",
+        "SeedWarning",
         "StreamingOPE",
         "StreamingVB",
         "TopicModel",

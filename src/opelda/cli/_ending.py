@@ -38,8 +38,8 @@ OPTIONS = {
         "format", "host", "learner", "learning_decay", "learning_offset", "limit", "max_bytes",
         "max_df", "max_docs", "max_features", "max_loss", "max_loss_per_token", "min_df",
         "min_weight", "name_column", "ngrams", "on_error", "only", "pattern", "port", "preset",
-        "serve", "since", "stem", "stop_words", "summary_every", "text_column", "timeout",
-        "topic", "transform_method", "unit", "keep_markup", "phrases",
+        "seed_strength", "serve", "since", "stem", "stop_words", "summary_every", "text_column",
+        "timeout", "topic", "transform_method", "unit", "keep_markup", "phrases",
     )
 } | {
     "doc_topic_prior": "--alpha",
@@ -55,6 +55,7 @@ OPTIONS = {
     "n_sweeps": "--sweeps",
     "n_words": "--words",
     "random_state": "--seed",
+    "seed_words": "--seeds",
     "topic_word_prior": "--eta",
     "validation": "--valid",
 }  # fmt: skip

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from opelda.cli._options import LEARNERS, Learning, dashed, given_options
+from opelda.cli._seeds import read_seeds
 from opelda.errors import InputError
 
 PRESET, SEED = "best", 0
 # Parameters that a model keeps for good.
-FIXED = ("preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state")
+SEEDED = ("seed_words", "seed_strength")
+FIXED = ("preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", *SEEDED)
 # Parameters that say how large an update's step is; the Streaming rule has no steps.
 STEPS = ("learning_decay", "learning_offset")
 WITHOUT_STEPS = "the updates of a streaming learner add up, without steps"
@@ -65,7 +67,7 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
     import opelda
     from opelda.inference import OPE
 
-    given = {"random_state": SEED} | given_options(learning) | {"n_components": n_topics} | more
+    given = {"random_state": SEED} | _given(learning) | {"n_components": n_topics} | more
     given = {name: value for name, value in given.items() if value is not None}
     # of the two, at most one: a preset is `TopicModel`'s, the paper's learners are classes
     preset, learner = given.pop("preset", None), given.pop("learner", None)
@@ -86,6 +88,7 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
         "n_sweeps": "the paper's learners do not sweep",
         "n_runs": "the paper's learners learn once",
     }
+    useless |= dict.fromkeys(SEEDED, "the paper's learners know no seed words")
     if learner.startswith("streaming"):
         useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
     for name in useless.keys() & given.keys():
@@ -95,6 +98,16 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
             learner=learner,
         )
     return getattr(opelda, LEARNERS[learner])(**given)
+
+
+def _given(learning: Learning) -> dict[str, Any]:
+    """Return the parameters that were given; seed words are in a file."""
+    given = given_options(learning)
+    if "seed_words" in given:
+        given["seed_words"] = read_seeds(given["seed_words"])
+    elif "seed_strength" in given:
+        raise InputError("has no effect without --seeds; leave it out.", "seed_strength")
+    return given
 
 
 def changed(model: Any, learning: Learning) -> Any:
@@ -121,13 +134,15 @@ def _with_iterations(method: Any, n_iter: int) -> Any:
 
 def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str) -> None:
     """Refuse options that are not those with which the model of a checkpoint was made."""
-    asked = given_options(learning) | ({} if n_topics is None else {"n_components": n_topics})
+    asked = _given(learning) | ({} if n_topics is None else {"n_components": n_topics})
     asked.pop("transform_method", None)  # which changes nothing that is learned
     # not only the parameters given then: what the preset chose may be given now
     for name, value in asked.items():
         has = _setting(model, name)
         if has != value:
             said, advised = ("without", ...) if has is None else ("with", has)
+            if name == "seed_words" and has is not None:
+                said, advised = "with other", ...
             raise InputError(
                 f"The checkpoint in {folder} was made {said} {{{name}}}; leave the option out, or "
                 "choose another folder.",

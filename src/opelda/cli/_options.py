@@ -279,6 +279,18 @@ class Learning:
         None, help="kappa: update t moves by (t + offset)^-kappa."
     )
     learning_offset: float | None = option(None, help="The offset, tau.")
+    seed_words: str | None = option(
+        None,
+        "--seeds",
+        help="File of topics of your own, a line each: 'health care: health, insurance'; they come "
+        "first, with these names. Or .json, an object of lists.",
+        metavar="FILE",
+    )
+    seed_strength: float | None = option(
+        None,
+        help="How strongly their words hold these topics, from 0 (as a start only); 0.1.",
+        metavar="X",
+    )
     transform_method: str | None = transform_option()
     random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
 

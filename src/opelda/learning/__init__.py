@@ -8,6 +8,7 @@
 """
 
 from opelda import _names
+from opelda.learning._seeds import SeedWarning
 from opelda.learning.callbacks import (
     BatchReport,
     Callback,
@@ -42,6 +43,7 @@ __all__ = [
     "OnlineCVB0",
     "OnlineOPE",
     "OnlineVB",
+    "SeedWarning",
     "StreamingOPE",
     "StreamingVB",
     "TopicModel",

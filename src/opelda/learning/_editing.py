@@ -11,6 +11,7 @@ from opelda.engines._solutions import MIXTURES
 from opelda.errors import InputError
 from opelda.learning._edit import Edit, likeliest_topics
 from opelda.learning._labels import topic_number
+from opelda.learning._seeds import renumbered
 from opelda.learning._splitting import drawn_parts, expected_counts, parts_of, token_counts
 from opelda.learning._state import State, check_rests, learns_alone
 from opelda.learning._transform import ReadsTopics
@@ -199,6 +200,9 @@ class EditsTopics(ReadsTopics):
         if np.ndim(word_prior) == 2:
             etas = np.asarray(word_prior, float).T
             parameters["topic_word_prior"] = edit.largest(etas).T
+        seeds = getattr(self, "seed_words", None)
+        if seeds is not None:
+            parameters["seed_words"] = renumbered(seeds, edit.mapping)
         window = None if state.window is None else edit.window(state.window, token_topics)
         watch = None if state.watch is None else edit.watch(state.watch)
         labels = edit.labels(state.labels)

@@ -20,7 +20,7 @@ from opelda.learning._curve import Sample, drawn
 from opelda.learning._editing import EditsTopics
 from opelda.learning._listeners import Reporter
 from opelda.learning._runs import Run, learn_runs, run_seeds
-from opelda.learning._seeding import seed_topics
+from opelda.learning._seeding import begin
 from opelda.learning._shown import ShowsTopics, with_names
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._stream_sweeps import learn
@@ -108,16 +108,17 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             plan = replace(plan, schedule=self._schedule(documents.n_docs))
             if run is not None:
                 plan = replace(plan, seed=run.seed)
+            plan = self._with_seeds(plan, words, matrix)
 
             def start() -> State:
                 state = plan.start(matrix.shape[1])
-                if plan.schedule.init == "documents":
-                    seed_topics(state.weights, documents, state.seed)
+                state.vocabulary = words
+                begin(plan, state, documents)
                 return state
 
             self._state = state = start()
             n_docs = documents.n_docs if collection is None else collection.n_docs
-            state.vocabulary, state.population = words, n_docs
+            state.population = n_docs
         n_sweeps = plan.schedule.n_sweeps
         n_passes = plan.schedule.n_passes + n_sweeps
         reporter = Reporter(
@@ -188,10 +189,12 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
                 X = as_corpus(X, None, self.n_jobs)
                 matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
                 words = vocabulary_for(X, None, matrix.shape[1])
+                plan = self._with_seeds(plan, words, matrix)
                 self._state = state = plan.start(matrix.shape[1])
                 state.vocabulary = words
             else:
                 matrix = self._checked(X)
+                plan = self._with_seeds(plan, state.vocabulary)
         documents = plan.engine.documents(matrix)
         reporter = Reporter(self, plan.listeners, n_docs_total=documents.n_docs)
         with plan.listeners(self):

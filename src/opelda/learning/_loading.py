@@ -24,11 +24,13 @@ from opelda.learning._saving import (
     ARRAY_PARAMETERS,
     NOT_SAVED,
     OF_TOPICS,
+    SEED_WORDS,
     STOP_WORDS,
     Arrays,
     checksum,
     has_totals,
 )
+from opelda.learning._seeds import SEED_STRENGTH, checked_words
 from opelda.learning._state import State
 from opelda.learning._watch import Watch
 from opelda.learning._window import Window
@@ -38,6 +40,8 @@ SINCE = {
     "preset": "paper",
     "init": None,
     "n_sweeps": None,
+    "seed_words": None,
+    "seed_strength": SEED_STRENGTH,
     "transform_method": None,
     "max_loss": None,
     "max_loss_per_token": None,
@@ -105,6 +109,10 @@ def _parameter(arrays: Arrays, name: str, value: Any) -> Any:
         return array
     if name in METHOD_PARAMETERS and isinstance(value, dict):
         return _method(value)
+    if name == SEED_WORDS and isinstance(value, list):
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            raise ValueError(f"its seed words are {_short(value)}")
+        return checked_words(dict(value))
     if isinstance(value, dict | list):
         raise ValueError(f"its parameter {name} is {_short(value)}")
     return value

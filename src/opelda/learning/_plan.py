@@ -1,13 +1,13 @@
 """The parameters of learners, and the plan that a call of `fit` or the like makes of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import choice, flag, number, real_array, seed, whole
+from opelda._validation import flag, number, real_array, seed, whole
 from opelda.engines import Engine, get_engine
 from opelda.engines._documents import Chosen, Documents
 from opelda.engines._engine import Accuracy, Step, Task, Updated
@@ -18,34 +18,12 @@ from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
 from opelda.learning._rules import Rule, Sampler, rule_of
+from opelda.learning._schedule import Schedule
+from opelda.learning._seeds import Pull, Seeds
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
 MOST_SWEPT_TOPICS = 2**16 - 1  # closing sweeps keep a token's topic in two bytes
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How learning goes about a collection: in which steps, how often, and how it ends."""
-
-    batch_size: int
-    decay: float  # kappa of rho_t = (t + tau)^-kappa
-    offset: float  # tau
-    n_passes: int
-    n_sweeps: int  # of Gibbs sampling, after the passes
-    init: str  # "random" or "documents", the start of `fit`
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Schedule":
-        """Check a learner's parameters; those of closing sweeps and starts may be missing."""
-        return cls(
-            batch_size=whole("batch_size", settings["batch_size"]),
-            decay=number("learning_decay", settings["learning_decay"], 0.0, 1.0),
-            offset=number("learning_offset", settings["learning_offset"], 0.0, 1e12),
-            n_passes=whole("n_passes", settings["n_passes"]),
-            n_sweeps=whole("n_sweeps", settings.get("n_sweeps", 0), 0),
-            init=choice("init", settings.get("init", "random"), ("random", "documents")),
-        )
 
 
 @dataclass(frozen=True)
@@ -80,6 +58,7 @@ class Plan:
     engine: Engine
     seed: int
     listeners: Listeners
+    seeds: Seeds | None = None  # words of the first topics
 
     def start(self, n_words: int, n_given: int = 0) -> State:
         """Draw the topics that learning begins with.
@@ -89,7 +68,16 @@ class Plan:
         prior = as_word_prior(self.word_prior, self.n_topics, n_given or n_words)
         prior = extended(prior, n_words)
         weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
-        return State(weights, self.seed)
+        state = State(weights, self.seed)
+        if self.seeds is not None:
+            state.labels = self.seeds.labels
+        return state
+
+    def pull(self, state: State) -> Pull | None:
+        """Return what seed words do with the columns there are."""
+        if self.seeds is None:
+            return None
+        return self.seeds.pull(state.vocabulary, state.weights.n_words)
 
     def passes(self, documents: Documents) -> Iterator[Batch]:
         """Go through a collection as often as the schedule says, shuffled anew each time."""
@@ -120,6 +108,7 @@ class Plan:
                     batch,
                     Task(self.method, self.alpha, state.seed | t << 32),
                     Step(t, rho, population, state.seed),
+                    self.pull(state),
                 )
             except BaseException:
                 # Counters follow the weights: an update that was interrupted has changed neither
@@ -130,10 +119,14 @@ class Plan:
             self.count(state, batch, done is not None)
         return done
 
-    def _made(self, weights: Weights, batch: Batch, task: Task, step: Step) -> Updated | None:
+    def _made(
+        self, weights: Weights, batch: Batch, task: Task, step: Step, pull: Pull | None
+    ) -> Updated | None:
         documents, chosen, rule = batch.documents, batch.chosen, self.rule
         if isinstance(rule, Sampler):
             return rule.update(self.engine, weights, documents, task, step, chosen=chosen)
+        if pull is not None:
+            return pull.update(self.engine, weights, documents, task, rule, step, chosen)
         certify = self.listeners.needs_gap
         return self.engine.update(
             weights, documents, task, rule, step, chosen=chosen, certify=certify
@@ -249,6 +242,7 @@ class Parameters:
             engine=self._engine(),
             seed=drawn if state is None else state.seed,
             listeners=Listeners(self.callbacks, self.verbose) if listen else Listeners(),
+            seeds=self._seeds(n_topics),
         )
 
     def _check_one_run(self) -> None:
@@ -259,6 +253,10 @@ class Parameters:
                 "run; leave it out, or give all of them to fit.",
                 "n_runs",
             )
+
+    def _seeds(self, n_topics: int) -> Seeds | None:
+        """Return the words that topics begin with, checked."""
+        return None
 
     def _check_topics(self, state: State) -> None:
         """Refuse a number of topics that was changed after they were learned."""

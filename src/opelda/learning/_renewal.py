@@ -44,10 +44,13 @@ class Theme:
     heirs: NDArray[np.int64]  # per word the topic that has most of it but for this one
 
 
-def new_theme(kept: Kept, n_new: int, weights: Weights) -> Theme | None:
-    """Look for the theme of the last documents that gains most by a topic of its own."""
+def new_theme(kept: Kept, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:
+    """Look for the theme of the last documents that gains most by a topic of its own.
+
+    The first topics, if they are of seed words, stay as they are.
+    """
     rows, n_old, n_topics = kept.rows, kept.rows.n_docs - n_new, weights.n_topics
-    if n_old < n_new or n_topics < 2:
+    if n_old < n_new or n_topics < 2 or n_seeded == n_topics:
         return None
     words, usual = _bursting(rows, n_old)
     if len(words) < 2:
@@ -55,7 +58,8 @@ def new_theme(kept: Kept, n_new: int, weights: Weights) -> Theme | None:
     recent = kept.divided(n_old)[1]
     ids = recent.token_words.astype(np.int64)
     sizes, lately = (np.bincount(part.topics, minlength=n_topics) for part in (kept, recent))
-    topic = int((sizes * (n_new / rows.n_docs) + lately).argmin())  # one may be new itself
+    now = sizes * (n_new / rows.n_docs) + lately  # one may be new itself
+    topic = n_seeded + int(now[n_seeded:].argmin())
     heirs = _heirs(weights.host().rows, topic)
     of_topic = ids[recent.topics == topic]
     lost = log_probabilities(weights, of_topic, np.full(len(of_topic), topic)).sum()

@@ -12,6 +12,7 @@ from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
 from opelda.learning._labels import to_arrays
+from opelda.learning._seeds import checked_words
 from opelda.learning._state import State
 
 KIND = "opelda model"
@@ -19,6 +20,7 @@ FORMAT = 2
 # Parameters that are the machine's and the call's, not the model's.
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
+SEED_WORDS = "seed_words"
 # Lists of a tokenizer that may be long.
 STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
@@ -128,6 +130,8 @@ def parameters(model: Any) -> tuple[dict[str, Any], Arrays]:
         elif name in ARRAY_PARAMETERS and np.ndim(value) > 0:
             values[name] = "array"
             arrays[f"parameters.{name}"] = np.asarray(value, np.float64)
+        elif name == SEED_WORDS and value is not None:  # (a header's objects have no order)
+            values[name] = [list(pair) for pair in checked_words(value).items()]
         elif isinstance(value, np.generic):
             values[name] = value.item()
         elif value is None or isinstance(value, bool | int | float | str):

@@ -1,68 +1,148 @@
 """A start from documents far apart from each other: every topic begins with the words of one."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines._documents import Documents
 from opelda.engines._weights import Weights
+from opelda.learning._plan import Plan
+from opelda.learning._seeds import Pull
+from opelda.learning._state import State
 
 LOOKED_AT = 20  # documents per topic
+HOLDING = 50  # documents that a topic of seed words begins with, at most
 MOST_TOPICS = 1000  # with more, looking would take longer than learning
 
 
-def seed_topics(weights: Weights, documents: Documents, seed: int) -> None:
+def begin(plan: Plan, state: State, documents: Documents) -> None:
+    """Let topics begin with documents, as the schedule and seed words say."""
+    rest = plan.schedule.init == "documents"
+    if rest or plan.seeds is not None:
+        seed_topics(state.weights, documents, state.seed, plan.pull(state), rest=rest)
+
+
+def seed_topics(
+    weights: Weights,
+    documents: Documents,
+    seed: int,
+    pull: Pull | None = None,
+    *,
+    rest: bool = True,
+) -> None:
     """Add to each topic of a random start the words of a document, weighing as much as the start.
 
-    Leaves the start as it is where there are too many topics, or no such documents are found.
+    Topics of seed words begin with those of documents that hold these, and the `rest`, if it is
+    wanted, with documents far from them too. Leaves the start as it is where there are too many
+    topics, or no such documents are found.
     """
-    if weights.n_topics > MOST_TOPICS:
-        return
-    looked_at = documents.order(seed, 0, LOOKED_AT * weights.n_topics)
-    rows = Documents(documents.matrix[looked_at]).part()
-    parts = rows.counts.astype(np.float64), rows.words, rows.indptr
-    X = sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
-    chosen = far_apart(X, weights.n_topics, np.random.default_rng([seed, 5]))
-    if chosen is None:
+    begun: dict[int, sparse.csr_array] = {}
+    if pull is not None:
+        begun = _holding(pull, documents, documents.order(seed, 0))
+    others = [topic for topic in range(weights.n_topics) if topic not in begun]
+    found = dict(begun)
+    if rest and others and weights.n_topics <= MOST_TOPICS:
+        looked_at = documents.order(seed, 0, LOOKED_AT * weights.n_topics)
+        if pull is not None:
+            looked_at = _without(pull, documents, looked_at, 2 * len(others))
+        X = _rows(documents, looked_at)
+        chosen = far_apart(X, len(others), np.random.default_rng([seed, 5]), list(begun.values()))
+        if chosen is not None:
+            found |= {topic: X[[row]] for topic, row in zip(others, chosen, strict=True)}
+    if not found:
         return
     try:
-        for topic, document in enumerate(chosen):
-            part = slice(X.indptr[document], X.indptr[document + 1])
-            counts = X.data[part]
-            weights.add(topic, X.indices[part], weights.n_words * counts / counts.sum())
+        for topic, row in found.items():
+            weights.add(topic, row.indices, weights.n_words * row.data / row.data.sum())
     finally:  # also of a start that is interrupted
         weights.recount()
 
 
+def _rows(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
+    """Return some documents in double precision, without zeros that are stored."""
+    rows = Documents(documents.matrix[chosen]).part()
+    parts = rows.counts.astype(np.float64), rows.words, rows.indptr
+    return sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
+
+
+def _without(
+    pull: Pull, documents: Documents, chosen: NDArray[np.int64], least: int
+) -> NDArray[np.int64]:
+    """Leave out documents that hold a seed word, if so many are left: theirs is a topic already."""
+    free = np.diff(sparse.csr_array(documents.matrix[chosen][:, pull.columns]).indptr) == 0
+    return chosen[free] if free.sum() >= least else chosen
+
+
+def _holding(
+    pull: Pull, documents: Documents, order: NDArray[np.int64]
+) -> dict[int, sparse.csr_array]:
+    """Return by topic the mean of the documents that hold most of its seed words.
+
+    Words count by how rare they are, in a document by how many others it has; ties go by order.
+    """
+    X = documents.matrix
+    has: Any = (X[:, pull.columns] > 0).astype(np.float64)[order]
+    rarity = np.log1p(X.shape[0] / np.maximum(has.sum(axis=0), 1.0))
+    length = np.sqrt(np.maximum(np.diff(X.indptr)[order], 1))
+    found = {}
+    for topic in np.unique(pull.topics).tolist():
+        own = np.where(pull.topics == topic, rarity, 0.0)
+        score = (has @ own) / length
+        best = np.argsort(-score, kind="stable")[:HOLDING]
+        best = best[score[best] > 0]
+        if len(best):
+            rows = _rows(documents, order[best])
+            shares = sparse.diags_array(1.0 / rows.sum(axis=1)) @ rows
+            found[topic] = sparse.csr_array(shares.sum(axis=0)[None, :])
+    return found
+
+
 def far_apart(
-    X: sparse.csr_array, n_topics: int, rng: np.random.Generator
+    X: sparse.csr_array,
+    n_topics: int,
+    rng: np.random.Generator,
+    begun: Sequence[sparse.csr_array] = (),
 ) -> NDArray[np.int64] | None:
     """Choose documents as k-means++ does (Arthur & Vassilvitskii 2007), one for each topic.
 
-    A document's chance grows with the square of its distance from those chosen before: one less the
-    cosine of the two, words weighed by how rare they are. None where too few documents differ.
+    A document's chance grows with the square of its distance from those chosen before, and from
+    those that topics have `begun` with: one less the cosine of the two, words weighed by how rare
+    they are. None where too few documents differ.
 
     >>> X = sparse.csr_array(np.kron(np.eye(3), np.ones((5, 4))))
     >>> chosen = far_apart(X, 3, np.random.default_rng(0))
     >>> sorted(int(document) // 5 for document in chosen)
     [0, 1, 2]
     """
-    if n_topics > X.shape[0]:
+    n_docs = X.shape[0]
+    if n_topics > n_docs:
         return None
-    weighed = _weighed(X)
-    columns = weighed.tocsc()
+    weighed = _weighed(sparse.csr_array(sparse.vstack((X, *begun))) if len(begun) else X)
+    columns = weighed[:n_docs].tocsc()
+
+    def cosines(row: int) -> NDArray[np.float64]:
+        here = slice(weighed.indptr[row], weighed.indptr[row + 1])
+        # the columns of its words alone: the product with the whole matrix takes 30 times as long
+        found: NDArray[np.float64] = columns[:, weighed.indices[here]] @ weighed.data[here]
+        return found
+
     chosen: list[int] = []
-    nearest = np.zeros(X.shape[0])
-    distance = np.asarray(np.diff(weighed.indptr) > 0, np.float64)  # empty documents say nothing
+    nearest = np.zeros(n_docs)
+    for number in range(len(begun)):
+        nearest = np.maximum(nearest, cosines(n_docs + number))
+    distance = np.asarray(
+        np.diff(weighed.indptr[: n_docs + 1]) > 0, np.float64
+    )  # else it says nothing
+    distance *= np.maximum(1.0 - nearest, 0.0)
     for _ in range(n_topics):
         ends = np.cumsum(distance**2)
         if not ends[-1] > 0:
             return None
         chosen.append(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")))
-        here = slice(weighed.indptr[chosen[-1]], weighed.indptr[chosen[-1] + 1])
-        # the columns of its words alone: the product with the whole matrix takes 30 times as long
-        cosines = columns[:, weighed.indices[here]] @ weighed.data[here]
-        nearest = np.maximum(nearest, cosines)
+        nearest = np.maximum(nearest, cosines(chosen[-1]))
         distance = np.where(distance > 0, np.maximum(1.0 - nearest, 0.0), 0.0)
         distance[chosen] = 0.0
         distance[distance < 1e-9] = 0.0  # the same words as one that was chosen

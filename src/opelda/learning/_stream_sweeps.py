@@ -24,7 +24,7 @@ from opelda.learning._kept import Kept
 from opelda.learning._labels import without
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._renewal import give, new_theme
-from opelda.learning._seeding import seed_topics
+from opelda.learning._seeding import begin
 from opelda.learning._state import State
 from opelda.learning._sweeps import Sweeps
 from opelda.learning._watch import Watch
@@ -43,6 +43,12 @@ LARGEST_COUNT = 2.0**24  # more is taken for that many, so that sums are exact i
 def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
     """Learn from new documents: by sweeps where the schedule has some, else by one update."""
     if not plan.schedule.n_sweeps:
+        if plan.seeds is not None and not state.n_updates:
+            documents = batch.documents
+            if batch.chosen is not None:
+                documents = plan.engine.documents(documents.matrix[batch.chosen])
+            with state.lock.writing():
+                begin(plan, state, documents)
         return plan.update(state, batch)
     engine, weights, started = plan.engine, state.weights, perf_counter()
     X = batch.documents.matrix if batch.chosen is None else batch.documents.matrix[batch.chosen]
@@ -119,7 +125,8 @@ def _renew(plan: Plan, state: State, window: Window) -> Window:
     weights, watch = state.weights, state.watch
     if np.ndim(weights.prior) == 2:  # topics that were given words keep them
         return window
-    theme = new_theme(window.kept, window.n_new, weights)
+    n_seeded = 0 if plan.seeds is None else len(plan.seeds)
+    theme = new_theme(window.kept, window.n_new, weights, n_seeded)
     if theme is None:
         return window
     window, made = give(theme, window, weights.host())
@@ -150,9 +157,9 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         engine.random_weights(weights.n_words, plan.n_topics, prior, state.seed),
         state.seed,
         population=documents.n_docs,
+        vocabulary=state.vocabulary,
     )
-    if schedule.init == "documents":
-        seed_topics(made.weights, documents, state.seed)
+    begin(plan, made, documents)
     for batch in plan.passes(documents):
         plan.update(made, batch)
         if made.n_docs_seen >= MOST_VIEWS:
@@ -164,7 +171,8 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
     topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()
     others: list[int] = []
     if state.n_updates > 1 and np.ndim(prior) < 2:  # (topics of given words have their numbers)
-        order, others = _numbers(kept.topics, topics, plan.n_topics)
+        n_seeded = 0 if plan.seeds is None else len(plan.seeds)
+        order, others = _numbers(kept.topics, topics, plan.n_topics, n_seeded)
         topics, alpha = np.argsort(order).astype(np.uint16)[topics], alpha[order]
         sums = None if found.sums is None else found.sums[order]
         found = replace(found, rows=np.ascontiguousarray(found.rows[:, order]), sums=sums)
@@ -182,17 +190,21 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
 
 
 def _numbers(
-    before: NDArray[np.uint16], now: NDArray[np.uint16], n_topics: int
+    before: NDArray[np.uint16], now: NDArray[np.uint16], n_topics: int, n_seeded: int = 0
 ) -> tuple[NDArray[np.int64], list[int]]:
     """Return which of the new topics each former one has become, by the tokens that they share.
 
     And the former ones of which less than half of the tokens are in there: these are others now.
+    The topics of seed words are what they were.
     """
     pairs = before.astype(np.int64) * n_topics + now
     shared = np.bincount(pairs, minlength=n_topics**2).reshape(n_topics, n_topics)
-    found: NDArray[np.int64] = linear_sum_assignment(shared, maximize=True)[1]
+    found: NDArray[np.int64] = np.arange(n_topics)
+    found[n_seeded:] += linear_sum_assignment(shared[n_seeded:, n_seeded:], maximize=True)[1]
+    found[n_seeded:] -= np.arange(n_topics - n_seeded)
     stayed = shared[np.arange(n_topics), found]
-    return found, np.flatnonzero(2 * stayed < shared.sum(axis=1)).tolist()
+    others = np.flatnonzero(2 * stayed < shared.sum(axis=1))
+    return found, others[others >= n_seeded].tolist()
 
 
 def _seed(state: State, window: Window) -> int:

@@ -101,6 +101,7 @@ class LearnsStreams(Parameters):
                 self._check_one_run()
             plan = self._plan(getattr(self, "_state", None))
             words = self._stream_vocabulary(vocabulary)
+            plan = self._with_seeds(plan, words)
             reporter = Reporter(
                 self,
                 plan.listeners,
@@ -151,6 +152,8 @@ class LearnsStreams(Parameters):
                 raise InputError("The stream held no words to make topics of; look at its items.")
             if saved is not None:
                 saved.commit(self, position)
+        if plan.seeds is not None:
+            plan.seeds.warn_of_missing(self._state.vocabulary, self.n_features_in_)
         return self
 
     def _stream_vocabulary(self, given: Vocabulary | None) -> Vocabulary | None:
@@ -171,10 +174,23 @@ class LearnsStreams(Parameters):
         _check_alike(state.vocabulary, given)
         return state.vocabulary
 
+    def _with_seeds(
+        self, plan: Plan, words: Vocabulary | None, X: sparse.csr_array | None = None
+    ) -> Plan:
+        """Let seed words be looked up among names of columns too, and in documents X, if given."""
+        if plan.seeds is None:
+            return plan
+        seeds = replace(plan.seeds, columns=getattr(self, "feature_names_in_", None))
+        if X is not None:
+            seeds.check(words, X)
+        return replace(plan, seeds=seeds)
+
     def _make_room(self, plan: Plan, batch: MiniBatch, n_given: int) -> None:
         """Start the model, or grow it to hold the words of a mini-batch."""
         n_words = batch.X.shape[1]
         if not hasattr(self, "_state"):
+            if plan.seeds is not None:  # complains of words where columns have none
+                plan.seeds.pull(batch.vocabulary, n_words)
             state = plan.start(n_words, n_given)
             state.vocabulary, self.n_features_in_ = batch.vocabulary, n_words
             self._state = state

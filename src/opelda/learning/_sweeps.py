@@ -70,12 +70,16 @@ class Sweeps:
         if plan.learns_word_prior:
             per_cell = n_tokens / max(plan.n_topics * self.state.weights.n_words, 1)
             self.drawn_prior = DRAWN_WORD_PRIOR * self.weight * min(max(per_cell, 0.5), 1.0)
+        self.pull = plan.pull(self.state)
 
     def sweep(self, seed: int, *, find_word_prior: bool) -> Updated:
         """Draw all tokens and average the topics; the weights' prior may be found anew."""
         engine, state, started = self.plan.engine, self.state, perf_counter()
+        counts = self.counts
+        if counts is not None and self.pull is not None:  # (weights have it already)
+            counts = self.pull.on_counts(counts)
         drawn = self.collection.sweep(
-            state.weights, self.alpha, counts=self.counts, prior=self.drawn_prior, seed=seed
+            state.weights, self.alpha, counts=counts, prior=self.drawn_prior, seed=seed
         )
         self.counts = counts = drawn if self.outside is None else drawn + self.outside
         swept = perf_counter()
@@ -101,7 +105,10 @@ class Sweeps:
         first = min(max(self.collection.total / max(self.collection.n_docs, 1), 1.0), FIRST_PRIOR)
         # (topics that were given words keep to them)
         share = COMMON_SHARE * self.trust if np.ndim(state.weights.prior) < 2 else 0.0
-        common = 0
+        n_seeded = 0 if plan.seeds is None else len(plan.seeds)
+        if n_seeded == plan.n_topics:
+            share = 0.0
+        common = plan.n_topics - 1
         if plan.learns_prior:
             self.alpha = np.full(plan.n_topics, first / plan.n_topics)
         for number in range(1, n_sweeps + 1):
@@ -109,7 +116,8 @@ class Sweeps:
             done = self.sweep(state.seed + (number << 32), find_word_prior=is_due)
             if number == 1 and plan.learns_prior:
                 assert self.counts is not None
-                common = int(np.argmin(self.counts.sums))
+                if share:
+                    common = n_seeded + int(np.argmin(self.counts.sums[n_seeded:]))
                 self.alpha = with_share(self.alpha, common, share)
             if plan.learns_prior and number % BETWEEN_PRIORS == 0:
                 self.find_prior()

@@ -1,5 +1,6 @@
 """Any inference method with any update rule, and presets for what users leave out."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
 from opelda.learning._plan import MOST_SWEPT_TOPICS
 from opelda.learning._rules import Rule, Sampler
+from opelda.learning._seeds import SEED_STRENGTH, Seeds
 
 MANY_TOPICS = 500
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
@@ -109,6 +111,15 @@ class TopicModel(Learner):
         "best", else 0. With some, `partial_fit` and `fit_stream` keep the last documents (400,000,
         or 4 million tokens), sweep these again and again, and while there are less begin anew with
         so many sweeps each time that there are four times as many.
+    seed_words : mapping from str to lists of words, or None
+        Topics of your own (docs/seeds.md): the first topics, in this order, begin with documents
+        that hold these words, have these names as labels, and keep number and theme in passes,
+        sweeps and streams. Words are found as they stand, or as the vocabulary's tokenizer makes
+        them; of a data frame they are names of columns, else they may be numbers of columns.
+    seed_strength : float
+        How strongly seed words hold their topic: together they count as so many average topics
+        would while topics are learned, 0 for the start alone. More than about .3 keeps words out
+        that documents bring along.
     n_runs : int
         How often `fit` learns, each time with another seed, the first with that of `random_state`.
         It keeps the run that is most like all others (Rieger et al. 2020), and what each of its
@@ -159,6 +170,10 @@ class TopicModel(Learner):
     >>> model = TopicModel(3, inference=FW(n_iter=20), learning="ml", batch_size=50, random_state=0)
     >>> model.fit(X).transform(X).shape
     (500, 3)
+    >>> texts = ["the green tea", "black tea with milk", "red wine", "a dry white wine"] * 50
+    >>> drinks = TopicModel(3, seed_words={"wine": ["wine"], "tea": ["tea"]}, random_state=0)
+    >>> drinks.fit(texts).topic_labels_[:2]
+    ['wine', 'tea']
     """
 
     n_components: int = 100
@@ -176,6 +191,8 @@ class TopicModel(Learner):
     n_passes: int | None = None
     init: Literal["random", "documents"] | None = None
     n_sweeps: int | None = None
+    seed_words: Mapping[str, Iterable[str | int]] | None = None
+    seed_strength: float = SEED_STRENGTH
     n_runs: int = 1
     transform_method: str | Method | None = None
     max_loss: float | None = None
@@ -216,6 +233,15 @@ class TopicModel(Learner):
                 "inference",
             )
         return rule
+
+    def _seeds(self, n_topics: int) -> Seeds | None:
+        if self.seed_words is not None and isinstance(self._rule(), Sampler):
+            raise InputError(
+                f"have no effect with the rule {self.learning!r}, which draws whole topics; leave "
+                "one out.",
+                "seed_words",
+            )
+        return Seeds.of(self.seed_words, self.seed_strength, n_topics)
 
     def _learns_by_ope(self) -> bool:  # as every preset does
         return self.inference in (None, "ope") or isinstance(self.inference, OPE)

@@ -82,13 +82,16 @@ def measured_fits(
 ) -> Iterator[Fits]:
     """Learn so many times with each number of topics, and yield what was measured of them."""
     seeds, n_done = run_seeds(seed, n_runs), 0
+    # (the documents decide on a number; their columns may be others than seed words are of)
+    free: dict[str, Any] = {"seed_words": None} if hasattr(model, "seed_words") else {}
     for n_topics in numbers:
         begun, runs = perf_counter(), []
         for number, run_seed in enumerate(seeds, 1):
             if progress is not None:
                 doing = f"{n_topics:,} topics, run {number} of {n_runs}"
                 progress(doing, n_done, len(numbers) * n_runs)
-            runs.append(_Run.of(another(model, run_seed, n_components=n_topics), documents, seed))
+            learner = another(model, run_seed, n_components=n_topics, **free)
+            runs.append(_Run.of(learner, documents, seed))
             n_done += 1
         live = [run.live for run in runs if run.live is not None]
         yield Fits(

@@ -98,7 +98,9 @@ def stability(
     for number, run_seed in enumerate(run_seeds(drawn, n_runs)[1:]):
         if progress is not None:
             progress(f"run {number + 1} of {n_runs - 1}", number, n_runs - 1)
-        words.append(compared_words(another(model, run_seed).fit(counts)))
+        words.append(
+            compared_words(another(model, run_seed).fit(counts, vocabulary=state.vocabulary))
+        )
     found = stability_over_runs(words)
     with state.lock.writing():
         state.stability = found[0]

@@ -116,6 +116,9 @@ def add(plan: Plan, state: State, table: DataFrame, documents: Slice | Column) -
     found = explain(table, Explain(documents, state.weights.host(), task, divide))
     if found is None or not len(found.words):
         return 0 if found is None else found.n_docs
+    pull = plan.pull(state)
+    if pull is not None:
+        found = pull.on_statistics(found)
     step = Step(t, 1.0, state.population + found.n_docs, state.seed)
     with state.lock.writing():
         plan.engine.apply(state.weights, found, rule, step)  # type: ignore[arg-type]

@@ -121,9 +121,13 @@ class Rates:
         self._sweeps = min(TRIAL_SWEEPS, schedule.n_sweeps)
         self._reports: list[Any] = []
         sample = _spread(X, max(TRIAL, 2 * schedule.batch_size))
-        fixed = {"batch_size": schedule.batch_size, "n_passes": 1, "callbacks": [self]}
+        fixed: dict[str, Any] = {
+            "batch_size": schedule.batch_size,
+            "n_passes": 1,
+            "callbacks": [self],
+        }
         if hasattr(model, "n_sweeps"):
-            fixed["n_sweeps"] = self._sweeps
+            fixed |= {"n_sweeps": self._sweeps, "seed_words": None}
         another(model, model.random_state, **fixed).fit(sample)
         self.per_document = 0.0  # of an update
         self.per_sweep = 0.0  # of the whole collection

@@ -23,6 +23,7 @@ from opelda.cli._options import (
     refuse,
 )
 from opelda.cli._paths import check_model_output, check_model_room, save_model
+from opelda.cli._seeds import seeds_noted
 from opelda.cli._show import count, learning_display
 from opelda.cli._standard_streams import note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
@@ -37,6 +38,7 @@ OUTPUT = "model.opelda"
     "opelda fit articles.jsonl.gz -t title -t body -k 50 -o articles.opelda",
     "opelda fit titles.txt -k 100 --preset fast",
     "opelda fit docword.nips.txt.gz -k 100 --passes 10 --valid held-out.txt",
+    "opelda fit speeches.txt -k 30 --seeds seeds.txt",
     "opelda fit abstracts.txt -k 100 --learner ml-ope",
     "zcat logs.gz | opelda fit - -k 20 --stop-words none --json",
     "opelda fit more.txt --continue articles.opelda",
@@ -145,7 +147,8 @@ def fit(
     with Stop() as stop:
         model.callbacks = [stop] if display is None else [display, stop]
         begun = perf_counter()
-        stop.attempt(learn)
+        with seeds_noted(show):
+            stop.attempt(learn)
         interrupted, learning_seconds = stop.stopped, perf_counter() - begun
         if interrupted and not getattr(model, "n_batch_iter_", 0):
             raise StoppedError(

@@ -23,6 +23,7 @@ from opelda.cli._options import (
     given_options,
 )
 from opelda.cli._paths import check_model_output, check_output
+from opelda.cli._seeds import seeds_noted
 from opelda.cli._show import (
     Summaries,
     count,
@@ -164,7 +165,7 @@ def stream(
     model.callbacks = [listener for listener in listeners if listener is not None]
     if live is not None:
         live.tell(show)
-    with Stop() as stop, noted(show):
+    with Stop() as stop, noted(show), seeds_noted(show):
         try:
             documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)

@@ -123,7 +123,11 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
     """Learn anew from the sample with another seed; return how alike the matched topics are."""
     if topics.size > LARGEST_LEARNED_ANEW or sample.shape[0] < LEAST_DOCUMENTS * len(topics):
         return None
-    other = another(model, run_seeds(model._state.seed, 2)[1]).fit(sample)
+    other = another(model, run_seeds(model._state.seed, 2)[1])
+    try:
+        other.fit(sample, vocabulary=model._state.vocabulary)
+    except InputError:  # seed words of a topic may all be missing
+        return None
     found = stability_over_runs([compared_words(model), compared_words(other)])
     return np.asarray(found[0])
 

@@ -1,0 +1,105 @@
+"""`--seeds FILE`: the library's seed words, from lines or JSON, with mistakes named by line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import opelda
+from opelda import TopicModel
+from opelda.corpus import read
+
+LINES = "# mine\n\ncooking: bread, Dough, yeast\nskies: star, comet\n"
+WORDS = {"cooking": ["bread", "Dough", "yeast"], "skies": ["star", "comet"]}
+QUICK = ("--passes", 2, "--sweeps", 3, "-k", 5)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("seeds.txt").write_text(LINES)
+    Path("seeds.json").write_text(json.dumps(WORDS))
+
+
+@pytest.mark.parametrize("file", ["seeds.txt", "seeds.json"])
+def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
+    options = ("--seeds", file, "--seed-strength", 0.2)
+    done = cli("fit", corpus_file, *QUICK, *options, "-o", "m")
+    assert done.code == 0
+    assert done.err.count("seed words that do not occur: 'yeast'.") == 1
+    model = TopicModel(
+        5, n_passes=2, n_sweeps=3, seed_words=WORDS, seed_strength=0.2, random_state=0
+    )
+    with pytest.warns(opelda.learning.SeedWarning):
+        model.fit(read(corpus_file))
+    ours = opelda.load("m")
+    assert ours.components_.tobytes() == model.components_.tobytes()
+    assert ours.topic_labels_[:2] == ["cooking", "skies"]
+    assert set(ours.top_words(3)[0]) <= {
+        "bread",
+        "dough",
+        "flour",
+        "oven",
+        "butter",
+        "sugar",
+        "recipe",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: b\nno words here\n", "seeds.txt, line 2 has no name or no words"),
+        ("a: b\n\na: c\n", "seeds.txt, line 3 has 'a' again"),
+        ("a: , ,\n", "seeds.txt, line 1 has no name or no words"),
+        ("# nothing\n", "seeds.txt holds no seed words"),
+        ("a: telephone\n", "--seeds has no word of 'a' that occurs"),
+        ("a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n", "give fewer, or -k 6"),
+    ],
+)
+def test_mistakes_are_one_sentence(cli, corpus_file, text, sentence):
+    Path("seeds.txt").write_text(text)
+    done = cli("fit", corpus_file, *QUICK, "--seeds", "seeds.txt", "-o", "m", "--quiet")
+    assert done.code == 2
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
+    assert not Path("m").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"a": ["b"],\n "c": }', "seeds.json, line 2 is not JSON"),
+        ('{"a": ["b"], "a": ["c"]}', "a name twice"),
+        ('{"a": "b"}', "a list of words for 'a'"),
+    ],
+)
+def test_mistakes_in_json_are_one_sentence(cli, corpus_file, text, sentence):
+    Path("seeds.json").write_text(text)
+    done = cli("fit", corpus_file, "--seeds", "seeds.json", "--quiet")
+    assert done.code == 2
+    assert sentence in done.err
+
+
+def test_options_that_would_do_nothing_are_refused(cli, corpus_file):
+    for options, sentence in (
+        (("--seed-strength", 1), "--seed-strength has no effect without --seeds"),
+        (("--seeds", "seeds.txt", "--learner", "ml-ope"), "know no seed words"),
+        (("--seeds", "missing.txt"), "missing.txt cannot be read"),
+    ):
+        done = cli("fit", corpus_file, "--quiet", *options)
+        assert done.code == 2
+        assert sentence in done.err
+
+
+def test_a_stream_goes_on_with_the_same_seeds_and_refuses_others(cli, corpus_file):
+    again = ("stream", corpus_file, "--checkpoint", "state", "-k", 5, "--seeds", "seeds.txt")
+    done = cli(*again)
+    assert done.code == 0
+    assert done.err.count("do not occur so far: 'yeast'.") == 1
+    assert cli(*again).code == 0
+    assert opelda.load("state").topic_labels_[:2] == ["cooking", "skies"]
+    Path("seeds.txt").write_text("cooking: bread\n")
+    done = cli(*again)
+    assert done.code == 2
+    assert "made with other --seeds" in done.err

@@ -1,0 +1,233 @@
+"""Topics of the user's own: they keep number, name and theme however they are learned."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import opelda
+from opelda import TopicModel
+from opelda.corpus import Tokenizer, Vocabulary, generate
+from opelda.engines import CPUEngine
+from opelda.engines._engine import Statistics
+from opelda.engines._tokens import TokenCounts
+from opelda.errors import InputError, ModelFileError
+from opelda.learning import SeedWarning
+from opelda.learning._seeding import seed_topics
+from opelda.learning._seeds import Pull, Seeds
+
+K, V = 9, 90  # more topics than themes: a theme without one would look for another's
+THEMES = 6
+TRUE = (4, 2, 5)  # the topics that the seeds are words of
+
+
+@pytest.fixture(scope="module")
+def made():
+    return generate(400, n_words=V, n_topics=THEMES, n_tokens=20, separated=True, random_state=1)
+
+
+def seeds(topics, rank=(2, 3)):
+    """Two words of each topic, none of them its likeliest."""
+    order = np.argsort(-topics[list(TRUE)], axis=1)[:, rank]
+    return {f"theme {k}": [int(word) for word in words] for k, words in enumerate(order)}
+
+
+def found(model, topics):
+    """The generated topics that the first ones are most alike."""
+    return tuple((model.components_ @ topics.T).argmax(axis=1)[: len(TRUE)])
+
+
+@pytest.mark.parametrize("preset", ["best", "fast", "paper"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_seeded_topics_have_their_number_name_and_theme(made, preset, seed):
+    words = seeds(made.topics)
+    model = TopicModel(K, preset=preset, seed_words=words, random_state=seed, n_jobs=1)
+    if preset == "paper":  # whose updates are for larger collections
+        model.set_params(batch_size=50, n_passes=3)
+    model.fit(made.X)
+    assert found(model, made.topics) == TRUE
+    assert model.topic_labels_[:3] == ["theme 0", "theme 1", "theme 2"]
+    # not only their words: the theme's likeliest, which was no seed
+    assert tuple(made.topics[:, model.components_[:3].argmax(axis=1)].argmax(axis=0)) == TRUE
+    assert model.set_topic_labels({1: "mine"}).topic_labels_[:3] == ["theme 0", "mine", "theme 2"]
+
+
+@pytest.mark.parametrize("options", [{"n_sweeps": 8}, {"preset": "fast"}])
+def test_streams_keep_them_with_every_call(made, options):
+    model = TopicModel(
+        K, seed_words=seeds(made.topics), batch_size=50, random_state=0, n_jobs=1, **options
+    )
+    for first in range(0, 400, 100):
+        model.partial_fit(made.X[first : first + 100])
+        assert model.topic_labels_[:3] == ["theme 0", "theme 1", "theme 2"]
+    assert found(model, made.topics) == TRUE
+
+
+def texts(made, n=400):
+    return [
+        " ".join(f"w{j}" for j in np.repeat(row.indices, row.data.astype(int))) + " filler"
+        for row in (made.X[[i]] for i in range(n))
+    ]
+
+
+def as_words(words):
+    return {name: [f"w{j}" for j in each] for name, each in words.items()}
+
+
+def growing():
+    return Vocabulary(growing=True, tokenizer=Tokenizer(stop_words=None))
+
+
+@pytest.mark.parametrize("options", [{"n_sweeps": 8}, {"preset": "fast", "learning_decay": 0.5}])
+def test_words_that_a_stream_brings_later_count_from_then_on(made, options):
+    theme = np.isin(np.arange(V), np.argsort(-made.topics[TRUE[0]])[: V // THEMES])
+    has = np.asarray(made.X[:, theme].sum(axis=1)).ravel() > 0
+    documents = np.array(texts(made), object)
+    words = {"late": seeds(made.topics)["theme 0"]}
+    model = TopicModel(
+        K, seed_words=as_words(words), batch_size=40, random_state=0, n_jobs=1, **options
+    )
+    early, late = documents[~has], documents[has]
+    with pytest.warns(SeedWarning, match=f"so far: 'w{words['late'][0]}'"):
+        model.fit_stream(list(early), vocabulary=growing())
+    for _ in range(3):
+        model.fit_stream(list(late))
+    column = model.vocabulary_.columns(as_words(words)["late"])
+    assert (model.components_[:, column].argmax(axis=0) == 0).all()
+
+
+def test_a_checkpoint_goes_on_to_the_same_bytes(made, tmp_path):
+    documents, options = texts(made), {"batch_size": 50, "random_state": 0, "n_jobs": 1}
+
+    def model(**more):
+        words = as_words(seeds(made.topics))
+        return TopicModel(K, seed_words=words, n_sweeps=6, **options, **more)
+
+    whole = model().fit_stream(iter(documents), vocabulary=growing(), checkpoint=tmp_path / "a")
+    model().fit_stream(iter(documents[:200]), vocabulary=growing(), checkpoint=tmp_path / "b")
+    parts = model().fit_stream(iter(documents), checkpoint=tmp_path / "b")
+    assert parts.components_.tobytes() == whole.components_.tobytes()
+    assert parts.topic_labels_ == whole.topic_labels_
+    for other in ({"seed_strength": 0.5}, {"seed_words": {"x": ["w1"]}}):
+        with pytest.raises(ModelFileError, match=next(iter(other))):
+            model().set_params(**other).fit_stream(documents, checkpoint=tmp_path / "b")
+
+
+def test_a_saved_model_goes_on_with_its_seeds(made, tmp_path):
+    words = seeds(made.topics)
+    model = TopicModel(K, preset="fast", seed_words=words, random_state=0, n_jobs=1)
+    model.fit(made.X[:200])
+    opelda.save(model, tmp_path / "m.opelda")
+    other = opelda.load(tmp_path / "m.opelda").set_params(n_jobs=1)
+    assert list(other.seed_words.items()) == list(words.items())
+    assert other.topic_labels_ == model.topic_labels_
+    after = (each.partial_fit(made.X[200:]).components_.tobytes() for each in (model, other))
+    assert next(after) == next(after)
+    assert clone(other).seed_words == words
+
+
+def test_neither_threads_nor_the_order_of_documents_change_them(made):
+    words, bytes_of = seeds(made.topics), []
+    for rows, n_jobs in ((slice(None), 1), (slice(None, None, -1), 3)):
+        X = sparse.csr_array(made.X[rows])
+        model = TopicModel(K, n_sweeps=5, seed_words=words, random_state=0, n_jobs=n_jobs)
+        bytes_of.append(model.fit(X).components_.tobytes())
+    assert bytes_of[0] == bytes_of[1]
+
+
+def test_seeds_that_occur_nowhere_are_named(made):
+    words = {"one": ["tea", "Milk", "teas of china"], "two": ["wine", "grog"]}
+    documents = ["tea with milk", "wine and water"] * 20
+    model = TopicModel(3, seed_words=words, n_passes=1, n_sweeps=2, random_state=0)
+    with pytest.warns(SeedWarning) as said:
+        model.fit(documents)
+    assert [str(each.message) for each in said] == [
+        "seed words that do not occur: 'teas of china', 'grog'."
+    ]
+    with pytest.raises(InputError, match="no word of 'rum' that occurs"):
+        clone(model).set_params(seed_words=words | {"rum": ["grog"]}).fit(documents)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["tea"], "must map names of topics to words"),
+        ({}, "must map names of topics to words"),
+        ({"tea": "green"}, "list of words for 'tea'"),
+        ({"tea": []}, "no words for 'tea'"),
+        ({"tea": [None]}, "has None for 'tea'"),
+        ({" ": ["tea"]}, "a topic without a name"),
+        ({"a": ["x"], "a ": ["y"]}, "a name twice"),
+        ({"a\nb": ["x"]}, "cannot be shown in a line"),
+        ({str(k): [k] for k in range(10)}, "has 10 topics, but there are only 9"),
+        ({"tea": ["green"]}, "the columns of these counts have no words"),
+    ],
+)
+def test_what_is_no_mapping_to_words_is_refused(made, given, sentence):
+    model = TopicModel(K, seed_words=given, n_passes=1, n_sweeps=1)
+    with pytest.raises(InputError, match=sentence):
+        model.fit(made.X)
+    with pytest.raises(InputError, match=sentence):
+        clone(model).fit_stream([made.X])
+    assert not hasattr(model, "components_")
+
+
+def test_a_sampler_and_a_strength_that_is_none_are_refused(made):
+    words = {"a": [1]}
+    with pytest.raises(InputError, match="seed_words have no effect with the rule 'sgrld'"):
+        TopicModel(K, seed_words=words, learning="sgrld").fit(made.X)
+    for strength in (-1, np.inf, "much", None):
+        with pytest.raises(InputError, match="seed_strength must be a number"):
+            TopicModel(K, seed_words=words, seed_strength=strength).fit(made.X)
+
+
+def test_words_are_columns_of_frames_and_what_a_tokenizer_makes_of_them():
+    frame = pd.DataFrame(np.eye(3).repeat(9, axis=0), columns=["tea", "wine", "milk"])
+    model = TopicModel(3, seed_words={"w": ["wine"]}, n_passes=1, n_sweeps=2, random_state=0)
+    assert model.fit(frame).top_words(1)[0] == ["wine"]
+    words = Vocabulary(["walk", "new york"], tokenizer=Tokenizer(stem="english", ngrams=2))
+    given = Seeds.of({"a": ["Walking", "New York", "new york city"]}, 0.1, 2)
+    assert given.pull(words, 2).columns.tolist() == [0, 1]
+
+
+def test_a_word_may_be_in_two_topics_and_weighs_what_the_formula_says():
+    pull = Pull(np.array([1, 2, 1], np.int32), np.array([0, 0, 1], np.int32), 0.5)
+    cells = np.array([[8, 0, 0], [2, 4, 6], [0, 4, 0], [0, 0, 6]])
+    # an average topic has 10 tokens; words 1 and 2 have 12 and 4 of them
+    more = np.zeros((4, 3))
+    more[1, 0], more[2, 0], more[1, 1] = 0.5 * 10 * 12 / 16, 0.5 * 10 * 4 / 16, 0.5 * 10
+    counts = TokenCounts(sparse.csr_array(cells << 16), 16)
+    found = pull.on_counts(counts).cells.toarray()
+    np.testing.assert_allclose(found / 2.0**16, cells + more, atol=1e-4)
+    some = Statistics(np.array([0, 1, 3], np.int32), cells[[0, 1, 3]] * 1.0, np.full(3, 26 / 3), 7)
+    # (word 2, which the batch does not have, gets nothing; word 1 all)
+    more = np.zeros((4, 3))
+    more[1, 0] = more[1, 1] = 0.5 * 26 / 3
+    got = pull.on_statistics(some)
+    cells[2] = 0
+    np.testing.assert_allclose(got.values[np.searchsorted(got.words, range(4))], cells + more)
+    assert got.n_docs == 7
+    np.testing.assert_allclose(got.mass, 26 / 3 + more.sum(axis=0))
+
+
+def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
+    X = sparse.csr_array(np.kron(np.eye(4), np.ones((30, 5))))
+    engine = CPUEngine(1)
+    weights = engine.random_weights(20, 4, 0.1, 0)
+    before = weights.rows[:, :4].copy()
+    pull = Pull(np.array([12, 13], np.int32), np.array([0, 0], np.int32), 0.1)
+    seed_topics(weights, engine.documents(X), 0, pull)
+    gained = (weights.rows[:, :4] - before).reshape(4, 5, 4).sum(axis=1)
+    assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # as much as the start, all in its group
+    assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and the others elsewhere
+
+
+def test_without_words_nothing_is_different(made):
+    plain = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1).fit(made.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1, seed_strength=7.0).fit(made.X)
+    assert other.components_.tobytes() == plain.components_.tobytes()
