@@ -190,6 +190,13 @@ def test_new_documents_need_as_many_older_ones(rng):
     assert new_theme(few, N_NEW, weights) is None
 
 
+def test_topics_of_seed_words_are_not_given_away(rng):
+    kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)  # of topics 4 and 5 nobody needs any
+    assert new_theme(kept, N_NEW, weights).topic == 4
+    assert new_theme(kept, N_NEW, weights, 5).topic == 5
+    assert new_theme(kept, N_NEW, weights, 6) is None
+
+
 def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):
     few = [0.22, 0.22, 0.22, 0.22, 0.12, 0.0]
     kept, weights, _ = kept_of(rng, 6, BEFORE, few)

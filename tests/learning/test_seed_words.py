@@ -15,7 +15,8 @@ from opelda.engines import CPUEngine
 from opelda.engines._engine import Statistics
 from opelda.engines._tokens import TokenCounts
 from opelda.errors import InputError, ModelFileError
-from opelda.learning import SeedWarning
+from opelda.learning import SeedWarning, _stream_sweeps, _sweeps, _window
+from opelda.learning._collection import Held
 from opelda.learning._seeding import seed_topics
 from opelda.learning._seeds import Pull, Seeds
 
@@ -223,6 +224,68 @@ def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
     gained = (weights.rows[:, :4] - before).reshape(4, 5, 4).sum(axis=1)
     assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # as much as the start, all in its group
     assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and the others elsewhere
+
+
+def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypatch):
+    given, sweep = [], Held.sweep
+    monkeypatch.setattr(
+        Held, "sweep", lambda *each, **how: (given.append(how["counts"]), sweep(*each, **how))[1]
+    )
+    model = TopicModel(K, seed_words={"one": [7]}, n_passes=1, n_sweeps=3, n_jobs=1)
+    model.fit(made.X)
+    assert given[0] is None  # by the weights, which have it from the passes
+    once, total = made.X[:, [7]].sum(), made.X.sum()
+    for counts in given[1:]:
+        assert counts.sums.sum() == pytest.approx(total * (1 + 0.1 / K), rel=1e-3)
+        assert counts.cells[[7]].sum() / 2.0**counts.shift == pytest.approx(
+            once + 0.1 * total / K, rel=1e-3
+        )
+    weights = model._state.weights
+    assert weights.scale * weights.sums.sum() == pytest.approx(total, rel=1e-5)
+
+
+def test_their_numbers_stay_when_others_are_matched():
+    before = np.repeat(np.arange(5), 20).astype(np.uint16)
+    now = np.array([1, 0, 4, 2, 3], np.uint16)[before]
+    order, others = _stream_sweeps._numbers(before, now, 5, 2)
+    assert order.tolist() == [0, 1, 4, 2, 3]
+    assert others == []
+
+
+def test_none_of_them_becomes_the_topic_of_common_words(made, monkeypatch):
+    chosen = []
+    given = _sweeps.with_share
+    monkeypatch.setattr(
+        _sweeps, "with_share", lambda *each: (chosen.append(each[1:]), given(*each))[1]
+    )
+    words = {str(k): [k] for k in range(K)}
+    for n_seeded in (K - 1, K):
+        chosen.clear()
+        some = dict(list(words.items())[:n_seeded])
+        TopicModel(K, seed_words=some, n_passes=1, n_sweeps=6, n_jobs=1).fit(made.X)
+        assert {topic for topic, _ in chosen} == {K - 1}
+        assert all((share > 0) == (n_seeded < K) for _, share in chosen)
+
+
+def test_a_theme_that_is_gone_for_long_finds_its_topic_again(monkeypatch):
+    monkeypatch.setattr(_window, "MOST_DOCS", 400)
+    rng = np.random.default_rng(0)
+    themes = [[f"{name}{n}" for n in range(8)] for name in ("tea", "sea", "law", "art")]
+
+    def documents(n, *shares):
+        return [rng.choice(themes[k], 6).tolist() for k in rng.choice(4, n, p=shares)]
+
+    model = TopicModel(
+        5, seed_words={"tea": ["tea1", "tea2"]}, batch_size=50, n_sweeps=8, random_state=0, n_jobs=1
+    )
+    model.fit_stream(documents(300, 0.2, 0.4, 0.4, 0), vocabulary=Vocabulary(growing=True))
+    model.fit_stream(documents(1400, 0, 0.5, 0.5, 0) + documents(200, 0, 0.3, 0.3, 0.4))
+    assert set(model.top_words(2)[0]) == {"tea1", "tea2"}
+    assert all(event.topic != 0 for event in model.events_ if event.kind == "new topic")
+    model.fit_stream(documents(200, 0.3, 0.2, 0.2, 0.3))
+    column = model.vocabulary_.columns(themes[0])
+    assert (model.components_[:, column].argmax(axis=0) == 0).all()
+    assert model.topic_labels_[0] == "tea"
 
 
 def test_without_words_nothing_is_different(made):

@@ -74,10 +74,10 @@ class Plan:
         return state
 
     def pull(self, state: State) -> Pull | None:
-        """Return what seed words do with the columns there are."""
-        if self.seeds is None:
-            return None
-        return self.seeds.pull(state.vocabulary, state.weights.n_words)
+        """Return what seed words do, if there are columns of any."""
+        seeds, n_words = self.seeds, state.weights.n_words
+        pull = None if seeds is None else seeds.pull(state.vocabulary, n_words)
+        return pull if pull is not None and len(pull.columns) else None
 
     def passes(self, documents: Documents) -> Iterator[Batch]:
         """Go through a collection as often as the schedule says, shuffled anew each time."""

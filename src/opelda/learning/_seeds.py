@@ -52,6 +52,9 @@ class Pull:
     columns: NDArray[np.int32]
     topics: NDArray[np.int32]
     strength: float
+    # Words that have all but gone hold a topic as an average one is held: a stream may bring them
+    # back, and an empty topic would take in whatever is new.
+    firm: bool = False
 
     def update(
         self,
@@ -74,12 +77,21 @@ class Pull:
 
     def on_counts(self, counts: TokenCounts) -> TokenCounts:
         """Return counts with what the words weigh."""
-        cells = counts.cells
-        seen = np.asarray(cells[self.columns].sum(axis=1), np.float64)
-        mean = float(cells.sum()) / counts.n_topics
-        more = np.rint(self._weights(seen, mean)).astype(np.int64)
-        pulled = sparse.coo_array((more, (self.columns, self.topics)), shape=cells.shape)
-        return counts + TokenCounts(sparse.csr_array(pulled), counts.shift)
+        return self._added(counts, self._of_counts(counts))
+
+    def at_least(self, counts: TokenCounts) -> TokenCounts:
+        """Return counts in which the words have no less than they weigh."""
+        has = counts.cells[self.columns].toarray()[np.arange(len(self.topics)), self.topics]
+        return self._added(counts, np.maximum(self._of_counts(counts) - has, 0.0))
+
+    def _of_counts(self, counts: TokenCounts) -> Array:
+        seen = np.asarray(counts.cells[self.columns].sum(axis=1), np.float64)
+        return self._weights(seen, float(counts.cells.sum()) / counts.n_topics)
+
+    def _added(self, counts: TokenCounts, more: Array) -> TokenCounts:
+        parts = np.rint(more).astype(np.int64), (self.columns, self.topics)
+        cells = sparse.csr_array(sparse.coo_array(parts, shape=counts.cells.shape))
+        return counts + TokenCounts(cells, counts.shift)
 
     def on_statistics(self, found: Statistics) -> Statistics:
         """Return statistics with what the words weigh, in as many documents."""
@@ -97,7 +109,11 @@ class Pull:
         tokens, n_words = (np.bincount(self.topics, each) for each in (seen, np.ones_like(seen)))
         tokens, n_words = tokens[self.topics], n_words[self.topics]
         shares: Array = np.where(tokens > 0, seen / np.where(tokens > 0, tokens, 1), 1 / n_words)
-        return self.strength * mean * shares
+        strength: Any = self.strength
+        if self.firm and 0.0 < strength < 1.0 and mean > 0.0:
+            strength = np.maximum(strength, 1.0 - tokens / (strength**2 * mean))
+        found: Array = strength * mean * shares
+        return found
 
 
 @dataclass(frozen=True)

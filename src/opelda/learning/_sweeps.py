@@ -8,7 +8,7 @@ sweeps.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -70,14 +70,15 @@ class Sweeps:
         if plan.learns_word_prior:
             per_cell = n_tokens / max(plan.n_topics * self.state.weights.n_words, 1)
             self.drawn_prior = DRAWN_WORD_PRIOR * self.weight * min(max(per_cell, 0.5), 1.0)
-        self.pull = plan.pull(self.state)
+        pull = plan.pull(self.state)
+        self.pull = None if pull is None else replace(pull, firm=self.outside is not None)
 
     def sweep(self, seed: int, *, find_word_prior: bool) -> Updated:
         """Draw all tokens and average the topics; the weights' prior may be found anew."""
         engine, state, started = self.plan.engine, self.state, perf_counter()
-        counts = self.counts
-        if counts is not None and self.pull is not None:  # (weights have it already)
-            counts = self.pull.on_counts(counts)
+        counts, pull = self.counts, self.pull
+        if counts is not None and pull is not None:  # (weights have it already)
+            counts = pull.on_counts(counts)
         drawn = self.collection.sweep(
             state.weights, self.alpha, counts=counts, prior=self.drawn_prior, seed=seed
         )
@@ -87,6 +88,8 @@ class Sweeps:
         share, prior = max(LEAST_SHARE, 2.0 / (self.n_made + 1)), state.weights.prior
         if find_word_prior and self.plan.learns_word_prior:
             prior = by_frequency(likelier_word_prior(counts, self.weight), counts)
+        if pull is not None and pull.firm:
+            counts = pull.at_least(counts)
         with state.lock.writing():
             engine.blend(state.weights, counts, share)
             state.weights.prior = prior
