@@ -202,6 +202,8 @@ def test_the_golden_file_of_version_1(tmp_path):
         "preset": "paper",
         "init": None,
         "n_sweeps": None,
+        "seed_words": None,
+        "seed_strength": 0.1,
         "transform_method": "same",
         "engine": "cpu",
         "max_loss": None,

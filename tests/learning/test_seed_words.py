@@ -288,6 +288,20 @@ def test_a_theme_that_is_gone_for_long_finds_its_topic_again(monkeypatch):
     assert model.topic_labels_[0] == "tea"
 
 
+def test_topics_that_people_edit_take_their_words_along(made):
+    words = seeds(made.topics)
+    a, b, c = words.values()
+    model = TopicModel(K, preset="fast", seed_words=words, random_state=0, n_jobs=1).fit(made.X)
+    model.merge_topics([[0, 2], [1, 5]])
+    assert model.seed_words == {"theme 0": a + c, "theme 1": b}
+    model.remove_topics([0, 4])
+    assert model.seed_words == {"theme 1": b}
+    assert model.partial_fit(made.X).topic_labels_[0] == "theme 1"
+    assert (model.components_[:, b].argmax(axis=0) == 0).all()
+    model.remove_topics([0])
+    assert model.seed_words is None
+
+
 def test_without_words_nothing_is_different(made):
     plain = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1).fit(made.X)
     with warnings.catch_warnings():

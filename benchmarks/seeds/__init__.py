@@ -1,0 +1,1 @@
+"""Seed words: what topics become of them, over strengths, corpora and systems."""
