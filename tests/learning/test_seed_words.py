@@ -12,8 +12,6 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
-from opelda.engines._engine import Statistics
-from opelda.engines._tokens import TokenCounts
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import SeedWarning, _stream_sweeps, _sweeps, _window
 from opelda.learning._collection import Held
@@ -192,26 +190,6 @@ def test_words_are_columns_of_frames_and_what_a_tokenizer_makes_of_them():
     words = Vocabulary(["walk", "new york"], tokenizer=Tokenizer(stem="english", ngrams=2))
     given = Seeds.of({"a": ["Walking", "New York", "new york city"]}, 0.1, 2)
     assert given.pull(words, 2).columns.tolist() == [0, 1]
-
-
-def test_a_word_may_be_in_two_topics_and_weighs_what_the_formula_says():
-    pull = Pull(np.array([1, 2, 1], np.int32), np.array([0, 0, 1], np.int32), 0.5)
-    cells = np.array([[8, 0, 0], [2, 4, 6], [0, 4, 0], [0, 0, 6]])
-    # an average topic has 10 tokens; words 1 and 2 have 12 and 4 of them
-    more = np.zeros((4, 3))
-    more[1, 0], more[2, 0], more[1, 1] = 0.5 * 10 * 12 / 16, 0.5 * 10 * 4 / 16, 0.5 * 10
-    counts = TokenCounts(sparse.csr_array(cells << 16), 16)
-    found = pull.on_counts(counts).cells.toarray()
-    np.testing.assert_allclose(found / 2.0**16, cells + more, atol=1e-4)
-    some = Statistics(np.array([0, 1, 3], np.int32), cells[[0, 1, 3]] * 1.0, np.full(3, 26 / 3), 7)
-    # (word 2, which the batch does not have, gets nothing; word 1 all)
-    more = np.zeros((4, 3))
-    more[1, 0] = more[1, 1] = 0.5 * 26 / 3
-    got = pull.on_statistics(some)
-    cells[2] = 0
-    np.testing.assert_allclose(got.values[np.searchsorted(got.words, range(4))], cells + more)
-    assert got.n_docs == 7
-    np.testing.assert_allclose(got.mass, 26 / 3 + more.sum(axis=0))
 
 
 def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):

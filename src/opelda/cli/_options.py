@@ -280,17 +280,9 @@ class Learning:
     )
     learning_offset: float | None = option(None, help="The offset, tau.")
     seed_words: str | None = option(
-        None,
-        "--seeds",
-        help="File of topics of your own, a line each: 'health care: health, insurance'; they come "
-        "first, with these names. Or .json, an object of lists.",
-        metavar="FILE",
+        None, "--seeds", help="File of topics of your own, 'name: word, word'.", metavar="FILE"
     )
-    seed_strength: float | None = option(
-        None,
-        help="How strongly their words hold these topics, from 0 (as a start only); 0.1.",
-        metavar="X",
-    )
+    seed_strength: float | None = option(None, help="How strongly these words hold; 0.1.")
     transform_method: str | None = transform_option()
     random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
 
