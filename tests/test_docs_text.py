@@ -30,7 +30,7 @@ PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def documents():
-    found = docstrings(limit=1500)
+    found = docstrings(limit=700)
     return [
         {
             "id": name,
