@@ -78,7 +78,7 @@ def test_no_cell_is_a_formula_in_a_converted_corpus(cli, folder, end):
     names = ["=1+1", "@me", "-1", "'a", "plain"]
     texts = ["=sum cup", "+1", "@tea", "'tis tea", "tea"]
     pl.DataFrame({"id": names, "text": texts}).write_parquet(folder / "t.parquet")
-    options = ("--name-column", "id", "--pattern", r"\S+")
+    options = ("--name-column", "id", "--pattern", r"\S+", "--keep-markup")
     assert cli("convert", "t.parquet", f"c.{end}", *options, "-q").code == 0
     for line in (folder / f"c.{end}").read_text().splitlines():
         for cell in re.split("[,\t]", line):

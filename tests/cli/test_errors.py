@@ -70,7 +70,10 @@ MISTAKES = {
     "no such topic": (["topics", "m.opelda", "--only", "77"], "got 77"),
     "no such rank": (["topics", "m.opelda", "--rank", "best"], "--rank"),
     "no such order": (["topics", "m.opelda", "--sort", "best"], "--sort"),
-    "lambda of what": (["topics", "m.opelda", "--lambda", "0.5"], "--rank relevance"),
+    "lambda of what": (
+        ["topics", "m.opelda", "--rank", "frex", "--lambda", "0.5"],
+        "--lambda has no effect with --rank frex",
+    ),
     "how a model is read": (["info", "m.opelda", "--format", "csv"], "--format has no effect"),
     "what is read": (["info", "--limit", "5"], "--limit has no effect"),
     "words of columns": (["fit", "x.npz", "--continue", "plain.opelda", "--stem", "en"], "--stem"),

@@ -156,7 +156,7 @@ def test_topics_since(streamed, feed, cli):
         (("topics", "MODEL", "--since", "1h"), "needs the times that a checkpoint folder keeps"),
         (
             ("topics", "MODEL", "--since", "5", "--only", "1"),
-            "leave --rank, --only, --sort, --docs, --label and a CORPUS out",
+            "leave --rank, --only, --sort, --docs, --label, --label-with, columns",
         ),
         (("stream", "T", "--checkpoint", "c", "--on-event", " "), "needs a command to run"),
         (("stream", "T", "--checkpoint", "c", "--events", "T"), "is the input itself"),

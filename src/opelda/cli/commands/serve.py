@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from opelda._every import steps_or_seconds
 from opelda.cli._app import command, option
 from opelda.cli._ending import StoppedError, handled
 from opelda.cli._inputs import source_of
@@ -49,9 +48,10 @@ def serve(
     for browsers at [bold]/[/bold]. When the model file is replaced, later requests are answered by
     the new model. There is no authentication: other machines are let in by --host alone.
     """
-    seconds = float(sum(steps_or_seconds("timeout", timeout, "smh")))
+    from opelda._every import steps_or_seconds
     from opelda.serve._site import bound
 
+    seconds = float(sum(steps_or_seconds("timeout", timeout, "smh")))
     listener, site = bound(host, port)
     with listener:
         server_of = _server()
