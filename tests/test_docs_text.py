@@ -20,6 +20,7 @@ PAGES = (
     "docs/streams.md",
     "docs/looking.md",
     "docs/choosing.md",
+    "docs/seeds.md",
     "docs/tidying.md",
     "docs/covariates.md",
     "docs/report.md",

@@ -156,7 +156,7 @@ def test_priors_of_every_shape_grow(cls):
 def test_top_words_are_words_of_the_vocabulary():
     words = Vocabulary(growing=True, max_features=30)
     model = made().fit_stream(STREAM, vocabulary=words)
-    top = model.top_words(5)
+    top = model.top_words(5, by="probability")
     assert [len(topic) for topic in top] == [5, 5, 5]
     assert {word for topic in top for word in topic} <= set(model.vocabulary_.words)
     for topic, row in zip(top, model.components_, strict=True):

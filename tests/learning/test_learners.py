@@ -224,12 +224,15 @@ def test_scores(cls):
 def test_words(cls):
     model = cls(**COMMON).fit(X)
     words = np.array([f"word{j}" for j in range(V)])
-    found = model.top_words(5, feature_names=words)
+    found = model.top_words(5, feature_names=words, by="probability")
     topics = model.components_
     for names, topic in zip(found, topics, strict=True):
         chosen = [int(name[4:]) for name in names]
         assert np.array_equal(topic[chosen], np.sort(topic)[::-1][:5])
-    assert [[f"x{word[4:]}" for word in topic] for topic in found] == model.top_words(5)
+    numbered = [[f"x{word[4:]}" for word in topic] for topic in found]
+    assert numbered == model.top_words(5, by="probability")
+    with pytest.raises(InputError, match="by must be"):
+        model.top_words(by="coherence")
     assert all(sorted(topic) == sorted(words) for topic in model.top_words(10 * V, words))
     assert len(model.top_words()[0]) == 10
     with pytest.raises(InputError, match="feature_names has 3 words but the topics have 40"):
