@@ -158,7 +158,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed-test
 
 # packages, opelda among them, are those of $(VENV), seen through a path
 $(SPARK)/.installed: pyproject.toml | $(VENV)/.installed-test
-	$(PYTHON) -m venv $(SPARK)
+	$(PYTHON) -m venv --clear $(SPARK)
 	{ $(call PACKAGES,$(VENV)); cat "$$($(call PACKAGES,$(VENV)))"/_editable_*_opelda.pth; } > "$$($(call PACKAGES,$(SPARK)))/packages.pth"
 	$(SPARK)/bin/pip $(INSTALL) 'opelda[spark]'
 	@touch $@
