@@ -24,7 +24,7 @@ DRAWS = 5  # of the parts that a window's tokens begin with
 
 @dataclass(frozen=True)
 class Parts:
-    """What a topic is split into, the heaviest first."""
+    """Parts of a topic, the heaviest first."""
 
     weights: Weights  # of the parts alone
     shares: NDArray[np.float64]  # (V, parts) of each word's weight in the topic

@@ -14,8 +14,7 @@ from opelda._printable import printable
 from opelda._validation import whole
 from opelda.errors import InputError
 from opelda.metrics._labels import label_topics
-from opelda.metrics._ranking import SMALLEST, topic_weights
-from opelda.metrics._top_words import heaviest
+from opelda.metrics._ranking import SMALLEST, best_words, topic_weights, word_factors
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._rows import Table
 
@@ -177,12 +176,11 @@ def topic_tree(
     measured = MeasuredTopics.of(topics)
     n, names = whole("n_words", n_words), measured.words(feature_names)
     masses, weights = masses_of(measured)
-    marginal = np.log(np.maximum(masses.sum(axis=0), SMALLEST))
+    factors = word_factors(masses, "relevance", np.ones(len(masses)), LAMBDA)
     rows: list[MergeRow] = []
     sizes = [1] * len(weights)
     for node, first, second, loss, mass in _mergers(masses):
-        relevance = np.log(np.maximum(mass / mass.sum(), SMALLEST)) - (1 - LAMBDA) * marginal
-        best = heaviest(relevance[np.newaxis], min(n, len(mass)))[0]
+        best = best_words((mass / mass.sum())[np.newaxis], min(n, len(mass)), factors)[0][0]
         sizes.append(sizes[first] + sizes[second])
         words = tuple(str(names[j]) for j in best)
         rows.append(MergeRow(node, first, second, sizes[-1], float(mass.sum()), loss, words))

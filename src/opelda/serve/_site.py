@@ -29,7 +29,7 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Where browsers find it."""
+        """The address for browsers."""
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/"
 
     @property

@@ -1,4 +1,4 @@
-"""What a tokenizer leaves open, decided by texts: language, scripts without spaces, phrases."""
+"""Settings that a tokenizer takes from texts: language, scripts without spaces, phrases."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
