@@ -122,9 +122,10 @@ private:
             if (few) {
                 for (int64_t i = 0; i < n_shares; ++i) total += share[place[i]] * row[place[i]];
             } else {
+                constexpr int n = kPad / kDoubles < 4 ? kPad / kDoubles : 4;  // that divide a row
                 vd acc[4] = {};
-                for (int64_t k = 0; k < p.stride; k += 4 * kDoubles)
-                    for (int i = 0; i < 4; ++i)
+                for (int64_t k = 0; k < p.stride; k += n * kDoubles)
+                    for (int i = 0; i < n; ++i)
                         acc[i] += load(share + k + i * kDoubles) * widen(row + k + i * kDoubles);
                 total = sum((acc[0] + acc[1]) + (acc[2] + acc[3]));
             }
