@@ -171,7 +171,9 @@ class EditsTopics(ReadsTopics):
                 f"This {type(self).__name__} keeps no documents to learn the parts of topic "
                 f"{number} from; give some that it is in."
             )
-        parts = parts_of(counts, n_parts, state.seed, engine=self.engine, n_jobs=self.n_jobs)
+        words = state.weights.host().rows[:, number]
+        machine = {"engine": self.engine, "n_jobs": self.n_jobs}
+        parts = parts_of(counts, words, n_parts, state.seed, **machine)
         edit = Edit.splitting(number, state.weights.n_topics, parts.shares, parts.sizes)
         topics = None
         if window is not None and own is not None:

@@ -62,8 +62,10 @@ def token_counts(kept: Kept, topic: int, n_words: int) -> sparse.csr_array:
     return sparse.csr_array(sparse.coo_array(cells, shape=shape))
 
 
-def parts_of(counts: sparse.csr_array, n_parts: int, seed: int, **machine: Any) -> Parts:
-    """Learn so many topics from the tokens of one."""
+def parts_of(
+    counts: sparse.csr_array, weights: NDArray[Any], n_parts: int, seed: int, **machine: Any
+) -> Parts:
+    """Learn so many topics from the tokens of one, whose words have these weights."""
     from opelda.learning.topic_model import TopicModel
 
     told = counts[np.flatnonzero(counts.sum(axis=1) >= LEAST_TOKENS)]
@@ -82,13 +84,14 @@ def parts_of(counts: sparse.csr_array, n_parts: int, seed: int, **machine: Any) 
     prior = np.full(counts.shape[1], np.mean(host.prior), np.float32)
     prior[words] = host.prior
     sizes = rows.sum(axis=0, dtype=np.float64)
-    order = np.argsort(-sizes, kind="stable")
-    sizes = sizes[order] / sizes.sum()
-    by_word = rows[:, order] + prior[:, np.newaxis] * sizes
+    sizes /= sizes.sum()
+    shares = rows + prior[:, np.newaxis] * sizes
+    shares /= shares.sum(axis=1, keepdims=True)
+    order = np.argsort(-(weights @ shares), kind="stable")
     return Parts(
         model._engine().weights(HostWeights(rows[:, order], prior, 1.0, 1.0)),
-        by_word / by_word.sum(axis=1, keepdims=True),
-        sizes,
+        shares[:, order],
+        sizes[order],
     )
 
 
