@@ -12,7 +12,9 @@ demo: $(VENV)/.installed
 	@mkdir -p build
 	$(BIN)/opelda demo --report build/demo.html
 
+# (tests start hundreds of processes, which would compile all modules where Python may not keep them)
 test: $(VENV)/.installed-test
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy"
 
 test-heavy: $(VENV)/.installed-test
