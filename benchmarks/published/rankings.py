@@ -19,7 +19,7 @@ import polars as pl
 from benchmarks.best import texts
 from benchmarks.web_texts import tweets
 from opelda import TopicModel
-from opelda.corpus import read
+from opelda.corpus import Tokenizer, read
 from opelda.metrics import coherence, windows
 from opelda.report import rank_words
 
@@ -60,7 +60,7 @@ def scored(documents: list[str], numbers: list[int]) -> dict[str, np.ndarray]:
     """Return NPMI where topics were learned and elsewhere, and the share of distinct words."""
     order = np.random.default_rng(0).permutation(len(documents))[: LEARNED + OTHERS]
     chosen = [documents[n] for n in order]
-    corpus = read(chosen[:LEARNED], stop_words="en")
+    corpus = read(chosen[:LEARNED], tokenizer=Tokenizer(stop_words="en"))
     known = set(corpus.words)  # other words leave no gap, as in collections that come prepared
     cut = [[word for word in re.findall(r"\w+", text.lower()) if word in known] for text in chosen]
     parts = cut[:LEARNED], cut[LEARNED:]
@@ -68,7 +68,8 @@ def scored(documents: list[str], numbers: list[int]) -> dict[str, np.ndarray]:
     for number in numbers:
         model = TopicModel(number, random_state=0).fit(corpus)
         for ranking, settings in RANKINGS.items():
-            ids = rank_words(model, WORDS, X=corpus, **settings)
+            seen = {"X": corpus} if ranking == "coherence" else {}
+            ids = rank_words(model, WORDS, **settings, **seen)
             fit = [mean_npmi(ids, corpus.words, part) for part in parts]
             found[ranking].append((*fit, len(np.unique(ids)) / ids.size))
     return {ranking: np.mean(each, axis=0) for ranking, each in found.items()}
