@@ -159,6 +159,7 @@ bench-streams: $(PEERS)/.installed
 figures: $(VENV)/.installed-test
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/learning_figures.py
+	$(BIN)/python docs/walk_figure.py
 
 # DATA=files or a folder, FIGURE=names ("figure-1 stability"; all of them where it is left out),
 # OUT=folder, OPTIONS=further ones, as "--quick -k 50"; see python -m reproduction --help

@@ -20,7 +20,7 @@ def tell(event: Event) -> None:
 
 def show(report: BatchReport) -> None:
     """Print how far it is."""
-    print(f"{report.n_docs_seen:,} documents, {report.n_words:,} words")
+    print(f"{report.n_docs:,} documents, {report.n_words:,} words")
 
 
 def main(source: str, folder: str) -> None:
