@@ -24,9 +24,10 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None) -> Any:
 
     Parameters
     ----------
-    engine : {"cpu", "reference"} or Engine
-        "cpu": native kernels on this machine's processor; "reference": plain NumPy in double
-        precision, slow, what the others are tested against.
+    engine : {"cpu", "cuda", "auto", "reference"} or Engine
+        "cpu": native kernels on this machine's processor; "cuda": a GPU of NVIDIA's, with CuPy
+        ("cuda:1" is the second); "auto": a GPU if there is one, else the processor; "reference":
+        plain NumPy in double precision, slow, what the others are tested against.
     n_jobs : int or None
         Threads of an engine that is given by name; an object has its own.
 
@@ -45,4 +46,29 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None) -> Any:
         return CPUEngine(n_jobs)
     if engine == "reference":
         return ReferenceEngine()
-    raise EngineError(f"There is no engine {engine!r}; choose {' or '.join(map(repr, ENGINES))}.")
+    if engine == "auto":
+        return _found(n_jobs)
+    name, _, number = engine.partition(":")
+    if name == "cuda" and (engine == name or number.isdecimal()):
+        return _cuda_engine(int(number or 0), n_jobs)
+    *names, last = map(repr, ENGINES)
+    raise EngineError(f"There is no engine {engine!r}; choose {', '.join(names)} or {last}.")
+
+
+def _cuda_engine(number: int, n_jobs: int | None) -> Any:
+    from opelda.engines._cuda import CudaEngine
+
+    return CudaEngine(number, n_jobs)
+
+
+def _found(n_jobs: int | None) -> Any:
+    """Return the first GPU's engine, or the processor's, and say which, once."""
+    from opelda.engines._cuda_device import tell
+
+    try:
+        engine = _cuda_engine(0, n_jobs)
+    except EngineError as error:
+        tell(f"engine='auto' takes the processor. {error}")
+        return CPUEngine(n_jobs)
+    tell(f"engine='auto' takes the GPU {engine.device.title}.")
+    return engine

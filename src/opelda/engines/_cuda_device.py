@@ -1,0 +1,114 @@
+"""A GPU as the CUDA engine sees it: CuPy, imported when it is asked for, and compiled kernels."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.errors import EngineError
+
+LANES = 32  # of a warp, which rows of topics are padded to
+THREADS = 256  # of a block
+OPTIONS = ("-std=c++17",)
+OLD_DRIVER = 35  # of CUDA's errors; also where there is none
+log = logging.getLogger("opelda")
+
+
+def cupy() -> Any:
+    """Return CuPy; nothing of it is imported before."""
+    try:
+        import cupy as found
+    except ImportError as error:
+        raise EngineError(
+            "The engine 'cuda' needs CuPy, which cannot be imported here; install it with "
+            "pip install 'opelda[cuda]', or use engine='cpu'."
+        ) from error
+    return found
+
+
+class Device:
+    """One GPU: its kernels, and what goes there and back.
+
+    Parameters
+    ----------
+    number : int
+        Which of the GPUs.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.cp, self.number = cupy(), number
+        runtime = self.cp.cuda.runtime
+        try:
+            n_devices = runtime.getDeviceCount()
+        except runtime.CUDARuntimeError as error:
+            if error.status == OLD_DRIVER and runtime.driverGetVersion():
+                raise EngineError(
+                    "The driver of the GPU is older than CuPy's CUDA "
+                    f"{runtime.runtimeGetVersion() // 1000}; update it, install the CuPy of its "
+                    "version, or use engine='cpu'."
+                ) from error
+            n_devices = 0
+        if number >= n_devices:
+            which = "" if number == 0 else f" number {number}"
+            raise EngineError(f"There is no GPU{which} on this machine; use engine='cpu'.")
+
+    @cached_property
+    def title(self) -> str:
+        """The maker's name of it."""
+        return str(self.cp.cuda.runtime.getDeviceProperties(self.number)["name"].decode())
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Work on this GPU; too little memory is said in one sentence."""
+        try:
+            with self.cp.cuda.Device(self.number):
+                yield
+        except self.cp.cuda.memory.OutOfMemoryError as error:
+            free, total = self.cp.cuda.runtime.memGetInfo()
+            raise EngineError(
+                f"The GPU has too little memory: {free / 1e9:.1f} of {total / 1e9:.1f} GB are "
+                "free; give fewer documents or topics at a time, or use engine='cpu'."
+            ) from error
+
+    def array(self, values: Any, dtype: Any = None) -> Any:
+        """Copy an array to the GPU, if it is not there; None stays None."""
+        return None if values is None else self.cp.ascontiguousarray(self.cp.asarray(values, dtype))
+
+    def host(self, values: Any) -> NDArray[Any]:
+        """Copy an array from the GPU."""
+        found: NDArray[Any] = self.cp.asnumpy(values)
+        return found
+
+    def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
+        """Run a kernel for n things, with so many threads each; None is a null pointer."""
+        if n:
+            blocks = -(-n * threads // THREADS)
+            self.launch(file, name, blocks, *arguments)
+
+    def launch(self, file: str, name: str, blocks: int, *arguments: Any) -> None:
+        """Run a kernel in so many blocks."""
+        given = tuple(np.uint64(0) if a is None else a for a in arguments)
+        _kernel(self.number, file, name)((blocks,), (THREADS,), given)
+
+
+@cache
+def _kernel(number: int, file: str, name: str) -> Any:
+    return _module(number, file).get_function(name)
+
+
+@cache
+def _module(number: int, file: str) -> Any:
+    """Compile a file of kernels; CuPy keeps what it has compiled before."""
+    code = (files("opelda.engines") / "cuda" / f"{file}.cu").read_text(encoding="utf-8")
+    return cupy().RawModule(code=code, options=OPTIONS)
+
+
+@cache
+def tell(sentence: str) -> None:
+    """Log a sentence, once."""
+    log.warning(sentence)
