@@ -1,19 +1,30 @@
 """The CUDA engine: topics, documents and tokens on a GPU; what has no kernel there runs here."""
 
+from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from opelda.engines import _cpu_tables as tables
+from opelda.engines import _cpu_kernels as cpu_kernels
+from opelda.engines import _cuda_kernels as kernels
 from opelda.engines import _cuda_sweeps as sweeps
+from opelda.engines._accuracy import kept
 from opelda.engines._cpu import CPUEngine
 from opelda.engines._cpu_updates import check_words
-from opelda.engines._cuda_device import Device
+from opelda.engines._cuda_counts import blend
+from opelda.engines._cuda_device import Device, tell
+from opelda.engines._cuda_kernels import CudaDocuments, CudaRows
 from opelda.engines._cuda_sweeps import CudaTokens
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
-from opelda.engines._documents import Documents
-from opelda.engines._tokens import TokenCounts, Tokens
+from opelda.engines._cuda_updates import Sums
+from opelda.engines._documents import Chosen, Documents, Rows
+from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
+from opelda.engines._settings import KernelSettings
+from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, completed
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens
 from opelda.engines._weights import HostWeights, Prior, Weights
 
 
@@ -32,9 +43,14 @@ class CudaEngine(CPUEngine):
         super().__init__(n_threads)
         self.device = Device(device)
         self.name = "cuda" if device == 0 else f"cuda:{device}"
+        self._sums: Sums | None = None  # between updates
 
     def __repr__(self) -> str:
         return f"CudaEngine(device={self.device.number})  # {self.device.title}"
+
+    def documents(self, X: sparse.csr_array) -> CudaDocuments:
+        """Take a collection; see `Engine.documents`."""
+        return CudaDocuments(X, self._content_keys)
 
     def weights(self, host: HostWeights) -> CudaWeights:
         """Take weights; see `Engine.weights`."""
@@ -48,6 +64,61 @@ class CudaEngine(CPUEngine):
         """Take fixed topics; see `Engine.topics`."""
         with self.device.busy():
             return CudaTable.of_topics(self.device, components, ids)
+
+    def update(
+        self,
+        weights: Weights,
+        documents: Documents,
+        task: Task,
+        rule: Rule,
+        step: Step,
+        *,
+        chosen: Chosen = None,
+        certify: bool = False,
+    ) -> Updated | None:
+        """Infer and update; see `Engine.update`."""
+        settings = self._settings(task, weights.n_topics, rule.divide)
+        if settings is None:
+            how: dict[str, Any] = {"chosen": chosen, "certify": certify}
+            return super().update(weights, documents, task, rule, step, **how)
+        assert isinstance(weights, CudaWeights)
+        started = perf_counter()
+        with self.device.busy():
+            rows, n_tokens = self._chosen(documents, chosen, weights.n_words)
+            if not rows.lengths.any():
+                return None
+            sums, gap = self._summed(
+                weights, rows, task, settings, n_tokens, divide=rule.divide, certify=certify
+            )
+            self.device.cp.cuda.get_current_stream().synchronize()
+            solved = perf_counter()
+            with changing(self, weights, step):
+                gain = rule.prepare(weights, step, rows.n_docs, sums.mass)
+                sums.add_to(weights, gain)
+            self._sums = sums
+        return Updated(step.rho, solved - started, perf_counter() - solved, gap)
+
+    def statistics(
+        self,
+        weights: Weights,
+        documents: Documents,
+        task: Task,
+        *,
+        divide: bool,
+        chosen: Chosen = None,
+    ) -> Statistics:
+        """Infer and sum up; see `Engine.statistics`."""
+        settings = self._settings(task, weights.n_topics, divide)
+        if settings is None:
+            return super().statistics(weights, documents, task, divide=divide, chosen=chosen)
+        assert isinstance(weights, CudaWeights)
+        with self.device.busy():
+            rows, n_tokens = self._chosen(documents, chosen, weights.n_words)
+            sums, _ = self._summed(weights, rows, task, settings, n_tokens, divide=divide)
+            mass = sums.mass()
+            found = Statistics(*sums.taken(), mass, rows.n_docs)
+            self._sums = sums
+        return found
 
     def tokens(  # type: ignore[override]
         self,
@@ -63,10 +134,10 @@ class CudaEngine(CPUEngine):
         with self.device.busy():
             return CudaTokens.laid_out(self.device, tokens, topics)
 
-    def sweep(  # type: ignore[override]
+    def sweep(
         self,
-        weights: CudaWeights | None,
-        tokens: CudaTokens,
+        weights: Any,
+        tokens: Any,
         alpha: NDArray[np.float64],
         *,
         counts: TokenCounts | None = None,
@@ -79,24 +150,44 @@ class CudaEngine(CPUEngine):
         with self.device.busy():
             return sweeps.sweep(weights, tokens, alpha, counts, prior, **how)
 
-    def blend(  # type: ignore[override]
-        self, weights: CudaWeights, counts: TokenCounts, share: float
-    ) -> None:
+    def blend(self, weights: Any, counts: TokenCounts, share: float) -> None:
         """Average; see `Engine.blend`."""
         with self.device.busy():
-            sweeps.blend(weights, counts, share)
+            blend(weights, counts, share)
 
-    def histogram(self, tokens: CudaTokens, share: float) -> Any:  # type: ignore[override]
+    def histogram(self, tokens: Any, share: float) -> SizeHistogram:
         """Count documents; see `Engine.histogram`."""
         with self.device.busy():
-            return tokens.histogram(share)
+            found: SizeHistogram = tokens.histogram(share)
+        return found
 
-    def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
+    def infer(
+        self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
+    ) -> Solution:
+        """Infer mixtures; see `Engine.infer`."""
+        with self.device.busy():
+            return self._solve(*self._fitting(topics, documents), task, wanted)
+
+    def certify(
+        self,
+        topics: Any,
+        documents: Documents,
+        theta: NDArray[Any],
+        alpha: NDArray[np.float64],
+    ) -> Certificate:
+        """Certify mixtures; see `Engine.certify`."""
+        with self.device.busy():
+            table, rows = self._fitting(topics, documents)
+            rows = table.known_part(rows)
+            there = CudaRows.of(self.device, rows)
+            return kernels.certificate(table, there, rows, theta, alpha)
+
+    def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
         """Return topics; see `Engine.read`."""
         if words is not None:
             check_words(words, weights.n_words)
         with self.device.busy():
-            table = self._whole(weights) if words is None else self._some(weights, words)
+            table = self._whole(weights) if words is None else CudaTable.of_weights(weights, words)
             topics: NDArray[np.float32] = table.rows[:, : weights.n_topics].T
         topics.flags.writeable = False
         return topics
@@ -121,5 +212,79 @@ class CudaEngine(CPUEngine):
             topics.keep(table, version)
         return table
 
-    def _some(self, weights: Any, words: NDArray[np.int32]) -> CudaTable:
-        return CudaTable.of_weights(weights, words)
+    def _fitting(self, topics: Any, documents: Documents) -> tuple[CudaTable, Rows]:
+        """Return the topics of every word and the documents, whose words they must have."""
+        table, rows = self._whole(topics), documents.part()
+        if documents.n_words > table.n_words:
+            check_words(rows.words, table.n_words)
+        return table, rows
+
+    def _settings(self, task: Task, n_topics: int, divide: bool) -> KernelSettings | None:
+        """Return the settings of an update's kernel on the GPU; None where it runs here."""
+        settings = task.method.kernel(n_topics, task.seed)
+        logs = divide and task.method.expects_logs
+        if kernels.has_kernel(settings) and not logs and task.accuracy is None:
+            return settings
+        _tell_of(task.method)
+        return None
+
+    def _chosen(self, documents: Documents, chosen: Chosen, n_words: int) -> tuple[CudaRows, float]:
+        """Return some documents on the GPU, whose words topics must have, and their tokens."""
+        assert isinstance(documents, CudaDocuments)
+        rows, lengths = documents.there(self.device), documents.lengths
+        if documents.n_words > n_words:
+            check_words(documents.part().words, n_words)
+        if chosen is not None:
+            rows, lengths = rows.some(self.device, chosen), lengths[chosen]
+        return rows, float(lengths.sum())
+
+    def _summed(
+        self,
+        weights: CudaWeights,
+        rows: CudaRows,
+        task: Task,
+        settings: KernelSettings,
+        n_tokens: float,
+        *,
+        divide: bool,
+        certify: bool = False,
+    ) -> tuple[Sums, float]:
+        """Infer documents and sum up; return that and the mean gap."""
+        table, alpha = self._whole(weights), task.alpha.astype(np.float32)
+        found = kernels.solve(table, rows, settings, alpha, theta=certify)
+        gap = np.nan
+        if certify:
+            gap = float(
+                kernels.certify(table, rows, found.theta, alpha)[0][rows.lengths > 0].mean()
+            )
+        # sums that an interruption left behind are not used again
+        sums, self._sums = self._sums, None
+        if sums is None or sums.shape != (weights.n_words, weights.n_topics):
+            sums = Sums(self.device, weights.n_words, weights.n_topics)
+        sums.add(table, rows, found.picks, n_tokens, divide)
+        return sums, gap
+
+    def _solve(
+        self, table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
+    ) -> Solution:
+        def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
+            settings = how.method.kernel(table.n_topics, how.seed)
+            if not isinstance(table, CudaTable) or not kernels.has_kernel(settings):
+                _tell_of(how.method)
+                return cpu_kernels.solve(table, some, how, parts, screen, self.n_threads)
+            assert settings is not None
+            there, alpha = CudaRows.of(self.device, some), how.alpha.astype(np.float32)
+            dense = parts.theta or parts.certificate
+            found = kernels.solve(table, there, settings, alpha, dense)
+            solution = kernels.on_host(self.device, found, some, parts)
+            if parts.certificate:
+                bounds = kernels.certificate(table, there, some, found.theta, how.alpha)
+                solution = replace(solution, certificate=bounds)
+            return completed(solution, some, how.alpha)
+
+        return kept(infer, table.known_part(rows), task, wanted)
+
+
+def _tell_of(method: Solver) -> None:
+    name = type(method).__name__
+    tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")

@@ -15,6 +15,8 @@ from opelda.errors import EngineError
 LANES = 32  # of a warp, which rows of topics are padded to
 THREADS = 256  # of a block
 OPTIONS = ("-std=c++17",)
+MOST_FIXED = 64  # arrays that are kept on the GPU
+PLAIN_SHARED = 48 * 1024  # bytes of shared memory that a block has without being asked
 OLD_DRIVER = 35  # of CUDA's errors; also where there is none
 log = logging.getLogger("opelda")
 
@@ -42,6 +44,7 @@ class Device:
 
     def __init__(self, number: int = 0) -> None:
         self.cp, self.number = cupy(), number
+        self._fixed: dict[int, tuple[Any, Any]] = {}
         runtime = self.cp.cuda.runtime
         try:
             n_devices = runtime.getDeviceCount()
@@ -61,6 +64,12 @@ class Device:
     def title(self) -> str:
         """The maker's name of it."""
         return str(self.cp.cuda.runtime.getDeviceProperties(self.number)["name"].decode())
+
+    @cached_property
+    def most_shared(self) -> int:
+        """The most bytes of shared memory that a block can have."""
+        name = "sharedMemPerBlockOptin"
+        return int(self.cp.cuda.runtime.getDeviceProperties(self.number)[name])
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -84,16 +93,35 @@ class Device:
         found: NDArray[Any] = self.cp.asnumpy(values)
         return found
 
+    def fixed(self, values: NDArray[Any]) -> Any:
+        """Copy an array that stays as it is to the GPU, once."""
+        kept = self._fixed.get(id(values))
+        if kept is None or kept[0] is not values:
+            if len(self._fixed) >= MOST_FIXED:
+                self._fixed.clear()
+            kept = self._fixed[id(values)] = values, self.array(values)
+        return kept[1]
+
     def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
         """Run a kernel for n things, with so many threads each; None is a null pointer."""
         if n:
-            blocks = -(-n * threads // THREADS)
-            self.launch(file, name, blocks, *arguments)
+            self.launch(file, name, -(-n * threads // THREADS), *arguments)
 
-    def launch(self, file: str, name: str, blocks: int, *arguments: Any) -> None:
-        """Run a kernel in so many blocks."""
+    def launch(
+        self,
+        file: str,
+        name: str,
+        blocks: int,
+        *arguments: Any,
+        threads: int = THREADS,
+        shared: int = 0,
+    ) -> None:
+        """Run a kernel in so many blocks of threads, with so many bytes of shared memory each."""
         given = tuple(np.uint64(0) if a is None else a for a in arguments)
-        _kernel(self.number, file, name)((blocks,), (THREADS,), given)
+        kernel = _kernel(self.number, file, name)
+        if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = shared
+        kernel((blocks,), (threads,), given, shared_mem=shared)
 
 
 @cache
@@ -104,8 +132,9 @@ def _kernel(number: int, file: str, name: str) -> Any:
 @cache
 def _module(number: int, file: str) -> Any:
     """Compile a file of kernels; CuPy keeps what it has compiled before."""
-    code = (files("opelda.engines") / "cuda" / f"{file}.cu").read_text(encoding="utf-8")
-    return cupy().RawModule(code=code, options=OPTIONS)
+    sources = files("opelda.engines") / "cuda"
+    parts = [(sources / name).read_text(encoding="utf-8") for name in ("common.cuh", f"{file}.cu")]
+    return cupy().RawModule(code="\n".join(parts), options=OPTIONS)
 
 
 @cache

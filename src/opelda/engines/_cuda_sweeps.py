@@ -1,15 +1,14 @@
 """The GPU's private parts of a sweep: tokens that stay there, drawn and counted."""
 
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from opelda.engines._cpu_tables import padded
 from opelda.engines._cpu_updates import check_words
+from opelda.engines._cuda_counts import CudaCounts
 from opelda.engines._cuda_device import LANES, Device
 from opelda.engines._cuda_tables import CudaTable, CudaWeights, prior_parts, width_of
 from opelda.engines._keys import GOLDEN, mix
@@ -19,79 +18,8 @@ from opelda.engines._weights import Prior, prior_sums
 # Kernels by the most topics that a document of theirs can have.
 KERNELS = {128: "sweep_128", 512: "sweep_512"}
 WARPS = 8  # of a block
+MOST_CELLS = 2**26  # of documents and topics whose sizes are counted at a time
 MOST_WARPS = 8192  # that have slots in memory, where documents have still more topics
-
-
-class CudaCounts(TokenCounts):
-    """Counts on the GPU: of whole tokens (int32), or in multiples of 2**-shift (int64)."""
-
-    def __init__(self, device: Device, there: Any, shift: int) -> None:
-        object.__setattr__(self, "device", device)
-        object.__setattr__(self, "there", there)  # (V, K)
-        object.__setattr__(self, "shift", shift)
-
-    device: Device
-    there: Any
-
-    @classmethod
-    def of(cls, device: Device, counts: TokenCounts) -> "CudaCounts":
-        """Take counts of another engine, or such as were added up."""
-        if isinstance(counts, cls):
-            return counts
-        starts, topics, cells = counts.arrays
-        words = np.repeat(np.arange(counts.n_words), np.diff(starts))
-        there = device.cp.zeros(counts.cells.shape, np.int64)
-        there[device.array(words), device.array(topics)] = device.array(cells, np.int64)
-        return cls(device, there, counts.shift)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether they count tokens of weight 1."""
-        return bool(self.there.dtype == np.int32)
-
-    @property
-    def unit(self) -> float:
-        """The weight of 1."""
-        return 1.0 if self.is_whole else 2.0**-self.shift
-
-    @property
-    def n_words(self) -> int:
-        """V."""
-        return int(self.there.shape[0])
-
-    @property
-    def n_topics(self) -> int:
-        """K."""
-        return int(self.there.shape[1])
-
-    @cached_property
-    def sums(self) -> NDArray[np.float64]:  # type: ignore[override]
-        """The tokens of each topic."""
-        return self.device.host(self.there.sum(axis=0, dtype=np.int64)) * self.unit
-
-    @property
-    def word_sums(self) -> NDArray[np.int64]:
-        """The weight of each word, in multiples of 2**-shift."""
-        return self.device.host(self.there.sum(axis=1, dtype=np.int64) * self._each)
-
-    def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the distinct weights of cells, ascending, and how many cells have each."""
-        cells, times = self.device.cp.unique(self.there[self.there != 0], return_counts=True)
-        return self.device.host(cells).astype(np.int64) * self._each, self.device.host(times)
-
-    @cached_property
-    def cells(self) -> sparse.csr_array:  # type: ignore[override]
-        """The counts in host memory."""
-        with self.device.busy():
-            words, topics = self.device.cp.nonzero(self.there)
-            values = self.device.host(self.there[words, topics]).astype(np.int64) * self._each
-        starts = np.searchsorted(self.device.host(words), np.arange(self.n_words + 1))
-        parts = values, self.device.host(topics).astype(np.int32), starts
-        return sparse.csr_array(parts, shape=self.there.shape)
-
-    @property
-    def _each(self) -> int:
-        return 1 << self.shift if self.is_whole else 1
 
 
 @dataclass(frozen=True)
@@ -105,6 +33,7 @@ class CudaTokens(Tokens):
     sizes: Any
     weights: Any
     units: Any
+    n_held: int  # one more than the largest word
     classes: list[tuple[int, Any]]  # documents by the most topics they can have, the longest first
     there: dict[str, Any]  # `first` and `keys` on the GPU
     looked_at: dict[float, Any] = field(default_factory=dict)
@@ -139,6 +68,7 @@ class CudaTokens(Tokens):
             sizes=parts[0],
             weights=parts[1],
             units=parts[2],
+            n_held=int(rows.words.max(initial=-1)) + 1,
             classes=_classes(device, np.diff(tokens.first), tokens.n_topics),
             there=there,
         )
@@ -148,35 +78,52 @@ class CudaTokens(Tokens):
         """The topics of the tokens, document by document."""
         return self.device.host(self.z)
 
+    def check(self, n_words: int) -> None:
+        """Refuse words that the topics do not have."""
+        if self.n_held > n_words:
+            check_words(self.rows.words, n_words)
+
     def histogram(self, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
         device, cp = self.device, self.device.cp
         if share not in self.looked_at:
             docs = looked_at(self.keys, share)
-            each = np.diff(self.first)[docs]
-            at = np.repeat(self.first[:-1][docs] - (np.cumsum(each) - each), each)
-            at = device.array(at + np.arange(len(at)))
-            of = device.array(np.repeat(np.arange(len(docs)), each) * self.n_topics)
-            self.looked_at[share] = docs, at, of
-        docs, at, of = self.looked_at[share]
-        lengths = self.lengths[docs]
-        if self.sizes is not None or not len(at):
-            found, which = cp.unique(of + self.z[at], return_inverse=True)
-            sizes = cp.bincount(which, self.sizes[at].astype(np.float64)) if len(at) else found
-            topics = device.host(found % self.n_topics)
-            return SizeHistogram.of(topics, device.host(sizes), lengths)
-        found, sizes = cp.unique(of + self.z[at], return_counts=True)
-        most = int(sizes.max()) + 1
-        times = device.host(cp.bincount(found % self.n_topics * most + sizes))
-        kinds = np.flatnonzero(times)
-        lengths, n_alike = np.unique(lengths, return_counts=True)
-        sizes = (kinds % most).astype(np.float64)
-        return SizeHistogram(kinds // most, sizes, times[kinds], lengths, n_alike)
+            lengths = np.unique(self.lengths[docs], return_counts=True)
+            self.looked_at[share] = docs, device.array(docs, np.int32), lengths
+        docs, there, lengths = self.looked_at[share]
+        if self.sizes is not None:
+            return self._histogram_of_parts(docs)
+        n_topics, most = self.n_topics, int(np.diff(self.first)[docs].max(initial=0)) + 1
+        times = cp.zeros((n_topics, most), np.int32)
+        at_once = max(MOST_CELLS // n_topics, 1)
+        for part in range(0, len(docs), at_once):
+            some = there[part : part + at_once]
+            cells = cp.zeros((len(some), n_topics), np.int32)
+            device.run(
+                "counts", "sizes_of_documents", len(some),
+                some, np.int32(len(some)), self.there["first"], self.z, np.int32(n_topics), cells,
+                threads=LANES,
+            )  # fmt: skip
+            device.run(
+                "counts", "count_sizes", cells.size,
+                cells, np.int64(cells.size), np.int32(n_topics), np.int32(most), times,
+            )  # fmt: skip
+        found = device.host(times)
+        topics, sizes = np.nonzero(found)
+        return SizeHistogram(topics, sizes.astype(np.float64), found[topics, sizes], *lengths)
+
+    def _histogram_of_parts(self, docs: NDArray[np.int64]) -> SizeHistogram:
+        """Count documents whose tokens are not all of weight 1, in host memory."""
+        lengths = np.diff(self.first)[docs]
+        ends = np.cumsum(lengths)
+        at = np.repeat(self.first[:-1][docs] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        of = np.repeat(np.arange(len(docs)), lengths) * self.n_topics
+        found, which = np.unique(of + self.topics[at], return_inverse=True)
+        sizes = np.bincount(which, self.token_sizes()[at].astype(np.float64), len(found))
+        return SizeHistogram.of(found % self.n_topics, sizes, self.lengths[docs])
 
 
-def _classes(
-    device: Device, lengths: NDArray[np.int64], n_topics: int
-) -> list[tuple[int, Any]]:
+def _classes(device: Device, lengths: NDArray[np.int64], n_topics: int) -> list[tuple[int, Any]]:
     """Divide documents by the most topics they can have; the longest begin, or all wait for them.
 
     Those without tokens are left out.
@@ -209,11 +156,11 @@ def sweep(
     if counts is None:
         assert weights is not None
         n_words = weights.n_words
-        check_words(tokens.rows.words, n_words)
+        tokens.check(n_words)
         beta = CudaTable.of_weights(weights, None).beta
     else:
         n_words = counts.n_words
-        check_words(tokens.rows.words, n_words)
+        tokens.check(n_words)
         if prior is None:
             assert weights is not None
             prior = weights.prior
@@ -287,19 +234,3 @@ def _counted(tokens: CudaTokens, n_words: int) -> CudaCounts:
         *(() if whole else (tokens.units,)),
     )  # fmt: skip
     return CudaCounts(device, there, tokens.shift)
-
-
-def blend(weights: CudaWeights, counts: TokenCounts, share: float) -> None:
-    """Move weights towards counts; see `Engine.blend`."""
-    there = CudaCounts.of(weights.device, counts)
-
-    def add(rows: Any, factor: float) -> NDArray[np.float64]:
-        cells = there.there
-        weights.device.run(
-            "counts", "add_whole" if there.is_whole else "add_parts", cells.size,
-            cells, np.float64(factor * there.unit), np.int64(cells.size),
-            np.int32(there.n_topics), np.int32(rows.shape[1]), rows,
-        )  # fmt: skip
-        return factor * there.sums
-
-    weights.blend(share, add)

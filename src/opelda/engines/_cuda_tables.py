@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from opelda.engines._cpu_tables import SMALLEST, Table, padded
 from opelda.engines._cuda_device import LANES, Device
 from opelda.engines._weights import Prior, Weights
+from opelda.errors import EngineError
 
 
 class CudaWeights(Weights):
@@ -18,6 +19,8 @@ class CudaWeights(Weights):
     updates and sweeps do to them is done on the GPU, and they stay there.
     """
 
+    device: Any  # None where weights of another machine have arrived and there is no GPU
+
     def __init__(self, device: Device, *given: Any, **more: Any) -> None:
         self.device = device
         self._here: Any = None  # host memory
@@ -25,14 +28,21 @@ class CudaWeights(Weights):
         super().__init__(*given, **more)
 
     def __getstate__(self) -> dict[str, Any]:
-        _ = self._room
-        return super().__getstate__() | {"device": self.device.number}
+        there, _ = self._there, self._room
+        state = super().__getstate__() | {"device": self.device.number}
+        self._there = there
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | {"device": Device(state["device"])})
+        number = state["device"]
+        try:
+            state = state | {"device": Device(number)}
+        except EngineError:
+            state = state | {"device": None}
+        self.__dict__.update(state)
 
     @property
-    def _room(self) -> NDArray[Any]:  # type: ignore[override]
+    def _room(self) -> NDArray[Any]:
         """The rows in host memory alone: whoever asks may change them."""
         if self._here is None:
             self._here = self.device.host(self._there)
@@ -84,7 +94,8 @@ class CudaWeights(Weights):
         if self._there is None:
             return super()._add_up()
         rows = self._there[: self.n_words, : self.n_topics]
-        return self.device.host(rows.sum(axis=0, dtype=np.float64))
+        sums: NDArray[np.float64] = self.device.host(rows.sum(axis=0, dtype=np.float64))
+        return sums
 
 
 class CudaTable(Table):
@@ -145,9 +156,7 @@ class CudaTable(Table):
     def rows(self) -> NDArray[np.float32]:  # type: ignore[override]
         """The probabilities in host memory."""
         wide = self.device.host(self.beta)
-        found: NDArray[np.float32] = np.zeros(
-            (len(wide), -(-self.n_topics // 16) * 16), np.float32
-        )
+        found: NDArray[np.float32] = np.zeros((len(wide), -(-self.n_topics // 16) * 16), np.float32)
         found[:, : self.n_topics] = wide[:, : self.n_topics]
         return found
 

@@ -1,12 +1,5 @@
 // Tokens counted by word and topic, and the topics that counts or weights stand for.
 
-typedef unsigned long long u64;
-typedef long long i64;
-
-constexpr unsigned kAll = 0xffffffffu;
-constexpr int kLanes = 32;
-constexpr float kSmallest = 1e-15f;  // smaller probabilities count as zero
-
 // A count of c is so many tokens of its word, one after another.
 extern "C" __global__ void lay_out(const int* words, const i64* starts, i64 n_entries,
                                    int* token_words) {
@@ -28,6 +21,22 @@ extern "C" __global__ void count_parts(const int* words, const unsigned short* t
     if (i < n_tokens) atomicAdd(cells + i64(words[i]) * n_topics + topics[i], u64(units[i]));
 }
 
+// The tokens of some documents by topic, a warp per document; and how many of these cells, which
+// must not be 0, have each size.
+extern "C" __global__ void sizes_of_documents(const int* docs, int n_docs, const i64* first_token,
+                                              const unsigned short* topics, int n_topics,
+                                              int* cells) {
+    const i64 i = warp_of();
+    if (i >= n_docs) return;
+    for (i64 at = first_token[docs[i]] + lane_of(); at < first_token[docs[i] + 1]; at += kLanes)
+        atomicAdd(cells + i * n_topics + topics[at], 1);
+}
+extern "C" __global__ void count_sizes(const int* cells, i64 n_cells, int n_topics, int most,
+                                       int* times) {
+    const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < n_cells && cells[i] > 0) atomicAdd(times + i % n_topics * most + cells[i], 1);
+}
+
 // eta of a word and a topic: one number, one per word, or one per word and topic.
 struct Prior {
     float number;
@@ -42,7 +51,7 @@ struct Prior {
 template <class T>
 __device__ void count_rows(const T* cells, double unit, int n_words, int n_topics, int width,
                            const float* inverse, const Prior& prior, float* beta) {
-    const i64 word = (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+    const i64 word = warp_of();
     if (word >= n_words) return;
     for (int k = threadIdx.x % kLanes; k < width; k += kLanes) {
         float p = 0;
@@ -71,7 +80,7 @@ extern "C" __global__ void topic_rows(const float* kept, int stride, const int* 
                                       float prior, const float* prior_words,
                                       const float* prior_rows, const float* inverse, float* beta,
                                       float* mean) {
-    const i64 at = (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+    const i64 at = warp_of();
     if (at >= n_words) return;
     const i64 word = words ? words[at] : at;
     const Prior eta = {prior, prior_words, prior_rows, stride};
@@ -85,7 +94,7 @@ extern "C" __global__ void topic_rows(const float* kept, int stride, const int* 
         beta[at * width + k] = p;
         total += double(p);
     }
-    for (int by = 16; by > 0; by /= 2) total += __shfl_xor_sync(kAll, total, by);
+    total = sum_of(total);
     if (total == 0) {
         for (int k = threadIdx.x % kLanes; k < n_topics; k += kLanes)
             beta[at * width + k] = kSmallest;
@@ -97,14 +106,14 @@ extern "C" __global__ void topic_rows(const float* kept, int stride, const int* 
 // sum_k alpha_k beta_kj of each word, over every 32 topics and over all; a warp per word.
 extern "C" __global__ void masses(const float* beta, int n_words, int n_blocks, const float* alpha,
                                   float* blocks, float* all) {
-    const i64 word = (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+    const i64 word = warp_of();
     const int lane = threadIdx.x % kLanes;
     if (word >= n_words) return;
     double total = 0;
     for (int b = 0; b < n_blocks; ++b) {
         const int k = b * kLanes + lane;
         float mass = alpha[k] * beta[word * n_blocks * kLanes + k];
-        for (int by = 16; by > 0; by /= 2) mass += __shfl_xor_sync(kAll, mass, by);
+        mass = sum_of(mass);
         if (lane == 0) blocks[word * n_blocks + b] = mass;
         total += double(mass);
     }

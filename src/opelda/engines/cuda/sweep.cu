@@ -6,18 +6,7 @@
 // scan of the warp, and a draw is a ballot. The largest topics come first, as on the CPU, and random
 // numbers are keyed by document and number of the token: neither grid nor split matters.
 
-typedef unsigned long long u64;
-
-constexpr u64 kGolden = 0x9E3779B97F4A7C15ull;
-constexpr unsigned kAll = 0xffffffffu;
-constexpr int kLanes = 32;
 constexpr int kWarps = 8;  // of a block
-
-__device__ __forceinline__ u64 mix(u64 z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
-}
 
 __device__ __forceinline__ float running_sum(float value, int lane) {
     for (int by = 1; by < kLanes; by *= 2) {

@@ -1,0 +1,86 @@
+"""The GPU's private parts of an update: a batch's statistics, summed there and added there."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.engines._cuda_device import LANES, Device
+from opelda.engines._cuda_kernels import CudaPicks, CudaRows, batch_of
+from opelda.engines._cuda_tables import CudaTable, CudaWeights
+
+N_PARTS = 264  # of the rows, whose sums are added up in order
+
+
+class Sums:
+    """Sums over documents in whole multiples of a unit: exact, so that no order matters.
+
+    They are zeros before a batch is added, and again when they were taken.
+    """
+
+    def __init__(self, device: Device, n_words: int, n_topics: int) -> None:
+        self.device, self.shape = device, (n_words, n_topics)
+        self._cells = device.cp.zeros(self.shape, np.int64)
+        self._rests = device.cp.zeros(n_words, np.int64)
+        self._mass = device.cp.zeros(n_topics + 1, np.int64)
+        self._touched = device.cp.zeros(n_words, np.int32)
+
+    def add(
+        self, table: CudaTable, rows: CudaRows, picks: CudaPicks, n_tokens: float, divide: bool
+    ) -> None:
+        """Add the statistics of documents that have so many tokens in all."""
+        self._given = table, picks, np.int32(divide)
+        self._unit = np.float64(2.0 ** (61 - int(np.ceil(np.log2(max(n_tokens, 1.0))))))
+        self.device.run(
+            "update", "add_picks", rows.n_docs,
+            *batch_of(self.device, np.arange(rows.n_docs, dtype=np.int32), rows, table),
+            picks.n_picked, np.int32(picks.topics.shape[1]), picks.topics, picks.values,
+            np.float32(picks.share), np.float32(picks.rest), picks.start_words, np.int32(divide),
+            self._cells, self._rests, self._mass, self._touched, self._unit,
+            threads=LANES,
+        )  # fmt: skip
+
+    def mass(self) -> NDArray[np.float64]:
+        """sum_d |d| theta_dk."""
+        found = self.device.host(self._mass) / self._unit
+        mass: NDArray[np.float64] = found[:-1] + self._given[1].start * found[-1]
+        return mass
+
+    def add_to(self, weights: CudaWeights, gain: NDArray[np.float64]) -> None:
+        """Add the statistics, times a number per topic, to weights; they are taken then."""
+        rows = weights.changing_rows()
+        self._take(
+            self.shape[0], rows, np.int32(rows.shape[1]), self.device.array(gain), None, None
+        )
+        weights.sums = column_sums(self.device, rows, weights.n_topics)
+
+    def taken(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the words of the documents and their statistics."""
+        words = self.device.cp.flatnonzero(self._touched).astype(np.int32)
+        values = self.device.cp.empty((len(words), self.shape[1]))
+        self._take(len(words), None, np.int32(0), None, words, values)
+        return self.device.host(words), self.device.host(values)
+
+    def _take(self, n_words: int, *to: Any) -> None:
+        table, picks, divide = self._given
+        self.device.run(
+            "update", "take_sums", n_words,
+            np.int32(n_words), np.int32(self.shape[1]), self._cells, self._rests, self._touched,
+            self._unit, self.device.array(picks.start), picks.start_words, table.beta,
+            np.int32(table.beta.shape[1]), divide, *to,
+            threads=LANES,
+        )  # fmt: skip
+        self._mass.fill(0)
+        del self._given
+
+
+def column_sums(device: Device, rows: Any, n_topics: int) -> NDArray[np.float64]:
+    """sum_j rows_jk, in a fixed order."""
+    parts, sums = device.cp.empty((N_PARTS, n_topics)), device.cp.empty(n_topics)
+    n_words, stride = rows.shape
+    device.launch(
+        "update", "column_sums", N_PARTS,
+        rows, np.int32(n_words), np.int32(stride), np.int32(n_topics), parts,
+    )  # fmt: skip
+    device.run("update", "part_sums", n_topics, parts, np.int32(N_PARTS), np.int32(n_topics), sums)
+    return device.host(sums)
