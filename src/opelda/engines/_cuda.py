@@ -24,7 +24,7 @@ from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
 from opelda.engines._settings import KernelSettings
 from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, completed
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens
+from opelda.engines._tokens import SizeHistogram, TokenCounts
 from opelda.engines._weights import HostWeights, Prior, Weights
 
 
@@ -130,9 +130,9 @@ class CudaEngine(CPUEngine):
         topics: NDArray[np.uint16] | None = None,
     ) -> CudaTokens:
         """Make tokens; see `Engine.tokens`."""
-        tokens = Tokens.of(documents, n_topics, copies, shift)
+        assert isinstance(documents, CudaDocuments)
         with self.device.busy():
-            return CudaTokens.laid_out(self.device, tokens, topics)
+            return CudaTokens.made(self.device, documents, n_topics, copies, shift, topics)
 
     def sweep(
         self,

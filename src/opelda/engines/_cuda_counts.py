@@ -13,7 +13,7 @@ from opelda.engines._tokens import TokenCounts
 
 
 class CudaCounts(TokenCounts):
-    """Counts on the GPU: of whole tokens (int32), or in multiples of 2**-shift (int64)."""
+    """Counts on the GPU, all cells of them: 32 bits each where the tokens of any word fit."""
 
     def __init__(self, device: Device, there: Any, shift: int) -> None:
         object.__setattr__(self, "device", device)
@@ -35,14 +35,14 @@ class CudaCounts(TokenCounts):
         return cls(device, there, counts.shift)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether they count tokens of weight 1."""
-        return bool(self.there.dtype == np.int32)
+    def kind(self) -> str:
+        """Which kernels are for them."""
+        return "small" if self.there.dtype == np.int32 else "large"
 
     @property
     def unit(self) -> float:
         """The weight of 1."""
-        return 1.0 if self.is_whole else 2.0**-self.shift
+        return 2.0**-self.shift
 
     @property
     def n_words(self) -> int:
@@ -57,31 +57,28 @@ class CudaCounts(TokenCounts):
     @cached_property
     def sums(self) -> NDArray[np.float64]:
         """The tokens of each topic."""
-        return self.device.host(self.there.sum(axis=0, dtype=np.int64)) * self.unit
+        with self.device.busy():
+            return self.device.column_sums(self.there, self.n_topics) * self.unit
 
     @property
     def word_sums(self) -> NDArray[np.int64]:
         """The weight of each word, in multiples of 2**-shift."""
-        return self.device.host(self.there.sum(axis=1, dtype=np.int64) * self._each)
+        return self.device.host(self.there.sum(axis=1, dtype=np.int64))
 
     def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the distinct weights of cells, ascending, and how many cells have each."""
         cells, times = self.device.cp.unique(self.there[self.there != 0], return_counts=True)
-        return self.device.host(cells).astype(np.int64) * self._each, self.device.host(times)
+        return self.device.host(cells).astype(np.int64), self.device.host(times)
 
     @cached_property
     def cells(self) -> sparse.csr_array:
         """The counts in host memory."""
         with self.device.busy():
             words, topics = self.device.cp.nonzero(self.there)
-            values = self.device.host(self.there[words, topics]).astype(np.int64) * self._each
+            values = self.device.host(self.there[words, topics]).astype(np.int64)
         starts = np.searchsorted(self.device.host(words), np.arange(self.n_words + 1))
         parts = values, self.device.host(topics).astype(np.int32), starts
         return sparse.csr_array(parts, shape=self.there.shape)
-
-    @property
-    def _each(self) -> int:
-        return 1 << self.shift if self.is_whole else 1
 
 
 def blend(weights: CudaWeights, counts: TokenCounts, share: float) -> None:
@@ -91,7 +88,7 @@ def blend(weights: CudaWeights, counts: TokenCounts, share: float) -> None:
     def add(rows: Any, factor: float) -> NDArray[np.float64]:
         cells = there.there
         weights.device.run(
-            "counts", "add_whole" if there.is_whole else "add_parts", cells.size,
+            "counts", f"add_{there.kind}", cells.size,
             cells, np.float64(factor * there.unit), np.int64(cells.size),
             np.int32(there.n_topics), np.int32(rows.shape[1]), rows,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from opelda.errors import EngineError
 LANES = 32  # of a warp, which rows of topics are padded to
 THREADS = 256  # of a block
 OPTIONS = ("-std=c++17",)
+N_PARTS = 264  # of rows, whose sums are added up in order
 MOST_FIXED = 64  # arrays that are kept on the GPU
 PLAIN_SHARED = 48 * 1024  # bytes of shared memory that a block has without being asked
 OLD_DRIVER = 35  # of CUDA's errors; also where there is none
@@ -122,6 +123,18 @@ class Device:
         if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
         kernel((blocks,), (threads,), given, shared_mem=shared)
+
+    def column_sums(self, rows: Any, n_columns: int) -> NDArray[Any]:
+        """Return the sums of the first columns, in 64 bits and in a fixed order."""
+        total = np.int64 if rows.dtype.kind == "i" else np.float64
+        parts, sums = self.cp.empty((N_PARTS, n_columns), total), self.cp.empty(n_columns, total)
+        for blocks, to, (n_rows, stride) in ((N_PARTS, parts, rows.shape), (1, sums, parts.shape)):
+            self.launch(
+                "update", f"columns_of_{rows.dtype.name}", blocks,
+                rows, np.int32(n_rows), np.int32(stride), np.int32(n_columns), to,
+            )  # fmt: skip
+            rows = parts
+        return self.host(sums)
 
 
 @cache

@@ -19,6 +19,7 @@ from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, cert
 WARPS = 4  # of a block, each with a document
 # Words of documents that are worked on in a launch of their own: shared memory is for the longest.
 ROOMS = (32, 64, 128, 256, 512)
+FEW_DOCS = 4096
 MOST_SHARED = 96 * 1024  # bytes of a block
 MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
 
@@ -32,6 +33,7 @@ class CudaRows:
     counts: Any
     lengths: NDArray[np.int64]  # distinct words of those that are meant
     chosen: Any = None  # their numbers; None: all
+    _classes: list[tuple[int, int, Any]] | None = None
 
     @classmethod
     def of(cls, device: Device, rows: Rows) -> "CudaRows":
@@ -41,14 +43,34 @@ class CudaRows:
 
     def some(self, device: Device, chosen: NDArray[np.int64]) -> "CudaRows":
         """Return some of the documents, without a copy."""
-        return replace(
-            self, lengths=self.lengths[chosen], chosen=device.array(chosen.astype(np.int32))
-        )
+        there = device.array(chosen.astype(np.int32))
+        return replace(self, lengths=self.lengths[chosen], chosen=there, _classes=None)
 
     @property
     def n_docs(self) -> int:
         """Number of documents that are meant."""
         return len(self.lengths)
+
+    def by_length(self, device: Device) -> list[tuple[int, int, Any]]:
+        """Return (words that there is room for, number of documents, their places) by length.
+
+        Few documents are taken together: they leave most of the GPU idle, one launch or another.
+        """
+        if self._classes is not None:
+            return self._classes
+        longest = int(self.lengths.max(initial=0))
+        rooms = [room for room in ROOMS if room < longest]
+        rooms.append(next((r for r in ROOMS if r >= longest), -(-longest // LANES) * LANES))
+        if self.n_docs <= FEW_DOCS:
+            rooms = [room for room in rooms if room >= ROOMS[-1]] or rooms[-1:]
+        found, below = [], -1
+        for room in rooms:
+            docs = np.flatnonzero((self.lengths > below) & (self.lengths <= room))
+            if len(docs):
+                found.append((room, len(docs), device.array(docs.astype(np.int32))))
+            below = room
+        object.__setattr__(self, "_classes", found)
+        return found
 
 
 class CudaDocuments(Documents):
@@ -109,32 +131,26 @@ def each_document(
     *given: Any,
 ) -> None:
     """Run a kernel with a warp for each document, which has that many floats for so many words."""
-    sizes = np.searchsorted(ROOMS, rows.lengths)
-    for size in np.unique(sizes):
-        docs = np.flatnonzero(sizes == size).astype(np.int32)
-        longest = int(rows.lengths[docs].max())
-        room = ROOMS[size] if size < len(ROOMS) else -(-longest // LANES) * LANES
+    for room, n_docs, docs in rows.by_length(device):
         room_of_one = floats(room) + floats(room) % 2
         shared = 4 * WARPS * room_of_one
         fits = shared <= min(MOST_SHARED, device.most_shared)
-        n_warps = len(docs) if fits else min(len(docs), max(MOST_MEMORY // (4 * room_of_one), 1))
+        n_warps = n_docs if fits else min(n_docs, max(MOST_MEMORY // (4 * room_of_one), 1))
         blocks = -(-n_warps // WARPS)
         memory = None if fits else device.cp.empty((blocks * WARPS, room_of_one), np.float32)
         device.launch(
             name, f"{name}_shared" if fits else f"{name}_memory", blocks,
-            *batch_of(device, docs, rows, table),
+            *batch_of(docs, rows, table),
             np.int32(room), memory, np.int64(room_of_one), *given,
             threads=WARPS * LANES, shared=shared if fits else 0,
         )  # fmt: skip
 
 
-def batch_of(
-    device: Device, docs: NDArray[np.int32], rows: CudaRows, table: CudaTable
-) -> tuple[Any, ...]:
+def batch_of(docs: Any, rows: CudaRows, table: CudaTable) -> tuple[Any, ...]:
     """Return documents and topics as kernels take them."""
     topics = table.beta, np.int32(table.n_topics), np.int32(table.beta.shape[1])
     parts = rows.chosen, rows.indptr, rows.words, rows.counts
-    return (device.array(docs), np.int32(len(docs)), *parts, *topics)
+    return (docs, np.int32(len(docs)), *parts, *topics)
 
 
 def words_under(table: CudaTable, start: NDArray[np.float32]) -> Any:
@@ -185,7 +201,7 @@ def _ope(
     start_words = words_under(table, start)
     by_content = settings.seed is not None
     seed = mix(np.array([settings.seed or 0], np.uint64) + GOLDEN)[0]
-    prior = (alpha.astype(np.float64) - 1) / start.astype(np.float64)
+    prior = ((alpha.astype(np.float64) - 1) / start).astype(np.float32)
 
     def floats(room: int) -> int:
         return room * (2 + int(most)) + int(table.beta.shape[1]) + 2 * int(most)

@@ -1,6 +1,6 @@
 """The GPU's private parts of a sweep: tokens that stay there, drawn and counted."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,24 @@ from opelda.engines._cpu_tables import padded
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import CudaCounts
 from opelda.engines._cuda_device import LANES, Device
+from opelda.engines._cuda_kernels import CudaDocuments
 from opelda.engines._cuda_tables import CudaTable, CudaWeights, prior_parts, width_of
-from opelda.engines._keys import GOLDEN, mix
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
+from opelda.engines._keys import GOLDEN, mix, numbered
+from opelda.engines._tokens import (
+    MOST_TOKENS,
+    SizeHistogram,
+    TokenCounts,
+    Tokens,
+    looked_at,
+    unit_of,
+)
 from opelda.engines._weights import Prior, prior_sums
 
 # Kernels by the most topics that a document of theirs can have.
 KERNELS = {128: "sweep_128", 512: "sweep_512"}
 WARPS = 8  # of a block
+MOST_SMALL = 2.0**30  # units of a word that are sure to fit 32 bits
+MOST_SIZES = 1024  # whole sizes below are counted, others listed
 MOST_CELLS = 2**26  # of documents and topics whose sizes are counted at a time
 MOST_WARPS = 8192  # that have slots in memory, where documents have still more topics
 
@@ -29,48 +39,67 @@ class CudaTokens(Tokens):
     device: Device
     words: Any  # int32, of each token
     z: Any  # uint16: topics
-    # of tokens in their documents, in probabilities and in counts; None where all are 1
+    plain: Any  # documents whose tokens all weigh 1
+    # of tokens in their documents, in probabilities and in counts; None where all documents are so
     sizes: Any
     weights: Any
     units: Any
+    small: bool  # the tokens of any word can be counted in 32 bits
     n_held: int  # one more than the largest word
     classes: list[tuple[int, Any]]  # documents by the most topics they can have, the longest first
     there: dict[str, Any]  # `first` and `keys` on the GPU
     looked_at: dict[float, Any] = field(default_factory=dict)
 
     @classmethod
-    def laid_out(
-        cls, device: Device, tokens: Tokens, topics: NDArray[np.uint16] | None
+    def made(
+        cls,
+        device: Device,
+        documents: CudaDocuments,
+        n_topics: int,
+        copies: NDArray[np.integer] | None,
+        shift: int | None,
+        topics: NDArray[np.uint16] | None,
     ) -> "CudaTokens":
-        """Take tokens to the GPU."""
-        rows, n_tokens = tokens.rows, int(tokens.first[-1])
-        each = tokens_of(rows.counts)
-        starts = np.concatenate(([0], np.cumsum(each)))
-        words = device.cp.empty(n_tokens, np.int32)
-        n_entries = len(rows.words)
-        device.run(
-            "counts", "lay_out", n_entries,
-            device.array(rows.words), device.array(starts), np.int64(n_entries), words,
-        )  # fmt: skip
-        alike = tokens.shift >= 0 and bool((rows.counts == each).all())
+        """Make tokens of documents on the GPU; see `Engine.tokens`."""
+        cp, rows = device.cp, documents.there(device)
+        keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
+        each = cp.minimum(cp.ceil(rows.counts), MOST_TOKENS).astype(np.int64)
+        starts = cp.concatenate((cp.zeros(1, np.int64), cp.cumsum(each)))
+        first, n_tokens = starts[rows.indptr], int(starts[-1])
+        if shift is None:
+            whole = bool((rows.counts == cp.rint(rows.counts)).all())
+            shift = unit_of(whole, float(documents.lengths.sum()))
+        words, plain = cp.empty(n_tokens, np.int32), cp.empty(rows.n_docs, np.uint8)
         parts: tuple[Any, Any, Any] = (None, None, None)
-        if not alike:
-            weights = tokens.token_weights().astype(np.float32)
-            own = tokens.token_sizes(), weights, tokens.token_units()
-            parts = (device.array(own[0]), device.array(own[1]), device.array(own[2]))
-        z = device.cp.zeros(n_tokens, np.uint16) if topics is None else device.array(topics)
-        there = {"first": device.array(tokens.first), "keys": device.array(tokens.keys)}
+        if shift < 0 or not bool((rows.counts == each).all()):
+            parts = (cp.empty(n_tokens, np.float32), cp.empty(n_tokens, np.float32),
+                     cp.empty(n_tokens, np.int64))  # fmt: skip
+        device.run(
+            "counts", "lay_out", rows.n_docs,
+            rows.indptr, rows.words, rows.counts, starts, np.int32(rows.n_docs), np.int32(shift),
+            words, plain, *parts,
+            threads=LANES,
+        )  # fmt: skip
+        of_words = cp.bincount(rows.words, rows.counts) if n_tokens else cp.zeros(1)
+        host_first = device.host(first)
         return cls(
-            **{field.name: getattr(tokens, field.name) for field in fields(tokens)},
+            rows=documents.part(),
+            n_words=documents.n_words,
+            n_topics=n_topics,
+            keys=keys,
+            first=host_first,
+            shift=shift,
             device=device,
             words=words,
-            z=z,
+            z=cp.zeros(n_tokens, np.uint16) if topics is None else device.array(topics),
+            plain=plain,
             sizes=parts[0],
             weights=parts[1],
             units=parts[2],
-            n_held=int(rows.words.max(initial=-1)) + 1,
-            classes=_classes(device, np.diff(tokens.first), tokens.n_topics),
-            there=there,
+            small=float(of_words.max()) * 2.0**shift < MOST_SMALL,
+            n_held=int(rows.words.max()) + 1 if n_tokens else 0,
+            classes=_classes(device, np.diff(host_first), n_topics),
+            there={"first": first, "keys": device.array(keys)},
         )
 
     @property
@@ -88,39 +117,42 @@ class CudaTokens(Tokens):
         device, cp = self.device, self.device.cp
         if share not in self.looked_at:
             docs = looked_at(self.keys, share)
+            n_tokens = np.diff(self.first)[docs]
             lengths = np.unique(self.lengths[docs], return_counts=True)
-            self.looked_at[share] = docs, device.array(docs, np.int32), lengths
-        docs, there, lengths = self.looked_at[share]
-        if self.sizes is not None:
-            return self._histogram_of_parts(docs)
-        n_topics, most = self.n_topics, int(np.diff(self.first)[docs].max(initial=0)) + 1
+            some = device.array(docs, np.int32)
+            # documents with sizes that may have to be listed
+            odd = (n_tokens >= MOST_SIZES) | ~device.host(self.plain[some]).astype(bool)
+            most = min(int(n_tokens.max(initial=0)) + 1, MOST_SIZES)
+            self.looked_at[share] = some, lengths, most, int(n_tokens[odd].sum())
+        docs, lengths, most, n_odd = self.looked_at[share]
+        n_topics, n_listed = self.n_topics, cp.zeros(1, np.int32)
         times = cp.zeros((n_topics, most), np.int32)
+        listed = cp.empty(max(n_odd, 1), np.int32), cp.empty(max(n_odd, 1), np.float32)
         at_once = max(MOST_CELLS // n_topics, 1)
         for part in range(0, len(docs), at_once):
-            some = there[part : part + at_once]
-            cells = cp.zeros((len(some), n_topics), np.int32)
+            some = docs[part : part + at_once]
+            cells = cp.zeros((len(some), n_topics), np.float32)
             device.run(
                 "counts", "sizes_of_documents", len(some),
-                some, np.int32(len(some)), self.there["first"], self.z, np.int32(n_topics), cells,
+                some, np.int32(len(some)), self.there["first"], self.z, self.sizes,
+                np.int32(n_topics), cells,
                 threads=LANES,
             )  # fmt: skip
             device.run(
                 "counts", "count_sizes", cells.size,
-                cells, np.int64(cells.size), np.int32(n_topics), np.int32(most), times,
+                cells, np.int64(cells.size), np.int32(n_topics), np.int32(most), times, n_listed,
+                *listed,
             )  # fmt: skip
         found = device.host(times)
         topics, sizes = np.nonzero(found)
-        return SizeHistogram(topics, sizes.astype(np.float64), found[topics, sizes], *lengths)
-
-    def _histogram_of_parts(self, docs: NDArray[np.int64]) -> SizeHistogram:
-        """Count documents whose tokens are not all of weight 1, in host memory."""
-        lengths = np.diff(self.first)[docs]
-        ends = np.cumsum(lengths)
-        at = np.repeat(self.first[:-1][docs] - (ends - lengths), lengths) + np.arange(lengths.sum())
-        of = np.repeat(np.arange(len(docs)), lengths) * self.n_topics
-        found, which = np.unique(of + self.topics[at], return_inverse=True)
-        sizes = np.bincount(which, self.token_sizes()[at].astype(np.float64), len(found))
-        return SizeHistogram.of(found % self.n_topics, sizes, self.lengths[docs])
+        seen = topics, sizes.astype(np.float64), found[topics, sizes].astype(np.int64)
+        n = int(n_listed[0])
+        if not n:
+            return SizeHistogram(*seen, *lengths)
+        others = SizeHistogram.of(device.host(listed[0][:n]), device.host(listed[1][:n]), sizes[:0])
+        more = others.topics, others.sizes, others.times
+        both = [np.concatenate(pair) for pair in zip(seen, more, strict=True)]
+        return SizeHistogram(*both, *lengths)
 
 
 def _classes(device: Device, lengths: NDArray[np.int64], n_topics: int) -> list[tuple[int, Any]]:
@@ -179,7 +211,7 @@ def _beta(counts: CudaCounts, prior: Prior, inverse: NDArray[np.float32], width:
     number, of_words, of_rows = prior_parts(device, prior)
     stride = 0 if of_rows is None else of_rows.shape[1]
     device.run(
-        "counts", "rows_of_whole" if counts.is_whole else "rows_of_parts", counts.n_words,
+        "counts", f"rows_of_{counts.kind}", counts.n_words,
         counts.there, np.float64(counts.unit), np.int32(counts.n_words), np.int32(counts.n_topics),
         np.int32(width), device.array(inverse), number, of_words, of_rows, np.int32(stride), beta,
         threads=LANES,
@@ -210,9 +242,9 @@ def _draw(
         n_docs = len(docs)
         given = (
             docs, np.int32(n_docs), tokens.there["first"], tokens.there["keys"], mixed,
-            tokens.words, tokens.z, tokens.sizes, tokens.weights, beta, masses, prior, weighed,
-            device.array(inverse), np.int32(tokens.n_topics), np.int32(n_blocks), np.int32(fresh),
-            np.int32(n_draws),
+            tokens.words, tokens.z, tokens.plain, tokens.sizes, tokens.weights,
+            beta, masses, prior, weighed, device.array(inverse), np.int32(tokens.n_topics),
+            np.int32(n_blocks), np.int32(fresh), np.int32(n_draws),
         )  # fmt: skip
         blocks = -(-n_docs // WARPS)
         if limit in KERNELS:
@@ -226,11 +258,11 @@ def _draw(
 def _counted(tokens: CudaTokens, n_words: int) -> CudaCounts:
     """Count the tokens of each word and topic."""
     device, n_tokens, n_topics = tokens.device, len(tokens.z), tokens.n_topics
-    whole = tokens.units is None
-    there = device.cp.zeros((n_words, n_topics), np.int32 if whole else np.int64)
+    kind, dtype = ("small", np.int32) if tokens.small else ("large", np.int64)
+    there = device.cp.zeros((n_words, n_topics), dtype)
     device.run(
-        "counts", "count_whole" if whole else "count_parts", n_tokens,
-        tokens.words, tokens.z, np.int64(n_tokens), np.int32(n_topics), there,
-        *(() if whole else (tokens.units,)),
+        "counts", f"count_{kind}", n_tokens,
+        tokens.words, tokens.z, np.int64(n_tokens), np.int32(n_topics), there, tokens.units,
+        np.int64(1 << max(tokens.shift, 0)),
     )  # fmt: skip
     return CudaCounts(device, there, tokens.shift)

@@ -93,8 +93,7 @@ class CudaWeights(Weights):
     def _add_up(self) -> NDArray[np.float64]:
         if self._there is None:
             return super()._add_up()
-        rows = self._there[: self.n_words, : self.n_topics]
-        sums: NDArray[np.float64] = self.device.host(rows.sum(axis=0, dtype=np.float64))
+        sums: NDArray[np.float64] = self.device.column_sums(self.on_device(), self.n_topics)
         return sums
 
 

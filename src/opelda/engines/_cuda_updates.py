@@ -9,8 +9,6 @@ from opelda.engines._cuda_device import LANES, Device
 from opelda.engines._cuda_kernels import CudaPicks, CudaRows, batch_of
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
 
-N_PARTS = 264  # of the rows, whose sums are added up in order
-
 
 class Sums:
     """Sums over documents in whole multiples of a unit: exact, so that no order matters.
@@ -33,7 +31,7 @@ class Sums:
         self._unit = np.float64(2.0 ** (61 - int(np.ceil(np.log2(max(n_tokens, 1.0))))))
         self.device.run(
             "update", "add_picks", rows.n_docs,
-            *batch_of(self.device, np.arange(rows.n_docs, dtype=np.int32), rows, table),
+            *batch_of(self.device.cp.arange(rows.n_docs, dtype=np.int32), rows, table),
             picks.n_picked, np.int32(picks.topics.shape[1]), picks.topics, picks.values,
             np.float32(picks.share), np.float32(picks.rest), picks.start_words, np.int32(divide),
             self._cells, self._rests, self._mass, self._touched, self._unit,
@@ -52,7 +50,7 @@ class Sums:
         self._take(
             self.shape[0], rows, np.int32(rows.shape[1]), self.device.array(gain), None, None
         )
-        weights.sums = column_sums(self.device, rows, weights.n_topics)
+        weights.sums = self.device.column_sums(rows, weights.n_topics)
 
     def taken(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the words of the documents and their statistics."""
@@ -72,15 +70,3 @@ class Sums:
         )  # fmt: skip
         self._mass.fill(0)
         del self._given
-
-
-def column_sums(device: Device, rows: Any, n_topics: int) -> NDArray[np.float64]:
-    """sum_j rows_jk, in a fixed order."""
-    parts, sums = device.cp.empty((N_PARTS, n_topics)), device.cp.empty(n_topics)
-    n_words, stride = rows.shape
-    device.launch(
-        "update", "column_sums", N_PARTS,
-        rows, np.int32(n_words), np.int32(stride), np.int32(n_topics), parts,
-    )  # fmt: skip
-    device.run("update", "part_sums", n_topics, parts, np.int32(N_PARTS), np.int32(n_topics), sums)
-    return device.host(sums)

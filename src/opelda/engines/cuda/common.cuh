@@ -28,6 +28,26 @@ template <class T> __device__ __forceinline__ T largest_of(T value) {
     }
     return value;
 }
+// The largest of the lanes' numbers, which are not NaN, and the first lane that has it.
+__device__ __forceinline__ float largest_of(float value, int& lane) {
+#if __CUDA_ARCH__ >= 800
+    const int bits = __float_as_int(value);  // in the order of floats, negative ones turned over
+    const int ordered = bits ^ (bits >> 31 & 0x7fffffff), top = __reduce_max_sync(kAll, ordered);
+    lane = __ffs(int(__ballot_sync(kAll, ordered == top))) - 1;
+    return __int_as_float(top ^ (top >> 31 & 0x7fffffff));
+#else
+    const float top = largest_of(value);
+    lane = __ffs(int(__ballot_sync(kAll, value == top))) - 1;
+    return top;
+#endif
+}
+__device__ __forceinline__ int sum_of_counts(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(kAll, value);
+#else
+    return sum_of(value);
+#endif
+}
 __device__ __forceinline__ int lane_of() { return threadIdx.x % kLanes; }
 __device__ __forceinline__ i64 warp_of() {
     return (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
@@ -66,6 +86,22 @@ struct Words {
         return sum_of(total);
     }
 };
+
+// sum_j ratio_j beta_jk of all topics, four at a time, each handed to `take(k, sum)` by its lane.
+template <class Take>
+__device__ __forceinline__ void each_slope(const Batch& b, const Words& doc, const float* ratio,
+                                           Take take) {
+    for (int k = 4 * lane_of(); k < b.width; k += 4 * kLanes) {
+        float4 g = {0, 0, 0, 0};
+        for (int j = 0; j < doc.n; ++j) {
+            const float r = ratio[j];
+            const float4 row =
+                *reinterpret_cast<const float4*>(b.beta + i64(doc.word[j]) * b.width + k);
+            g.x += r * row.x, g.y += r * row.y, g.z += r * row.z, g.w += r * row.w;
+        }
+        take(k, g.x), take(k + 1, g.y), take(k + 2, g.z), take(k + 3, g.w);
+    }
+}
 
 extern __shared__ double shared_room[];
 

@@ -1,40 +1,72 @@
 // Tokens counted by word and topic, and the topics that counts or weights stand for.
 
-// A count of c is so many tokens of its word, one after another.
-extern "C" __global__ void lay_out(const int* words, const i64* starts, i64 n_entries,
-                                   int* token_words) {
-    const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i >= n_entries) return;
-    for (i64 at = starts[i]; at < starts[i + 1]; ++at) token_words[at] = words[i];
+// A count of c is so many tokens, one after another, which weigh the same; a warp per document.
+// Where `sizes` are given, what they weigh in their document, in probabilities and in counts is
+// written too, as `Tokens` has it; `plain` says of which documents all tokens weigh 1.
+extern "C" __global__ void lay_out(const i64* indptr, const int* words, const float* counts,
+                                   const i64* starts, int n_docs, int shift, int* token_words,
+                                   unsigned char* plain, float* sizes, float* weights,
+                                   i64* units) {
+    const i64 d = warp_of();
+    if (d >= n_docs) return;
+    double total = 0;
+    bool same = true;
+    for (i64 i = indptr[d] + lane_of(); i < indptr[d + 1]; i += kLanes) {
+        total += double(counts[i]);
+        same &= double(counts[i]) == double(starts[i + 1] - starts[i]);
+    }
+    total = sum_of(total);
+    same = __all_sync(kAll, same) && shift >= 0;
+    if (lane_of() == 0) plain[d] = same;
+    const double grain = exp2(ceil(log2(fmax(total, 1.0))) - 22);
+    for (i64 i = indptr[d] + lane_of(); i < indptr[d + 1]; i += kLanes) {
+        const double each = double(counts[i]) / double(starts[i + 1] - starts[i]);
+        const float size = float(fmax(rint(each / grain), 1.0) * grain);
+        const i64 unit = i64(floor(ldexp(each, shift) + 0.5));
+        for (i64 at = starts[i]; at < starts[i + 1]; ++at) {
+            token_words[at] = words[i];
+            if (sizes) sizes[at] = size, weights[at] = float(each), units[at] = unit;
+        }
+    }
 }
 
 // Whole numbers: their sums do not depend on the order.
-extern "C" __global__ void count_whole(const int* words, const unsigned short* topics, i64 n_tokens,
-                                       int n_topics, int* cells) {
+extern "C" __global__ void count_small(const int* words, const unsigned short* topics, i64 n_tokens,
+                                       int n_topics, int* cells, const i64* units, i64 unit) {
     const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i < n_tokens) atomicAdd(cells + i64(words[i]) * n_topics + topics[i], 1);
+    if (i < n_tokens)
+        atomicAdd(cells + i64(words[i]) * n_topics + topics[i], int(units ? units[i] : unit));
+}
+extern "C" __global__ void count_large(const int* words, const unsigned short* topics, i64 n_tokens,
+                                       int n_topics, u64* cells, const i64* units, i64 unit) {
+    const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < n_tokens)
+        atomicAdd(cells + i64(words[i]) * n_topics + topics[i], u64(units ? units[i] : unit));
 }
 
-extern "C" __global__ void count_parts(const int* words, const unsigned short* topics, i64 n_tokens,
-                                       int n_topics, u64* cells, const i64* units) {
-    const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i < n_tokens) atomicAdd(cells + i64(words[i]) * n_topics + topics[i], u64(units[i]));
-}
-
-// The tokens of some documents by topic, a warp per document; and how many of these cells, which
-// must not be 0, have each size.
+// The weights of some documents' tokens by topic, a warp per document: exact in any order.
 extern "C" __global__ void sizes_of_documents(const int* docs, int n_docs, const i64* first_token,
-                                              const unsigned short* topics, int n_topics,
-                                              int* cells) {
+                                              const unsigned short* topics, const float* sizes,
+                                              int n_topics, float* cells) {
     const i64 i = warp_of();
     if (i >= n_docs) return;
     for (i64 at = first_token[docs[i]] + lane_of(); at < first_token[docs[i] + 1]; at += kLanes)
-        atomicAdd(cells + i * n_topics + topics[at], 1);
+        atomicAdd(cells + i * n_topics + topics[at], sizes ? sizes[at] : 1.0f);
 }
-extern "C" __global__ void count_sizes(const int* cells, i64 n_cells, int n_topics, int most,
-                                       int* times) {
+// How many of these cells have each size: whole ones below `most` are counted, the others listed.
+extern "C" __global__ void count_sizes(const float* cells, i64 n_cells, int n_topics, int most,
+                                       int* times, int* n_listed, int* listed_topics,
+                                       float* listed_sizes) {
     const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i < n_cells && cells[i] > 0) atomicAdd(times + i % n_topics * most + cells[i], 1);
+    if (i >= n_cells || cells[i] == 0) return;
+    const float size = cells[i];
+    if (size < float(most) && size == rintf(size)) {
+        atomicAdd(times + i % n_topics * most + int(size), 1);
+        return;
+    }
+    const int at = atomicAdd(n_listed, 1);
+    listed_topics[at] = int(i % n_topics);
+    listed_sizes[at] = size;
 }
 
 // eta of a word and a topic: one number, one per word, or one per word and topic.
@@ -47,13 +79,13 @@ struct Prior {
     }
 };
 
-// beta_kj = (lambda_kj + eta_kj) inverse_k, a warp per word; columns from n_topics on are zeros.
+// beta_kj = (lambda_kj + eta_kj) inverse_k; columns from n_topics on are zeros. A warp per word.
 template <class T>
 __device__ void count_rows(const T* cells, double unit, int n_words, int n_topics, int width,
                            const float* inverse, const Prior& prior, float* beta) {
     const i64 word = warp_of();
     if (word >= n_words) return;
-    for (int k = threadIdx.x % kLanes; k < width; k += kLanes) {
+    for (int k = lane_of(); k < width; k += kLanes) {
         float p = 0;
         if (k < n_topics)
             p = float((double(cells[word * n_topics + k]) * unit + double(prior.at(word, k))) *
@@ -70,8 +102,8 @@ __device__ void count_rows(const T* cells, double unit, int n_words, int n_topic
         count_rows(cells, unit, n_words, n_topics, width, inverse,                                 \
                    Prior{prior, prior_words, prior_rows, prior_stride}, beta);                     \
     }
-OPELDA_ROWS(rows_of_whole, int)
-OPELDA_ROWS(rows_of_parts, i64)
+OPELDA_ROWS(rows_of_small, int)
+OPELDA_ROWS(rows_of_large, i64)
 
 // beta_kj = lambda_kj / sum_j lambda_kj of the words given, or of all, and their means; a warp per
 // word. A word that no topic knows is alike in all of them.
@@ -128,11 +160,11 @@ __device__ void add_cells(const T* cells, double factor, i64 n_cells, int n_topi
     if (i >= n_cells || cells[i] == 0) return;
     rows[i / n_topics * stride + i % n_topics] += float(factor * double(cells[i]));
 }
-extern "C" __global__ void add_whole(const int* cells, double factor, i64 n_cells, int n_topics,
+extern "C" __global__ void add_small(const int* cells, double factor, i64 n_cells, int n_topics,
                                      int stride, float* rows) {
     add_cells(cells, factor, n_cells, n_topics, stride, rows);
 }
-extern "C" __global__ void add_parts(const i64* cells, double factor, i64 n_cells, int n_topics,
+extern "C" __global__ void add_large(const i64* cells, double factor, i64 n_cells, int n_topics,
                                      int stride, float* rows) {
     add_cells(cells, factor, n_cells, n_topics, stride, rows);
 }

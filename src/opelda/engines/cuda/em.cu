@@ -21,7 +21,7 @@ __device__ void choose_largest(const float* value, int n, int wanted, int* chose
         const int middle = low + (high - low) / 2;
         int count = 0;
         for (int k = lane; k < n; k += kLanes) count += __float_as_int(value[k]) > middle;
-        count = sum_of(count);
+        count = sum_of_counts(count);
         if (count > wanted) {
             low = middle;
             continue;
@@ -73,11 +73,9 @@ __device__ void run_em(const Batch& b, const Em& em, int room, float* memory, i6
             part[j] = d, ratio[j] = d / x, rest[j] = x * of_prior;
         }
         __syncwarp();
-        for (int k = lane; k < b.n_topics; k += kLanes) {
-            float g = 0;
-            for (int j = 0; j < n; ++j) g += ratio[j] * b.beta[i64(doc.word[j]) * b.width + k];
-            score[k] = g * em.start[k];
-        }
+        each_slope(b, doc, ratio, [&](int k, float g) {
+            score[k] = k < b.n_topics ? g * em.start[k] : 0;
+        });
         __syncwarp();
         choose_largest(score, b.n_topics, n_kept, topic);
         for (int s = my_topic; s < n_kept; s += lanes)

@@ -8,7 +8,7 @@ struct Walk {
     const float *a, *b;  // n_sequences x n_moves
     const float* base;   // n_moves + 1: the start's weight
     const float *alpha, *start;
-    const double* prior;       // (alpha_k - 1) / start_k
+    const float* prior;        // (alpha_k - 1) / start_k
     const float* start_words;  // words: sum_k start_k beta_kj
     const int* ids;            // the rows' words where they are not 0, 1, 2, ...
     u64 seed;                  // mixed
@@ -60,15 +60,12 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
         int picked = 0;
         const float widened = 1 + 2.5e-7f * float(n + 8);  // sums in another order
         const auto look_at_all = [&] {
-            for (int k = lane; k < b.n_topics; k += kLanes) {
-                float g = 0;
-                for (int j = 0; j < n; ++j)
-                    g += ratio[j] * b.beta[i64(doc.word[j]) * b.width + k];
-                if (bound[k] != kPicked) bound[k] = g * widened;
-            }
+            each_slope(b, doc, ratio, [&](int k, float g) {
+                if (bound[k] != kPicked) bound[k] = k < b.n_topics ? g * widened : kPicked;
+            });
             __syncwarp();
         };
-        for (int k = lane; k < b.n_topics; k += kLanes) bound[k] = 0;
+        for (int k = lane; k < b.width; k += kLanes) bound[k] = 0;
         for (int move = 0; move < w.n_moves; ++move) {
             const float base = w.base[move], a = w.a[sequence + move], pull = w.b[sequence + move];
             const double of_prior = double(pull) / double(base);  // of topics never picked
@@ -91,19 +88,19 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                            s);
             }
             for (int looks = 0;; ++looks) {
-                Vertex next = {-1e300, 0x7fffffff, -1};
-                for (int k = lane; k < b.n_topics; k += kLanes) {
-                    if (bound[k] < 0) continue;
-                    next.offer(double(a) * double(bound[k]) + of_prior * w.prior[k], k, -1);
+                float score = kPicked;
+                int k = 0, from;
+                for (int o = lane; o < b.n_topics; o += kLanes) {
+                    const float here = a * bound[o] + float(of_prior) * w.prior[o];
+                    if (bound[o] >= 0 && here > score) score = here, k = o;
                 }
-                for (int by = kLanes / 2; by > 0; by /= 2) {
-                    const double score = __shfl_xor_sync(kAll, next.score, by);
-                    next.offer(score, __shfl_xor_sync(kAll, next.topic, by), -1);
-                }
-                const int k = next.topic;
-                if (k == 0x7fffffff) break;
-                const float reach = bound[k];
-                if (next.score + 1e-6 * double(a) * double(reach) < best.score) break;
+                score = largest_of(score, from);
+                k = __shfl_sync(kAll, k, from);
+                if (score == kPicked) break;
+                const float reach = a * bound[k];
+                // room for rounding: scores are compared in double precision
+                const float slack = 2e-6f * (reach + fabsf(float(of_prior) * w.prior[k]));
+                if (double(score + slack) < best.score) break;
                 if (looks == patience) {
                     // (those that were looked at have what they have)
                     for (int o = lane; o < b.n_topics; o += kLanes)
@@ -116,7 +113,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                 for (int j = lane; j < n; j += kLanes)
                     g += ratio[j] * b.beta[i64(doc.word[j]) * b.width + k];
                 g = sum_of(g);
-                best.offer(double(a) * double(g) + of_prior * w.prior[k], k, -1);
+                best.offer(double(a) * double(g) + of_prior * double(w.prior[k]), k, -1);
                 __syncwarp();
                 if (lane == 0) bound[k] = -fmaxf(g, 1e-37f);  // negative: looked at in this move
                 __syncwarp();
@@ -161,7 +158,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
 #define OPELDA_OPE(name, shared)                                                                  \
     extern "C" __global__ void name(                                                              \
         OPELDA_BATCH, int room, float* memory, i64 floats, const float* a, const float* b_,       \
-        const float* base, const float* alpha, const float* start, const double* prior,           \
+        const float* base, const float* alpha, const float* start, const float* prior,            \
         const float* start_words, const int* ids, u64 seed, int n_moves, int n_sequences, int max_picked, int by_content,   \
         float* theta, int* n_picked, int* pick_topics, float* pick_counts) {                      \
         const Batch b = OPELDA_MADE;                                                              \

@@ -236,7 +236,8 @@ __device__ void sweep(Document<Groups>& doc, const Topics& t, int n_tokens, cons
 
 #define OPELDA_ARGUMENTS                                                                          \
     const int *docs, int n_docs, const long long *first_token, const u64 *keys, u64 seed,         \
-        const int *words, unsigned short *topics, const float *sizes, const float *weights,       \
+        const int *words, unsigned short *topics, const unsigned char *plain,                     \
+        const float *sizes, const float *weights,                                                 \
         const float *beta, const float *masses, const float *prior, const float *alpha,           \
         const float *inverse, int n_topics, int n_blocks, int fresh, int n_draws
 
@@ -244,8 +245,9 @@ __device__ void sweep(Document<Groups>& doc, const Topics& t, int n_tokens, cons
     const Topics t = {beta, masses, prior, alpha, inverse, n_topics, n_blocks};                   \
     const long long begin = first_token[d];                                                       \
     const int n_tokens = int(first_token[d + 1] - begin);                                         \
-    sweep(doc, t, n_tokens, words + begin, topics + begin, sizes ? sizes + begin : nullptr,       \
-          weights ? weights + begin : nullptr, mix(keys[d] + seed), bool(fresh), n_draws)
+    const bool alike = plain[d];                                                                  \
+    sweep(doc, t, n_tokens, words + begin, topics + begin, alike ? nullptr : sizes + begin,       \
+          alike ? nullptr : weights + begin, mix(keys[d] + seed), bool(fresh), n_draws)
 
 // Documents of at most 32 * Groups topics.
 template <int Groups> __device__ __forceinline__ void sweep_few(OPELDA_ARGUMENTS) {
@@ -264,12 +266,12 @@ template <int Groups> __device__ __forceinline__ void sweep_few(OPELDA_ARGUMENTS
 }
 
 extern "C" __global__ void __launch_bounds__(kWarps * kLanes) sweep_128(OPELDA_ARGUMENTS) {
-    sweep_few<4>(docs, n_docs, first_token, keys, seed, words, topics, sizes, weights, beta, masses,
-                 prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
+    sweep_few<4>(docs, n_docs, first_token, keys, seed, words, topics, plain, sizes, weights, beta,
+                 masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
 }
 
 extern "C" __global__ void __launch_bounds__(kWarps * kLanes) sweep_512(OPELDA_ARGUMENTS) {
-    sweep_few<16>(docs, n_docs, first_token, keys, seed, words, topics, sizes, weights, beta,
+    sweep_few<16>(docs, n_docs, first_token, keys, seed, words, topics, plain, sizes, weights, beta,
                   masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
 }
 

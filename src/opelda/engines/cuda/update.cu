@@ -109,20 +109,23 @@ extern "C" __global__ void take_sums(int n_words, int n_topics, u64* cells, u64*
 }
 
 // sum_j rows_jk, in a fixed order: each block adds up some rows, then one block the blocks.
-extern "C" __global__ void column_sums(const float* rows, int n_words, int stride, int n_topics,
-                                       double* parts) {
-    const i64 first = i64(n_words) * blockIdx.x / gridDim.x;
-    const i64 last = i64(n_words) * (blockIdx.x + 1) / gridDim.x;
+template <class T, class Total>
+__device__ void add_columns(const T* rows, i64 n_words, int stride, int n_topics, Total* parts) {
+    const i64 first = n_words * blockIdx.x / gridDim.x;
+    const i64 last = n_words * (blockIdx.x + 1) / gridDim.x;
     for (int k = threadIdx.x; k < n_topics; k += blockDim.x) {
-        double total = 0;
-        for (i64 j = first; j < last; ++j) total += double(rows[j * stride + k]);
+        Total total = 0;
+#pragma unroll 8
+        for (i64 j = first; j < last; ++j) total += Total(rows[j * stride + k]);
         parts[i64(blockIdx.x) * n_topics + k] = total;
     }
 }
-extern "C" __global__ void part_sums(const double* parts, int n_parts, int n_topics, double* sums) {
-    const int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= n_topics) return;
-    double total = 0;
-    for (int i = 0; i < n_parts; ++i) total += parts[i64(i) * n_topics + k];
-    sums[k] = total;
-}
+#define OPELDA_COLUMNS(name, T, Total)                                                            \
+    extern "C" __global__ void name(const T* rows, int n_words, int stride, int n_topics,         \
+                                    Total* parts) {                                               \
+        add_columns(rows, n_words, stride, n_topics, parts);                                      \
+    }
+OPELDA_COLUMNS(columns_of_float32, float, double)
+OPELDA_COLUMNS(columns_of_int32, int, i64)
+OPELDA_COLUMNS(columns_of_int64, i64, i64)
+OPELDA_COLUMNS(columns_of_float64, double, double)
