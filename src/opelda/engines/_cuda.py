@@ -16,7 +16,7 @@ from opelda.engines._cpu import CPUEngine
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import blend
 from opelda.engines._cuda_device import Device, tell
-from opelda.engines._cuda_kernels import CudaDocuments, CudaRows
+from opelda.engines._cuda_documents import CudaDocuments, CudaRows
 from opelda.engines._cuda_sweeps import CudaTokens
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
 from opelda.engines._cuda_updates import Sums
@@ -77,7 +77,7 @@ class CudaEngine(CPUEngine):
         certify: bool = False,
     ) -> Updated | None:
         """Infer and update; see `Engine.update`."""
-        settings = self._settings(task, weights.n_topics, rule.divide)
+        settings = self._settings(task, weights.n_topics)
         if settings is None:
             how: dict[str, Any] = {"chosen": chosen, "certify": certify}
             return super().update(weights, documents, task, rule, step, **how)
@@ -90,7 +90,6 @@ class CudaEngine(CPUEngine):
             sums, gap = self._summed(
                 weights, rows, task, settings, n_tokens, divide=rule.divide, certify=certify
             )
-            self.device.cp.cuda.get_current_stream().synchronize()
             solved = perf_counter()
             with changing(self, weights, step):
                 gain = rule.prepare(weights, step, rows.n_docs, sums.mass)
@@ -108,7 +107,7 @@ class CudaEngine(CPUEngine):
         chosen: Chosen = None,
     ) -> Statistics:
         """Infer and sum up; see `Engine.statistics`."""
-        settings = self._settings(task, weights.n_topics, divide)
+        settings = self._settings(task, weights.n_topics)
         if settings is None:
             return super().statistics(weights, documents, task, divide=divide, chosen=chosen)
         assert isinstance(weights, CudaWeights)
@@ -208,7 +207,7 @@ class CudaEngine(CPUEngine):
         table: CudaTable | None = topics.derived
         if table is None:
             version = topics.version  # before reading: another thread may change them meanwhile
-            table = CudaTable.of_weights(topics, None)
+            table = CudaTable.of_weights(topics)
             topics.keep(table, version)
         return table
 
@@ -219,11 +218,10 @@ class CudaEngine(CPUEngine):
             check_words(rows.words, table.n_words)
         return table, rows
 
-    def _settings(self, task: Task, n_topics: int, divide: bool) -> KernelSettings | None:
+    def _settings(self, task: Task, n_topics: int) -> KernelSettings | None:
         """Return the settings of an update's kernel on the GPU; None where it runs here."""
         settings = task.method.kernel(n_topics, task.seed)
-        logs = divide and task.method.expects_logs
-        if kernels.has_kernel(settings) and not logs and task.accuracy is None:
+        if kernels.has_kernel(settings) and task.accuracy is None:
             return settings
         _tell_of(task.method)
         return None
@@ -250,8 +248,9 @@ class CudaEngine(CPUEngine):
         certify: bool = False,
     ) -> tuple[Sums, float]:
         """Infer documents and sum up; return that and the mean gap."""
-        table, alpha = self._whole(weights), task.alpha.astype(np.float32)
-        found = kernels.solve(table, rows, settings, alpha, theta=certify)
+        logs, alpha = divide and task.method.expects_logs, task.alpha.astype(np.float32)
+        table = CudaTable.of_weights(weights, logs=True) if logs else self._whole(weights)
+        found = kernels.solve(table, rows, settings, alpha, theta=certify, factors=divide)
         gap = np.nan
         if certify:
             gap = float(
@@ -261,7 +260,7 @@ class CudaEngine(CPUEngine):
         sums, self._sums = self._sums, None
         if sums is None or sums.shape != (weights.n_words, weights.n_topics):
             sums = Sums(self.device, weights.n_words, weights.n_topics)
-        sums.add(table, rows, found.picks, n_tokens, divide)
+        sums.add(table, rows, found, n_tokens, divide)
         return sums, gap
 
     def _solve(
@@ -275,7 +274,7 @@ class CudaEngine(CPUEngine):
             assert settings is not None
             there, alpha = CudaRows.of(self.device, some), how.alpha.astype(np.float32)
             dense = parts.theta or parts.certificate
-            found = kernels.solve(table, there, settings, alpha, dense)
+            found = kernels.solve(table, there, settings, alpha, dense, parts.factors)
             solution = kernels.on_host(self.device, found, some, parts)
             if parts.certificate:
                 bounds = kernels.certificate(table, there, some, found.theta, how.alpha)

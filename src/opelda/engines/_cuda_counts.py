@@ -58,7 +58,7 @@ class CudaCounts(TokenCounts):
     def sums(self) -> NDArray[np.float64]:
         """The tokens of each topic."""
         with self.device.busy():
-            return self.device.column_sums(self.there, self.n_topics) * self.unit
+            return self.device.host(self.device.column_sums(self.there, self.n_topics)) * self.unit
 
     @property
     def word_sums(self) -> NDArray[np.int64]:

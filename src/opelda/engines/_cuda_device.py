@@ -16,7 +16,7 @@ LANES = 32  # of a warp, which rows of topics are padded to
 THREADS = 256  # of a block
 OPTIONS = ("-std=c++17",)
 N_PARTS = 264  # of rows, whose sums are added up in order
-MOST_FIXED = 64  # arrays that are kept on the GPU
+MOST_FIXED, SMALL = 64, 2**16  # arrays that are kept on the GPU, and bytes of those compared
 PLAIN_SHARED = 48 * 1024  # bytes of shared memory that a block has without being asked
 OLD_DRIVER = 35  # of CUDA's errors; also where there is none
 log = logging.getLogger("opelda")
@@ -45,7 +45,8 @@ class Device:
 
     def __init__(self, number: int = 0) -> None:
         self.cp, self.number = cupy(), number
-        self._fixed: dict[int, tuple[Any, Any]] = {}
+        self._fixed: dict[Any, tuple[Any, Any]] = {}
+        self._numbers: Any = ()
         runtime = self.cp.cuda.runtime
         try:
             n_devices = runtime.getDeviceCount()
@@ -95,13 +96,22 @@ class Device:
         return found
 
     def fixed(self, values: NDArray[Any]) -> Any:
-        """Copy an array that stays as it is to the GPU, once."""
-        kept = self._fixed.get(id(values))
-        if kept is None or kept[0] is not values:
+        """Copy an array that stays as it is to the GPU, once; small ones are known by content."""
+        key: Any = id(values)
+        if values.nbytes <= SMALL:
+            key = values.dtype.str, values.tobytes()
+        kept = self._fixed.get(key)
+        if kept is None or (key == id(values) and kept[0] is not values):
             if len(self._fixed) >= MOST_FIXED:
                 self._fixed.clear()
-            kept = self._fixed[id(values)] = values, self.array(values)
+            kept = self._fixed[key] = values, self.array(values)
         return kept[1]
+
+    def numbers(self, n: int) -> Any:
+        """Return 0, 1, 2, ... on the GPU."""
+        if len(self._numbers) < n:
+            self._numbers = self.cp.arange(2 * n, dtype=np.int32)
+        return self._numbers[:n]
 
     def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
         """Run a kernel for n things, with so many threads each; None is a null pointer."""
@@ -124,8 +134,8 @@ class Device:
             kernel.max_dynamic_shared_size_bytes = shared
         kernel((blocks,), (threads,), given, shared_mem=shared)
 
-    def column_sums(self, rows: Any, n_columns: int) -> NDArray[Any]:
-        """Return the sums of the first columns, in 64 bits and in a fixed order."""
+    def column_sums(self, rows: Any, n_columns: int) -> Any:
+        """Return the sums of the first columns on the GPU, in 64 bits and in a fixed order."""
         total = np.int64 if rows.dtype.kind == "i" else np.float64
         parts, sums = self.cp.empty((N_PARTS, n_columns), total), self.cp.empty(n_columns, total)
         for blocks, to, (n_rows, stride) in ((N_PARTS, parts, rows.shape), (1, sums, parts.shape)):
@@ -134,7 +144,7 @@ class Device:
                 rows, np.int32(n_rows), np.int32(stride), np.int32(n_columns), to,
             )  # fmt: skip
             rows = parts
-        return self.host(sums)
+        return sums
 
 
 @cache

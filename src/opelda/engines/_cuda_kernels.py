@@ -1,96 +1,26 @@
 """One call of a kernel on a GPU: inference from its settings, and certificates."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from opelda.engines import _cpu_kernels as cpu
 from opelda.engines import _settings as s
 from opelda.engines._cpu_tables import padded
 from opelda.engines._cuda_device import LANES, Device
+from opelda.engines._cuda_documents import CudaRows
 from opelda.engines._cuda_tables import CudaTable
-from opelda.engines._documents import Documents, Rows
+from opelda.engines._documents import Rows
 from opelda.engines._keys import GOLDEN, mix
 from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, certify_empty
 
 WARPS = 4  # of a block, each with a document
-# Words of documents that are worked on in a launch of their own: shared memory is for the longest.
-ROOMS = (32, 64, 128, 256, 512)
-FEW_DOCS = 4096
 MOST_SHARED = 96 * 1024  # bytes of a block
 MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
-
-
-@dataclass(frozen=True)
-class CudaRows:
-    """Documents on the GPU, and which of them are meant."""
-
-    indptr: Any
-    words: Any
-    counts: Any
-    lengths: NDArray[np.int64]  # distinct words of those that are meant
-    chosen: Any = None  # their numbers; None: all
-    _classes: list[tuple[int, int, Any]] | None = None
-
-    @classmethod
-    def of(cls, device: Device, rows: Rows) -> "CudaRows":
-        """Copy documents to the GPU."""
-        there = device.array(rows.indptr), device.array(rows.words), device.array(rows.counts)
-        return cls(*there, lengths=np.diff(rows.indptr))
-
-    def some(self, device: Device, chosen: NDArray[np.int64]) -> "CudaRows":
-        """Return some of the documents, without a copy."""
-        there = device.array(chosen.astype(np.int32))
-        return replace(self, lengths=self.lengths[chosen], chosen=there, _classes=None)
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents that are meant."""
-        return len(self.lengths)
-
-    def by_length(self, device: Device) -> list[tuple[int, int, Any]]:
-        """Return (words that there is room for, number of documents, their places) by length.
-
-        Few documents are taken together: they leave most of the GPU idle, one launch or another.
-        """
-        if self._classes is not None:
-            return self._classes
-        longest = int(self.lengths.max(initial=0))
-        rooms = [room for room in ROOMS if room < longest]
-        rooms.append(next((r for r in ROOMS if r >= longest), -(-longest // LANES) * LANES))
-        if self.n_docs <= FEW_DOCS:
-            rooms = [room for room in rooms if room >= ROOMS[-1]] or rooms[-1:]
-        found, below = [], -1
-        for room in rooms:
-            docs = np.flatnonzero((self.lengths > below) & (self.lengths <= room))
-            if len(docs):
-                found.append((room, len(docs), device.array(docs.astype(np.int32))))
-            below = room
-        object.__setattr__(self, "_classes", found)
-        return found
-
-
-class CudaDocuments(Documents):
-    """A collection that is copied to the GPU when it is first asked for there."""
-
-    _there: CudaRows | None = None
-    _tokens: NDArray[np.float64] | None = None
-
-    def there(self, device: Device) -> CudaRows:
-        """Return all documents on the GPU."""
-        if self._there is None:
-            self._there = CudaRows.of(device, self.part())
-        return self._there
-
-    @property
-    def lengths(self) -> NDArray[np.float64]:
-        """The tokens of each document."""
-        if self._tokens is None:
-            self._tokens = self.part().tokens()
-        return self._tokens
 
 
 @dataclass(frozen=True)
@@ -111,15 +41,16 @@ class Found:
     """Mixtures on the GPU."""
 
     theta: Any
-    picks: CudaPicks
-    n_iter: int
+    picks: CudaPicks | None  # of OPE and EM
+    n_iter: Any  # of all documents, or of each
+    factors: Any = None  # VB's
 
 
 def has_kernel(settings: s.KernelSettings | None) -> bool:
     """Whether there is a kernel for the settings."""
     if isinstance(settings, s.OPESettings):
         return settings.a2 is None and settings.n_restarts == 1 and settings.tol == 0
-    return isinstance(settings, s.EMSettings)
+    return isinstance(settings, s.EMSettings | s.VBSettings)
 
 
 def each_document(
@@ -175,11 +106,15 @@ def solve(
     settings: s.KernelSettings,
     alpha: NDArray[np.float32],
     theta: bool,
+    factors: bool = False,
 ) -> Found:
-    """Infer mixtures; dense too where they are wanted so."""
-    dense = table.device.cp.empty((rows.n_docs, table.n_topics), np.float32) if theta else None
+    """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
+    is_dense = theta or isinstance(settings, s.VBSettings)
+    dense = table.device.cp.empty((rows.n_docs, table.n_topics), np.float32) if is_dense else None
     if isinstance(settings, s.OPESettings):
         return _ope(table, rows, settings, alpha, dense)
+    if isinstance(settings, s.VBSettings):
+        return _vb(table, rows, settings, alpha, dense, factors)
     assert isinstance(settings, s.EMSettings)
     return _em(table, rows, settings, alpha, dense)
 
@@ -209,7 +144,7 @@ def _ope(
     each_document(
         device, "ope", rows, table, floats,
         device.fixed(settings.a), device.fixed(settings.b), device.fixed(settings.base),
-        device.array(alpha), device.array(start), device.array(prior), start_words,
+        device.fixed(alpha), device.fixed(start), device.fixed(prior), start_words,
         device.array(table.ids), seed, np.int32(n_moves), np.int32(n_sequences), np.int32(most),
         np.int32(by_content), theta, n_picked, topics, times,
     )  # fmt: skip
@@ -240,20 +175,45 @@ def _em(
 
     each_document(
         device, "em", rows, table, floats,
-        device.array(alpha), device.array(start), start_words, np.float64(total),
+        device.fixed(alpha), device.fixed(start), start_words, np.float64(total),
         np.int32(settings.n_iter), np.int32(n_kept), np.int32(step), theta, topics, shares,
     )  # fmt: skip
     picks = CudaPicks(topics, shares, None, 1.0, -1.0, start, start_words)
     return Found(theta, picks, settings.n_iter)
 
 
+def _vb(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.VBSettings,
+    alpha: NDArray[np.float32],
+    theta: Any,
+    factors: bool,
+) -> Found:
+    device, n_topics = table.device, table.n_topics
+    n_iter = device.cp.zeros(rows.n_docs, np.int32)
+    weighs = device.cp.zeros_like(theta) if factors else None
+    of_alpha = np.float64(gammaln(np.maximum(alpha, 1e-30).sum(dtype=np.float64)))
+    start = None if settings.start is None else device.array(settings.start, np.float64)
+    each_document(
+        device, "vb", rows, table, lambda room: 2 * (room + 2 * n_topics),
+        device.fixed(alpha), of_alpha, np.int32(settings.n_iter), np.float64(settings.tol), start,
+        theta, weighs, n_iter,
+    )  # fmt: skip
+    return Found(theta, None, n_iter, weighs)
+
+
 def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solution:
     """Return mixtures in host memory, as the CPU's kernels make them."""
-    n_iter = np.full(rows.n_docs, found.n_iter, np.int32)
-    theta = device.host(found.theta) if wanted.theta else None
+    n_iter = np.full(rows.n_docs, device.host(found.n_iter), np.int32)
+    picks = found.picks
+    theta = device.host(found.theta) if wanted.theta or picks is None else None
+    if picks is None:
+        factors = None if found.factors is None else device.host(found.factors)
+        return Solution(theta, n_iter, factors=factors)
     if not wanted.picks:
         return Solution(theta, n_iter)
-    picks, topics, values = found.picks, *map(device.host, (found.picks.topics, found.picks.values))
+    topics, values = device.host(picks.topics), device.host(picks.values)
     if picks.n_picked is None:
         return Solution(theta, n_iter, picks=cpu.em_picks(rows, picks.start, topics, values))
     n_picked = device.host(picks.n_picked)
@@ -272,7 +232,7 @@ def certify(
     values = [device.cp.zeros(rows.n_docs) for _ in range(5)]
     each_document(
         device, "certify", rows, table, lambda room: 2 * room,
-        device.array(alpha), device.array(theta, np.float32), *values,
+        device.fixed(alpha), device.array(theta, np.float32), *values,
     )  # fmt: skip
     return [device.host(value) for value in values]
 

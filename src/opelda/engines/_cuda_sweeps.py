@@ -10,7 +10,7 @@ from opelda.engines._cpu_tables import padded
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import CudaCounts
 from opelda.engines._cuda_device import LANES, Device
-from opelda.engines._cuda_kernels import CudaDocuments
+from opelda.engines._cuda_documents import CudaDocuments
 from opelda.engines._cuda_tables import CudaTable, CudaWeights, prior_parts, width_of
 from opelda.engines._keys import GOLDEN, mix, numbered
 from opelda.engines._tokens import (
@@ -189,7 +189,7 @@ def sweep(
         assert weights is not None
         n_words = weights.n_words
         tokens.check(n_words)
-        beta = CudaTable.of_weights(weights, None).beta
+        beta = CudaTable.of_weights(weights).beta
     else:
         n_words = counts.n_words
         tokens.check(n_words)

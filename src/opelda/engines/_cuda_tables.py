@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import psi
 
-from opelda.engines._cpu_tables import SMALLEST, Table, padded
+from opelda.engines._cpu_tables import SMALLEST, Table
 from opelda.engines._cuda_device import LANES, Device
-from opelda.engines._weights import Prior, Weights
+from opelda.engines._weights import Prior, Weights, prior_sums
 from opelda.errors import EngineError
 
 
@@ -25,11 +26,13 @@ class CudaWeights(Weights):
         self.device = device
         self._here: Any = None  # host memory
         self._there: Any = None  # GPU
+        self._sums_here: Any = None
+        self._sums_there: Any = None
         super().__init__(*given, **more)
 
     def __getstate__(self) -> dict[str, Any]:
-        there, _ = self._there, self._room
-        state = super().__getstate__() | {"device": self.device.number}
+        there, _, _ = self._there, self._room, self.sums
+        state = super().__getstate__() | {"device": self.device.number, "_sums_there": None}
         self._there = there
         return state
 
@@ -54,6 +57,25 @@ class CudaWeights(Weights):
     def _room(self, rows: Any) -> None:
         on_host = isinstance(rows, np.ndarray)
         self._here, self._there = (rows, None) if on_host else (None, rows)
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """sum_j rows_jk in host memory: copied only when somebody asks, for updates do not wait."""
+        if self._sums_here is None:
+            self._sums_here = self.device.host(self._sums_there)
+        found: NDArray[np.float64] = self._sums_here
+        return found
+
+    @sums.setter
+    def sums(self, sums: Any) -> None:
+        on_host = isinstance(sums, np.ndarray)
+        self._sums_here, self._sums_there = (sums, None) if on_host else (None, sums)
+
+    def sums_on_device(self) -> Any:
+        """Return sum_j rows_jk on the GPU."""
+        if self._sums_there is None:
+            self._sums_there = self.device.array(self._sums_here)
+        return self._sums_there
 
     def on_device(self) -> Any:
         """Return the rows in use on the GPU, to be read."""
@@ -93,8 +115,9 @@ class CudaWeights(Weights):
     def _add_up(self) -> NDArray[np.float64]:
         if self._there is None:
             return super()._add_up()
-        sums: NDArray[np.float64] = self.device.column_sums(self.on_device(), self.n_topics)
-        return sums
+        sums = self.device.column_sums(self.on_device(), self.n_topics)
+        found: NDArray[np.float64] = self.device.host(sums)
+        return found
 
 
 class CudaTable(Table):
@@ -128,20 +151,28 @@ class CudaTable(Table):
         return cls(device, beta, means, n_topics, ids, None if known.all() else known)
 
     @classmethod
-    def of_weights(cls, weights: CudaWeights, words: NDArray[np.int32] | None) -> "CudaTable":
-        """Turn the weights of some words, or of all, into probabilities."""
+    def of_weights(
+        cls, weights: CudaWeights, words: NDArray[np.int32] | None = None, *, logs: bool = False
+    ) -> "CudaTable":
+        """Turn the weights of some words, or of all, into probabilities; or exp(E[log beta])."""
         device, n_topics, width = weights.device, weights.n_topics, width_of(weights.n_topics)
         n_words = weights.n_words if words is None else len(words)
         kept = weights.on_device()
         beta = device.cp.empty((n_words, width), np.float32)
         means = device.cp.empty(n_words, np.float32)
-        number, of_words, of_rows = prior_parts(device, weights.prior)
+        sums: Any = weights.sums_on_device()
+        of_prior = weights.prior_weight * prior_sums(weights.prior, weights.n_words, n_topics)
+        each = device.array(of_prior) if isinstance(of_prior, np.ndarray) else None
+        more: tuple[Any, ...] = ()
+        if logs:
+            sums = device.array(psi(weights.totals))
+            more = (device.cp.empty((n_words, width)),)
         device.run(
-            "counts", "topic_rows", n_words,
+            "counts", "log_rows" if logs else "topic_rows", n_words,
             kept, np.int32(kept.shape[1]), device.array(words, np.int32), np.int32(n_words),
-            np.int32(n_topics), np.int32(width), np.float32(weights.scale),
-            np.float32(weights.prior_weight), number, of_words, of_rows,
-            device.array(padded(1.0 / weights.totals, width)), beta, means,
+            np.int32(n_topics), np.int32(width), np.float64(weights.scale),
+            np.float32(weights.prior_weight), *prior_parts(device, weights.prior), sums,
+            np.float64(0.0 if each is not None else of_prior), each, *more, beta, means,
             threads=LANES,
         )  # fmt: skip
         return cls(device, beta, means, n_topics, words)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.engines._cuda_device import LANES, Device
-from opelda.engines._cuda_kernels import CudaPicks, CudaRows, batch_of
+from opelda.engines._cuda_documents import CudaRows
+from opelda.engines._cuda_kernels import Found, batch_of
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
 
 
@@ -24,16 +25,26 @@ class Sums:
         self._touched = device.cp.zeros(n_words, np.int32)
 
     def add(
-        self, table: CudaTable, rows: CudaRows, picks: CudaPicks, n_tokens: float, divide: bool
+        self, table: CudaTable, rows: CudaRows, found: Found, n_tokens: float, divide: bool
     ) -> None:
         """Add the statistics of documents that have so many tokens in all."""
-        self._given = table, picks, np.int32(divide)
+        picks = self._picks = found.picks
+        self._table, self._divide = table, np.int32(divide)
         self._unit = np.float64(2.0 ** (61 - int(np.ceil(np.log2(max(n_tokens, 1.0))))))
+        batch = batch_of(self.device.numbers(rows.n_docs), rows, table)
+        if picks is None:
+            weighs = found.theta if found.factors is None else found.factors
+            self.device.run(
+                "update", "add_dense", rows.n_docs,
+                *batch, found.theta, weighs, self._divide, self._cells, self._mass, self._touched,
+                self._unit,
+                threads=LANES,
+            )  # fmt: skip
+            return
         self.device.run(
             "update", "add_picks", rows.n_docs,
-            *batch_of(self.device.cp.arange(rows.n_docs, dtype=np.int32), rows, table),
-            picks.n_picked, np.int32(picks.topics.shape[1]), picks.topics, picks.values,
-            np.float32(picks.share), np.float32(picks.rest), picks.start_words, np.int32(divide),
+            *batch, picks.n_picked, np.int32(picks.topics.shape[1]), picks.topics, picks.values,
+            np.float32(picks.share), np.float32(picks.rest), picks.start_words, self._divide,
             self._cells, self._rests, self._mass, self._touched, self._unit,
             threads=LANES,
         )  # fmt: skip
@@ -41,8 +52,8 @@ class Sums:
     def mass(self) -> NDArray[np.float64]:
         """sum_d |d| theta_dk."""
         found = self.device.host(self._mass) / self._unit
-        mass: NDArray[np.float64] = found[:-1] + self._given[1].start * found[-1]
-        return mass
+        mass: NDArray[np.float64] = found[:-1]
+        return mass if self._picks is None else mass + self._picks.start * found[-1]
 
     def add_to(self, weights: CudaWeights, gain: NDArray[np.float64]) -> None:
         """Add the statistics, times a number per topic, to weights; they are taken then."""
@@ -60,13 +71,15 @@ class Sums:
         return self.device.host(words), self.device.host(values)
 
     def _take(self, n_words: int, *to: Any) -> None:
-        table, picks, divide = self._given
+        table, start, start_words = self._table, None, None
+        if self._picks is not None:
+            start, start_words = self.device.fixed(self._picks.start), self._picks.start_words
         self.device.run(
             "update", "take_sums", n_words,
             np.int32(n_words), np.int32(self.shape[1]), self._cells, self._rests, self._touched,
-            self._unit, self.device.array(picks.start), picks.start_words, table.beta,
-            np.int32(table.beta.shape[1]), divide, *to,
+            self._unit, start, start_words, table.beta, np.int32(table.beta.shape[1]),
+            self._divide, *to,
             threads=LANES,
         )  # fmt: skip
         self._mass.fill(0)
-        del self._given
+        del self._table, self._picks

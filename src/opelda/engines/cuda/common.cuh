@@ -53,6 +53,16 @@ __device__ __forceinline__ i64 warp_of() {
     return (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
 }
 
+// The digamma function: by its recurrence to 8 or more, and from there by its series.
+__device__ double digamma(double x) {
+    double below = 0;
+    for (; x < 8; x += 1) below += 1 / x;
+    const double r = 1 / x, q = r * r;
+    const double series =
+        q * (1.0 / 12 - q * (1.0 / 120 - q * (1.0 / 252 - q * (1.0 / 240 - q * (1.0 / 132)))));
+    return log(x) - 0.5 * r - series - below;
+}
+
 // Documents (CSR) of which those numbered `chosen` are asked for, or all; `order` says which of them
 // a launch is for. A warp takes one after another, with `floats` of room for itself.
 struct Batch {

@@ -105,34 +105,77 @@ __device__ void count_rows(const T* cells, double unit, int n_words, int n_topic
 OPELDA_ROWS(rows_of_small, int)
 OPELDA_ROWS(rows_of_large, i64)
 
-// beta_kj = lambda_kj / sum_j lambda_kj of the words given, or of all, and their means; a warp per
-// word. A word that no topic knows is alike in all of them.
-extern "C" __global__ void topic_rows(const float* kept, int stride, const int* words, int n_words,
-                                      int n_topics, int width, float scale, float prior_weight,
-                                      float prior, const float* prior_words,
-                                      const float* prior_rows, const float* inverse, float* beta,
-                                      float* mean) {
+// lambda_kj = scale * kept_jk + (prior's weight) * eta_jk of the words given, or of all.
+struct Weights {
+    const float* kept;
+    int stride;
+    const int* words;
+    float scale, prior_weight;
+    Prior eta;
+    __device__ i64 word(i64 at) const { return words ? words[at] : at; }
+    __device__ float at(i64 word, int k) const {
+        return kept[word * stride + k] * scale + eta.at(word, k) * prior_weight;
+    }
+};
+#define OPELDA_WEIGHTS                                                                            \
+    const float *kept, int stride, const int *words, int n_words, int n_topics, int width,        \
+        double scale, float prior_weight, float prior, const float *prior_words,                  \
+        const float *prior_rows, const double *sums, double of_prior, const double *of_priors
+#define OPELDA_LAMBDA                                                                             \
+    { kept, stride, words, float(scale), prior_weight, {prior, prior_words, prior_rows, stride} }
+
+// The mean of a word's row; one that no topic knows is alike in all of them.
+__device__ void finish_row(float* row, double total, int n_topics, float* mean) {
+    total = sum_of(total);
+    if (total == 0) {
+        for (int k = lane_of(); k < n_topics; k += kLanes) row[k] = kSmallest;
+        total = double(kSmallest) * double(n_topics);
+    }
+    if (lane_of() == 0) *mean = float(total / double(n_topics));
+}
+
+// beta_kj = lambda_kj / sum_j lambda_kj, where sum_j kept_jk is `sums` and the prior's part of the
+// total one number or one per topic. A warp per word.
+extern "C" __global__ void topic_rows(OPELDA_WEIGHTS, float* beta, float* mean) {
     const i64 at = warp_of();
     if (at >= n_words) return;
-    const i64 word = words ? words[at] : at;
-    const Prior eta = {prior, prior_words, prior_rows, stride};
+    const Weights lambda = OPELDA_LAMBDA;
     double total = 0;
-    for (int k = threadIdx.x % kLanes; k < width; k += kLanes) {
+    for (int k = lane_of(); k < width; k += kLanes) {
         float p = 0;
         if (k < n_topics) {
-            p = (kept[word * stride + k] * scale + eta.at(word, k) * prior_weight) * inverse[k];
+            const double all = scale * sums[k] + (of_priors ? of_priors[k] : of_prior);
+            p = lambda.at(lambda.word(at), k) * float(1 / all);
             if (p < kSmallest) p = 0;
         }
         beta[at * width + k] = p;
         total += double(p);
     }
-    total = sum_of(total);
-    if (total == 0) {
-        for (int k = threadIdx.x % kLanes; k < n_topics; k += kLanes)
-            beta[at * width + k] = kSmallest;
-        total = double(kSmallest) * double(n_topics);
+    finish_row(beta + at * width, total, n_topics, mean + at);
+}
+
+// exp(E[log beta_kj]) = exp(psi(lambda_kj) - psi(sum_j lambda_kj)), the second given as `sums`. A
+// row is lifted to a peak of 1e-6: between the topics of one word only ratios matter, and those of a
+// word that no topic has seen much of would be lost below the range of floats.
+extern "C" __global__ void log_rows(OPELDA_WEIGHTS, double* logs, float* beta, float* mean) {
+    const i64 at = warp_of();
+    if (at >= n_words) return;
+    const Weights lambda = OPELDA_LAMBDA;
+    double* const mine = logs + at * width;
+    double peak = -1e300, total = 0;
+    for (int k = lane_of(); k < n_topics; k += kLanes) {
+        const double value = fmax(double(lambda.at(lambda.word(at), k)), 1e-30);
+        mine[k] = fmin(digamma(value) - sums[k], 0.0);
+        peak = fmax(peak, mine[k]);
     }
-    if (threadIdx.x % kLanes == 0) mean[at] = float(total / double(n_topics));
+    const double lift = fmax(-13.815510557964274 - largest_of(peak), 0.0);
+    for (int k = lane_of(); k < width; k += kLanes) {
+        float p = k < n_topics ? float(exp(mine[k] + lift)) : 0;
+        if (p < kSmallest) p = 0;
+        beta[at * width + k] = p;
+        total += double(p);
+    }
+    finish_row(beta + at * width, total, n_topics, mean + at);
 }
 
 // sum_k alpha_k beta_kj of each word, over every 32 topics and over all; a warp per word.

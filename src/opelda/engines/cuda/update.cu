@@ -60,6 +60,38 @@ extern "C" __global__ void add_picks(OPELDA_BATCH, const int* n_picked, int max_
     if (lane == 0) add(mass + n_topics, tokens * double(rest), unit);
 }
 
+// Mixtures that are dense, or what tokens' topics are weighed by: `weighs`, up to a factor a document.
+// `theta` is what the mass is of. A warp per document.
+extern "C" __global__ void add_dense(OPELDA_BATCH, const float* theta, const float* weighs,
+                                     int divide, u64* cells, u64* mass, int* touched, double unit) {
+    const Batch b = OPELDA_MADE;
+    const i64 i = warp_of();
+    const int lane = lane_of();
+    if (i >= n) return;
+    const int at = order[i];
+    const Words doc(b, at);
+    if (doc.n == 0) return;
+    const float* const mixture = (divide ? weighs : theta) + i64(at) * n_topics;
+    for (int j = 0; j < doc.n; ++j) {
+        const i64 word = doc.word[j];
+        const float* const row = beta + word * width;
+        double weight = double(doc.count[j]);
+        if (divide) {
+            float x = 0;
+            for (int k = lane; k < n_topics; k += kLanes) x += mixture[k] * row[k];
+            weight = entry_weight(doc.count[j], sum_of(x));
+        }
+        for (int k = lane; k < n_topics; k += kLanes) {
+            const double here = weight * double(mixture[k]);
+            add(cells + word * n_topics + k, divide ? here * double(row[k]) : here, unit);
+        }
+        if (lane == 0) touched[word] = 1;
+    }
+    const double tokens = doc.tokens();
+    for (int k = lane; k < n_topics; k += kLanes)
+        add(mass + k, tokens * double(theta[i64(at) * n_topics + k]), unit);
+}
+
 // What the sums of a word make of topic k; they are forgotten.
 struct Made {
     u64* cells;
@@ -74,11 +106,12 @@ struct Made {
           start(start),
           row(beta + word * width),
           divide(divide) {
-        rest = double(i64(rests[word])) * inverse_unit;
-        if (divide) rest = start_words[word] > 0 ? rest / double(start_words[word]) : 0;
+        rest = start ? double(i64(rests[word])) * inverse_unit : 0;
+        if (divide && start) rest = start_words[word] > 0 ? rest / double(start_words[word]) : 0;
     }
     __device__ double take(int k) {
-        const double spread = rest * double(start[k]) * (divide ? double(row[k]) : 1.0);
+        double spread = start ? rest * double(start[k]) : 0;
+        if (divide) spread *= double(row[k]);
         const double value = double(i64(cells[k])) * inverse_unit + spread;
         cells[k] = 0;
         return value;
