@@ -1,0 +1,117 @@
+"""What is the GPU's own: its kernels' limits, what goes there and back, what stays here."""
+
+import logging
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda import TopicModel
+from opelda.corpus import generate
+from opelda.engines import CPUEngine, _cuda_device, _cuda_documents, _cuda_kernels, get_engine
+from opelda.engines._engine import Step
+from opelda.inference import CGS, EM, OPE, VB
+from opelda.learning._rules import Online
+
+from .conftest import no_gpu
+from .made import make_documents, make_task, make_topics, make_weights, same_bytes
+from .tokens_made import cells_of, draw, tokens_of
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(no_gpu() is not None, reason=no_gpu() or "there is a GPU"),
+]
+METHODS = pytest.mark.parametrize("method", [OPE(n_iter=20), EM(), VB(n_iter=10)], ids=repr)
+
+
+@pytest.fixture
+def engine():
+    return get_engine("cuda")
+
+
+@pytest.mark.parametrize(("n_words", "n_topics"), [(100, 40), (400, 300), (900, 800)])
+@pytest.mark.parametrize("fractions", [False, True])
+def test_documents_of_many_topics(engine, n_words, n_topics, fractions):
+    """Slots in few and in many registers, and in memory; draws are the processor's."""
+    rng = np.random.default_rng(n_topics)
+    counts = rng.integers(1, 3, (12, n_words)).astype(np.float32)
+    counts[1::2, rng.permutation(n_words)[20:]] = 0
+    counts *= np.float32(0.5 if fractions else 1)
+    topics, alpha, found = make_topics(rng, n_topics, n_words), np.full(n_topics, 0.5), []
+    for e in (engine, engine, CPUEngine(2)):
+        tokens = tokens_of(e, counts, n_topics)
+        counted = draw(e, tokens, topics, alpha)
+        for seed in (1, 2):
+            counted = e.sweep(None, tokens, alpha, counts=counted, prior=0.1, seed=seed)
+        found.append((np.asarray(tokens.topics), cells_of(counted)))
+    assert np.array_equal(found[0][0], found[1][0])
+    assert np.array_equal(found[0][1], found[1][1])
+    assert np.array_equal(found[0][1].sum(axis=1), found[2][1].sum(axis=1))
+    assert (found[0][0] == found[2][0]).mean() > 0.97
+
+
+@METHODS
+def test_documents_of_any_length_and_number(engine, method, monkeypatch):
+    """One launch or several, shared memory or not: the same bytes, and the processor's mixtures."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.9, (60, 1400)).astype(np.float32)
+    for row, n in zip(X, rng.choice([0, 1, 20, 40, 100, 200, 400, 1400], 60), strict=True):
+        row[rng.permutation(1400)[n:]] = 0
+    X, topics = sparse.csr_array(X), make_topics(rng, 33, 1400)
+    task = make_task(33, method)
+    found = [engine.infer(engine.topics(topics), engine.documents(X), task)]
+    monkeypatch.setattr(_cuda_documents, "FEW_DOCS", 0)
+    found.append(engine.infer(engine.topics(topics), engine.documents(X), task))
+    monkeypatch.setattr(_cuda_kernels, "MOST_SHARED", 0)
+    monkeypatch.setattr(_cuda_kernels, "MOST_MEMORY", 2**20)
+    found.append(engine.infer(engine.topics(topics), engine.documents(X), task))
+    assert same_bytes(found[0], found[1])
+    assert same_bytes(found[0], found[2])
+    cpu = CPUEngine(2)
+    theirs = cpu.infer(cpu.topics(topics), cpu.documents(X), task)
+    near = np.abs(found[0].theta - theirs.theta).max(axis=1) < 1e-4
+    assert near.mean() > 0.9
+
+
+def test_updates_leave_weights_there_and_rules_find_them_here(engine):
+    rng = np.random.default_rng(1)
+    host, X = make_weights(rng, 50, 7), make_documents(rng, 40, 50)
+    weights, documents = engine.weights(host), engine.documents(X)
+    engine.update(weights, documents, make_task(7), Online(), Step(2, 0.5, 40, 0))
+    copied = pickle.loads(pickle.dumps(weights))
+    assert same_bytes(copied.host(), weights.host())
+    for each in (weights, copied):
+        each.add(3, np.array([5]), np.array([2.0]))
+        each.recount()
+        engine.update(each, documents, make_task(7), Online(), Step(3, 0.5, 40, 0))
+    assert same_bytes(copied.host(), weights.host())
+
+
+def test_what_has_no_kernel_there_runs_here_and_is_said_once(engine, caplog):
+    rng = np.random.default_rng(2)
+    X, topics = make_documents(rng, 9, 20), make_topics(rng, 4, 20)
+    _cuda_device.tell.cache_clear()
+    task = make_task(4, CGS(burn_in=2, n_samples=2))
+    with caplog.at_level(logging.INFO, "opelda"):
+        found = [
+            e.infer(e.topics(topics), e.documents(X), task) for e in (engine, engine, CPUEngine(1))
+        ]
+    assert same_bytes(found[0], found[1])
+    assert np.allclose(found[0].theta, found[2].theta)
+    assert [record.message for record in caplog.records] == [
+        "CGS as it is set has no kernel on the GPU: the processor infers these mixtures."
+    ]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_topics_are_as_good_as_the_processor_s(seed):
+    made = generate(3000, n_words=500, n_topics=12, n_tokens=60, random_state=seed)
+    train, test = sparse.csr_array(made.X[:2500]), sparse.csr_array(made.X[2500:])
+    models = [
+        TopicModel(12, engine=name, random_state=seed).fit(train)
+        for name in ("cuda", "cuda", "cpu")
+    ]
+    assert np.array_equal(models[0].components_, models[1].components_)
+    ours, _, theirs = (model.score(test) for model in models)
+    assert abs(ours - theirs) < 0.02

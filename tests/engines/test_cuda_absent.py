@@ -1,0 +1,97 @@
+"""What is said where there is no GPU, no CuPy, an old driver or too little memory."""
+
+import logging
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from opelda import TopicModel
+from opelda.engines import CPUEngine, _cuda_device, get_engine
+from opelda.errors import EngineError
+
+
+class FakeError(RuntimeError):
+    """An error of CUDA's runtime."""
+
+    def __init__(self, status):
+        self.status = status
+
+
+def fake(monkeypatch, *, status=None, n_devices=0, driver=0):
+    """Put something in CuPy's place that has so many GPUs, or fails to look for them."""
+
+    def count():
+        if status is not None:
+            raise FakeError(status)
+        return n_devices
+
+    runtime = SimpleNamespace(
+        CUDARuntimeError=FakeError,
+        getDeviceCount=count,
+        driverGetVersion=lambda: driver,
+        runtimeGetVersion=lambda: 13000,
+        memGetInfo=lambda: (2_000_000_000, 8_000_000_000),
+    )
+    memory = SimpleNamespace(OutOfMemoryError=MemoryError)
+    cuda = SimpleNamespace(runtime=runtime, memory=memory, Device=lambda number: nullcontext())
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+
+
+def test_nothing_of_cupy_is_imported_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert isinstance(get_engine("cpu"), CPUEngine)
+    with pytest.raises(EngineError, match=r"needs CuPy.*pip install 'opelda\[cuda\]'"):
+        get_engine("cuda")
+
+
+def test_a_learner_says_so_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(EngineError, match="needs CuPy"):
+        TopicModel(2, engine="cuda").fit(np.eye(4))
+
+
+@pytest.mark.parametrize("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
+def test_a_machine_without_a_gpu(monkeypatch, how):
+    fake(monkeypatch, **how)
+    with pytest.raises(EngineError, match="There is no GPU on this machine; use engine='cpu'"):
+        get_engine("cuda")
+
+
+def test_a_gpu_that_is_not_among_those_there(monkeypatch):
+    fake(monkeypatch, n_devices=1)
+    with pytest.raises(EngineError, match="There is no GPU number 1"):
+        get_engine("cuda:1")
+
+
+@pytest.mark.parametrize("name", ["cuda:", "cuda:x", "cuda:-1", "cuda1"])
+def test_a_name_that_is_no_gpu(name):
+    with pytest.raises(EngineError, match=f"no engine '{name}'"):
+        get_engine(name)
+
+
+def test_a_driver_that_is_too_old(monkeypatch):
+    fake(monkeypatch, status=35, driver=12020)
+    with pytest.raises(EngineError, match="driver of the GPU is older than CuPy's CUDA 13"):
+        get_engine("cuda")
+
+
+def test_too_little_memory(monkeypatch):
+    fake(monkeypatch, n_devices=1)
+    device = _cuda_device.Device()
+    with pytest.raises(EngineError, match=r"too little memory: 2\.0 of 8\.0 GB"), device.busy():
+        raise MemoryError
+
+
+def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    _cuda_device.tell.cache_clear()
+    with caplog.at_level(logging.INFO, "opelda"):
+        for _ in range(2):
+            assert isinstance(get_engine("auto", 2), CPUEngine)
+    assert [record.message for record in caplog.records] == [
+        "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "
+        "here; install it with pip install 'opelda[cuda]', or use engine='cpu'."
+    ]
