@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | page | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark page lint bench bench-peers bench-streams figures reproduce clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -78,6 +78,18 @@ java:
 	  { [ -z "$$JAVA_HOME" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 	    { apt-get install -qq -y openjdk-17-jre-headless || apt-get install -qq -y default-jre-headless; } >/dev/null && found; } || \
 	  { echo "Spark's tests need Java 17 or newer: install it, or set JAVA_HOME, and run again." >&2; exit 1; }
+
+# On a machine with a GPU, by any Python that has opelda, CuPy, pytest and hypothesis: nothing is installed. SANITIZE=
+# memcheck, racecheck or initcheck runs the kernels under compute-sanitizer, without CuPy's pool, which would hide errors.
+CUDA_TESTS ?= tests/engines
+test-cuda:
+ifdef SANITIZE
+	compute-sanitizer --tool $(SANITIZE) --error-exitcode 1 --target-processes all \
+	  $(PYTHON) -c 'import sys, cupy, pytest; cupy.cuda.set_allocator(None); sys.exit(pytest.main(sys.argv[1:]))' \
+	  -q -m "cuda and not heavy" -p no:cacheprovider $(CUDA_TESTS)
+else
+	$(PYTHON) -m pytest -q -m "cuda and not heavy" $(CUDA_TESTS)
+endif
 
 page/node_modules/.installed: page/package.json
 	@command -v npm >/dev/null || \

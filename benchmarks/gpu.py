@@ -25,7 +25,7 @@ from reproduction.generated import drawn
 
 K = 100
 SEEDS = (0, 1, 2)
-SWEPT = {100: 40, 1000: 40, 10_000: 20}  # sweeps by topics
+SWEPT = {100: 40, 1000: 40, 10_000: 25}  # sweeps by topics
 PRIOR = 2.0  # sum_k alpha_k, as sweeps learn it for abstracts
 MAX_LOSS = 0.01  # nats a document
 BANDWIDTH = 4.3e12  # bytes a second, both ways, of a copy inside an H200
@@ -76,47 +76,49 @@ def copies():
             setattr(_cuda_device.Device, name, function)
 
 
-def sweeps(X, options, say) -> None:
+def swept(engine, X, n_topics: int, n_sweeps: int):
+    """Return tokens, and seconds of sweeps and of their draws alone, when topics differ."""
     import cupy
 
-    engine, draw = get_engine("cuda"), _cuda_sweeps._draw
+    tokens = engine.tokens(engine.documents(X), n_topics)
+    weights, counts = engine.random_weights(X.shape[1], n_topics, 0.05, 0), None
+    alpha, seconds, kernel = np.full(n_topics, PRIOR / n_topics), [], []
+    draw = _cuda_sweeps._draw
+
+    def watched(*given):
+        begun, ended = cupy.cuda.Event(), cupy.cuda.Event()
+        begun.record()
+        draw(*given)
+        ended.record()
+        ended.synchronize()
+        kernel.append(cupy.cuda.get_elapsed_time(begun, ended) / 1e3)
+
+    for number in range(n_sweeps):
+        _cuda_sweeps._draw = watched if number >= n_sweeps - 5 else draw
+        wait()
+        started = perf_counter()
+        given = {"counts": counts, "prior": 0.05, "seed": number << 32}
+        counts = engine.sweep(weights, tokens, alpha, **given)
+        engine.blend(weights, counts, 0.05)
+        wait()
+        seconds.append(perf_counter() - started)
+    _cuda_sweeps._draw = draw
+    return tokens, float(np.median(seconds[-10:-5])), float(np.median(kernel))
+
+
+def sweeps(X, options, say) -> None:
     for n_topics, n_sweeps in SWEPT.items():
-        tokens = engine.tokens(engine.documents(X), n_topics)
-        weights, counts = engine.random_weights(X.shape[1], n_topics, 0.05, 0), None
-        alpha, seconds, kernel = np.full(n_topics, PRIOR / n_topics), [], []
-
-        def watched(*given, kernel=kernel):
-            begun, ended = cupy.cuda.Event(), cupy.cuda.Event()
-            begun.record()
-            draw(*given)
-            ended.record()
-            ended.synchronize()
-            kernel.append(cupy.cuda.get_elapsed_time(begun, ended) / 1e3)
-
-        def sweep(number):
-            drawn_ = engine.sweep(
-                weights, tokens, alpha, counts=counts, prior=0.05, seed=number << 32
-            )
-            engine.blend(weights, drawn_, 0.05)
-            return drawn_
-
-        for number in range(n_sweeps):
-            _cuda_sweeps._draw = watched if number >= n_sweeps - 10 else draw
-            took, counts = timed(lambda number=number: sweep(number))
-            seconds.append(took)
-        _cuda_sweeps._draw = draw
-        n_tokens, last = len(tokens.z), float(np.median(seconds[-20:-10]))
-        z, first = tokens.topics, tokens.first
+        tokens, whole, draws = swept(get_engine("cuda"), X, n_topics, n_sweeps)
+        n_tokens, z, first = len(tokens.z), tokens.topics, tokens.first
         slots = np.mean([len(set(z[first[d] : first[d + 1]].tolist())) for d in range(2000)])
-        draws = float(np.median(kernel))
         # word, topic read and written, and a sector of 32 bytes for each topic that it may go to
         moved = n_tokens * (4 + 2 + 2 + 32 * slots)
         say(
             figure="sweep",
             topics=n_topics,
             tokens=n_tokens,
-            ms=1e3 * last,
-            tokens_per_s=n_tokens / last,
+            ms=1e3 * whole,
+            tokens_per_s=n_tokens / whole,
             draws_ms=1e3 * draws,
             draws_per_s=n_tokens / draws,
             topics_of_a_document=float(slots),

@@ -1,8 +1,11 @@
 """What is said where there is no GPU, no CuPy, an old driver or too little memory."""
 
 import logging
+import shutil
+import subprocess
 import sys
 from contextlib import nullcontext
+from importlib.resources import files
 from types import SimpleNamespace
 
 import numpy as np
@@ -95,3 +98,14 @@ def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
         "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "
         "here; install it with pip install 'opelda[cuda]', or use engine='cpu'."
     ]
+
+
+KERNELS = files("opelda.engines") / "cuda"
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile kernels")
+@pytest.mark.parametrize("name", sorted(f.name for f in KERNELS.iterdir() if f.name[-3:] == ".cu"))
+def test_kernels_compile(tmp_path, name):
+    source = tmp_path / name
+    source.write_text((KERNELS / "common.cuh").read_text() + (KERNELS / name).read_text())
+    subprocess.run(["nvcc", *_cuda_device.OPTIONS, "-ptx", name], cwd=tmp_path, check=True)
