@@ -229,7 +229,7 @@ class CudaEngine(CPUEngine):
     def _chosen(self, documents: Documents, chosen: Chosen, n_words: int) -> tuple[CudaRows, float]:
         """Return some documents on the GPU, whose words topics must have, and their tokens."""
         assert isinstance(documents, CudaDocuments)
-        rows, lengths = documents.there(self.device), documents.lengths
+        rows, lengths = documents.there(self.device), documents.lengths(self.device)
         if documents.n_words > n_words:
             check_words(documents.part().words, n_words)
         if chosen is not None:

@@ -75,9 +75,12 @@ class CudaDocuments(Documents):
             self._there = CudaRows.of(device, self.part())
         return self._there
 
-    @property
-    def lengths(self) -> NDArray[np.float64]:
-        """The tokens of each document."""
+    def lengths(self, device: Device) -> NDArray[np.float64]:
+        """Return the tokens of each document."""
         if self._tokens is None:
-            self._tokens = self.part().tokens()
+            rows, n_docs = self.there(device), self.n_docs
+            found = device.cp.empty(n_docs)
+            given = rows.indptr, rows.counts, np.int32(n_docs), found
+            device.run("counts", "lengths", n_docs, *given, threads=LANES)
+            self._tokens = device.host(found)
         return self._tokens

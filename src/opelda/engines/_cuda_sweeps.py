@@ -68,7 +68,7 @@ class CudaTokens(Tokens):
         first, n_tokens = starts[rows.indptr], int(starts[-1])
         if shift is None:
             whole = bool((rows.counts == cp.rint(rows.counts)).all())
-            shift = unit_of(whole, float(documents.lengths.sum()))
+            shift = unit_of(whole, float(documents.lengths(device).sum()))
         words, plain = cp.empty(n_tokens, np.int32), cp.empty(rows.n_docs, np.uint8)
         parts: tuple[Any, Any, Any] = (None, None, None)
         if shift < 0 or not bool((rows.counts == each).all()):
@@ -82,7 +82,7 @@ class CudaTokens(Tokens):
         )  # fmt: skip
         of_words = cp.bincount(rows.words, rows.counts) if n_tokens else cp.zeros(1)
         host_first = device.host(first)
-        return cls(
+        made = cls(
             rows=documents.part(),
             n_words=documents.n_words,
             n_topics=n_topics,
@@ -101,6 +101,10 @@ class CudaTokens(Tokens):
             classes=_classes(device, np.diff(host_first), n_topics),
             there={"first": first, "keys": device.array(keys)},
         )
+        total = cp.rint(rows.counts.astype(np.float64) * 2.0**shift).astype(np.int64).sum()
+        # (what `Tokens` would work out here)
+        vars(made).update(lengths=documents.lengths(device), total=float(total) * 2.0**-shift)
+        return made
 
     @property
     def topics(self) -> NDArray[np.uint16]:

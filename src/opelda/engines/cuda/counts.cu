@@ -1,5 +1,16 @@
 // Tokens counted by word and topic, and the topics that counts or weights stand for.
 
+// The documents' lengths, a warp each.
+extern "C" __global__ void lengths(const i64* indptr, const float* counts, int n_docs,
+                                   double* lengths) {
+    const i64 d = warp_of();
+    if (d >= n_docs) return;
+    double total = 0;
+    for (i64 i = indptr[d] + lane_of(); i < indptr[d + 1]; i += kLanes) total += double(counts[i]);
+    total = sum_of(total);
+    if (lane_of() == 0) lengths[d] = total;
+}
+
 // A count of c is so many tokens, one after another, which weigh the same; a warp per document.
 // Where `sizes` are given, what they weigh in their document, in probabilities and in counts is
 // written too, as `Tokens` has it; `plain` says of which documents all tokens weigh 1.
