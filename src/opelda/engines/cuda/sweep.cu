@@ -87,8 +87,11 @@ template <int Groups> struct Document {
     float* spare_size;
     int n = 0, lane;
 
-    template <class Do> __device__ __forceinline__ void each_group(Do act) {
-        if constexpr (Groups > 0) {
+    // `One`: there is one group, and no need to ask.
+    template <bool One = false, class Do> __device__ __forceinline__ void each_group(Do act) {
+        if constexpr (One) {
+            act(0, 0);
+        } else if constexpr (Groups > 0) {
 #pragma unroll
             for (int g = 0; g < Groups; ++g)
                 if (g * kLanes < n) act(g, g * kStep);
@@ -162,11 +165,12 @@ template <int Groups> struct Document {
     }
 
     // Draws the topic of a token that was in `now`, or had none, and puts it there.
+    template <bool One>
     __device__ __forceinline__ int draw(const Topics& t, int word, int now, float size,
                                         float weight, float uniform) {
         const float* const row = t.row(word);
         float used = 0, own = 0;
-        each_group([&](int g, int i) {
+        each_group<One>([&](int, int i) {
             const bool mine = s.topic[i] == now;
             if (mine) s.size[i] -= size;
             float p = s.size[i] > 0 || mine ? row[s.topic[i]] : 0;
@@ -178,13 +182,13 @@ template <int Groups> struct Document {
             s.end[i] = p > 0 ? used + sums : -1.0f;
             used += __shfl_sync(kAll, sums, kLanes - 1);
             const unsigned where = __ballot_sync(kAll, mine);
-            if (where) own = __shfl_sync(kAll, here, __ffs(int(where)) - 1);
+            if (One || where) own = __shfl_sync(kAll, here, __ffs(int(where)) - 1);
         });
         float rest = t.prior[word];
         if (now >= 0) rest = fmaxf(rest - own * t.alpha[now], 0);
         const float target = uniform * (used + rest);
         int to = -1;
-        each_group([&](int, int i) {
+        each_group<One>([&](int, int i) {
             const unsigned beyond = __ballot_sync(kAll, s.end[i] > target);
             if (to >= 0 || !beyond) return;
             const int at = __ffs(int(beyond)) - 1;
@@ -222,10 +226,14 @@ __device__ void sweep(Document<Groups>& doc, const Topics& t, int n_tokens, cons
             const float uniform =
                 float(int(mix(key + number * kGolden) >> 40)) * 0x1p-24f + 0x1p-25f;
             for (int l = 0; l < many; ++l) {
-                const int to = doc.draw(
-                    t, __shfl_sync(kAll, word, l), none ? -2 : __shfl_sync(kAll, topic, l),
-                    sizes ? __shfl_sync(kAll, size, l) : 1.0f,
-                    sizes ? __shfl_sync(kAll, weight, l) : 1.0f, __shfl_sync(kAll, uniform, l));
+                const int from = __shfl_sync(kAll, word, l);
+                const int now = none ? -2 : __shfl_sync(kAll, topic, l);
+                const float its_size = sizes ? __shfl_sync(kAll, size, l) : 1.0f;
+                const float its_weight = sizes ? __shfl_sync(kAll, weight, l) : 1.0f;
+                const float u = __shfl_sync(kAll, uniform, l);
+                const int to = !none && doc.n <= kLanes
+                                   ? doc.template draw<true>(t, from, now, its_size, its_weight, u)
+                                   : doc.template draw<false>(t, from, now, its_size, its_weight, u);
                 if (lane == l) topic = to;
             }
             if (used) topics[i] = (unsigned short)topic;
