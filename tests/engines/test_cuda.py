@@ -121,3 +121,23 @@ def test_topics_are_as_good_as_the_processor_s(seed):
     assert np.array_equal(models[0].components_, models[1].components_)
     ours, _, theirs = (model.score(test) for model in models)
     assert abs(ours - theirs) < 0.02
+
+
+def test_mixtures_are_where_the_documents_were():
+    import cupy
+    from cupyx.scipy import sparse as there
+
+    made = generate(60, n_words=50, n_topics=3, random_state=0)
+    X = sparse.csr_array(made.X.astype(np.float32))
+    for sparse_output in (False, True):
+        model = TopicModel(
+            3, engine="cuda", random_state=0, sparse_output=sparse_output, n_sweeps=2
+        )
+        expected = model.fit(X).transform(X)
+        for given in (there.csr_matrix(sparse.csr_matrix(X)), cupy.asarray(X.toarray())):
+            found = model.fit(given).transform(given)
+            assert type(found).__module__.startswith("cupyx" if sparse_output else "cupy.")
+            assert np.array_equal(
+                found.get() if not sparse_output else found.get().toarray(),
+                expected if not sparse_output else expected.toarray(),
+            )

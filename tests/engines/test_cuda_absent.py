@@ -109,3 +109,22 @@ def test_kernels_compile(tmp_path, name):
     source = tmp_path / name
     source.write_text((KERNELS / "common.cuh").read_text() + (KERNELS / name).read_text())
     subprocess.run(["nvcc", *_cuda_device.OPTIONS, "-ptx", name], cwd=tmp_path, check=True)
+
+
+def test_arrays_of_a_gpu_are_counts_too(monkeypatch):
+    """CuPy's own are tested where there is a GPU; these are like them."""
+
+    class Array(SimpleNamespace):
+        def get(self):
+            return self.values
+
+    Array.__module__ = "cupy._core.core"
+    module = SimpleNamespace(asarray=lambda found: ("there", found))
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(sparse=None))
+    X = np.random.default_rng(0).poisson(1.0, (20, 8)).astype(np.float32)
+    model = TopicModel(2, random_state=0, n_sweeps=2).fit(Array(values=X))
+    where, found = model.transform(Array(values=X))
+    assert where == "there"
+    assert np.array_equal(found, model.transform(X))

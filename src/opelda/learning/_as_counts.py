@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opelda._validation import additive
+from opelda._validation import additive, is_on_gpu
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents, first_of, is_bag, is_mapping, is_record
 from opelda.corpus._matrix import remap_columns
@@ -52,8 +52,20 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
     return as_corpus(documents, vocabulary).X
 
 
+def where_it_was(found: Any, X: Any) -> Any:
+    """Return mixtures where the documents were: CuPy's for CuPy's."""
+    if not is_on_gpu(X):
+        return found
+    import cupy
+    from cupyx.scipy import sparse as there
+
+    return cupy.asarray(found) if isinstance(found, np.ndarray) else there.csr_matrix(found)
+
+
 def _documents(X: Any) -> Any:
     """Return documents, those of an iterator or a vector of texts as a list; None for counts."""
+    if is_on_gpu(X):
+        return None
     if isinstance(X, str | bytes | PathLike) or is_mapping(X):
         kind, what = ("mapping", "document") if is_mapping(X) else ("text", "text")
         raise InputError(

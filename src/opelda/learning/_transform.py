@@ -15,6 +15,7 @@ from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, 
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
+from opelda.learning._as_counts import where_it_was
 from opelda.learning._event import Event
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
@@ -147,14 +148,15 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         Returns
         -------
         array (D, K), or CSR array with `sparse_output`
-            Rows sum to 1; float64 for float64 counts, else float32. With
+            Rows sum to 1; float64 for float64 counts, else float32; CuPy's where X is. With
             ``set_output(transform="pandas")`` a frame: columns are called by the topics' labels,
             rows by the corpus's names or as those of the frame that was given.
         """
         matrix, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
         missed(found, task.accuracy)
         theta = found.as_csr() if self.sparse_output else np.asarray(found.theta)
-        return theta.astype(np.float64 if matrix.dtype == np.float64 else np.float32, copy=False)
+        dtype = np.float64 if matrix.dtype == np.float64 else np.float32
+        return where_it_was(theta.astype(dtype, copy=False), X)
 
     def infer(self, X: Any) -> Inference:
         """Infer the mixtures of `transform` with certificates, as `opelda.inference.infer` does.
