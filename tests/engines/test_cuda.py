@@ -136,8 +136,19 @@ def test_mixtures_are_where_the_documents_were():
         expected = model.fit(X).transform(X)
         for given in (there.csr_matrix(sparse.csr_matrix(X)), cupy.asarray(X.toarray())):
             found = model.fit(given).transform(given)
-            assert type(found).__module__.startswith("cupyx" if sparse_output else "cupy.")
-            assert np.array_equal(
-                found.get() if not sparse_output else found.get().toarray(),
-                expected if not sparse_output else expected.toarray(),
+            assert type(found).__module__.startswith("cupyx" if sparse_output else "cupy")
+            ours, theirs = (
+                each.toarray() if sparse_output else each for each in (found.get(), expected)
             )
+            assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000, 2**23 + 1, 2**24, 2**24 + 7, 3 * 2**23 + 5])
+def test_large_arrays_go_there_and_back(engine, n):
+    """More than two buffers of them, one part after the other, while the GPU is busy."""
+    values = np.random.default_rng(n).integers(0, 2**31, n).astype(np.int32)
+    there = engine.device.array(values)
+    values_then = values.copy()
+    values[:] = 0
+    assert np.array_equal(engine.device.host(there + 1), values_then + 1)
+    assert np.array_equal(engine.device.host(there[::2]), values_then[::2])

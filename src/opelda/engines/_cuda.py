@@ -15,7 +15,7 @@ from opelda.engines._accuracy import kept
 from opelda.engines._cpu import CPUEngine
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import blend
-from opelda.engines._cuda_device import Device, tell
+from opelda.engines._cuda_device import device_of, tell
 from opelda.engines._cuda_documents import CudaDocuments, CudaRows
 from opelda.engines._cuda_sweeps import CudaTokens
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
@@ -41,7 +41,7 @@ class CudaEngine(CPUEngine):
 
     def __init__(self, device: int = 0, n_threads: int | None = None) -> None:
         super().__init__(n_threads)
-        self.device = Device(device)
+        self.device = device_of(device)
         self.name = "cuda" if device == 0 else f"cuda:{device}"
         self._sums: Sums | None = None  # between updates
 

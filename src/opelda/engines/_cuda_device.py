@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda.engines._cuda_copies import LARGE, Copies
 from opelda.errors import EngineError
 
 LANES = 32  # of a warp, which rows of topics are padded to
@@ -47,6 +48,7 @@ class Device:
         self.cp, self.number = cupy(), number
         self._fixed: dict[Any, tuple[Any, Any]] = {}
         self._numbers: Any = ()
+        self._copies = Copies(self.cp)
         runtime = self.cp.cuda.runtime
         try:
             n_devices = runtime.getDeviceCount()
@@ -88,10 +90,16 @@ class Device:
 
     def array(self, values: Any, dtype: Any = None) -> Any:
         """Copy an array to the GPU, if it is not there; None stays None."""
-        return None if values is None else self.cp.ascontiguousarray(self.cp.asarray(values, dtype))
+        if values is None:
+            return None
+        if isinstance(values, np.ndarray) and values.nbytes >= LARGE:
+            return self._copies.to_device(np.ascontiguousarray(values, dtype))
+        return self.cp.ascontiguousarray(self.cp.asarray(values, dtype))
 
     def host(self, values: Any) -> NDArray[Any]:
         """Copy an array from the GPU."""
+        if getattr(values, "nbytes", 0) >= LARGE and values.flags.c_contiguous:
+            return self._copies.to_host(values)
         found: NDArray[Any] = self.cp.asnumpy(values)
         return found
 
@@ -145,6 +153,12 @@ class Device:
             )  # fmt: skip
             rows = parts
         return sums
+
+
+@cache
+def device_of(number: int) -> Device:
+    """Return the GPU of that number: one object, for what it keeps serves all engines."""
+    return Device(number)
 
 
 @cache

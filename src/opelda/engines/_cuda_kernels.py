@@ -110,7 +110,8 @@ def solve(
 ) -> Found:
     """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
     is_dense = theta or isinstance(settings, s.VBSettings | s.CVB0Settings)
-    dense = table.device.cp.empty((rows.n_docs, table.n_topics), np.float32) if is_dense else None
+    # (of documents without words nothing is written)
+    dense = table.device.cp.zeros((rows.n_docs, table.n_topics), np.float32) if is_dense else None
     if isinstance(settings, s.OPESettings):
         return _ope(table, rows, settings, alpha, dense)
     if isinstance(settings, s.VBSettings):
@@ -132,7 +133,7 @@ def _ope(
     n_sequences, n_moves = settings.a.shape
     most = min(n_topics, n_moves)
     shape = rows.n_docs, most
-    topics, times = device.cp.empty(shape, np.int32), device.cp.empty(shape, np.float32)
+    topics, times = device.cp.zeros(shape, np.int32), device.cp.zeros(shape, np.float32)
     n_picked = device.cp.empty(rows.n_docs, np.int32)
     start = settings.start.astype(np.float32)
     start_words = words_under(table, start)
@@ -170,7 +171,7 @@ def _em(
     start = (alpha / total).astype(np.float32)
     start_words = words_under(table, start)
     shape = rows.n_docs, n_kept
-    topics, shares = device.cp.empty(shape, np.int32), device.cp.empty(shape, np.float32)
+    topics, shares = device.cp.zeros(shape, np.int32), device.cp.zeros(shape, np.float32)
 
     def floats(room: int) -> int:
         return room * (3 + step) + int(table.beta.shape[1]) + 3 * n_kept

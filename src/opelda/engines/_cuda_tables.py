@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import psi
 
 from opelda.engines._cpu_tables import SMALLEST, Table
-from opelda.engines._cuda_device import LANES, Device
+from opelda.engines._cuda_device import LANES, Device, device_of
 from opelda.engines._weights import Prior, Weights, prior_sums
 from opelda.errors import EngineError
 
@@ -39,7 +39,7 @@ class CudaWeights(Weights):
     def __setstate__(self, state: dict[str, Any]) -> None:
         number = state["device"]
         try:
-            state = state | {"device": Device(number)}
+            state = state | {"device": device_of(number)}
         except EngineError:
             state = state | {"device": None}
         self.__dict__.update(state)
