@@ -16,6 +16,14 @@ from opelda.engines import CPUEngine, _cuda_device, get_engine
 from opelda.errors import EngineError
 
 
+@pytest.fixture(autouse=True)
+def found_anew():
+    """Look for GPUs anew, and for the real ones again in the end."""
+    _cuda_device.device_of.cache_clear()
+    yield
+    _cuda_device.device_of.cache_clear()
+
+
 class FakeError(RuntimeError):
     """An error of CUDA's runtime."""
 
