@@ -67,7 +67,7 @@ def test_a_learner_says_so_too(monkeypatch):
 @pytest.mark.parametrize("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
 def test_a_machine_without_a_gpu(monkeypatch, how):
     fake(monkeypatch, **how)
-    with pytest.raises(EngineError, match="There is no GPU on this machine; use engine='cpu'"):
+    with pytest.raises(EngineError, match="There is no GPU on this machine; use the engine 'cpu'"):
         get_engine("cuda")
 
 
@@ -104,7 +104,7 @@ def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
             assert isinstance(get_engine("auto", 2), CPUEngine)
     assert [record.message for record in caplog.records] == [
         "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "
-        "here; install it with pip install 'opelda[cuda]', or use engine='cpu'."
+        "here; install it with pip install 'opelda[cuda]', or use the engine 'cpu'."
     ]
 
 

@@ -30,7 +30,7 @@ def cupy() -> Any:
     except ImportError as error:
         raise EngineError(
             "The engine 'cuda' needs CuPy, which cannot be imported here; install it with "
-            "pip install 'opelda[cuda]', or use engine='cpu'."
+            "pip install 'opelda[cuda]', or use the engine 'cpu'."
         ) from error
     return found
 
@@ -57,12 +57,12 @@ class Device:
                 raise EngineError(
                     "The driver of the GPU is older than CuPy's CUDA "
                     f"{runtime.runtimeGetVersion() // 1000}; update it, install the CuPy of its "
-                    "version, or use engine='cpu'."
+                    "version, or use the engine 'cpu'."
                 ) from error
             n_devices = 0
         if number >= n_devices:
             which = "" if number == 0 else f" number {number}"
-            raise EngineError(f"There is no GPU{which} on this machine; use engine='cpu'.")
+            raise EngineError(f"There is no GPU{which} on this machine; use the engine 'cpu'.")
 
     @cached_property
     def title(self) -> str:
@@ -85,7 +85,7 @@ class Device:
             free, total = self.cp.cuda.runtime.memGetInfo()
             raise EngineError(
                 f"The GPU has too little memory: {free / 1e9:.1f} of {total / 1e9:.1f} GB are "
-                "free; give fewer documents or topics at a time, or use engine='cpu'."
+                "free; give fewer documents or topics at a time, or use the engine 'cpu'."
             ) from error
 
     def array(self, values: Any, dtype: Any = None) -> Any:
