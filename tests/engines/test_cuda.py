@@ -14,6 +14,7 @@ from opelda.engines._engine import Step
 from opelda.inference import CGS, CVB0, EM, OPE, VB
 from opelda.learning._rules import Online
 
+from . import test_draws as draws
 from .conftest import no_gpu
 from .made import make_documents, make_task, make_topics, make_weights, same_bytes
 from .tokens_made import cells_of, draw, tokens_of
@@ -56,6 +57,17 @@ def test_documents_of_many_topics(engine, n_words, n_topics, fractions):
             e.sweep(None, tokens, alpha, counts=start, prior=0.1, seed=seed)
             for e, tokens in ((cpu, theirs), (engine, ours), (engine, again))
         ]
+
+
+@pytest.mark.parametrize(("n_topics", "prior", "heavy"), [(9, 20.0, 20.0), (200, 0.5, 2e4)])
+def test_every_token_is_drawn_from_its_conditional(engine, n_topics, prior, heavy):
+    seed = np.random.SeedSequence().entropy % 2**32  # holds for any
+    rng = np.random.default_rng(seed)
+    X = draws.made(seed)
+    X.data *= rng.choice([1.0, 1.0, 1.0, heavy], X.nnz).astype(np.float32)
+    alpha = rng.dirichlet(np.ones(n_topics)) * prior
+    drawn = draws.swept(X, n_topics, alpha, 0.1, int(seed), engine=engine)
+    assert draws.is_right(draws.surprises(X, *drawn, alpha, 0.1, rng)), f"seed {seed}"
 
 
 @METHODS
