@@ -102,7 +102,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES))
+	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard src/opelda/engines/cuda/*)
 
 # DATA=folder with arXiv's abstracts and counts; where it is left out documents are generated, and
 # what needs raw text is not run

@@ -4,10 +4,9 @@
 constexpr double kImpossible = 1e-280;
 
 template <bool Shared>
-__device__ void run_certify(const Batch& b, int room, float* memory, i64 floats,
-                            const float* alpha, const float* theta, double* gap,
-                            double* likelihood_gap, double* log_likelihood, double* log_prior,
-                            double* loss) {
+__device__ void run_certify(const Batch& b, int room, float* memory, i64 floats, const float* alpha,
+                            const float* theta, double* gap, double* likelihood_gap,
+                            double* log_likelihood, double* log_prior, double* loss) {
     const int lane = lane_of();
     double* const x = reinterpret_cast<double*>(own_room<Shared>(memory, floats));
     const i64 n_warps = i64(gridDim.x) * blockDim.x / kLanes;
@@ -61,21 +60,21 @@ __device__ void run_certify(const Batch& b, int room, float* memory, i64 floats,
             // sums of positive numbers, one for each word and topic, and a few products
             const double rounding = 0x1p-52 * double(doc.n + b.n_topics + 16);
             const double above = fmax(likeliest / tokens * (1 + rounding) - 1, 0.0);
-            loss[at] = rarest > kImpossible ? tokens * log1p(above) : __longlong_as_double(
-                                                                          0x7ff0000000000000ll);
+            loss[at] = rarest > kImpossible ? tokens * log1p(above)
+                                            : __longlong_as_double(0x7ff0000000000000ll);
         }
         __syncwarp();
     }
 }
 
-#define OPELDA_CERTIFY(name, shared)                                                              \
-    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,            \
-                                    const float* alpha, const float* theta, double* gap,          \
-                                    double* likelihood_gap, double* log_likelihood,               \
-                                    double* log_prior, double* loss) {                            \
-        const Batch b = OPELDA_MADE;                                                              \
-        run_certify<shared>(b, room, memory, floats, alpha, theta, gap, likelihood_gap,           \
-                            log_likelihood, log_prior, loss);                                     \
+#define OPELDA_CERTIFY(name, shared)                                                     \
+    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,   \
+                                    const float* alpha, const float* theta, double* gap, \
+                                    double* likelihood_gap, double* log_likelihood,      \
+                                    double* log_prior, double* loss) {                   \
+        const Batch b = OPELDA_MADE;                                                     \
+        run_certify<shared>(b, room, memory, floats, alpha, theta, gap, likelihood_gap,  \
+                            log_likelihood, log_prior, loss);                            \
     }
 OPELDA_CERTIFY(certify_shared, true)
 OPELDA_CERTIFY(certify_memory, false)

@@ -63,8 +63,8 @@ __device__ double digamma(double x) {
     return log(x) - 0.5 * r - series - below;
 }
 
-// Documents (CSR) of which those numbered `chosen` are asked for, or all; `order` says which of them
-// a launch is for. A warp takes one after another, with `floats` of room for itself.
+// Documents (CSR) of which those numbered `chosen` are asked for, or all; `order` says which of
+// them a launch is for. A warp takes one after another, with `floats` of room for itself.
 struct Batch {
     const int* order;
     int n;
@@ -75,8 +75,8 @@ struct Batch {
     const float* beta;  // words x width, zeros from n_topics on
     int n_topics, width;
 };
-#define OPELDA_BATCH                                                                              \
-    const int *order, int n, const int *chosen, const i64 *indptr, const int *words,              \
+#define OPELDA_BATCH                                                                 \
+    const int *order, int n, const int *chosen, const i64 *indptr, const int *words, \
         const float *counts, const float *beta, int n_topics, int width
 #define OPELDA_MADE {order, n, chosen, indptr, words, counts, beta, n_topics, width}
 

@@ -16,8 +16,7 @@ extern "C" __global__ void lengths(const i64* indptr, const float* counts, int n
 // written too, as `Tokens` has it; `plain` says of which documents all tokens weigh 1.
 extern "C" __global__ void lay_out(const i64* indptr, const int* words, const float* counts,
                                    const i64* starts, int n_docs, int shift, int* token_words,
-                                   unsigned char* plain, float* sizes, float* weights,
-                                   i64* units) {
+                                   unsigned char* plain, float* sizes, float* weights, i64* units) {
     const i64 d = warp_of();
     if (d >= n_docs) return;
     double total = 0;
@@ -105,13 +104,13 @@ __device__ void count_rows(const T* cells, double unit, int n_words, int n_topic
     }
 }
 
-#define OPELDA_ROWS(name, T)                                                                       \
-    extern "C" __global__ void name(const T* cells, double unit, int n_words, int n_topics,        \
-                                    int width, const float* inverse, float prior,                  \
-                                    const float* prior_words, const float* prior_rows,             \
-                                    int prior_stride, float* beta) {                               \
-        count_rows(cells, unit, n_words, n_topics, width, inverse,                                 \
-                   Prior{prior, prior_words, prior_rows, prior_stride}, beta);                     \
+#define OPELDA_ROWS(name, T)                                                                \
+    extern "C" __global__ void name(const T* cells, double unit, int n_words, int n_topics, \
+                                    int width, const float* inverse, float prior,           \
+                                    const float* prior_words, const float* prior_rows,      \
+                                    int prior_stride, float* beta) {                        \
+        count_rows(cells, unit, n_words, n_topics, width, inverse,                          \
+                   Prior{prior, prior_words, prior_rows, prior_stride}, beta);              \
     }
 OPELDA_ROWS(rows_of_small, int)
 OPELDA_ROWS(rows_of_large, i64)
@@ -128,12 +127,16 @@ struct Weights {
         return kept[word * stride + k] * scale + eta.at(word, k) * prior_weight;
     }
 };
-#define OPELDA_WEIGHTS                                                                            \
-    const float *kept, int stride, const int *words, int n_words, int n_topics, int width,        \
-        double scale, float prior_weight, float prior, const float *prior_words,                  \
+#define OPELDA_WEIGHTS                                                                     \
+    const float *kept, int stride, const int *words, int n_words, int n_topics, int width, \
+        double scale, float prior_weight, float prior, const float *prior_words,           \
         const float *prior_rows, const double *sums, double of_prior, const double *of_priors
-#define OPELDA_LAMBDA                                                                             \
-    { kept, stride, words, float(scale), prior_weight, {prior, prior_words, prior_rows, stride} }
+#define OPELDA_LAMBDA                                      \
+    {                                                      \
+        kept, stride, words, float(scale), prior_weight, { \
+            prior, prior_words, prior_rows, stride         \
+        }                                                  \
+    }
 
 // The mean of a word's row; one that no topic knows is alike in all of them.
 __device__ void finish_row(float* row, double total, int n_topics, float* mean) {
@@ -166,8 +169,8 @@ extern "C" __global__ void topic_rows(OPELDA_WEIGHTS, float* beta, float* mean) 
 }
 
 // exp(E[log beta_kj]) = exp(psi(lambda_kj) - psi(sum_j lambda_kj)), the second given as `sums`. A
-// row is lifted to a peak of 1e-6: between the topics of one word only ratios matter, and those of a
-// word that no topic has seen much of would be lost below the range of floats.
+// row is lifted to a peak of 1e-6: between the topics of one word only ratios matter, and those of
+// a word that no topic has seen much of would be lost below the range of floats.
 extern "C" __global__ void log_rows(OPELDA_WEIGHTS, double* logs, float* beta, float* mean) {
     const i64 at = warp_of();
     if (at >= n_words) return;

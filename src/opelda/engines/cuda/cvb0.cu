@@ -47,14 +47,13 @@ __device__ void run_cvb0(const Batch& b, float* memory, i64 floats, const float*
     }
 }
 
-#define OPELDA_CVB0(name, shared)                                                                 \
-    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,            \
-                                    const float* alpha, double alpha_sum, int burn_in,            \
-                                    int n_samples, double scale, double offset, double decay,     \
-                                    float* theta) {                                               \
-        const Batch b = OPELDA_MADE;                                                              \
-        run_cvb0<shared>(b, memory, floats, alpha, alpha_sum, burn_in, n_samples, scale, offset,  \
-                         decay, theta);                                                           \
+#define OPELDA_CVB0(name, shared)                                                                \
+    extern "C" __global__ void name(                                                             \
+        OPELDA_BATCH, int room, float* memory, i64 floats, const float* alpha, double alpha_sum, \
+        int burn_in, int n_samples, double scale, double offset, double decay, float* theta) {   \
+        const Batch b = OPELDA_MADE;                                                             \
+        run_cvb0<shared>(b, memory, floats, alpha, alpha_sum, burn_in, n_samples, scale, offset, \
+                         decay, theta);                                                          \
     }
 OPELDA_CVB0(cvb0_shared, true)
 OPELDA_CVB0(cvb0_memory, false)

@@ -73,9 +73,8 @@ __device__ void run_em(const Batch& b, const Em& em, int room, float* memory, i6
             part[j] = d, ratio[j] = d / x, rest[j] = x * of_prior;
         }
         __syncwarp();
-        each_slope(b, doc, ratio, [&](int k, float g) {
-            score[k] = k < b.n_topics ? g * em.start[k] : 0;
-        });
+        each_slope(b, doc, ratio,
+                   [&](int k, float g) { score[k] = k < b.n_topics ? g * em.start[k] : 0; });
         __syncwarp();
         choose_largest(score, b.n_topics, n_kept, topic);
         for (int s = my_topic; s < n_kept; s += lanes)
@@ -128,15 +127,14 @@ __device__ void run_em(const Batch& b, const Em& em, int room, float* memory, i6
     }
 }
 
-#define OPELDA_EM(name, shared)                                                                   \
-    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,            \
-                                    const float* alpha, const float* start,                       \
-                                    const float* start_words, double total_alpha, int n_iter,     \
-                                    int n_kept, int step, float* theta, int* kept_topics,         \
-                                    float* kept_shares) {                                         \
-        const Batch b = OPELDA_MADE;                                                              \
-        const Em em = {alpha, start, start_words, total_alpha, n_iter, n_kept, step};             \
-        run_em<shared>(b, em, room, memory, floats, theta, kept_topics, kept_shares);             \
+#define OPELDA_EM(name, shared)                                                                    \
+    extern "C" __global__ void name(                                                               \
+        OPELDA_BATCH, int room, float* memory, i64 floats, const float* alpha, const float* start, \
+        const float* start_words, double total_alpha, int n_iter, int n_kept, int step,            \
+        float* theta, int* kept_topics, float* kept_shares) {                                      \
+        const Batch b = OPELDA_MADE;                                                               \
+        const Em em = {alpha, start, start_words, total_alpha, n_iter, n_kept, step};              \
+        run_em<shared>(b, em, room, memory, floats, theta, kept_topics, kept_shares);              \
     }
 OPELDA_EM(em_shared, true)
 OPELDA_EM(em_memory, false)

@@ -1,8 +1,8 @@
 // OPE (Than & Doan, Algorithm 1), a warp per document; native/ope.hpp says why bounds hold.
 //
-// The next vertex maximises a G_k + b (alpha_k - 1) / u_k with G_k = sum_j d_j beta_kj / y_j. y only
-// grows, so every G_k only falls: topics never picked compete with what they had before, and are
-// looked at again only where that reaches the best score.
+// The next vertex maximises a G_k + b (alpha_k - 1) / u_k with G_k = sum_j d_j beta_kj / y_j. y
+// only grows, so every G_k only falls: topics never picked compete with what they had before, and
+// are looked at again only where that reaches the best score.
 
 struct Walk {
     const float *a, *b;  // n_sequences x n_moves
@@ -127,8 +127,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
             const int slot = best.slot < 0 ? picked : best.slot;
             if (best.slot < 0) {
                 for (int j = lane; j < n; j += kLanes)
-                    columns[i64(slot) * room + j] =
-                        b.beta[i64(doc.word[j]) * b.width + best.topic];
+                    columns[i64(slot) * room + j] = b.beta[i64(doc.word[j]) * b.width + best.topic];
                 ++picked;
             }
             if (lane == 0) {
@@ -155,16 +154,17 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
     }
 }
 
-#define OPELDA_OPE(name, shared)                                                                  \
-    extern "C" __global__ void name(                                                              \
-        OPELDA_BATCH, int room, float* memory, i64 floats, const float* a, const float* b_,       \
-        const float* base, const float* alpha, const float* start, const float* prior,            \
-        const float* start_words, const int* ids, u64 seed, int n_moves, int n_sequences, int max_picked, int by_content,   \
-        float* theta, int* n_picked, int* pick_topics, float* pick_counts) {                      \
-        const Batch b = OPELDA_MADE;                                                              \
-        const Walk w = {a,   b_,   base,    alpha,       start,      prior,     start_words,      \
-                        ids, seed, n_moves, n_sequences, max_picked, by_content};                 \
-        run_ope<shared>(b, w, room, memory, floats, theta, n_picked, pick_topics, pick_counts);   \
+#define OPELDA_OPE(name, shared)                                                                \
+    extern "C" __global__ void name(                                                            \
+        OPELDA_BATCH, int room, float* memory, i64 floats, const float* a, const float* b_,     \
+        const float* base, const float* alpha, const float* start, const float* prior,          \
+        const float* start_words, const int* ids, u64 seed, int n_moves, int n_sequences,       \
+        int max_picked, int by_content, float* theta, int* n_picked, int* pick_topics,          \
+        float* pick_counts) {                                                                   \
+        const Batch b = OPELDA_MADE;                                                            \
+        const Walk w = {a,   b_,   base,    alpha,       start,      prior,     start_words,    \
+                        ids, seed, n_moves, n_sequences, max_picked, by_content};               \
+        run_ope<shared>(b, w, room, memory, floats, theta, n_picked, pick_topics, pick_counts); \
     }
 OPELDA_OPE(ope_shared, true)
 OPELDA_OPE(ope_memory, false)

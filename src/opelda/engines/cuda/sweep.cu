@@ -3,8 +3,8 @@
 //     P(z = k) ~ (N_dk + alpha_k) (beta_kj - own)
 //
 // A document's topics lie in slots, a lane each, in groups of 32: the running sums over slots are a
-// scan of the warp, and a draw is a ballot. The largest topics come first, as on the CPU, and random
-// numbers are keyed by document and number of the token: neither grid nor split matters.
+// scan of the warp, and a draw is a ballot. The largest topics come first, as on the CPU, and
+// random numbers are keyed by document and number of the token: neither grid nor split matters.
 
 constexpr int kWarps = 8;  // of a block
 
@@ -20,17 +20,17 @@ __device__ __forceinline__ int last_of(unsigned mask) { return 31 - __clz(int(ma
 
 // Topics and the sums that draws are made by.
 struct Topics {
-    const float* beta;    // words x stride, zeros from n_topics on
-    const float* masses;  // words x n_blocks: sum of alpha_k beta_kj over 32 topics
-    const float* prior;   // words: that over all topics
-    const float* alpha;   // stride, zeros from n_topics on
+    const float* beta;     // words x stride, zeros from n_topics on
+    const float* masses;   // words x n_blocks: sum of alpha_k beta_kj over 32 topics
+    const float* prior;    // words: that over all topics
+    const float* alpha;    // stride, zeros from n_topics on
     const float* inverse;  // stride: what a token of weight 1 adds to a probability
     int n_topics, n_blocks;
 
     __device__ const float* row(int word) const { return beta + size_t(word) * n_blocks * kLanes; }
 
-    // A topic by alpha_k beta_kj: first the block of topics, then the topic. `own` of topic `now` is
-    // the token itself. (Rounding may leave the target beyond the end: the last is meant then.)
+    // A topic by alpha_k beta_kj: first the block of topics, then the topic. `own` of topic `now`
+    // is the token itself. (Rounding may leave the target beyond the end: the last is meant then.)
     __device__ int draw(int word, float target, int now, float own, int lane) const {
         const float* const mass = masses + size_t(word) * n_blocks;
         float before = 0, start = 0;
@@ -105,8 +105,7 @@ template <int Groups> struct Document {
         int to = -1, empty = -1;
         each_group([&](int g, int i) {
             const unsigned has = __ballot_sync(kAll, s.topic[i] == topic);
-            const unsigned free =
-                __ballot_sync(kAll, g * kLanes + lane < n && s.size[i] == 0);
+            const unsigned free = __ballot_sync(kAll, g * kLanes + lane < n && s.size[i] == 0);
             if (has && to < 0) to = g * kLanes + __ffs(int(has)) - 1;
             if (free && empty < 0) empty = g * kLanes + __ffs(int(free)) - 1;
         });
@@ -231,9 +230,10 @@ __device__ void sweep(Document<Groups>& doc, const Topics& t, int n_tokens, cons
                 const float its_size = sizes ? __shfl_sync(kAll, size, l) : 1.0f;
                 const float its_weight = sizes ? __shfl_sync(kAll, weight, l) : 1.0f;
                 const float u = __shfl_sync(kAll, uniform, l);
-                const int to = !none && doc.n <= kLanes
-                                   ? doc.template draw<true>(t, from, now, its_size, its_weight, u)
-                                   : doc.template draw<false>(t, from, now, its_size, its_weight, u);
+                const int to =
+                    !none && doc.n <= kLanes
+                        ? doc.template draw<true>(t, from, now, its_size, its_weight, u)
+                        : doc.template draw<false>(t, from, now, its_size, its_weight, u);
                 if (lane == l) topic = to;
             }
             if (used) topics[i] = (unsigned short)topic;
@@ -244,17 +244,17 @@ __device__ void sweep(Document<Groups>& doc, const Topics& t, int n_tokens, cons
 
 #define OPELDA_ARGUMENTS                                                                          \
     const int *docs, int n_docs, const long long *first_token, const u64 *keys, u64 seed,         \
-        const int *words, unsigned short *topics, const unsigned char *plain,                     \
-        const float *sizes, const float *weights,                                                 \
-        const float *beta, const float *masses, const float *prior, const float *alpha,           \
-        const float *inverse, int n_topics, int n_blocks, int fresh, int n_draws
+        const int *words, unsigned short *topics, const unsigned char *plain, const float *sizes, \
+        const float *weights, const float *beta, const float *masses, const float *prior,         \
+        const float *alpha, const float *inverse, int n_topics, int n_blocks, int fresh,          \
+        int n_draws
 
-#define OPELDA_SWEEP                                                                              \
-    const Topics t = {beta, masses, prior, alpha, inverse, n_topics, n_blocks};                   \
-    const long long begin = first_token[d];                                                       \
-    const int n_tokens = int(first_token[d + 1] - begin);                                         \
-    const bool alike = plain[d];                                                                  \
-    sweep(doc, t, n_tokens, words + begin, topics + begin, alike ? nullptr : sizes + begin,       \
+#define OPELDA_SWEEP                                                                        \
+    const Topics t = {beta, masses, prior, alpha, inverse, n_topics, n_blocks};             \
+    const long long begin = first_token[d];                                                 \
+    const int n_tokens = int(first_token[d + 1] - begin);                                   \
+    const bool alike = plain[d];                                                            \
+    sweep(doc, t, n_tokens, words + begin, topics + begin, alike ? nullptr : sizes + begin, \
           alike ? nullptr : weights + begin, mix(keys[d] + seed), bool(fresh), n_draws)
 
 // Documents of at most 32 * Groups topics.
@@ -273,19 +273,19 @@ template <int Groups> __device__ __forceinline__ void sweep_few(OPELDA_ARGUMENTS
     OPELDA_SWEEP;
 }
 
-extern "C" __global__ void __launch_bounds__(kWarps * kLanes) sweep_128(OPELDA_ARGUMENTS) {
+extern "C" __global__ void __launch_bounds__(kWarps* kLanes) sweep_128(OPELDA_ARGUMENTS) {
     sweep_few<4>(docs, n_docs, first_token, keys, seed, words, topics, plain, sizes, weights, beta,
                  masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
 }
 
-extern "C" __global__ void __launch_bounds__(kWarps * kLanes) sweep_512(OPELDA_ARGUMENTS) {
+extern "C" __global__ void __launch_bounds__(kWarps* kLanes) sweep_512(OPELDA_ARGUMENTS) {
     sweep_few<16>(docs, n_docs, first_token, keys, seed, words, topics, plain, sizes, weights, beta,
                   masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
 }
 
 // Documents of any number of topics, each warp with `room` slots in memory: it takes one document
 // after another.
-extern "C" __global__ void __launch_bounds__(kWarps * kLanes)
+extern "C" __global__ void __launch_bounds__(kWarps* kLanes)
     sweep_any(OPELDA_ARGUMENTS, int* slots, int room) {
     const int warp = blockIdx.x * kWarps + threadIdx.x / kLanes, n_warps = gridDim.x * kWarps;
     int* const mine = slots + size_t(warp) * 5 * room;

@@ -16,8 +16,7 @@ __device__ __forceinline__ double entry_weight(float count, float x) {
 extern "C" __global__ void add_picks(OPELDA_BATCH, const int* n_picked, int max_picked,
                                      const int* topics, const float* values, float share,
                                      float given_rest, const float* start_words, int divide,
-                                     u64* cells, u64* rests, u64* mass, int* touched,
-                                     double unit) {
+                                     u64* cells, u64* rests, u64* mass, int* touched, double unit) {
     const Batch b = OPELDA_MADE;
     const i64 i = warp_of();
     const int lane = lane_of();
@@ -60,8 +59,8 @@ extern "C" __global__ void add_picks(OPELDA_BATCH, const int* n_picked, int max_
     if (lane == 0) add(mass + n_topics, tokens * double(rest), unit);
 }
 
-// Mixtures that are dense, or what tokens' topics are weighed by: `weighs`, up to a factor a document.
-// `theta` is what the mass is of. A warp per document.
+// Mixtures that are dense, or what tokens' topics are weighed by: `weighs`, up to a factor a
+// document. `theta` is what the mass is of. A warp per document.
 extern "C" __global__ void add_dense(OPELDA_BATCH, const float* theta, const float* weighs,
                                      int divide, u64* cells, u64* mass, int* touched, double unit) {
     const Batch b = OPELDA_MADE;
@@ -153,10 +152,10 @@ __device__ void add_columns(const T* rows, i64 n_words, int stride, int n_topics
         parts[i64(blockIdx.x) * n_topics + k] = total;
     }
 }
-#define OPELDA_COLUMNS(name, T, Total)                                                            \
-    extern "C" __global__ void name(const T* rows, int n_words, int stride, int n_topics,         \
-                                    Total* parts) {                                               \
-        add_columns(rows, n_words, stride, n_topics, parts);                                      \
+#define OPELDA_COLUMNS(name, T, Total)                                                    \
+    extern "C" __global__ void name(const T* rows, int n_words, int stride, int n_topics, \
+                                    Total* parts) {                                       \
+        add_columns(rows, n_words, stride, n_topics, parts);                              \
     }
 OPELDA_COLUMNS(columns_of_float32, float, double)
 OPELDA_COLUMNS(columns_of_int32, int, i64)

@@ -1,5 +1,5 @@
-// Variational Bayes for one document (Blei et al. 2003), a warp each, in double precision; its bound
-// says when to stop. With E_k = exp(psi(gamma_k)) up to a common factor:
+// Variational Bayes for one document (Blei et al. 2003), a warp each, in double precision; its
+// bound says when to stop. With E_k = exp(psi(gamma_k)) up to a common factor:
 //     phi_j = sum_k E_k beta_kj,    gamma_k = alpha_k + E_k sum_j d_j beta_kj / phi_j.
 
 constexpr double kFloor = 1e-300;
@@ -93,14 +93,13 @@ __device__ void run_vb(const Batch& b, int room, float* memory, i64 floats, cons
     }
 }
 
-#define OPELDA_VB(name, shared)                                                                   \
-    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,            \
-                                    const float* alpha, double of_alpha, int most, double tol,    \
-                                    const double* start, float* theta, float* factors,            \
-                                    int* n_iter) {                                                \
-        const Batch b = OPELDA_MADE;                                                              \
-        run_vb<shared>(b, room, memory, floats, alpha, of_alpha, most, tol, start, theta,         \
-                       factors, n_iter);                                                          \
+#define OPELDA_VB(name, shared)                                                                    \
+    extern "C" __global__ void name(                                                               \
+        OPELDA_BATCH, int room, float* memory, i64 floats, const float* alpha, double of_alpha,    \
+        int most, double tol, const double* start, float* theta, float* factors, int* n_iter) {    \
+        const Batch b = OPELDA_MADE;                                                               \
+        run_vb<shared>(b, room, memory, floats, alpha, of_alpha, most, tol, start, theta, factors, \
+                       n_iter);                                                                    \
     }
 OPELDA_VB(vb_shared, true)
 OPELDA_VB(vb_memory, false)
