@@ -162,6 +162,16 @@ def is_on_gpu(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("cupy", "cupyx")
 
 
+def where_it_was(found: Any, X: Any) -> Any:
+    """Return mixtures where the documents were: CuPy's for CuPy's."""
+    if not is_on_gpu(X):
+        return found
+    import cupy
+    from cupyx.scipy import sparse as there
+
+    return cupy.asarray(found) if isinstance(found, np.ndarray) else there.csr_matrix(found)
+
+
 def additive(X: Any, name: str = "X") -> Any:
     """Return X without masked entries, and such that SciPy adds its repeated entries exactly.
 

@@ -11,7 +11,7 @@ from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine, _cuda_device, _cuda_documents, _cuda_kernels, get_engine
 from opelda.engines._engine import Step
-from opelda.inference import CGS, CVB0, EM, OPE, VB
+from opelda.inference import CGS, CVB0, EM, OPE, VB, infer
 from opelda.learning._rules import Online
 
 from . import test_draws as draws
@@ -153,6 +153,17 @@ def test_mixtures_are_where_the_documents_were():
                 each.toarray() if sparse_output else each for each in (found.get(), expected)
             )
             assert np.array_equal(ours, theirs)
+            inferred, here = (model.infer(each) for each in (given, X))
+            again = infer(given, model, method=EM(), engine="cuda", sparse_output=sparse_output)
+            for each in (inferred, again):
+                assert type(each.theta) is type(found)
+                assert isinstance(each.gap, np.ndarray)
+            ours, theirs = (
+                each.toarray() if sparse_output else each
+                for each in (inferred.theta.get(), here.theta)
+            )
+            assert np.array_equal(ours, theirs)
+            assert np.array_equal(inferred.gap, here.gap)
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 2**23 + 1, 2**24, 2**24 + 7, 3 * 2**23 + 5])

@@ -14,6 +14,7 @@ import pytest
 from opelda import TopicModel
 from opelda.engines import CPUEngine, _cuda_device, get_engine
 from opelda.errors import EngineError
+from opelda.inference import infer
 
 
 @pytest.fixture(autouse=True)
@@ -136,3 +137,8 @@ def test_arrays_of_a_gpu_are_counts_too(monkeypatch):
     where, found = model.transform(Array(values=X))
     assert where == "there"
     assert np.array_equal(found, model.transform(X))
+    for inferred in (model.infer(Array(values=X)), infer(Array(values=X), model, method="em")):
+        where, found = inferred.theta
+        assert where == "there"
+        assert found.shape == (20, 2)
+        assert isinstance(inferred.gap, np.ndarray)

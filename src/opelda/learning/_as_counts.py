@@ -52,16 +52,6 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
     return as_corpus(documents, vocabulary).X
 
 
-def where_it_was(found: Any, X: Any) -> Any:
-    """Return mixtures where the documents were: CuPy's for CuPy's."""
-    if not is_on_gpu(X):
-        return found
-    import cupy
-    from cupyx.scipy import sparse as there
-
-    return cupy.asarray(found) if isinstance(found, np.ndarray) else there.csr_matrix(found)
-
-
 def _documents(X: Any) -> Any:
     """Return documents, those of an iterator or a vector of texts as a list; None for counts."""
     if is_on_gpu(X):

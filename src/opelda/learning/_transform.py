@@ -8,14 +8,13 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from opelda._validation import choice, flag, whole
+from opelda._validation import choice, flag, where_it_was, whole
 from opelda.corpus import Vocabulary
 from opelda.engines._engine import Task
 from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
-from opelda.learning._as_counts import where_it_was
 from opelda.learning._event import Event
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
@@ -166,7 +165,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         X : as for `transform`
         """
         _, found, task = self._inferred(X, EVERYTHING, SPARSE)
-        return as_inference(found, task, self.sparse_output)
+        return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(
         self, X: Any, wanted: Wanted, of_few: Wanted
