@@ -135,6 +135,21 @@ def test_topics_are_as_good_as_the_processor_s(seed):
     assert abs(ours - theirs) < 0.02
 
 
+def test_auto_takes_the_gpu_where_it_wins_and_says_so_once(monkeypatch, caplog):
+    monkeypatch.setattr("opelda.engines.LEAST_WORK", 3000)
+    _cuda_device.tell.cache_clear()
+    made = generate(60, n_words=50, n_topics=3, random_state=0)
+    X, few = sparse.csr_array(made.X), sparse.csr_array(made.X[:4])
+    how = {"engine": "auto", "random_state": 0, "n_passes": 1, "n_sweeps": 1}
+    with caplog.at_level(logging.INFO, "opelda"):
+        model = TopicModel(3, **how).fit(X)
+    assert model._state.weights.owner == "cuda"
+    assert sum("takes the GPU" in record.message for record in caplog.records) == 1
+    assert model.transform(few).shape == (4, 3)
+    assert model._state.weights.owner == "cuda"
+    assert model.fit(few)._state.weights.owner == "cpu"
+
+
 def test_mixtures_are_where_the_documents_were():
     import cupy
     from cupyx.scipy import sparse as there

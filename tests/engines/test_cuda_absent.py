@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from opelda import TopicModel
-from opelda.engines import CPUEngine, _cuda_device, get_engine
+from opelda.engines import LEAST_WORK, CPUEngine, _cuda_device, get_engine
 from opelda.errors import EngineError
 from opelda.inference import infer
 
@@ -102,11 +102,29 @@ def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
     _cuda_device.tell.cache_clear()
     with caplog.at_level(logging.INFO, "opelda"):
         for _ in range(2):
-            assert isinstance(get_engine("auto", 2), CPUEngine)
+            assert type(get_engine("auto", 2)) is CPUEngine  # for so little nothing is said
+            assert type(get_engine("auto", 2, LEAST_WORK)) is CPUEngine
     assert [record.message for record in caplog.records] == [
         "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "
         "here; install it with pip install 'opelda[cuda]', or use the engine 'cpu'."
     ]
+
+
+def test_auto_learns_where_it_is_faster(monkeypatch):
+    asked = []
+
+    def found(engine, n_jobs, work):
+        asked.append(work)
+        return get_engine("cpu", n_jobs)
+
+    monkeypatch.setattr("opelda.learning._plan.get_engine", found)
+    X = np.random.default_rng(0).poisson(1.0, (20, 8)).astype(np.float32)
+    model = TopicModel(2, random_state=0, n_passes=3, n_sweeps=2, engine="auto").fit(X)
+    n_entries = np.count_nonzero(X)
+    assert 32 * n_entries in asked
+    asked.clear()
+    model.transform(X)
+    assert asked == [10 * n_entries]
 
 
 KERNELS = files("opelda.engines") / "cuda"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opelda._validation import counts, flag, real_array, seed, where_it_was
-from opelda.engines import Engine, get_engine
+from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines._engine import Accuracy, Task
 from opelda.engines._solutions import EVERYTHING, SPARSE, Solution
 from opelda.errors import InputError
@@ -167,8 +167,8 @@ def infer(
            [0.5 , 0.5 ]], dtype=float32)
     """
     table = topics if isinstance(topics, Topics) else Topics(topics)
-    resolved = get_engine(engine, n_jobs)
     matrix = counts(X)
+    resolved = get_engine(engine, n_jobs, AN_INFERENCE * matrix.nnz)
     if matrix.shape[1] != table.n_words:
         raise InputError(
             f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count the "

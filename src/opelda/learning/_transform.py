@@ -174,13 +174,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         state = self._learned()
         with state.lock:
             self._check_topics(state)
-            matrix, engine = self._checked(X), self._engine()
+            matrix = self._checked(X)
+            engine = self._engine(matrix.nnz)
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if flag("sparse_output", self.sparse_output) and task.method.knows_loss:
                 wanted = of_few
-            found = engine.infer(state.weights, engine.documents(matrix), task, wanted)
-            return matrix, found, task
+            return matrix, engine.infer(state.weights, engine.documents(matrix), task, wanted), task
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or those of some words, as they are between two updates."""
