@@ -93,6 +93,30 @@ def test_documents_of_any_length_and_number(engine, method, monkeypatch):
     assert near.mean() > 0.9
 
 
+@METHODS
+@pytest.mark.parametrize("chosen", [None, np.arange(0, 40, 3)])
+def test_documents_that_do_not_fit_go_there_in_blocks(engine, method, chosen, monkeypatch):
+    """Blocks of a few documents, or of one that alone is too large: the same bytes."""
+    rng = np.random.default_rng(3)
+    X, topics, host = make_documents(rng, 40, 50), make_topics(rng, 7, 50), make_weights(rng, 50, 7)
+    task, alpha, theta = make_task(7, method), np.full(7, 0.1), rng.dirichlet(np.ones(7), 40)
+    found = []
+    for most in (None, 1000, 1):
+        monkeypatch.setattr(_cuda_documents, "AT_ONCE", most)
+        fixed, documents = engine.topics(topics), engine.documents(X)
+        inferred = engine.infer(fixed, documents, task)
+        bounds = engine.certify(fixed, documents, theta, alpha)
+        weights = engine.weights(pickle.loads(pickle.dumps(host)))
+        summed = engine.statistics(weights, documents, task, divide=True, chosen=chosen)
+        how = {"chosen": chosen, "certify": True}
+        done = engine.update(weights, documents, task, Online(), Step(2, 0.5, 40, 0), **how)
+        found.append((inferred, bounds, summed, weights.host(), done.mean_gap))
+        assert documents.fits(engine.device) is (most is None)
+    for other in found[1:]:
+        assert all(same_bytes(*pair) for pair in zip(found[0][:-1], other[:-1], strict=True))
+        assert np.isclose(found[0][-1], other[-1])
+
+
 def test_updates_leave_weights_there_and_rules_find_them_here(engine):
     rng = np.random.default_rng(1)
     host, X = make_weights(rng, 50, 7), make_documents(rng, 40, 50)

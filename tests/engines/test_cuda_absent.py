@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from opelda import TopicModel
-from opelda.engines import LEAST_WORK, CPUEngine, _cuda_device, get_engine
+from opelda.engines import LEAST_WORK, CPUEngine, _cuda_device, _cuda_documents, get_engine
+from opelda.engines._documents import Documents
 from opelda.errors import EngineError
 from opelda.inference import infer
 
@@ -95,6 +97,23 @@ def test_too_little_memory(monkeypatch):
     device = _cuda_device.Device()
     with pytest.raises(EngineError, match=r"too little memory: 2\.0 of 8\.0 GB"), device.busy():
         raise MemoryError
+
+
+@pytest.mark.parametrize("most", [1, 200, 1000, 10**6])
+def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
+    monkeypatch.setattr(_cuda_documents, "AT_ONCE", most)
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.3, (30, 12)).astype(np.float32))
+    rows = Documents(X).part()
+    blocks = list(_cuda_documents.in_blocks(None, rows, 5))
+    assert (len(blocks) == 1) is (most == 10**6)
+    assert (max(block.n_docs for block in blocks) == 1) is (most == 1)
+    assert all(8 * len(b.words) + 68 * b.n_docs <= most for b in blocks if b.n_docs > 1)
+    assert np.array_equal(np.concatenate([np.diff(b.indptr) for b in blocks]), np.diff(rows.indptr))
+    for name in ("words", "counts"):
+        joined = np.concatenate([getattr(block, name) for block in blocks])
+        assert np.array_equal(joined, getattr(rows, name))
+    assert len(list(_cuda_documents.in_blocks(None, Documents(X[:0]).part(), 5))) == 1
 
 
 def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):

@@ -1,5 +1,6 @@
 """The CUDA engine: topics, documents and tokens on a GPU; what has no kernel there runs here."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -16,14 +17,14 @@ from opelda.engines._cpu import CPUEngine
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import blend
 from opelda.engines._cuda_device import device_of, tell
-from opelda.engines._cuda_documents import CudaDocuments, CudaRows
+from opelda.engines._cuda_documents import CudaDocuments, CudaRows, in_blocks
 from opelda.engines._cuda_sweeps import CudaTokens
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
 from opelda.engines._cuda_updates import Sums
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
 from opelda.engines._settings import KernelSettings
-from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, completed
+from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, completed, joined
 from opelda.engines._tokens import SizeHistogram, TokenCounts
 from opelda.engines._weights import HostWeights, Prior, Weights
 
@@ -79,20 +80,20 @@ class CudaEngine(CPUEngine):
         """Infer and update; see `Engine.update`."""
         settings = self._settings(task, weights.n_topics)
         if settings is None:
-            how: dict[str, Any] = {"chosen": chosen, "certify": certify}
-            return super().update(weights, documents, task, rule, step, **how)
+            return super().update(
+                weights, documents, task, rule, step, chosen=chosen, certify=certify
+            )
         assert isinstance(weights, CudaWeights)
         started = perf_counter()
         with self.device.busy():
-            rows, n_tokens = self._chosen(documents, chosen, weights.n_words)
-            if not rows.lengths.any():
+            blocks, lengths = self._chosen(documents, chosen, weights)
+            if not lengths.any():
                 return None
-            sums, gap = self._summed(
-                weights, rows, task, settings, n_tokens, divide=rule.divide, certify=certify
-            )
+            how = {"divide": rule.divide, "certify": certify}
+            sums, gap = self._summed(weights, blocks, task, settings, lengths.sum(), **how)
             solved = perf_counter()
             with changing(self, weights, step):
-                gain = rule.prepare(weights, step, rows.n_docs, sums.mass)
+                gain = rule.prepare(weights, step, len(lengths), sums.mass)
                 sums.add_to(weights, gain)
             self._sums = sums
         return Updated(step.rho, solved - started, perf_counter() - solved, gap)
@@ -112,10 +113,10 @@ class CudaEngine(CPUEngine):
             return super().statistics(weights, documents, task, divide=divide, chosen=chosen)
         assert isinstance(weights, CudaWeights)
         with self.device.busy():
-            rows, n_tokens = self._chosen(documents, chosen, weights.n_words)
-            sums, _ = self._summed(weights, rows, task, settings, n_tokens, divide=divide)
+            blocks, lengths = self._chosen(documents, chosen, weights)
+            sums, _ = self._summed(weights, blocks, task, settings, lengths.sum(), divide=divide)
             mass = sums.mass()
-            found = Statistics(*sums.taken(), mass, rows.n_docs)
+            found = Statistics(*sums.taken(), mass, len(lengths))
             self._sums = sums
         return found
 
@@ -165,7 +166,10 @@ class CudaEngine(CPUEngine):
     ) -> Solution:
         """Infer mixtures; see `Engine.infer`."""
         with self.device.busy():
-            return self._solve(*self._fitting(topics, documents), task, wanted)
+            table, rows = self._fitting(topics, documents)
+            blocks = in_blocks(self.device, rows, table.n_topics)
+            found: Solution = joined([self._solve(table, some, task, wanted) for some in blocks])
+        return found
 
     def certify(
         self,
@@ -177,9 +181,13 @@ class CudaEngine(CPUEngine):
         """Certify mixtures; see `Engine.certify`."""
         with self.device.busy():
             table, rows = self._fitting(topics, documents)
-            rows = table.known_part(rows)
-            there = CudaRows.of(self.device, rows)
-            return kernels.certificate(table, there, rows, theta, alpha)
+            parts, first = [], 0
+            for some in in_blocks(self.device, table.known_part(rows), table.n_topics):
+                there, last = CudaRows.of(self.device, some), first + some.n_docs
+                parts.append(kernels.certificate(table, there, some, theta[first:last], alpha))
+                first = last
+            found: Certificate = joined(parts)
+        return found
 
     def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
         """Return topics; see `Engine.read`."""
@@ -226,20 +234,19 @@ class CudaEngine(CPUEngine):
         _tell_of(task.method)
         return None
 
-    def _chosen(self, documents: Documents, chosen: Chosen, n_words: int) -> tuple[CudaRows, float]:
-        """Return some documents on the GPU, whose words topics must have, and their tokens."""
+    def _chosen(
+        self, documents: Documents, chosen: Chosen, weights: Weights
+    ) -> tuple[Iterable[CudaRows], NDArray[np.float64]]:
+        """Return some documents, whose words topics must have, as `CudaDocuments.some` does."""
         assert isinstance(documents, CudaDocuments)
-        rows, lengths = documents.there(self.device), documents.lengths(self.device)
-        if documents.n_words > n_words:
-            check_words(documents.part().words, n_words)
-        if chosen is not None:
-            rows, lengths = rows.some(self.device, chosen), lengths[chosen]
-        return rows, float(lengths.sum())
+        if documents.n_words > weights.n_words:
+            check_words(documents.part().words, weights.n_words)
+        return documents.some(self.device, chosen, weights.n_topics, self.n_threads)
 
     def _summed(
         self,
         weights: CudaWeights,
-        rows: CudaRows,
+        blocks: Iterable[CudaRows],
         task: Task,
         settings: KernelSettings,
         n_tokens: float,
@@ -250,18 +257,18 @@ class CudaEngine(CPUEngine):
         """Infer documents and sum up; return that and the mean gap."""
         logs, alpha = divide and task.method.expects_logs, task.alpha.astype(np.float32)
         table = CudaTable.of_weights(weights, logs=True) if logs else self._whole(weights)
-        found = kernels.solve(table, rows, settings, alpha, theta=certify, factors=divide)
-        gap = np.nan
-        if certify:
-            gap = float(
-                kernels.certify(table, rows, found.theta, alpha)[0][rows.lengths > 0].mean()
-            )
         # sums that an interruption left behind are not used again
         sums, self._sums = self._sums, None
         if sums is None or sums.shape != (weights.n_words, weights.n_topics):
             sums = Sums(self.device, weights.n_words, weights.n_topics)
-        sums.add(table, rows, found, n_tokens, divide)
-        return sums, gap
+        gaps = []
+        for rows in blocks:
+            found = kernels.solve(table, rows, settings, alpha, theta=certify, factors=divide)
+            if certify:
+                bounds = kernels.certify(table, rows, found.theta, alpha)
+                gaps.append(bounds[0][rows.lengths > 0])
+            sums.add(table, rows, found, n_tokens, divide)
+        return sums, float(np.concatenate(gaps).mean()) if certify else np.nan
 
     def _solve(
         self, table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool = True

@@ -88,6 +88,11 @@ class Device:
                 "free; give fewer documents or topics at a time, or use the engine 'cpu'."
             ) from error
 
+    def free(self) -> int:
+        """Return the bytes that are free, those that CuPy keeps for later among them."""
+        kept = self.cp.get_default_memory_pool().free_bytes()
+        return int(self.cp.cuda.runtime.memGetInfo()[0]) + int(kept)
+
     def array(self, values: Any, dtype: Any = None) -> Any:
         """Copy an array to the GPU, if it is not there; None stays None."""
         if values is None:

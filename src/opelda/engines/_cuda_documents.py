@@ -1,17 +1,22 @@
-"""Documents on a GPU."""
+"""Documents on a GPU: all of a collection, or one block after another."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda.engines._cpu_updates import gathered
 from opelda.engines._cuda_device import LANES, Device
-from opelda.engines._documents import Documents, Rows
+from opelda.engines._documents import Chosen, Documents, Rows
 
 # Words of documents that are worked on in a launch of their own: shared memory is for the longest.
 ROOMS = (32, 64, 128, 256, 512)
 FEW_DOCS = 4096
+# Bytes of documents, and of what is found about them, on the GPU at a time; None: by free memory.
+AT_ONCE: int | None = None
+SURE = 2**28  # bytes that there is room for without looking
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,66 @@ class CudaRows:
         return found
 
 
+def at_once(device: Device, n_bytes: int) -> int:
+    """Return how many bytes can be on the GPU at a time where so many are asked for."""
+    if AT_ONCE is not None or n_bytes <= SURE:
+        return n_bytes if AT_ONCE is None else AT_ONCE
+    return max(device.free() // 3, SURE)
+
+
+def in_blocks(device: Device, rows: Rows, n_topics: int) -> Iterator[Rows]:
+    """Divide documents into consecutive ones that fit on the GPU with their mixtures."""
+    ends = rows.indptr
+    # a word and a count; where the document begins, and at most three arrays over topics
+    before = 8 * ends + (8 + 12 * n_topics) * np.arange(len(ends))
+    most = at_once(device, int(before[-1]))
+    if before[-1] <= most:
+        yield rows
+        return
+    first = 0
+    while first < rows.n_docs:
+        last = int(np.searchsorted(before, before[first] + most, "right")) - 1
+        last = max(last, first + 1)
+        here = slice(int(ends[first]), int(ends[last]))
+        yield Rows(ends[first : last + 1] - ends[first], rows.words[here], rows.counts[here])
+        first = last
+
+
 class CudaDocuments(Documents):
     """A collection that is copied to the GPU when it is first asked for there."""
 
     _there: CudaRows | None = None
+    _fits: bool | None = None
     _tokens: NDArray[np.float64] | None = None
+
+    def fits(self, device: Device) -> bool:
+        """Whether there is room for all documents on the GPU, which is found out once."""
+        if self._fits is None:
+            n_bytes = 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
+            self._fits = self._there is not None or n_bytes <= at_once(device, n_bytes)
+        return self._fits
 
     def there(self, device: Device) -> CudaRows:
         """Return all documents on the GPU."""
         if self._there is None:
             self._there = CudaRows.of(device, self.part())
         return self._there
+
+    def some(
+        self, device: Device, chosen: Chosen, n_topics: int, n_threads: int
+    ) -> tuple[Iterable[CudaRows], NDArray[np.float64]]:
+        """Return some documents on the GPU, one block after another, and the tokens of each.
+
+        Of a collection that does not fit, only they go there.
+        """
+        if not self.fits(device):
+            rows = gathered(self, chosen, n_threads)
+            blocks = in_blocks(device, rows, n_topics)
+            return (CudaRows.of(device, block) for block in blocks), rows.tokens()
+        there, lengths = self.there(device), self.lengths(device)
+        if chosen is not None:
+            there, lengths = there.some(device, chosen), lengths[chosen]
+        return [there], lengths
 
     def lengths(self, device: Device) -> NDArray[np.float64]:
         """Return the tokens of each document."""
