@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -81,6 +81,20 @@ java:
 	    { apt-get install -qq -y openjdk-17-jre-headless || apt-get install -qq -y default-jre-headless; } >/dev/null && found; } || \
 	  { echo "Spark's tests need Java 17 or newer: install it, or set JAVA_HOME, and run again." >&2; exit 1; }
 
+# On a machine with a GPU, by any Python that has opelda, CuPy, pytest and hypothesis: nothing is installed. SANITIZE=
+# memcheck, racecheck or initcheck runs the kernels under compute-sanitizer, without CuPy's pool, which would hide errors.
+# Races are looked for in our kernels only; initcheck has to see what CuPy's own write.
+CUDA_TESTS ?= tests/engines
+test-cuda:
+ifdef SANITIZE
+	compute-sanitizer --tool $(SANITIZE) --error-exitcode 1 --target-processes all \
+	  $(if $(filter racecheck,$(SANITIZE)),--kernel-name-exclude kns=cupy_) \
+	  $(PYTHON) -c 'import sys, cupy, pytest; cupy.cuda.set_allocator(None); sys.exit(pytest.main(sys.argv[1:]))' \
+	  -q -m "cuda and not heavy" -p no:cacheprovider $(CUDA_TESTS)
+else
+	$(PYTHON) -m pytest -q -m "cuda and not heavy" $(CUDA_TESTS)
+endif
+
 page/node_modules/.installed: page/package.json
 	@command -v npm >/dev/null || \
 	  { echo "The report page is built and tested by node and npm (20 or newer) and there is none: install them, and run again." >&2; exit 1; }
@@ -92,7 +106,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES))
+	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard src/opelda/engines/cuda/*)
 
 # An sdist, and wheels made of it: one for Python 3.11 and one, by the stable ABI, for all newer ones. Each Python of
 # WHEEL_PYTHONS installs the one it takes in a fresh environment, where compilers only fail, and tests it there.

@@ -18,6 +18,11 @@ for name, examples in (("short", 25), ("heavy", 1000)):
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with the longest tests, or one process ends with them while the others wait."""
+    items.sort(key=lambda item: "test_docs_text" not in item.nodeid)
+
+
 @pytest.fixture
 def check_picture():
     """Compare a picture of docs/ with what its script draws."""

@@ -15,4 +15,4 @@ PRESETS = {
     "fast": "good topics in a fraction of the time",
     "paper": "the settings of the paper's experiments",
 }
-ENGINES = ("cpu", "reference")
+ENGINES = ("cpu", "cuda", "auto", "reference")

@@ -157,6 +157,21 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
     return matrix
 
 
+def is_on_gpu(X: Any) -> bool:
+    """Whether an array or a sparse matrix is CuPy's, which is not imported to find out."""
+    return type(X).__module__.partition(".")[0] in ("cupy", "cupyx")
+
+
+def where_it_was(found: Any, X: Any) -> Any:
+    """Return mixtures where the documents were: CuPy's for CuPy's."""
+    if not is_on_gpu(X):
+        return found
+    import cupy
+    from cupyx.scipy import sparse as there
+
+    return cupy.asarray(found) if isinstance(found, np.ndarray) else there.csr_matrix(found)
+
+
 def additive(X: Any, name: str = "X") -> Any:
     """Return X without masked entries, and such that SciPy adds its repeated entries exactly.
 
@@ -165,6 +180,8 @@ def additive(X: Any, name: str = "X") -> Any:
     """
     if type(X) is sparse.csr_array:
         return X
+    if is_on_gpu(X):
+        X = X.get()
     rows = X if isinstance(X, list | tuple) else (X,)
     if any(np.ma.isMaskedArray(row) and np.ma.is_masked(row) for row in rows):
         raise InputError(

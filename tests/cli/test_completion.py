@@ -17,8 +17,10 @@ def test_names_agree_with_what_they_name():
     assert {*_names.LEARNERS, "TopicModel"} == set(CLASSES)
     assert {CLASSES[name].__name__ for name in LEARNERS.values()} == set(_names.LEARNERS)
     assert [cls.name for cls in METHODS.values()] == list(_names.METHODS)
-    for name in _names.ENGINES:
+    assert set(_names.ENGINES) == {"cpu", "cuda", "auto", "reference"}
+    for name in ("cpu", "reference"):
         assert get_engine(name).name == name
+    assert get_engine("auto").name in ("cpu", "cuda")
 
 
 def test_models_are_offered(tmp_path, monkeypatch):

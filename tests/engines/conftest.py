@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
-from opelda.engines import CPUEngine, Engine, ReferenceEngine
+from opelda.engines import CPUEngine, Engine, ReferenceEngine, get_engine
 from opelda.errors import EngineError
 
 
@@ -42,13 +43,28 @@ ENGINES = {
     "cpu, 1 thread": Tested(lambda: CPUEngine(1), **SINGLE),
     "cpu, 3 threads": Tested(lambda: CPUEngine(3), **SINGLE),
     "reference": Tested(ReferenceEngine, **DOUBLE),
+    "cuda": Tested(lambda: get_engine("cuda"), **SINGLE),
 }
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.cuda] * (name == "cuda")) for name in ENGINES]
+)
 def tested(request):
     """Run the test once for each engine."""
+    if request.param == "cuda" and no_gpu() is not None:
+        pytest.skip(no_gpu())
     return ENGINES[request.param]
+
+
+@cache
+def no_gpu():
+    """Return why there is no CUDA engine here, or None."""
+    try:
+        get_engine("cuda")
+    except EngineError as error:
+        return str(error)
+    return None
 
 
 @pytest.fixture

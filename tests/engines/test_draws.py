@@ -59,9 +59,9 @@ def is_right(drawn):
     return is_uniform and abs(staying) < 6
 
 
-def swept(X, n_topics, alpha, eta, seed, n_sweeps=40):
+def swept(X, n_topics, alpha, eta, seed, n_sweeps=40, engine=None):
     """Sweep until topics differ; return the topics before and after the last sweep, and counts."""
-    engine = CPUEngine(2)
+    engine = engine or CPUEngine(2)
     tokens, counts = tokens_of(engine, X.toarray(), n_topics), None
     weights = engine.random_weights(X.shape[1], n_topics, eta, seed)
     for number in range(n_sweeps):

@@ -34,7 +34,7 @@ def test_an_engine_is_known_by_its_name(engine):
 
 
 def test_an_engine_that_is_not_there():
-    with pytest.raises(EngineError, match="no engine 'abacus'; choose 'cpu' or 'reference'"):
+    with pytest.raises(EngineError, match="no engine 'abacus'; choose 'cpu', 'cuda', 'auto' or"):
         get_engine("abacus")
     with pytest.raises(InputError, match="engine must be a name or an engine"):
         get_engine(3)

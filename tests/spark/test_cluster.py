@@ -66,9 +66,13 @@ def test_an_executor_is_lost(spark, master, X, alone, monkeypatch, when):
     killed, drawn, redrawn = [], _cluster.Cluster._drawn, []
 
     def strike():
-        victim = random.choice(executors_of(os.getpid()))
-        kill(victim)
-        killed.append(victim)
+        victims = executors_of(os.getpid())
+        if when == "during the second sweep":
+            victims = [random.choice(victims)]
+        # (else all: where a machine is busy one of them may have got nothing to hold)
+        for victim in victims:
+            kill(victim)
+            killed.append(victim)
 
     def draw(self, task):
         striking = Thread(target=strike)
@@ -87,5 +91,5 @@ def test_an_executor_is_lost(spark, master, X, alone, monkeypatch, when):
         _cluster.Cluster, "_redraw", lambda self: (redrawn.append(1), redraw(self))[1]
     )
     same(fitted(table(spark, X).repartition(4), localDocs=0), alone)
-    assert len(killed) == 1
+    assert killed
     assert redrawn or when == "during the second sweep"

@@ -67,7 +67,8 @@ Jobs = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="Where it runs: cpu, or reference (slow, plain NumPy); cpu if not given.",
+        help="Where it runs: cpu, cuda (a GPU of NVIDIA's), auto (the GPU where that is faster) or "
+        "reference (slow, plain NumPy); cpu if not given.",
         metavar="NAME",
         autocompletion=one_of(_names.ENGINES),
     ),

@@ -21,16 +21,26 @@ from opelda.errors import EngineError, InputError
 __all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]
 
 
-def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None) -> Any:
+# Work from which on "auto" takes a GPU: some 17,000 abstracts by `preset="best"`, for which 16
+# cores take about 1.4 s, and an H200 0.6 s with its start, by the figures of docs/gpu.md.
+LEAST_WORK = 1e8
+AN_INFERENCE = 10  # sweeps that inferring once counts as
+
+
+def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None, work: float = 0.0) -> Any:
     """Return the engine of that name, made for so many threads; an engine object as it is.
 
     Parameters
     ----------
-    engine : {"cpu", "reference"} or Engine
-        "cpu": native kernels on this machine's processor; "reference": plain NumPy in double
-        precision, slow, what the others are tested against.
+    engine : {"cpu", "cuda", "auto", "reference"} or Engine
+        "cpu": native kernels on this machine's processor; "cuda": a GPU of NVIDIA's, with CuPy
+        ("cuda:1" is the second); "auto": a GPU if there is one and so much to do that it is
+        faster, else the processor; "reference": plain NumPy in double precision, slow, what the
+        others are tested against.
     n_jobs : int or None
         Threads of an engine that is given by name; an object has its own.
+    work : float
+        What there is to do, as far as it is known: entries of the documents times sweeps.
 
     Examples
     --------
@@ -47,4 +57,29 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None) -> Any:
         return CPUEngine(n_jobs)
     if engine == "reference":
         return ReferenceEngine()
-    raise EngineError(f"There is no engine {engine!r}; choose {' or '.join(map(repr, ENGINES))}.")
+    if engine == "auto":
+        return CPUEngine(n_jobs) if work < LEAST_WORK else _found(n_jobs)
+    name, _, number = engine.partition(":")
+    if name == "cuda" and (engine == name or number.isdecimal()):
+        return _cuda_engine(int(number or 0), n_jobs)
+    *names, last = map(repr, ENGINES)
+    raise EngineError(f"There is no engine {engine!r}; choose {', '.join(names)} or {last}.")
+
+
+def _cuda_engine(number: int, n_jobs: int | None) -> Any:
+    from opelda.engines._cuda import CudaEngine
+
+    return CudaEngine(number, n_jobs)
+
+
+def _found(n_jobs: int | None) -> Any:
+    """Return the first GPU's engine, or the processor's, and say which, once."""
+    from opelda.engines._cuda_device import tell
+
+    try:
+        engine = _cuda_engine(0, n_jobs)
+    except EngineError as error:
+        tell(f"engine='auto' takes the processor. {error}")
+        return CPUEngine(n_jobs)
+    tell(f"engine='auto' takes the GPU {engine.device.title}.")
+    return engine

@@ -149,7 +149,7 @@ def _em(settings: s.EMSettings, call: Call) -> Solution:
         kept = (np.empty(shape, np.int32), np.empty(shape, np.float32))
     start_words = call.table.mean if even else call.table.under(start, call.rows.words)
     call.run(_native.em, theta, kept=kept, start_words=start_words, **vars(settings))
-    picks = _em_picks(call.rows, start, *kept) if wanted.picks else None
+    picks = em_picks(call.rows, start, *kept) if wanted.picks else None
     return Solution(theta, call.n_iter, certificate=call.certificate, picks=picks)
 
 
@@ -179,10 +179,10 @@ def _normalised(alpha: NDArray[np.float32]) -> NDArray[np.float32]:
     return shares
 
 
-def _em_picks(
+def em_picks(
     rows: Rows, start: NDArray[np.float32], topics: NDArray[np.int32], shares: NDArray[np.float32]
 ) -> Picks:
-    """theta_k = alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
+    """Return alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
     full = ~rows.empty
     if not full.all():  # nothing was written for documents without words
         topics, shares = topics[full], shares[full]

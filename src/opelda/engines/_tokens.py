@@ -116,6 +116,17 @@ class TokenCounts:
         return np.ldexp(np.asarray(whole, np.float64).ravel(), -self.shift)
 
     @property
+    def word_sums(self) -> NDArray[np.int64]:
+        """The weight of each word, in multiples of 2**-shift."""
+        sums: NDArray[np.int64] = self.cells.sum(axis=1)
+        return sums
+
+    def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the distinct weights of cells, ascending, and how many cells have each."""
+        cells, times = np.unique(self.cells.data, return_counts=True)
+        return cells, times
+
+    @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """The offsets of the words, their topics, and the weights of these."""
         cells = self.cells

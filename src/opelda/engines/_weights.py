@@ -87,6 +87,10 @@ class Weights:
         """The rows in use."""
         return self._room[: self.n_words]
 
+    def changing_rows(self) -> Any:
+        """Return the rows in use where they are changed: an engine's own memory, if it has some."""
+        return self.rows
+
     @property
     def totals(self) -> NDArray[np.float64]:
         """sum_j lambda_kj."""
@@ -127,7 +131,7 @@ class Weights:
     def clear(self) -> None:
         """Forget every row."""
         self.touch()
-        self.rows[:] = 0.0
+        self.changing_rows()[:] = 0.0
         self.sums = np.zeros(self.n_topics)
         self.scale = 1.0
 
@@ -146,11 +150,12 @@ class Weights:
             scale = 1.0 - share
         try:
             self.prior_weight = 1.0
+            rows = self.changing_rows()
             if scale > 0.0:
-                grown = add(self.rows, share / scale)
+                grown = add(rows, share / scale)
                 self.scale, self.sums = scale, self.sums + grown
             else:
-                room = np.zeros_like(self.rows)
+                room = np.zeros_like(rows)
                 grown = add(room, 1.0)
                 self.scale, self._room, self.sums = 1.0, room, grown
             self.touch()

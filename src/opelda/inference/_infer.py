@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda._validation import counts, flag, real_array, seed
-from opelda.engines import Engine, get_engine
+from opelda._validation import counts, flag, real_array, seed, where_it_was
+from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines._engine import Accuracy, Task
 from opelda.engines._solutions import EVERYTHING, SPARSE, Solution
 from opelda.errors import InputError
@@ -51,7 +51,8 @@ class Inference:
     Attributes
     ----------
     theta : float32 array or CSR array (D, K)
-        Topic mixtures; rows sum to 1. Of the reference engine in double precision.
+        Topic mixtures; rows sum to 1. Of the reference engine in double precision. CuPy's where the
+        documents are; all else is in host memory.
     gap : float64 array (D,)
         Frank-Wolfe gap of f = log-likelihood + log-prior: zero exactly at stationary points; with
         ``doc_topic_prior >= 1`` no mixture's f is more than this above the one returned.
@@ -149,8 +150,8 @@ def infer(
         Threads; None is every core, but one inside a worker of joblib or the like. Results do not
         depend on it.
     engine : str or Engine
-        Where it runs: ``"cpu"``, ``"reference"`` (the slow double-precision NumPy form of the same
-        method), or an engine made with its resources.
+        Where it runs: ``"cpu"``, ``"cuda"`` (a GPU, docs/gpu.md), ``"auto"``, ``"reference"`` (the
+        slow double-precision NumPy form of the same method), or an engine made with its resources.
 
     Returns
     -------
@@ -166,8 +167,8 @@ def infer(
            [0.5 , 0.5 ]], dtype=float32)
     """
     table = topics if isinstance(topics, Topics) else Topics(topics)
-    resolved = get_engine(engine, n_jobs)
     matrix = counts(X)
+    resolved = get_engine(engine, n_jobs, AN_INFERENCE * matrix.nnz)
     if matrix.shape[1] != table.n_words:
         raise InputError(
             f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count the "
@@ -180,7 +181,7 @@ def infer(
     few = flag("sparse_output", sparse_output) and task.method.knows_loss
     wanted = SPARSE if few else EVERYTHING
     given, documents = table.on(resolved), resolved.documents(matrix)
-    found = as_inference(resolved.infer(given, documents, task, wanted), task, sparse_output)
+    found = as_inference(resolved.infer(given, documents, task, wanted), task, sparse_output, X)
     if not flag("history", history):
         return found
     cut = replace(task, accuracy=None)
@@ -245,14 +246,15 @@ def missed(solution: Solution, accuracy: Accuracy | None) -> NDArray[np.intp]:
     return found
 
 
-def as_inference(solution: Solution, task: Task, sparse_output: bool) -> Inference:
-    """Return an engine's whole answer as users see it."""
+def as_inference(solution: Solution, task: Task, sparse_output: bool, X: Any) -> Inference:
+    """Return an engine's whole answer as users see it, mixtures where the documents X are."""
     certificate, n_tokens, loss = solution.certificate, solution.n_tokens, solution.loss
     assert certificate is not None
     assert n_tokens is not None
     assert loss is not None
+    theta = solution.as_csr() if sparse_output else np.ascontiguousarray(solution.theta)
     return Inference(
-        theta=solution.as_csr() if sparse_output else np.ascontiguousarray(solution.theta),
+        theta=where_it_was(theta, X),
         **vars(certificate),
         loss=loss,
         n_iter=solution.n_iter.astype(np.int32, copy=False),

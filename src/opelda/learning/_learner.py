@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from opelda._validation import counts, whole
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
+from opelda.engines import AN_INFERENCE
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._collection import Collection, Held
@@ -103,9 +104,12 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
                 held_out = self._validated(counts_of(validation, words), reset=False)
                 if not can_be_split(held_out):
                     raise InputError("validation has no document of at least two tokens to score.")
-            documents = plan.engine.documents(matrix)
-            # presets choose by the number of documents, which is known only now
-            plan = replace(plan, schedule=self._schedule(documents.n_docs))
+            # presets and engines are chosen by the documents, which are known only now
+            schedule = self._schedule(matrix.shape[0])
+            n_looks = schedule.n_sweeps + AN_INFERENCE * schedule.n_passes
+            engine = self._engine(matrix.nnz, n_looks, anew=True)
+            plan = replace(plan, schedule=schedule, engine=engine)
+            documents = engine.documents(matrix)
             if run is not None:
                 plan = replace(plan, seed=run.seed)
             plan = self._with_seeds(plan, words, matrix)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import flag, number, real_array, seed, whole
-from opelda.engines import Engine, get_engine
+from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines._documents import Chosen, Documents
 from opelda.engines._engine import Accuracy, Step, Task, Updated
 from opelda.engines._weights import Prior, Weights, extended
@@ -191,10 +191,17 @@ class Parameters:
         """Return what mixtures may lose at the most once the topics are learned."""
         return accuracy_of(self.max_loss, self.max_loss_per_token)
 
-    def _engine(self) -> Engine:
-        """Return the engine of the parameters; the topics learned so far move to it."""
-        engine: Engine = get_engine(self.engine, self.n_jobs)
+    def _engine(
+        self, n_entries: int = 0, n_sweeps: int = AN_INFERENCE, *, anew: bool = False
+    ) -> Engine:
+        """Return the engine of the parameters for so much work; the topics move to it.
+
+        Where work decides, those on a GPU stay there, unless others are learned `anew`.
+        """
         state: State | None = getattr(self, "_state", None)
+        there = not anew and state is not None and state.weights.owner.startswith("cuda")
+        work = np.inf if there else n_entries * n_sweeps
+        engine: Engine = get_engine(self.engine, self.n_jobs, work)
         if state is not None and state.weights.owner != engine.name:
             state.weights = engine.weights(state.weights.host())
         return engine

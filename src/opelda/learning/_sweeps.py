@@ -148,8 +148,8 @@ def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
     It maximises sum_kj n_kj log((n_kj - w + eta) / (n_k - w + V eta)), w being what a token weighs:
     drawing by more makes topics differ more, but the topics that were found need less.
     """
-    cells, times = np.unique(counts.cells.data, return_counts=True)
-    n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.cells.shape[0]
+    cells, times = counts.sizes()
+    n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.n_words
     others, totals = np.maximum(n - weight, 0.0), counts.sums
     eta, least, most = (weight * bound for bound in (DRAWN_WORD_PRIOR, *WORD_PRIORS))
     for _ in range(WORD_PRIOR_STEPS):
@@ -163,7 +163,7 @@ def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
 
 def by_frequency(eta: float, counts: TokenCounts) -> NDArray[np.float32]:
     """Return an eta per word of the same mean: half of it alike for all, half as words occur."""
-    seen = counts.cells.sum(axis=1) + 1e-9
+    seen = counts.word_sums + 1e-9
     spread: NDArray[np.float32] = (0.5 * eta * (1.0 + seen / seen.mean())).astype(np.float32)
     return spread
 

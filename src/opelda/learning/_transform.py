@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from opelda._validation import choice, flag, whole
+from opelda._validation import choice, flag, where_it_was, whole
 from opelda.corpus import Vocabulary
 from opelda.engines._engine import Task
 from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
@@ -147,14 +147,15 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         Returns
         -------
         array (D, K), or CSR array with `sparse_output`
-            Rows sum to 1; float64 for float64 counts, else float32. With
+            Rows sum to 1; float64 for float64 counts, else float32; CuPy's where X is. With
             ``set_output(transform="pandas")`` a frame: columns are called by the topics' labels,
             rows by the corpus's names or as those of the frame that was given.
         """
         matrix, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
         missed(found, task.accuracy)
         theta = found.as_csr() if self.sparse_output else np.asarray(found.theta)
-        return theta.astype(np.float64 if matrix.dtype == np.float64 else np.float32, copy=False)
+        dtype = np.float64 if matrix.dtype == np.float64 else np.float32
+        return where_it_was(theta.astype(dtype, copy=False), X)
 
     def infer(self, X: Any) -> Inference:
         """Infer the mixtures of `transform` with certificates, as `opelda.inference.infer` does.
@@ -164,7 +165,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         X : as for `transform`
         """
         _, found, task = self._inferred(X, EVERYTHING, SPARSE)
-        return as_inference(found, task, self.sparse_output)
+        return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(
         self, X: Any, wanted: Wanted, of_few: Wanted
@@ -173,13 +174,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         state = self._learned()
         with state.lock:
             self._check_topics(state)
-            matrix, engine = self._checked(X), self._engine()
+            matrix = self._checked(X)
+            engine = self._engine(matrix.nnz)
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if flag("sparse_output", self.sparse_output) and task.method.knows_loss:
                 wanted = of_few
-            found = engine.infer(state.weights, engine.documents(matrix), task, wanted)
-            return matrix, found, task
+            return matrix, engine.infer(state.weights, engine.documents(matrix), task, wanted), task
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or those of some words, as they are between two updates."""

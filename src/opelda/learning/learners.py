@@ -41,7 +41,8 @@ PARAMETERS = """
         `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
         at all, as with ``transform_method="exact"``.
     engine : str or Engine
-        Where it runs: "cpu", "reference" (slow, plain NumPy), or an engine made with its resources.
+        Where it runs: "cpu", "cuda" (a GPU, docs/gpu.md), "auto" (the GPU where it is faster),
+        "reference" (slow, plain NumPy), or an engine made with its resources.
     n_jobs : int or None
         Threads; None is every core, but one inside a worker of joblib or the like. Results do not
         depend on it.

@@ -1,0 +1,181 @@
+"""What is said where there is no GPU, no CuPy, an old driver or too little memory."""
+
+import logging
+import shutil
+import subprocess
+import sys
+from contextlib import nullcontext
+from importlib.resources import files
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from opelda import TopicModel
+from opelda.engines import LEAST_WORK, CPUEngine, _cuda_device, _cuda_documents, get_engine
+from opelda.engines._documents import Documents
+from opelda.errors import EngineError
+from opelda.inference import infer
+
+
+@pytest.fixture(autouse=True)
+def found_anew():
+    """Look for GPUs anew, and for the real ones again in the end."""
+    _cuda_device.device_of.cache_clear()
+    yield
+    _cuda_device.device_of.cache_clear()
+
+
+class FakeError(RuntimeError):
+    """An error of CUDA's runtime."""
+
+    def __init__(self, status):
+        self.status = status
+
+
+def fake(monkeypatch, *, status=None, n_devices=0, driver=0):
+    """Put something in CuPy's place that has so many GPUs, or fails to look for them."""
+
+    def count():
+        if status is not None:
+            raise FakeError(status)
+        return n_devices
+
+    runtime = SimpleNamespace(
+        CUDARuntimeError=FakeError,
+        getDeviceCount=count,
+        driverGetVersion=lambda: driver,
+        runtimeGetVersion=lambda: 13000,
+        memGetInfo=lambda: (2_000_000_000, 8_000_000_000),
+    )
+    memory = SimpleNamespace(OutOfMemoryError=MemoryError)
+    cuda = SimpleNamespace(runtime=runtime, memory=memory, Device=lambda number: nullcontext())
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+
+
+def test_nothing_of_cupy_is_imported_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert isinstance(get_engine("cpu"), CPUEngine)
+    with pytest.raises(EngineError, match=r"needs CuPy.*pip install 'opelda\[cuda\]'"):
+        get_engine("cuda")
+
+
+def test_a_learner_says_so_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(EngineError, match="needs CuPy"):
+        TopicModel(2, engine="cuda").fit(np.eye(4))
+
+
+@pytest.mark.parametrize("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
+def test_a_machine_without_a_gpu(monkeypatch, how):
+    fake(monkeypatch, **how)
+    with pytest.raises(EngineError, match="There is no GPU on this machine; use the engine 'cpu'"):
+        get_engine("cuda")
+
+
+def test_a_gpu_that_is_not_among_those_there(monkeypatch):
+    fake(monkeypatch, n_devices=1)
+    with pytest.raises(EngineError, match="There is no GPU number 1"):
+        get_engine("cuda:1")
+
+
+@pytest.mark.parametrize("name", ["cuda:", "cuda:x", "cuda:-1", "cuda1"])
+def test_a_name_that_is_no_gpu(name):
+    with pytest.raises(EngineError, match=f"no engine '{name}'"):
+        get_engine(name)
+
+
+def test_a_driver_that_is_too_old(monkeypatch):
+    fake(monkeypatch, status=35, driver=12020)
+    with pytest.raises(EngineError, match="driver of the GPU is older than CuPy's CUDA 13"):
+        get_engine("cuda")
+
+
+def test_too_little_memory(monkeypatch):
+    fake(monkeypatch, n_devices=1)
+    device = _cuda_device.Device()
+    with pytest.raises(EngineError, match=r"too little memory: 2\.0 of 8\.0 GB"), device.busy():
+        raise MemoryError
+
+
+@pytest.mark.parametrize("most", [1, 200, 1000, 10**6])
+def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
+    monkeypatch.setattr(_cuda_documents, "AT_ONCE", most)
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.3, (30, 12)).astype(np.float32))
+    rows = Documents(X).part()
+    blocks = list(_cuda_documents.in_blocks(None, rows, 5))
+    assert (len(blocks) == 1) is (most == 10**6)
+    assert (max(block.n_docs for block in blocks) == 1) is (most == 1)
+    assert all(8 * len(b.words) + 68 * b.n_docs <= most for b in blocks if b.n_docs > 1)
+    assert np.array_equal(np.concatenate([np.diff(b.indptr) for b in blocks]), np.diff(rows.indptr))
+    for name in ("words", "counts"):
+        joined = np.concatenate([getattr(block, name) for block in blocks])
+        assert np.array_equal(joined, getattr(rows, name))
+    assert len(list(_cuda_documents.in_blocks(None, Documents(X[:0]).part(), 5))) == 1
+
+
+def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    _cuda_device.tell.cache_clear()
+    with caplog.at_level(logging.INFO, "opelda"):
+        for _ in range(2):
+            assert type(get_engine("auto", 2)) is CPUEngine  # for so little nothing is said
+            assert type(get_engine("auto", 2, LEAST_WORK)) is CPUEngine
+    assert [record.message for record in caplog.records] == [
+        "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "
+        "here; install it with pip install 'opelda[cuda]', or use the engine 'cpu'."
+    ]
+
+
+def test_auto_learns_where_it_is_faster(monkeypatch):
+    asked = []
+
+    def found(engine, n_jobs, work):
+        asked.append(work)
+        return get_engine("cpu", n_jobs)
+
+    monkeypatch.setattr("opelda.learning._plan.get_engine", found)
+    X = np.random.default_rng(0).poisson(1.0, (20, 8)).astype(np.float32)
+    model = TopicModel(2, random_state=0, n_passes=3, n_sweeps=2, engine="auto").fit(X)
+    n_entries = np.count_nonzero(X)
+    assert 32 * n_entries in asked
+    asked.clear()
+    model.transform(X)
+    assert asked == [10 * n_entries]
+
+
+KERNELS = files("opelda.engines") / "cuda"
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile kernels")
+@pytest.mark.parametrize("name", sorted(f.name for f in KERNELS.iterdir() if f.name[-3:] == ".cu"))
+def test_kernels_compile(tmp_path, name):
+    source = tmp_path / name
+    source.write_text((KERNELS / "common.cuh").read_text() + (KERNELS / name).read_text())
+    subprocess.run(["nvcc", *_cuda_device.OPTIONS, "-ptx", name], cwd=tmp_path, check=True)
+
+
+def test_arrays_of_a_gpu_are_counts_too(monkeypatch):
+    """CuPy's own are tested where there is a GPU; these are like them."""
+
+    class Array(SimpleNamespace):
+        def get(self):
+            return self.values
+
+    Array.__module__ = "cupy._core.core"
+    module = SimpleNamespace(asarray=lambda found: ("there", found))
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(sparse=None))
+    X = np.random.default_rng(0).poisson(1.0, (20, 8)).astype(np.float32)
+    model = TopicModel(2, random_state=0, n_sweeps=2).fit(Array(values=X))
+    where, found = model.transform(Array(values=X))
+    assert where == "there"
+    assert np.array_equal(found, model.transform(X))
+    for inferred in (model.infer(Array(values=X)), infer(Array(values=X), model, method="em")):
+        where, found = inferred.theta
+        assert where == "there"
+        assert found.shape == (20, 2)
+        assert isinstance(inferred.gap, np.ndarray)
