@@ -1,6 +1,7 @@
 """The scripts of examples/ that use opelda run, each as its docstring says."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_a_stream_with_checkpoints_learns_from_each_document_once(folder):
     first = run(folder, "stream_with_checkpoints.py", "articles.jsonl", "state")
     assert "500 documents" in first
     again = run(folder, "stream_with_checkpoints.py", "articles.jsonl", "state")
-    assert "documents" not in again
+    assert re.search(r"\d documents", again) is None
     assert first.endswith(again)
 
 
