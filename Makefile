@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce clean
+.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -108,6 +108,48 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard src/opelda/engines/cuda/*)
 
+# An sdist, and wheels made of it: one for Python 3.11 and one, by the stable ABI, for all newer ones. Each Python of
+# WHEEL_PYTHONS installs the one it takes in a fresh environment, where compilers only fail, and tests it there.
+FIND_PYTHON = $(shell python3.$(1) -c 'import sys; print(sys.executable)' 2>/dev/null || ls "$$(pyenv prefix 3.$(1) 2>/dev/null)/bin/python" 2>/dev/null)
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+WHEEL_PYTHONS ?= $(foreach minor,11 12 13 14,$(call FIND_PYTHON,$(minor)))
+sdist: .envs/build/.installed
+	rm -f dist/opelda-*
+	.envs/build/bin/python -m build --sdist --outdir dist .
+
+wheels: sdist
+	@[ -n "$(strip $(WHEEL_PYTHONS))" ] || { echo "No Python 3.11 or newer was found; name some with WHEEL_PYTHONS='python3.12 ...'." >&2; exit 1; }
+	@for python in $(WHEEL_PYTHONS); do $(MAKE) --no-print-directory wheel PYTHON=$$python || exit 1; done
+
+FRESH := .envs/fresh
+wheel:
+	$(PYTHON) -m venv --clear $(FRESH)
+	@$(FRESH)/bin/pip $(INSTALL) --no-deps --no-index --only-binary :all: --find-links dist opelda==$(VERSION) 2>/dev/null || \
+	  $(FRESH)/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist dist/opelda-*.tar.gz
+	CC=/bin/false CXX=/bin/false $(FRESH)/bin/pip $(INSTALL) --only-binary :all: --find-links dist opelda==$(VERSION) hypothesis pytest
+	$(MAKE) --no-print-directory test-installed BIN=$(FRESH)/bin
+
+# opelda as it is installed in BIN, and of this folder the tests alone
+test-installed:
+	@mkdir -p build
+	cd build && $(abspath $(BIN))/opelda demo --report installed.html
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_package.py tests/test_wheel.py tests/test_store.py tests/engines/test_cpu.py tests/cli/test_chain.py
+
+.envs/build/.installed:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip $(INSTALL) build
+	@touch $@
+
+# The site, a folder of pages that need no server: build/site/index.html. A warning ends it, links that lead nowhere among them.
+docs: .envs/docs/.installed $(VENV)/.installed-test
+	NO_MKDOCS_2_WARNING=1 .envs/docs/bin/mkdocs build --strict --quiet
+	$(BIN)/python -m pytest -q tests/site
+
+.envs/docs/.installed: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip $(INSTALL) $(shell sed -n '/^docs = /s/docs = \[\(.*\)\]/\1/p' pyproject.toml | tr -d ',')
+	@touch $@
+
 # DATA=folder with arXiv's abstracts and counts; where it is left out documents are generated, and
 # what needs raw text is not run
 bench: $(VENV)/.installed-bench
@@ -131,6 +173,7 @@ bench-streams: $(PEERS)/.installed
 figures: $(VENV)/.installed-test
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/learning_figures.py
+	$(BIN)/python docs/walk_figure.py
 
 # DATA=files or a folder, FIGURE=names ("figure-1 stability"; all of them where it is left out),
 # OUT=folder, OPTIONS=further ones, as "--quick -k 50"; see python -m reproduction --help

@@ -10,7 +10,14 @@ import pytest
 import opelda.metrics
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("learning.md", "metrics.md", "contributing-a-method.md", "serving.md", "gpu.md")
+PAGES = (
+    "learning.md",
+    "metrics.md",
+    "contributing-a-method.md",
+    "serving.md",
+    "gpu.md",
+    "how-ope-works.md",
+)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
 

@@ -4,6 +4,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -201,10 +202,11 @@ def test_public_names_of_spark():
     assert dir(opelda.spark) == ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
 
 
-def test_version_is_the_installed_one():
-    from importlib.metadata import version
-
-    assert opelda.__version__ == version("opelda")
+def test_version_is_written_in_one_place():
+    root = Path(__file__).parents[1]
+    written = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert opelda.__version__ == written
+    assert f"\nversion: {written}\n" in (root / "CITATION.cff").read_text()
 
 
 def test_unknown_attribute():

@@ -14,8 +14,6 @@ from typing import Any
 
 from opelda._names import LEARNERS
 
-__version__ = "0.2.0.dev0"
-
 # a library writes to its log and leaves it to the program what becomes of that
 logging.getLogger("opelda").addHandler(logging.NullHandler())
 
@@ -40,6 +38,8 @@ __all__ = ["__version__", *_SUBPACKAGES, *_LEARNERS, *_MODEL_FILE]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("opelda")
     if name in _SUBPACKAGES:
         return import_module(f"opelda.{name}")
     if name in _LEARNERS:

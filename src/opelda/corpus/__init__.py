@@ -1,5 +1,7 @@
 """Documents in: files and texts to words, words to columns, mini-batches of counts.
 
+Examples
+--------
 >>> from opelda.corpus import Vocabulary, mini_batches, read
 >>> read(["the cat sat", "the dog sat", "a cat and a dog"]).words
 ('cat', 'dog', 'sat')

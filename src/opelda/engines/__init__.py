@@ -2,6 +2,8 @@
 
 The only package that knows native code; docs/architecture.md has the seam in one table.
 
+Examples
+--------
 >>> from opelda.engines import CPUEngine, get_engine
 >>> get_engine("cpu", n_jobs=1)
 CPUEngine(n_threads=1)

@@ -35,6 +35,8 @@ class TopicTokens(Tokens):
 class ReferenceEngine:
     """Runs everything in plain NumPy.
 
+    Examples
+    --------
     >>> ReferenceEngine()
     ReferenceEngine()
     """

@@ -1,5 +1,7 @@
 """The topic mixture of a document, given topics: one method per file, one interface.
 
+Examples
+--------
 >>> from opelda.inference import OPE, infer
 >>> infer([[3, 1]], [[0.5, 0.5], [0.9, 0.1]], method=OPE(n_iter=10), random_state=0).theta.shape
 (1, 2)

@@ -203,6 +203,8 @@ def _history(engine: Engine, topics: Any, documents: Any, task: Task) -> Inferen
 class AccuracyWarning(UserWarning):
     """The accuracy that was asked could not be proved for some documents.
 
+    Examples
+    --------
     >>> issubclass(AccuracyWarning, UserWarning)
     True
     """

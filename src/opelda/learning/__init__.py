@@ -1,5 +1,7 @@
 """Topics from documents: three update rules, the estimators that combine them with inference.
 
+Examples
+--------
 >>> from opelda.corpus import generate
 >>> from opelda.learning import OnlineOPE
 >>> X = generate(500, n_words=60, n_topics=3, separated=True).X

@@ -3,6 +3,8 @@
 Every measure of topics is ``measure(topics, X, ...)``, topics being an array (K, V), an
 `opelda.inference.Topics` or a fitted model.
 
+Examples
+--------
 >>> from opelda.metrics import topic_diversity
 >>> topic_diversity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], n_words=2)
 0.75

@@ -1,5 +1,7 @@
 """Looking at a model: weights, words and labels of topics, typical documents, figures.
 
+Examples
+--------
 >>> from opelda import StreamingOPE
 >>> from opelda.corpus import Vocabulary
 >>> from opelda.report import topic_table

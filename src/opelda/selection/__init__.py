@@ -1,5 +1,7 @@
 """Fits of the same documents compared: how many topics, and which of them to trust.
 
+Examples
+--------
 >>> from opelda.corpus import generate
 >>> from opelda.selection import choose_n_topics
 >>> X = generate(600, n_words=200, n_topics=5, random_state=0).X

@@ -8,7 +8,10 @@ It needs nothing but the package; `opelda serve` runs it under uvicorn: ``pip in
 'opelda[serve]'``. docs/serving.md shows how.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opelda.serve._app import app
 
 __all__ = ["app"]
 

@@ -1,0 +1,53 @@
+"""What the site takes from elsewhere in the repository: pages, links to files, its address.
+
+MkDocs calls these functions (`hooks` in mkdocs.yml).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+# pages of the site that lie elsewhere in the repository
+ELSEWHERE = {
+    "README.md": "index.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+LINK = re.compile(r"(?<=\]\()(?![#:]|\w+:)([^)#\s]+)(?=[#)])")
+
+
+def on_config(config: Any) -> Any:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.repo_url = project["urls"]["Repository"]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    for path, name in ELSEWHERE.items():
+        content = (ROOT / path).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Let links lead to where their file is in the site, or else in the repository."""
+    pages = {name: path for path, name in ELSEWHERE.items()}
+    here = pages.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+
+    def led(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(here), link[1]))
+        name = ELSEWHERE.get(target, target.removeprefix("docs/"))
+        if name == target and not target.startswith("docs/"):
+            return f"{config.repo_url}/blob/main/{target}"
+        return posixpath.relpath(name, posixpath.dirname(page.file.src_uri) or ".")
+
+    return LINK.sub(led, markdown)

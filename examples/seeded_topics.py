@@ -1,0 +1,29 @@
+"""Topics of your own beside those that the documents bring: share of each theme by section.
+
+    python examples/seeded_topics.py articles.jsonl section files=path,file arrays=array,shape
+
+Each theme is a name and some of its words.
+"""
+
+import sys
+
+from opelda import TopicModel
+from opelda.corpus import read
+from opelda.report import topics_by
+
+
+def main(source: str, column: str, *themes: str) -> None:
+    """Learn topics, the first of them about the themes, and print where each is found."""
+    seeds = {
+        name: words.split(",") for name, _, words in (theme.partition("=") for theme in themes)
+    }
+    corpus = read(source, metadata=[column])
+    model = TopicModel(len(seeds) + 10, seed_words=seeds, random_state=0).fit(corpus)
+    for topic, name in enumerate(seeds):
+        print(f"{name}: {' '.join(model.top_words(8)[topic])}")
+        for row in topics_by(model, corpus, column, topics=[topic]):
+            print(f"  {row.bin}: {row.share:.1%} ({row.low:.1%} to {row.high:.1%})")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

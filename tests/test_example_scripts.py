@@ -1,0 +1,67 @@
+"""The scripts of examples/ that use opelda run, each as its docstring says."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opelda.corpus import docstrings
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    with open(folder / "articles.jsonl", "w") as file:
+        for number, (name, text) in enumerate(docstrings(limit=500).items()):
+            date, section = f"{2001 + number % 9}-05-17", name.split(".")[0]
+            record = {"id": name, "text": text, "date": date, "section": section}
+            file.write(json.dumps(record) + "\n")
+    return folder
+
+
+def run(folder, script, *arguments):
+    command = [sys.executable, EXAMPLES / script, *arguments]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stderr
+    return ran.stdout
+
+
+def test_news_to_a_page(folder):
+    said = run(folder, "news_to_page.py", "articles.jsonl", "page.html")
+    assert said.endswith("All 10 topics are on page.html.\n")
+    assert (folder / "page.html").read_text().startswith("<!")
+
+
+def test_a_stream_with_checkpoints_learns_from_each_document_once(folder):
+    first = run(folder, "stream_with_checkpoints.py", "articles.jsonl", "state")
+    assert "500 documents" in first
+    again = run(folder, "stream_with_checkpoints.py", "articles.jsonl", "state")
+    assert re.search(r"\d documents", again) is None
+    assert first.endswith(again)
+
+
+def test_serving(folder):
+    import opelda
+
+    texts = ["stars in a galaxy", "the judge of a court"] * 30
+    opelda.save(opelda.TopicModel(2, random_state=0).fit(texts), folder / "two.opelda")
+    said = run(folder, "serving_in_an_application.py", "two.opelda", "A galaxy", "zebras")
+    assert said.splitlines()[1].startswith("zebras: no word is known")
+
+
+def test_choosing(folder):
+    said = run(folder, "choosing_topics.py", "articles.jsonl", "3", "6")
+    assert "Take " in said
+
+
+def test_seeds(folder):
+    seeds = ("files=path,file,directory", "arrays=array,shape")
+    said = run(folder, "seeded_topics.py", "articles.jsonl", "section", *seeds)
+    assert said.startswith("files: ")
+    assert "\narrays: " in said

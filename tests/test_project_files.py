@@ -1,0 +1,34 @@
+"""Files about the project say what is true of it."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_hosted_tests_make_what_ci_makes():
+    ours = re.findall(r"^make (.*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    targets = {word for line in ours for word in line.split() if not re.match(r"-|\w+=", word)}
+    hosted = (ROOT / ".github/workflows/test.yml").read_text()
+    [listed] = re.findall(r"^ +target: \[(.*)\]$", hosted, re.MULTILINE)
+    assert targets == set(listed.split(", "))
+
+
+def test_workflows_make_what_there_is():
+    makefile = (ROOT / "Makefile").read_text()
+    for workflow in (ROOT / ".github/workflows").iterdir():
+        for target in re.findall(r"run: make ([\w-]+)", workflow.read_text()):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{workflow.name}: {target}"
+
+
+def test_the_address_is_written_in_one_place():
+    """Whoever forks or moves the project changes a line."""
+    files = [ROOT / name for name in ("README.md", "CITATION.cff", "SECURITY.md", "Makefile")]
+    files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.*")]
+    assert [path.name for path in files if "github.com/opelda" in path.read_text()] == []
+
+
+def test_links_of_these_files_lead_somewhere():
+    for page in ("SECURITY.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
+            assert (ROOT / link).exists(), f"{page}: {link}"

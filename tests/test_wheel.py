@@ -1,0 +1,36 @@
+"""What docs/installing.md says of the package: its size, and the packages that come with it."""
+
+import re
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/installing.md").read_text(encoding="utf-8")
+WHEELS = sorted((ROOT / "dist").glob("opelda-*.whl"))
+
+
+@pytest.mark.skipif(not WHEELS, reason="`make wheels` makes them")
+@pytest.mark.parametrize("wheel", WHEELS, ids=str)
+def test_wheels_are_as_small_as_it_says(wheel):
+    [megabytes] = re.findall(r"the wheel has at most (\d+\.\d) MB", PAGE)
+    assert wheel.stat().st_size < float(megabytes) * 1e6
+
+
+def test_no_more_packages_come_with_it_than_it_says():
+    [most] = re.findall(r"at most (\d+) packages come with it", PAGE)
+    assert len(required("opelda") - {"opelda"}) <= int(most)
+
+
+def required(name, found=None):
+    """Return the names of all that a package needs where it is installed, its own among them."""
+    found = set() if found is None else found
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    if name not in found:
+        found.add(name)
+        for requirement in distribution(name).requires or ():
+            needed, _, condition = requirement.partition(";")
+            if not condition:
+                required(re.match(r"[\w.-]+", needed)[0], found)
+    return found
