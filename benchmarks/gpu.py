@@ -1,11 +1,12 @@
 """The CUDA engine on one GPU: sweeps, learning, transforming, and PyTorch beside it.
 
     python -m benchmarks.gpu [--docs 100000] [--pubmed 8200000] [--only sweeps best ...] [--cpu]
+    python -m benchmarks.gpu --data counts-train-100k.npz counts-heldout-1k.npz --only best --cpu
 
 Documents are drawn from topics of Zipf's kind in PubMed's shape (141,043 words, 90 tokens), so that
-nothing has to be at hand. A line of JSON for each figure. Kernels are compiled, and memory is
-taken, in a first run that is not counted. `copies s` is the time of all copies between host and
-GPU, each waited for, in a run of its own.
+nothing has to be at hand, or are given: counts to learn from, and to predict. A line of JSON for
+each figure. Kernels are compiled, and memory is taken, in a first run that is not counted. `copies
+s` is the time of all copies between host and GPU, each waited for, in a run of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -22,6 +24,8 @@ from opelda import OnlineOPE, TopicModel
 from opelda.engines import _cuda_device, _cuda_sweeps, get_engine
 from opelda.metrics import npmi
 from reproduction.generated import drawn
+
+from .gpu_torch import mixtures
 
 K = 100
 SEEDS = (0, 1, 2)
@@ -34,6 +38,14 @@ BANDWIDTH = 4.3e12  # bytes a second, both ways, of a copy inside an H200
 def documents(n_docs: int, seed: int = 0) -> sparse.csr_array:
     parts = list(drawn("pubmed", n_docs, seed, 50_000))
     return sparse.csr_array(sparse.vstack(parts, "csr")).astype(np.float32)
+
+
+def given(path: str) -> sparse.csr_array:
+    return sparse.csr_array(sparse.load_npz(path)).astype(np.float32)
+
+
+def held_out(options) -> sparse.csr_array:
+    return given(options.data[1]) if options.data else documents(1000, seed=1)
 
 
 def wait() -> None:
@@ -127,7 +139,7 @@ def sweeps(X, options, say) -> None:
 
 
 def best(X, options, say) -> None:
-    held_out = documents(1000, seed=1)
+    held = held_out(options)
     for name in ["cuda", *(["cpu"] if options.cpu else [])]:
         if name == "cuda":
             TopicModel(K, engine=name, random_state=9).fit(X)
@@ -140,7 +152,7 @@ def best(X, options, say) -> None:
                 docs=X.shape[0],
                 seed=seed,
                 s=seconds,
-                LPP=model.score(held_out, n_splits=1),
+                LPP=model.score(held, n_splits=1),
                 NPMI=float(np.mean(npmi(model, X[:50_000]))),
             )
     with copies() as lost:
@@ -149,14 +161,14 @@ def best(X, options, say) -> None:
 
 
 def online(X, options, say) -> None:
-    held_out = documents(1000, seed=1)
+    held = held_out(options)
     advice = {"batch_size": 1000, "learning_decay": 0.6, "learning_offset": 10.0, "n_iter": 20}
     for settings, given in (("paper", {}), ("advice", advice)):
         model = OnlineOPE(K, engine="cuda", random_state=0, **given)
         model.partial_fit(X[:20_000])
         model = OnlineOPE(K, engine="cuda", random_state=0, **given)
         seconds, _ = timed(lambda model=model: model.partial_fit(X))
-        score = model.score(held_out, n_splits=1)
+        score = model.score(held, n_splits=1)
         say(figure="online", settings=settings, docs=X.shape[0], s=seconds, LPP=score)
 
 
@@ -177,40 +189,11 @@ def transform(X, options, say) -> None:
 
 
 def torch_em(X, options, say) -> None:
-    """EM on all topics, documents padded and sorted by length: what one would write in PyTorch."""
-    import torch
-
     model = TopicModel(K, engine="cuda", random_state=0).fit(X[:50_000])
-    beta = torch.tensor(np.ascontiguousarray(model.components_.T), device="cuda")
-    beta = beta / beta.sum(dim=0)
-    order = np.argsort(np.diff(X.indptr))
-
-    def run():
-        theta = np.empty((X.shape[0], K), np.float32)
-        for first in range(0, len(order), 8192):
-            docs = order[first : first + 8192]
-            part, n_words = X[docs], np.diff(X.indptr)[docs]
-            at = np.arange(n_words.max()) < n_words[:, None]
-            words, counts = np.zeros(at.shape, np.int64), np.zeros(at.shape, np.float32)
-            words[at], counts[at] = part.indices, part.data
-            rows = beta[torch.from_numpy(words).cuda()]
-            d = torch.from_numpy(counts).cuda()
-            mixture = torch.full((len(docs), K), 1 / K, device="cuda")
-            for _ in range(7):
-                x = torch.bmm(rows, mixture[:, :, None])[:, :, 0]
-                n = mixture * torch.bmm(rows.transpose(1, 2), (d / x)[:, :, None])[:, :, 0]
-                mixture = (n + 1 / K) / (d.sum(dim=1, keepdim=True) + 1)
-            theta[docs] = mixture.cpu().numpy()
-        return theta
-
-    run()
-    seconds = min(timed(run)[0] for _ in range(2))
-    ours = model.transform(X)
-    say(
-        figure="EM in PyTorch",
-        docs_per_s=X.shape[0] / seconds,
-        mean_difference=float(np.abs(run() - ours).sum(axis=1).mean()),
-    )
+    mixtures(model.components_, X)
+    seconds = min(timed(lambda: mixtures(model.components_, X))[0] for _ in range(2))
+    apart = np.abs(mixtures(model.components_, X) - model.transform(X)).sum(axis=1).mean()
+    say(figure="EM in PyTorch", docs_per_s=X.shape[0] / seconds, mean_difference=float(apart))
 
 
 def pubmed(X, options, say) -> None:
@@ -218,13 +201,53 @@ def pubmed(X, options, say) -> None:
     X = documents(options.pubmed)
     say(figure="PubMed drawn", docs=X.shape[0], entries=X.nnz, s=perf_counter() - started)
     online(X, options, say)
-    held_out = documents(1000, seed=1)
+    held = held_out(options)
     model = TopicModel(K, engine="cuda", random_state=0)
     seconds, _ = timed(lambda: model.fit(X))
-    say(figure="PubMed best", s=seconds, LPP=model.score(held_out, n_splits=1))
+    say(figure="PubMed best", s=seconds, LPP=model.score(held, n_splits=1))
 
 
-FIGURES = (sweeps, best, online, transform, torch_em, pubmed)
+def auto(X, options, say) -> None:
+    """From how many documents on the GPU is faster, kernels compiled: what `engine="auto"` asks."""
+    for n_docs in (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000):
+        some, seconds = X[:n_docs], {}
+        for name in ("cuda", "cpu"):
+            model = TopicModel(K, engine=name, random_state=0)
+            for how in (model.fit, model.transform):
+                key = f"{how.__name__}_{name}"
+                seconds[key] = min(timed(partial(how, some))[0] for _ in range(2))
+        say(figure="auto", docs=n_docs, entries=some.nnz, **seconds)
+
+
+def huge(X, options, say) -> None:
+    """More than 2^31 entries: the same documents again and again have the same mixtures."""
+    n_topics, tile = 20, X[:10_000]
+    model = TopicModel(n_topics, engine="cuda", random_state=0).fit(tile)
+    times = 2**31 // tile.nnz + 20
+    ends = np.concatenate(([0], np.cumsum(np.tile(np.diff(tile.indptr), times), dtype=np.int64)))
+    entries = np.tile(tile.data, times), np.tile(tile.indices.astype(np.int64), times)
+    whole = sparse.csr_array((*entries, ends), shape=(times * tile.shape[0], tile.shape[1]))
+    say(figure="huge", docs=whole.shape[0], entries=whole.nnz)
+    one = model.transform(tile)
+    seconds, theta = timed(lambda: model.transform(whole))
+    alike = all(np.array_equal(one, part) for part in np.split(theta, times))
+    say(figure="huge, transform", s=seconds, as_one_by_one=alike)
+    del theta
+    engine, alpha = get_engine("cuda"), np.full(n_topics, PRIOR / n_topics)
+    tokens = engine.tokens(engine.documents(whole), n_topics)
+    weights = engine.random_weights(whole.shape[1], n_topics, 0.05, 0)
+    seconds, counts = timed(lambda: engine.sweep(weights, tokens, alpha, seed=1))
+    n_tokens, counted = float(tile.sum()) * times, float(counts.sums.sum())
+    say(
+        figure="huge, sweep",
+        s=seconds,
+        tokens=int(tokens.first[-1]),
+        blocks=len(getattr(tokens, "blocks", [0])),
+        none_lost=counted == n_tokens,
+    )
+
+
+FIGURES = (sweeps, best, online, transform, torch_em, auto, pubmed, huge)
 
 
 def main() -> None:
@@ -232,11 +255,12 @@ def main() -> None:
     parser.add_argument("--docs", type=int, default=100_000)
     parser.add_argument("--pubmed", type=int, default=8_200_000)
     names = [figure.__name__ for figure in FIGURES]
-    parser.add_argument("--only", nargs="+", choices=names, default=names[:-1])
+    parser.add_argument("--only", nargs="+", choices=names, default=names[:5])
     parser.add_argument("--cpu", action="store_true", help="learn by the processor too")
+    parser.add_argument("--data", nargs=2, metavar="NPZ", help="counts instead of drawn ones")
     options = parser.parse_args()
     print(get_engine("cuda"))
-    X = documents(options.docs)
+    X = given(options.data[0]) if options.data else documents(options.docs)
 
     def say(**figures):
         short = {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in figures.items()}

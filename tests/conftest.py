@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn leaves out one of its checks
 
@@ -16,6 +17,10 @@ for name, examples in (("short", 25), ("heavy", 1000)):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of what a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

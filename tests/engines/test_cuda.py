@@ -11,7 +11,7 @@ from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine, _cuda_device, _cuda_documents, _cuda_kernels, get_engine
 from opelda.engines._engine import Step
-from opelda.inference import CGS, CVB0, EM, OPE, VB, infer
+from opelda.inference import CGS, CVB0, EM, OPE, VB, Exact, infer
 from opelda.learning._rules import Online
 
 from . import test_draws as draws
@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.skipif(no_gpu() is not None, reason=no_gpu() or "there is a GPU"),
 ]
 INFERRED = [OPE(n_iter=20), EM(), VB(n_iter=10), CVB0(burn_in=3, n_samples=3)]
+INFERRED.append(Exact(max_loss=1e-8))  # so close that no mixture differs
 METHODS = pytest.mark.parametrize("method", INFERRED, ids=repr)
 
 
@@ -115,6 +116,52 @@ def test_documents_that_do_not_fit_go_there_in_blocks(engine, method, chosen, mo
     for other in found[1:]:
         assert all(same_bytes(*pair) for pair in zip(found[0][:-1], other[:-1], strict=True))
         assert np.isclose(found[0][-1], other[-1])
+
+
+@pytest.mark.parametrize("fractions", [False, True])
+def test_tokens_that_do_not_fit_go_there_in_blocks(engine, fractions, monkeypatch):
+    """Sweep after sweep the same topics, counts and sizes as tokens that stay on the GPU."""
+    rng = np.random.default_rng(4)
+    counts = make_documents(rng, 40, 50, fractions).toarray()
+    topics, alpha, found = make_topics(rng, 7, 50), np.full(7, 0.2), []
+    for most in (None, 20_000, 1):
+        monkeypatch.setattr(_cuda_documents, "AT_ONCE", most)
+        tokens = tokens_of(engine, counts, 7)
+        assert (getattr(tokens, "blocks", None) is None) is (most is None)
+        drawn, seen = draw(engine, tokens, topics, alpha), []
+        for seed in (1, 2):
+            drawn = engine.sweep(None, tokens, alpha, counts=drawn, prior=0.1, seed=seed)
+            seen += [
+                np.array(tokens.topics),
+                cells_of(drawn),
+                *vars(engine.histogram(tokens, 0.5)).values(),
+            ]
+        found.append(seen)
+    for other in found[1:]:
+        assert all(np.array_equal(*pair) for pair in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("max_loss", [0.01, 1e-7])
+@pytest.mark.parametrize(("n_topics", "n_words"), [(5, 30), (60, 400), (300, 900)])
+def test_likeliest_mixtures_keep_what_was_asked(engine, n_topics, n_words, max_loss):
+    """The bound holds beside the processor's best mixture, which is known more closely."""
+    rng = np.random.default_rng(n_topics)
+    topics = make_topics(rng, n_topics, n_words)
+    topics[:, ::7] *= rng.random((n_topics, len(topics[0, ::7]))) < 0.2  # some words in few topics
+    topics[0] += 1e-3 / n_words
+    topics /= topics.sum(axis=1, keepdims=True)
+    X = make_documents(rng, 60, n_words, True)
+    cpu = CPUEngine(2)
+    task = make_task(n_topics, Exact(max_loss=max_loss))
+    ours = engine.infer(engine.topics(topics), engine.documents(X), task)
+    exact = make_task(n_topics, Exact(max_loss=1e-9))
+    best = cpu.infer(cpu.topics(topics), cpu.documents(X), exact)
+    again = cpu.certify(cpu.topics(topics), cpu.documents(X), ours.theta, task.alpha)
+    assert (ours.loss <= max_loss).all()
+    behind = best.certificate.log_likelihood - again.log_likelihood
+    assert (behind <= ours.loss + 1e-9 * X.sum(axis=1)).all()
+    assert np.allclose(ours.certificate.log_likelihood, again.log_likelihood)
+    assert np.allclose(ours.theta.sum(axis=1), 1, atol=1e-5)
 
 
 def test_updates_leave_weights_there_and_rules_find_them_here(engine):

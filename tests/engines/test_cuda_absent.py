@@ -13,7 +13,14 @@ import pytest
 from scipy import sparse
 
 from opelda import TopicModel
-from opelda.engines import LEAST_WORK, CPUEngine, _cuda_device, _cuda_documents, get_engine
+from opelda.engines import (
+    AN_INFERENCE,
+    LEAST_WORK,
+    CPUEngine,
+    _cuda_device,
+    _cuda_documents,
+    get_engine,
+)
 from opelda.engines._documents import Documents
 from opelda.errors import EngineError
 from opelda.inference import infer
@@ -105,7 +112,8 @@ def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(0.3, (30, 12)).astype(np.float32))
     rows = Documents(X).part()
-    blocks = list(_cuda_documents.in_blocks(None, rows, 5))
+    places, blocks = zip(*_cuda_documents.in_blocks(rows, 5), strict=True)
+    assert np.array_equal(np.concatenate([np.arange(30)[at] for at in places]), np.arange(30))
     assert (len(blocks) == 1) is (most == 10**6)
     assert (max(block.n_docs for block in blocks) == 1) is (most == 1)
     assert all(8 * len(b.words) + 68 * b.n_docs <= most for b in blocks if b.n_docs > 1)
@@ -113,7 +121,7 @@ def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
     for name in ("words", "counts"):
         joined = np.concatenate([getattr(block, name) for block in blocks])
         assert np.array_equal(joined, getattr(rows, name))
-    assert len(list(_cuda_documents.in_blocks(None, Documents(X[:0]).part(), 5))) == 1
+    assert len(_cuda_documents.in_blocks(Documents(X[:0]).part(), 5)) == 1
 
 
 def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
@@ -143,7 +151,7 @@ def test_auto_learns_where_it_is_faster(monkeypatch):
     assert 32 * n_entries in asked
     asked.clear()
     model.transform(X)
-    assert asked == [10 * n_entries]
+    assert asked == [AN_INFERENCE * n_entries]
 
 
 KERNELS = files("opelda.engines") / "cuda"

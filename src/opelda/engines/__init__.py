@@ -21,10 +21,11 @@ from opelda.errors import EngineError, InputError
 __all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]
 
 
-# Work from which on "auto" takes a GPU: some 17,000 abstracts by `preset="best"`, for which 16
-# cores take about 1.4 s, and an H200 0.6 s with its start, by the figures of docs/gpu.md.
-LEAST_WORK = 1e8
-AN_INFERENCE = 10  # sweeps that inferring once counts as
+# Work from which on "auto" takes a GPU: some 1,700 abstracts by `preset="best"`, for which 16 cores
+# take 1.2 s and an H200 0.4 s, and 0.4 s to start (python -m benchmarks.gpu --only auto).
+LEAST_WORK = 1e7
+A_PASS = 10  # sweeps that a pass of updates counts as
+AN_INFERENCE = 0.1  # and inferring once: copies take most of it
 
 
 def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None, work: float = 0.0) -> Any:

@@ -63,7 +63,7 @@ def kept(
                 np.isinf(loss[some]), np.inf, np.minimum(loss[some], best_loss + behind)
             )
         loss[some[missed]] = best_loss[missed]
-        found = _replaced(found, some[missed], best, missed)
+        found = replaced(found, some[missed], best, missed)
         if close and found.certificate is not None:
             found.certificate.likelihood_loss[some] = loss[some]
     found = replace(found, loss=loss, n_tokens=n_tokens)
@@ -98,13 +98,15 @@ def _bounded(
     return infer(rows, task, replace(wanted, certificate=True))
 
 
-def _replaced(
+def replaced(
     found: Solution, rows: NDArray[np.intp], best: Solution, of: NDArray[np.intp]
 ) -> Solution:
     """Return the solution with other mixtures for some rows."""
     if not len(rows):
         return found
     found.n_iter[rows] += best.n_iter[of]
+    if found.loss is not None and best.loss is not None:
+        found.loss[rows] = best.loss[of]
     if found.theta is not None:
         found.theta[rows] = best.dense()[of]
     if found.certificate is not None and best.certificate is not None:

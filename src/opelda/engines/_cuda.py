@@ -1,6 +1,6 @@
 """The CUDA engine: topics, documents and tokens on a GPU; what has no kernel there runs here."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -12,18 +12,21 @@ from scipy import sparse
 from opelda.engines import _cpu_kernels as cpu_kernels
 from opelda.engines import _cuda_kernels as kernels
 from opelda.engines import _cuda_sweeps as sweeps
-from opelda.engines._accuracy import kept
+from opelda.engines._accuracy import is_concave, kept
 from opelda.engines._cpu import CPUEngine
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import blend
-from opelda.engines._cuda_device import device_of, tell
+from opelda.engines._cuda_device import device_of
 from opelda.engines._cuda_documents import CudaDocuments, CudaRows, in_blocks
+from opelda.engines._cuda_exact import made_good
+from opelda.engines._cuda_exact import solve as solve_there
 from opelda.engines._cuda_sweeps import CudaTokens
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
+from opelda.engines._cuda_token_blocks import CudaTokenBlocks, tokens_made
 from opelda.engines._cuda_updates import Sums
 from opelda.engines._documents import Chosen, Documents, Rows
-from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
-from opelda.engines._settings import KernelSettings
+from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
+from opelda.engines._settings import ExactSettings, KernelSettings
 from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, completed, joined
 from opelda.engines._tokens import SizeHistogram, TokenCounts
 from opelda.engines._weights import HostWeights, Prior, Weights
@@ -78,7 +81,7 @@ class CudaEngine(CPUEngine):
         certify: bool = False,
     ) -> Updated | None:
         """Infer and update; see `Engine.update`."""
-        settings = self._settings(task, weights.n_topics)
+        settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
             return super().update(
                 weights, documents, task, rule, step, chosen=chosen, certify=certify
@@ -108,7 +111,7 @@ class CudaEngine(CPUEngine):
         chosen: Chosen = None,
     ) -> Statistics:
         """Infer and sum up; see `Engine.statistics`."""
-        settings = self._settings(task, weights.n_topics)
+        settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
             return super().statistics(weights, documents, task, divide=divide, chosen=chosen)
         assert isinstance(weights, CudaWeights)
@@ -128,11 +131,11 @@ class CudaEngine(CPUEngine):
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
-    ) -> CudaTokens:
+    ) -> CudaTokens | CudaTokenBlocks:
         """Make tokens; see `Engine.tokens`."""
         assert isinstance(documents, CudaDocuments)
         with self.device.busy():
-            return CudaTokens.made(self.device, documents, n_topics, copies, shift, topics)
+            return tokens_made(self.device, documents, n_topics, copies, shift, topics)
 
     def sweep(
         self,
@@ -146,9 +149,9 @@ class CudaEngine(CPUEngine):
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw and count; see `Engine.sweep`."""
-        how: dict[str, Any] = {"seed": seed, "n_draws": n_draws}
+        given = weights, tokens, alpha, counts, prior
         with self.device.busy():
-            return sweeps.sweep(weights, tokens, alpha, counts, prior, **how)
+            return sweeps.sweep(*given, seed=seed, n_draws=n_draws)
 
     def blend(self, weights: Any, counts: TokenCounts, share: float) -> None:
         """Average; see `Engine.blend`."""
@@ -158,8 +161,7 @@ class CudaEngine(CPUEngine):
     def histogram(self, tokens: Any, share: float) -> SizeHistogram:
         """Count documents; see `Engine.histogram`."""
         with self.device.busy():
-            found: SizeHistogram = tokens.histogram(share)
-        return found
+            return tokens.histogram(share)  # type: ignore[no-any-return]
 
     def infer(
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
@@ -167,9 +169,20 @@ class CudaEngine(CPUEngine):
         """Infer mixtures; see `Engine.infer`."""
         with self.device.busy():
             table, rows = self._fitting(topics, documents)
-            blocks = in_blocks(self.device, rows, table.n_topics)
-            found: Solution = joined([self._solve(table, some, task, wanted) for some in blocks])
-        return found
+            blocks = in_blocks(rows, table.n_topics)
+            if len(blocks) == 1:
+                return self._solve(table, rows, task, wanted)
+            theta = np.empty((rows.n_docs, table.n_topics), np.float32) if wanted.theta else None
+
+            def solve(block: tuple[slice, Rows]) -> Solution:
+                found = self._solve(table, block[1], task, wanted)
+                if theta is None or found.theta is None:
+                    return found
+                theta[block[0]] = found.theta  # (all together in the end would be one more wait)
+                return replace(found, theta=None)
+
+            found: Solution = joined(self.device.side_by_side(solve, blocks))
+            return found if theta is None else replace(found, theta=theta)
 
     def certify(
         self,
@@ -181,12 +194,13 @@ class CudaEngine(CPUEngine):
         """Certify mixtures; see `Engine.certify`."""
         with self.device.busy():
             table, rows = self._fitting(topics, documents)
-            parts, first = [], 0
-            for some in in_blocks(self.device, table.known_part(rows), table.n_topics):
-                there, last = CudaRows.of(self.device, some), first + some.n_docs
-                parts.append(kernels.certificate(table, there, some, theta[first:last], alpha))
-                first = last
-            found: Certificate = joined(parts)
+
+            def bounds(block: tuple[slice, Rows]) -> Certificate:
+                there = CudaRows.of(self.device, block[1])
+                return kernels.certificate(table, there, block[1], theta[block[0]], alpha)
+
+            blocks = in_blocks(table.known_part(rows), table.n_topics)
+            found: Certificate = joined(self.device.side_by_side(bounds, blocks))
         return found
 
     def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
@@ -200,13 +214,7 @@ class CudaEngine(CPUEngine):
         return topics
 
     def _owned(self, weights: Weights) -> CudaWeights:
-        """Return the same weights as the GPU has them."""
-        given = {
-            name: getattr(weights, name) for name in ("scale", "prior_weight", "sums", "prior")
-        }
-        return CudaWeights(
-            self.device, self.name, weights.rows, weights.n_topics, given.pop("prior"), **given
-        )
+        return CudaWeights.of(self.device, self.name, weights)
 
     def _whole(self, topics: Any) -> CudaTable:
         """Return the topics of every word; those of weights are cached until they change."""
@@ -226,17 +234,9 @@ class CudaEngine(CPUEngine):
             check_words(rows.words, table.n_words)
         return table, rows
 
-    def _settings(self, task: Task, n_topics: int) -> KernelSettings | None:
-        """Return the settings of an update's kernel on the GPU; None where it runs here."""
-        settings = task.method.kernel(n_topics, task.seed)
-        if kernels.has_kernel(settings) and task.accuracy is None:
-            return settings
-        _tell_of(task.method)
-        return None
-
     def _chosen(
         self, documents: Documents, chosen: Chosen, weights: Weights
-    ) -> tuple[Iterable[CudaRows], NDArray[np.float64]]:
+    ) -> tuple[Sequence[CudaRows | Rows], NDArray[np.float64]]:
         """Return some documents, whose words topics must have, as `CudaDocuments.some` does."""
         assert isinstance(documents, CudaDocuments)
         if documents.n_words > weights.n_words:
@@ -246,7 +246,7 @@ class CudaEngine(CPUEngine):
     def _summed(
         self,
         weights: CudaWeights,
-        blocks: Iterable[CudaRows],
+        blocks: Sequence[CudaRows | Rows],
         task: Task,
         settings: KernelSettings,
         n_tokens: float,
@@ -261,36 +261,40 @@ class CudaEngine(CPUEngine):
         sums, self._sums = self._sums, None
         if sums is None or sums.shape != (weights.n_words, weights.n_topics):
             sums = Sums(self.device, weights.n_words, weights.n_topics)
-        gaps = []
-        for rows in blocks:
+
+        def add(some: CudaRows | Rows) -> NDArray[np.float64]:
+            rows = CudaRows.of(self.device, some)
             found = kernels.solve(table, rows, settings, alpha, theta=certify, factors=divide)
-            if certify:
-                bounds = kernels.certify(table, rows, found.theta, alpha)
-                gaps.append(bounds[0][rows.lengths > 0])
             sums.add(table, rows, found, n_tokens, divide)
-        return sums, float(np.concatenate(gaps).mean()) if certify else np.nan
+            if not certify:
+                return np.zeros(0)
+            gaps = kernels.certify(table, rows, found.theta, alpha)[0]
+            return gaps[rows.lengths > 0]
+
+        gaps = np.concatenate(self.device.side_by_side(add, blocks))
+        return sums, float(gaps.mean()) if certify else np.nan
 
     def _solve(
         self, table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
     ) -> Solution:
+        def here(some: Rows, how: Task, parts: Wanted) -> Solution:
+            return cpu_kernels.solve(table, some, how, parts, screen, self.n_threads)
+
         def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
             settings = how.method.kernel(table.n_topics, how.seed)
-            if not isinstance(table, CudaTable) or not kernels.has_kernel(settings):
-                _tell_of(how.method)
-                return cpu_kernels.solve(table, some, how, parts, screen, self.n_threads)
-            assert settings is not None
+            likeliest = isinstance(settings, ExactSettings) and not is_concave(how.alpha)
+            has_kernel = likeliest or kernels.has_kernel(settings)
+            if settings is None or not (has_kernel and isinstance(table, CudaTable)):
+                kernels.tell_of(how.method)
+                return here(some, how, parts)
             there, alpha = CudaRows.of(self.device, some), how.alpha.astype(np.float32)
             dense = parts.theta or parts.certificate
-            found = kernels.solve(table, there, settings, alpha, dense, parts.factors)
+            found = solve_there(table, there, settings, alpha, dense, parts.factors)
             solution = kernels.on_host(self.device, found, some, parts)
             if parts.certificate:
                 bounds = kernels.certificate(table, there, some, found.theta, how.alpha)
                 solution = replace(solution, certificate=bounds)
-            return completed(solution, some, how.alpha)
+            solution = completed(solution, some, how.alpha)
+            return made_good(solution, some, settings, lambda rows: here(rows, how, parts))
 
         return kept(infer, table.known_part(rows), task, wanted)
-
-
-def _tell_of(method: Solver) -> None:
-    name = type(method).__name__
-    tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")

@@ -1,11 +1,13 @@
 """A GPU as the CUDA engine sees it: CuPy, imported when it is asked for, and compiled kernels."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,11 @@ OPTIONS = ("-std=c++17",)
 N_PARTS = 264  # of rows, whose sums are added up in order
 MOST_FIXED, SMALL = 64, 2**16  # arrays that are kept on the GPU, and bytes of those compared
 PLAIN_SHARED = 48 * 1024  # bytes of shared memory that a block has without being asked
+N_STREAMS = 2  # that work side by side
 OLD_DRIVER = 35  # of CUDA's errors; also where there is none
 log = logging.getLogger("opelda")
+Block = TypeVar("Block")
+Done = TypeVar("Done")
 
 
 def cupy() -> Any:
@@ -117,14 +122,55 @@ class Device:
         if kept is None or (key == id(values) and kept[0] is not values):
             if len(self._fixed) >= MOST_FIXED:
                 self._fixed.clear()
-            kept = self._fixed[key] = values, self.array(values)
+            kept = values, self.array(values)
+            self.wait()  # streams share it
+            self._fixed[key] = kept
         return kept[1]
 
     def numbers(self, n: int) -> Any:
         """Return 0, 1, 2, ... on the GPU."""
         if len(self._numbers) < n:
-            self._numbers = self.cp.arange(2 * n, dtype=np.int32)
+            numbers = self.cp.arange(2 * n, dtype=np.int32)
+            self.wait()  # streams share them
+            self._numbers = numbers
         return self._numbers[:n]
+
+    def wait(self) -> None:
+        """Wait for what was begun."""
+        self.cp.cuda.get_current_stream().synchronize()
+
+    def side_by_side(self, work: Callable[[Block], Done], blocks: Sequence[Block]) -> list[Done]:
+        """Do some work for each block, two at a time: while one is copied the other is computed.
+
+        Each has a stream, which has nothing left to do when the work is done: what it has used can
+        be given back then.
+        """
+        if len(blocks) == 1:
+            return [work(blocks[0])]
+        self.wait()
+
+        def done(block: Block) -> Done:
+            stream = self._streams.get()
+            try:
+                with self.cp.cuda.Device(self.number), stream:
+                    found = work(block)
+                    stream.synchronize()
+            finally:
+                self._streams.put(stream)
+            return found
+
+        pool = ThreadPoolExecutor(N_STREAMS)
+        try:
+            return list(pool.map(done, blocks))
+        finally:  # also of an interruption
+            pool.shutdown(cancel_futures=True)
+
+    @cached_property
+    def _streams(self) -> "SimpleQueue[Any]":
+        streams: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(N_STREAMS):
+            streams.put(self.cp.cuda.Stream(non_blocking=True))
+        return streams
 
     def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
         """Run a kernel for n things, with so many threads each; None is a null pointer."""

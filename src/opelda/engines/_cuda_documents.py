@@ -1,11 +1,12 @@
 """Documents on a GPU: all of a collection, or one block after another."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from opelda.engines._cpu_updates import gathered
 from opelda.engines._cuda_device import LANES, Device
@@ -13,10 +14,11 @@ from opelda.engines._documents import Chosen, Documents, Rows
 
 # Words of documents that are worked on in a launch of their own: shared memory is for the longest.
 ROOMS = (32, 64, 128, 256, 512)
-FEW_DOCS = 4096
-# Bytes of documents, and of what is found about them, on the GPU at a time; None: by free memory.
+FEW_DOCS = 8192
+# Bytes of documents, and of what is found about them, that are on the GPU at a time.
+BLOCK = 2**28
+# Bytes of documents that stay there; None: by free memory, where they are more than a block.
 AT_ONCE: int | None = None
-SURE = 2**28  # bytes that there is room for without looking
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,11 @@ class CudaRows:
     _classes: list[tuple[int, int, Any]] | None = None
 
     @classmethod
-    def of(cls, device: Device, rows: Rows) -> "CudaRows":
-        """Copy documents to the GPU."""
+    def of(cls, device: Device, rows: "CudaRows | Rows") -> "CudaRows":
+        """Copy documents to the GPU, if they are not there."""
+        if isinstance(rows, cls):
+            return rows
+        assert isinstance(rows, Rows)
         there = device.array(rows.indptr), device.array(rows.words), device.array(rows.counts)
         return cls(*there, lengths=np.diff(rows.indptr))
 
@@ -68,33 +73,42 @@ class CudaRows:
         return found
 
 
-def at_once(device: Device, n_bytes: int) -> int:
-    """Return how many bytes can be on the GPU at a time where so many are asked for."""
-    if AT_ONCE is not None or n_bytes <= SURE:
-        return n_bytes if AT_ONCE is None else AT_ONCE
-    return max(device.free() // 3, SURE)
+def has_room(device: Device, n_bytes: float, most_free: float = 1 / 3) -> bool:
+    """Whether so many bytes can stay on the GPU, and take no more than a part of what is free."""
+    if AT_ONCE is not None:
+        return n_bytes <= AT_ONCE
+    return n_bytes <= BLOCK or n_bytes <= most_free * device.free()
 
 
-def in_blocks(device: Device, rows: Rows, n_topics: int) -> Iterator[Rows]:
-    """Divide documents into consecutive ones that fit on the GPU with their mixtures."""
-    ends = rows.indptr
-    # a word and a count; where the document begins, and at most three arrays over topics
-    before = 8 * ends + (8 + 12 * n_topics) * np.arange(len(ends))
-    most = at_once(device, int(before[-1]))
-    if before[-1] <= most:
-        yield rows
-        return
-    first = 0
-    while first < rows.n_docs:
+def cut(before: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Divide documents, with so many bytes before each and in all, into blocks: first and last."""
+    most, first, found = BLOCK if AT_ONCE is None else AT_ONCE, 0, []
+    while first < len(before) - 1:
         last = int(np.searchsorted(before, before[first] + most, "right")) - 1
         last = max(last, first + 1)
-        here = slice(int(ends[first]), int(ends[last]))
-        yield Rows(ends[first : last + 1] - ends[first], rows.words[here], rows.counts[here])
+        found.append((first, last))
         first = last
+    return found or [(0, 0)]
+
+
+def in_blocks(rows: Rows, n_topics: int) -> list[tuple[slice, Rows]]:
+    """Divide documents into consecutive ones that fit on the GPU with their mixtures."""
+    # a word and a count; where the document begins, and at most three arrays over topics
+    before = 8 * rows.indptr + (8 + 12 * n_topics) * np.arange(len(rows.indptr))
+    blocks = cut(before)
+    if len(blocks) == 1:
+        return [(slice(None), rows)]
+    return [(slice(*block), rows.between(*block)) for block in blocks]
 
 
 class CudaDocuments(Documents):
     """A collection that is copied to the GPU when it is first asked for there."""
+
+    @classmethod
+    def of(cls, rows: Rows, n_words: int) -> "CudaDocuments":
+        """Take documents in the types that kernels take."""
+        parts = rows.counts, rows.words, rows.indptr
+        return cls(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
 
     _there: CudaRows | None = None
     _fits: bool | None = None
@@ -104,7 +118,7 @@ class CudaDocuments(Documents):
         """Whether there is room for all documents on the GPU, which is found out once."""
         if self._fits is None:
             n_bytes = 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
-            self._fits = self._there is not None or n_bytes <= at_once(device, n_bytes)
+            self._fits = self._there is not None or has_room(device, n_bytes)
         return self._fits
 
     def there(self, device: Device) -> CudaRows:
@@ -115,15 +129,14 @@ class CudaDocuments(Documents):
 
     def some(
         self, device: Device, chosen: Chosen, n_topics: int, n_threads: int
-    ) -> tuple[Iterable[CudaRows], NDArray[np.float64]]:
-        """Return some documents on the GPU, one block after another, and the tokens of each.
+    ) -> tuple[Sequence[CudaRows | Rows], NDArray[np.float64]]:
+        """Return some documents, block by block, and the tokens of each.
 
-        Of a collection that does not fit, only they go there.
+        Of a collection that does not fit, only they go to the GPU.
         """
         if not self.fits(device):
             rows = gathered(self, chosen, n_threads)
-            blocks = in_blocks(device, rows, n_topics)
-            return (CudaRows.of(device, block) for block in blocks), rows.tokens()
+            return [block for _, block in in_blocks(rows, n_topics)], rows.tokens()
         there, lengths = self.there(device), self.lengths(device)
         if chosen is not None:
             there, lengths = there.some(device, chosen), lengths[chosen]

@@ -11,15 +11,17 @@ from scipy.special import gammaln
 from opelda.engines import _cpu_kernels as cpu
 from opelda.engines import _settings as s
 from opelda.engines._cpu_tables import padded
-from opelda.engines._cuda_device import LANES, Device
+from opelda.engines._cuda_device import LANES, Device, tell
 from opelda.engines._cuda_documents import CudaRows
 from opelda.engines._cuda_tables import CudaTable
 from opelda.engines._documents import Rows
+from opelda.engines._engine import Solver, Task
 from opelda.engines._keys import GOLDEN, mix
 from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, certify_empty
 
-WARPS = 4  # of a block, each with a document
+WARPS = (4, 2, 1)  # of a block, each with a document
 MOST_SHARED = 96 * 1024  # bytes of a block
+MOST_COLUMNS = 16  # topics that OPE has the words of at hand: few documents pick more
 MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
 
 
@@ -41,9 +43,10 @@ class Found:
     """Mixtures on the GPU."""
 
     theta: Any
-    picks: CudaPicks | None  # of OPE and EM
+    picks: CudaPicks | None  # of OPE, EM and Exact
     n_iter: Any  # of all documents, or of each
     factors: Any = None  # VB's
+    loss: Any = None  # Exact's
 
 
 def has_kernel(settings: s.KernelSettings | None) -> bool:
@@ -51,6 +54,21 @@ def has_kernel(settings: s.KernelSettings | None) -> bool:
     if isinstance(settings, s.OPESettings):
         return settings.a2 is None and settings.n_restarts == 1 and settings.tol == 0
     return isinstance(settings, s.EMSettings | s.VBSettings | s.CVB0Settings)
+
+
+def for_updates(task: Task, n_topics: int) -> s.KernelSettings | None:
+    """Return the settings of an update's kernel; None where the processor infers, which is said."""
+    settings = task.method.kernel(n_topics, task.seed)
+    if has_kernel(settings) and task.accuracy is None:
+        return settings
+    tell_of(task.method)
+    return None
+
+
+def tell_of(method: Solver) -> None:
+    """Say, once, that the processor infers."""
+    name = type(method).__name__
+    tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")
 
 
 def each_document(
@@ -64,16 +82,16 @@ def each_document(
     """Run a kernel with a warp for each document, which has that many floats for so many words."""
     for room, n_docs, docs in rows.by_length(device):
         room_of_one = floats(room) + floats(room) % 2
-        shared = 4 * WARPS * room_of_one
-        fits = shared <= min(MOST_SHARED, device.most_shared)
+        most = min(MOST_SHARED, device.most_shared) // (4 * room_of_one)
+        warps, fits = next((n for n in WARPS if n <= most), WARPS[0]), most > 0
         n_warps = n_docs if fits else min(n_docs, max(MOST_MEMORY // (4 * room_of_one), 1))
-        blocks = -(-n_warps // WARPS)
-        memory = None if fits else device.cp.empty((blocks * WARPS, room_of_one), np.float32)
+        blocks = -(-n_warps // warps)
+        memory = None if fits else device.cp.empty((blocks * warps, room_of_one), np.float32)
         device.launch(
             name, f"{name}_shared" if fits else f"{name}_memory", blocks,
             *batch_of(docs, rows, table),
             np.int32(room), memory, np.int64(room_of_one), *given,
-            threads=WARPS * LANES, shared=shared if fits else 0,
+            threads=warps * LANES, shared=4 * warps * room_of_one if fits else 0,
         )  # fmt: skip
 
 
@@ -141,15 +159,17 @@ def _ope(
     seed = mix(np.array([settings.seed or 0], np.uint64) + GOLDEN)[0]
     prior = ((alpha.astype(np.float64) - 1) / start).astype(np.float32)
 
+    columns = min(int(most), MOST_COLUMNS)
+
     def floats(room: int) -> int:
-        return room * (2 + int(most)) + int(table.beta.shape[1]) + 2 * int(most)
+        return room * (2 + (columns | 1)) + int(table.beta.shape[1]) + 2 * int(most)
 
     each_document(
         device, "ope", rows, table, floats,
         device.fixed(settings.a), device.fixed(settings.b), device.fixed(settings.base),
         device.fixed(alpha), device.fixed(start), device.fixed(prior), start_words,
         device.array(table.ids), seed, np.int32(n_moves), np.int32(n_sequences), np.int32(most),
-        np.int32(by_content), theta, n_picked, topics, times,
+        np.int32(by_content), np.int32(columns), theta, n_picked, topics, times,
     )  # fmt: skip
     base = float(settings.base[n_moves])
     mass = base + n_moves
@@ -225,13 +245,13 @@ def _cvb0(
 def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solution:
     """Return mixtures in host memory, as the CPU's kernels make them."""
     n_iter = np.full(rows.n_docs, device.host(found.n_iter), np.int32)
-    picks = found.picks
+    picks, loss = found.picks, None if found.loss is None else device.host(found.loss)
     theta = device.host(found.theta) if wanted.theta or picks is None else None
     if picks is None:
         factors = None if found.factors is None else device.host(found.factors)
         return Solution(theta, n_iter, factors=factors)
     if not wanted.picks:
-        return Solution(theta, n_iter)
+        return Solution(theta, n_iter, loss=loss)
     topics, values = device.host(picks.topics), device.host(picks.values)
     if picks.n_picked is None:
         return Solution(theta, n_iter, picks=cpu.em_picks(rows, picks.start, topics, values))
@@ -240,7 +260,8 @@ def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solutio
     indptr = np.concatenate(([0], np.cumsum(n_picked))).astype(np.int64)
     shares = (values[used] * picks.share).astype(np.float32)
     rest = np.where(rows.empty, 1.0, picks.rest).astype(np.float32)
-    return Solution(theta, n_iter, picks=Picks(indptr, topics[used], shares, rest, picks.start))
+    few = Picks(indptr, topics[used], shares, rest, picks.start)
+    return Solution(theta, n_iter, picks=few, loss=loss)
 
 
 def certify(

@@ -1,7 +1,8 @@
 """The GPU's private parts of a sweep: tokens that stay there, drawn and counted."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from opelda.engines._cuda_counts import CudaCounts
 from opelda.engines._cuda_device import LANES, Device
 from opelda.engines._cuda_documents import CudaDocuments
 from opelda.engines._cuda_tables import CudaTable, CudaWeights, prior_parts, width_of
-from opelda.engines._keys import GOLDEN, mix, numbered
+from opelda.engines._keys import GOLDEN, mix
 from opelda.engines._tokens import (
     MOST_TOKENS,
     SizeHistogram,
@@ -22,6 +23,9 @@ from opelda.engines._tokens import (
     unit_of,
 )
 from opelda.engines._weights import Prior, prior_sums
+
+if TYPE_CHECKING:
+    from opelda.engines._cuda_token_blocks import CudaTokenBlocks
 
 # Kernels by the most topics that a document of theirs can have.
 KERNELS = {128: "sweep_128", 512: "sweep_512"}
@@ -56,13 +60,12 @@ class CudaTokens(Tokens):
         device: Device,
         documents: CudaDocuments,
         n_topics: int,
-        copies: NDArray[np.integer] | None,
+        keys: NDArray[np.uint64],
         shift: int | None,
         topics: NDArray[np.uint16] | None,
     ) -> "CudaTokens":
         """Make tokens of documents on the GPU; see `Engine.tokens`."""
         cp, rows = device.cp, documents.there(device)
-        keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
         each = cp.minimum(cp.ceil(rows.counts), MOST_TOKENS).astype(np.int64)
         starts = cp.concatenate((cp.zeros(1, np.int64), cp.cumsum(each)))
         first, n_tokens = starts[rows.indptr], int(starts[-1])
@@ -115,6 +118,10 @@ class CudaTokens(Tokens):
         """Refuse words that the topics do not have."""
         if self.n_held > n_words:
             check_words(self.rows.words, n_words)
+
+    def each(self, work: Callable[["CudaTokens"], None]) -> None:
+        """Do some work for all tokens."""
+        work(self)
 
     def histogram(self, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
@@ -177,7 +184,7 @@ def _classes(device: Device, lengths: NDArray[np.int64], n_topics: int) -> list[
 
 def sweep(
     weights: CudaWeights | None,
-    tokens: CudaTokens,
+    tokens: "CudaTokens | CudaTokenBlocks",
     alpha: NDArray[np.float64],
     counts: TokenCounts | None,
     prior: Prior | None,
@@ -203,9 +210,16 @@ def sweep(
         there = CudaCounts.of(device, counts)
         inverse = padded(1.0 / (there.sums + prior_sums(prior, n_words, n_topics)), width)
         beta = _beta(there, prior, inverse, width)
-    if n_draws:
-        _draw(tokens, beta, padded(alpha, width), inverse, seed, counts is None, n_draws)
-    return _counted(tokens, n_words)
+    kind = np.int32 if tokens.small else np.int64
+    drawn = CudaCounts(device, device.cp.zeros((n_words, n_topics), kind), tokens.shift)
+
+    def draw(some: CudaTokens) -> None:
+        if n_draws:
+            _draw(some, beta, padded(alpha, width), inverse, seed, counts is None, n_draws)
+        _count(some, drawn)
+
+    tokens.each(draw)
+    return drawn
 
 
 def _beta(counts: CudaCounts, prior: Prior, inverse: NDArray[np.float32], width: int) -> Any:
@@ -259,14 +273,11 @@ def _draw(
         device.launch("sweep", "sweep_any", blocks, *given, slots, np.int32(room))
 
 
-def _counted(tokens: CudaTokens, n_words: int) -> CudaCounts:
-    """Count the tokens of each word and topic."""
-    device, n_tokens, n_topics = tokens.device, len(tokens.z), tokens.n_topics
-    kind, dtype = ("small", np.int32) if tokens.small else ("large", np.int64)
-    there = device.cp.zeros((n_words, n_topics), dtype)
-    device.run(
-        "counts", f"count_{kind}", n_tokens,
-        tokens.words, tokens.z, np.int64(n_tokens), np.int32(n_topics), there, tokens.units,
-        np.int64(1 << max(tokens.shift, 0)),
+def _count(tokens: CudaTokens, counts: CudaCounts) -> None:
+    """Add the tokens of each word and topic to counts."""
+    n_tokens = len(tokens.z)
+    tokens.device.run(
+        "counts", f"count_{counts.kind}", n_tokens,
+        tokens.words, tokens.z, np.int64(n_tokens), np.int32(tokens.n_topics), counts.there,
+        tokens.units, np.int64(1 << max(tokens.shift, 0)),
     )  # fmt: skip
-    return CudaCounts(device, there, tokens.shift)

@@ -30,6 +30,13 @@ class CudaWeights(Weights):
         self._sums_there: Any = None
         super().__init__(*given, **more)
 
+    @classmethod
+    def of(cls, device: Device, owner: str, weights: Weights) -> "CudaWeights":
+        """Return the same weights as the GPU has them."""
+        names = ("scale", "prior_weight", "sums")
+        given = {name: getattr(weights, name) for name in names}
+        return cls(device, owner, weights.rows, weights.n_topics, weights.prior, **given)
+
     def __getstate__(self) -> dict[str, Any]:
         there, _, _ = self._there, self._room, self.sums
         state = super().__getstate__() | {"device": self.device.number, "_sums_there": None}

@@ -103,7 +103,16 @@ class Rows:
         lengths = np.diff(self.indptr)[chosen]
         ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
         at = np.repeat(self.indptr[chosen] - ends[:-1], lengths) + np.arange(ends[-1])
-        return Rows(ends, self.words[at], self.counts[at])
+        taken = Rows(ends, self.words[at], self.counts[at])
+        if "_tokens" in vars(self):
+            vars(taken)["_tokens"] = self._tokens[chosen]
+        return taken
+
+    def between(self, first: int, last: int) -> "Rows":
+        """Return consecutive documents, without a copy of their words."""
+        ends = self.indptr[first : last + 1]
+        here = slice(int(ends[0]), int(ends[-1]))
+        return Rows(ends - ends[0], self.words[here], self.counts[here])
 
     @property
     def n_docs(self) -> int:
@@ -118,9 +127,12 @@ class Rows:
 
     def tokens(self) -> NDArray[np.float64]:
         """Return the documents' lengths."""
+        return self._tokens.copy()
+
+    @cached_property
+    def _tokens(self) -> NDArray[np.float64]:
         tokens = np.zeros(self.n_docs)
         full = ~self.empty
         if full.any():
-            counts = self.counts.astype(np.float64)
-            tokens[full] = np.add.reduceat(counts, self.indptr[:-1][full])
+            tokens[full] = np.add.reduceat(self.counts, self.indptr[:-1][full], dtype=np.float64)
         return tokens

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from opelda._validation import counts, whole
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
-from opelda.engines import AN_INFERENCE
+from opelda.engines import A_PASS
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._collection import Collection, Held
@@ -106,7 +106,7 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
                     raise InputError("validation has no document of at least two tokens to score.")
             # presets and engines are chosen by the documents, which are known only now
             schedule = self._schedule(matrix.shape[0])
-            n_looks = schedule.n_sweeps + AN_INFERENCE * schedule.n_passes
+            n_looks = schedule.n_sweeps + A_PASS * schedule.n_passes
             engine = self._engine(matrix.nnz, n_looks, anew=True)
             plan = replace(plan, schedule=schedule, engine=engine)
             documents = engine.documents(matrix)

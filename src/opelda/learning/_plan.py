@@ -192,7 +192,7 @@ class Parameters:
         return accuracy_of(self.max_loss, self.max_loss_per_token)
 
     def _engine(
-        self, n_entries: int = 0, n_sweeps: int = AN_INFERENCE, *, anew: bool = False
+        self, n_entries: int = 0, n_sweeps: float = AN_INFERENCE, *, anew: bool = False
     ) -> Engine:
         """Return the engine of the parameters for so much work; the topics move to it.
 

@@ -60,8 +60,7 @@ __device__ void run_certify(const Batch& b, int room, float* memory, i64 floats,
             // sums of positive numbers, one for each word and topic, and a few products
             const double rounding = 0x1p-52 * double(doc.n + b.n_topics + 16);
             const double above = fmax(likeliest / tokens * (1 + rounding) - 1, 0.0);
-            loss[at] = rarest > kImpossible ? tokens * log1p(above)
-                                            : __longlong_as_double(0x7ff0000000000000ll);
+            loss[at] = rarest > kImpossible ? tokens * log1p(above) : infinity();
         }
         __syncwarp();
     }

@@ -48,9 +48,46 @@ __device__ __forceinline__ int sum_of_counts(int value) {
     return sum_of(value);
 #endif
 }
+__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 __device__ __forceinline__ int lane_of() { return threadIdx.x % kLanes; }
 __device__ __forceinline__ i64 warp_of() {
     return (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+}
+
+// The places of the `wanted` largest of n values >= 0, ascending, among equals the lowest: floats
+// are ordered like their bits, so halving an interval of bits finds the limit.
+__device__ void choose_largest(const float* value, int n, int wanted, int* chosen) {
+    const int lane = lane_of();
+    float top = 0;
+    for (int k = lane; k < n; k += kLanes) top = fmaxf(top, value[k]);
+    // more than `wanted` lie above low, at most `wanted` above high
+    int low = -1, high = __float_as_int(largest_of(top)), above = 0;
+    if (wanted >= n) high = low, above = wanted;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        int count = 0;
+        for (int k = lane; k < n; k += kLanes) count += __float_as_int(value[k]) > middle;
+        count = sum_of_counts(count);
+        if (count > wanted) {
+            low = middle;
+            continue;
+        }
+        high = middle, above = count;
+        if (count == wanted) break;
+    }
+    int found = 0, equal = wanted - above;  // of those at the limit itself only so many
+    for (int first = 0; first < n; first += kLanes) {
+        const int k = first + lane;
+        const int bits = k < n ? __float_as_int(value[k]) : -2;
+        const unsigned below = (1u << lane) - 1;
+        const unsigned tied = __ballot_sync(kAll, bits == high && k < n);
+        const bool taken = bits > high || (bits == high && k < n && __popc(tied & below) < equal);
+        const unsigned all = __ballot_sync(kAll, taken && k < n);
+        if (taken && k < n) chosen[found + __popc(all & below)] = k;
+        found += __popc(all);
+        equal -= min(equal, __popc(tied));
+    }
+    __syncwarp();
 }
 
 // The digamma function: by its recurrence to 8 or more, and from there by its series.

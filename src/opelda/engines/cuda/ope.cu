@@ -13,8 +13,10 @@ struct Walk {
     const int* ids;            // the rows' words where they are not 0, 1, 2, ...
     u64 seed;                  // mixed
     int n_moves, n_sequences, max_picked, by_content;
+    int max_columns;  // of topics picked; those of further ones are read from beta
 };
 
+constexpr int kColumns = 16;       // max_columns, at most: half of the lanes
 constexpr float kPicked = -3e38f;  // the bound of a topic that was picked
 
 struct Vertex {
@@ -22,6 +24,14 @@ struct Vertex {
     int topic, slot;
     __device__ void offer(double s, int k, int at) {
         if (s > score || (s == score && k < topic)) score = s, topic = k, slot = at;
+    }
+    // The best of all lanes'.
+    __device__ void agree() {
+        for (int by = kLanes / 2; by > 0; by /= 2) {
+            const double s = __shfl_xor_sync(kAll, score, by);
+            const int k = __shfl_xor_sync(kAll, topic, by), at = __shfl_xor_sync(kAll, slot, by);
+            offer(s, k, at);
+        }
     }
 };
 
@@ -42,8 +52,9 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
     float* const ratio = own_room<Shared>(memory, floats);  // d_j / y_j
     float* const start = ratio + room;                      // start_j
     float* const bound = start + room;                      // topics: at least G_k
-    float* const columns = bound + b.width;                 // a column of words per topic picked
-    float* const count = columns + i64(room) * w.max_picked;
+    float* const columns = bound + b.width;                 // words x step: of the topics picked
+    const int step = w.max_columns | 1;                     // odd: no two words meet in a bank
+    float* const count = columns + i64(room) * step;
     int* const topic = reinterpret_cast<int*>(count + w.max_picked);
     const int patience = 4 + b.width / 16;  // looks at single topics before one at all of them
     const i64 n_warps = i64(gridDim.x) * blockDim.x / kLanes;
@@ -58,6 +69,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
         const i64 sequence = i64(first_sequence(w, doc)) * w.n_moves;
         for (int j = lane; j < n; j += kLanes) start[j] = w.start_words[doc.word[j]];
         int picked = 0;
+        const auto beta = [&](int k, int j) { return b.beta[i64(doc.word[j]) * b.width + k]; };
         const float widened = 1 + 2.5e-7f * float(n + 8);  // sums in another order
         const auto look_at_all = [&] {
             each_slope(b, doc, ratio, [&](int k, float g) {
@@ -72,20 +84,33 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
             __syncwarp();
             for (int j = lane; j < n; j += kLanes) {
                 float y = start[j] * base;
-                for (int s = 0; s < picked; ++s) y += count[s] * columns[i64(s) * room + j];
+                for (int s = 0; s < min(picked, w.max_columns); ++s)
+                    y += count[s] * columns[i64(j) * step + s];
+                for (int s = w.max_columns; s < picked; ++s) y += count[s] * beta(topic[s], j);
                 ratio[j] = doc.count[j] / y;
             }
             __syncwarp();
             // a start that is forgotten lets y fall: no bound holds any more
             if (move == 0 || base < w.base[move - 1]) look_at_all();
             Vertex best = {-1e300, 0x7fffffff, -1};
-            for (int s = 0; s < picked; ++s) {
-                float g = 0;
-                for (int j = lane; j < n; j += kLanes) g += ratio[j] * columns[i64(s) * room + j];
+            const auto offer = [&](int s, float g) {
                 const int k = topic[s];
                 const double u = double(base) * double(w.start[k]) + double(count[s]);
-                best.offer(double(a) * double(sum_of(g)) + pull * (double(w.alpha[k]) - 1) / u, k,
-                           s);
+                best.offer(double(a) * double(g) + pull * (double(w.alpha[k]) - 1) / u, k, s);
+            };
+            // every other word, a lane for each topic picked
+            const int mine = lane % kColumns, n_mine = min(picked, w.max_columns);
+            float g = 0;
+            if (mine < n_mine)
+                for (int j = lane / kColumns; j < n; j += kLanes / kColumns)
+                    g += ratio[j] * columns[i64(j) * step + mine];
+            g += __shfl_xor_sync(kAll, g, kColumns);
+            if (mine < n_mine) offer(mine, g);
+            best.agree();
+            for (int s = w.max_columns; s < picked; ++s) {
+                float more = 0;
+                for (int j = lane; j < n; j += kLanes) more += ratio[j] * beta(topic[s], j);
+                offer(s, sum_of(more));
             }
             for (int looks = 0;; ++looks) {
                 float score = kPicked;
@@ -110,8 +135,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                     continue;
                 }
                 float g = 0;
-                for (int j = lane; j < n; j += kLanes)
-                    g += ratio[j] * b.beta[i64(doc.word[j]) * b.width + k];
+                for (int j = lane; j < n; j += kLanes) g += ratio[j] * beta(k, j);
                 g = sum_of(g);
                 best.offer(double(a) * double(g) + of_prior * double(w.prior[k]), k, -1);
                 __syncwarp();
@@ -126,8 +150,8 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
             __syncwarp();
             const int slot = best.slot < 0 ? picked : best.slot;
             if (best.slot < 0) {
-                for (int j = lane; j < n; j += kLanes)
-                    columns[i64(slot) * room + j] = b.beta[i64(doc.word[j]) * b.width + best.topic];
+                for (int j = lane; slot < w.max_columns && j < n; j += kLanes)
+                    columns[i64(j) * step + slot] = beta(best.topic, j);
                 ++picked;
             }
             if (lane == 0) {
@@ -159,11 +183,11 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
         OPELDA_BATCH, int room, float* memory, i64 floats, const float* a, const float* b_,     \
         const float* base, const float* alpha, const float* start, const float* prior,          \
         const float* start_words, const int* ids, u64 seed, int n_moves, int n_sequences,       \
-        int max_picked, int by_content, float* theta, int* n_picked, int* pick_topics,          \
-        float* pick_counts) {                                                                   \
+        int max_picked, int by_content, int max_columns, float* theta, int* n_picked,           \
+        int* pick_topics, float* pick_counts) {                                                 \
         const Batch b = OPELDA_MADE;                                                            \
-        const Walk w = {a,   b_,   base,    alpha,       start,      prior,     start_words,    \
-                        ids, seed, n_moves, n_sequences, max_picked, by_content};               \
+        const Walk w = {a,   b_,   base,    alpha,       start,      prior,      start_words,   \
+                        ids, seed, n_moves, n_sequences, max_picked, by_content, max_columns};  \
         run_ope<shared>(b, w, room, memory, floats, theta, n_picked, pick_topics, pick_counts); \
     }
 OPELDA_OPE(ope_shared, true)

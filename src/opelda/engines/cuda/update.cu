@@ -91,50 +91,46 @@ extern "C" __global__ void add_dense(OPELDA_BATCH, const float* theta, const flo
         add(mass + k, tokens * double(theta[i64(at) * n_topics + k]), unit);
 }
 
-// What the sums of a word make of topic k; they are forgotten.
-struct Made {
-    u64* cells;
-    double inverse_unit, rest;
-    const float *start, *row;
-    bool divide;
-
-    __device__ Made(i64 word, u64* all, u64* rests, int n_topics, double unit, const float* start,
-                    const float* start_words, const float* beta, int width, bool divide)
-        : cells(all + word * n_topics),
-          inverse_unit(1 / unit),
-          start(start),
-          row(beta + word * width),
-          divide(divide) {
-        rest = start ? double(i64(rests[word])) * inverse_unit : 0;
-        if (divide && start) rest = start_words[word] > 0 ? rest / double(start_words[word]) : 0;
-    }
-    __device__ double take(int k) {
-        double spread = start ? rest * double(start[k]) : 0;
-        if (divide) spread *= double(row[k]);
-        const double value = double(i64(cells[k])) * inverse_unit + spread;
-        cells[k] = 0;
-        return value;
-    }
-};
-
 // Adds statistics to the rows of the words that have some, or writes them down: to `values`, a row
-// for each of `listed`. A warp per word.
+// for each of `listed`; the sums are forgotten. A warp per word, which has several topics under
+// way.
 extern "C" __global__ void take_sums(int n_words, int n_topics, u64* cells, u64* rests,
                                      int* touched, double unit, const float* start,
                                      const float* start_words, const float* beta, int width,
                                      int divide, float* rows, int stride, const double* gain,
                                      const int* listed, double* values) {
+    constexpr int kAtOnce = 4;
     const i64 at = warp_of();
     if (at >= n_words) return;
     const i64 word = listed ? listed[at] : at;
     if (!touched[word]) return;
-    Made made(word, cells, rests, n_topics, unit, start, start_words, beta, width, bool(divide));
-    for (int k = lane_of(); k < n_topics; k += kLanes) {
-        const double value = made.take(k);
-        if (rows)
-            rows[word * stride + k] += float(value * gain[k]);
-        else
-            values[at * n_topics + k] = value;
+    const double inverse_unit = 1 / unit;
+    double rest = start ? double(i64(rests[word])) * inverse_unit : 0;
+    if (divide && start) rest = start_words[word] > 0 ? rest / double(start_words[word]) : 0;
+    for (int first = lane_of(); first < n_topics; first += kAtOnce * kLanes) {
+        u64 sum[kAtOnce];
+        float of_start[kAtOnce], of_beta[kAtOnce], row[kAtOnce];
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int k = first + i * kLanes;
+            const bool some = k < n_topics;
+            sum[i] = some ? cells[word * n_topics + k] : 0;
+            of_start[i] = some && start ? start[k] : 0;
+            of_beta[i] = some && divide ? beta[word * width + k] : 1;
+            row[i] = some && rows ? rows[word * stride + k] : 0;
+        }
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int k = first + i * kLanes;
+            if (k >= n_topics) continue;
+            const double spread = rest * double(of_start[i]) * double(of_beta[i]);
+            const double value = double(i64(sum[i])) * inverse_unit + spread;
+            cells[word * n_topics + k] = 0;
+            if (rows)
+                rows[word * stride + k] = row[i] + float(value * gain[k]);
+            else
+                values[at * n_topics + k] = value;
+        }
     }
     __syncwarp();
     if (lane_of() == 0) rests[word] = 0, touched[word] = 0;
