@@ -108,7 +108,7 @@ def micro_batches(folder):
 
 
 @pytest.mark.parametrize(
-    ("n_kills", "master"), [(3, "local[2]"), pytest.param(100, CLUSTER, marks=pytest.mark.heavy)]
+    ("n_kills", "master"), [(2, "local[2]"), pytest.param(100, CLUSTER, marks=pytest.mark.heavy)]
 )
 def test_killed_at_random_and_started_again(tmp_path, source, n_kills, master):
     undisturbed = Undisturbed(master, source, tmp_path / "undisturbed")
