@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
+.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -19,6 +19,10 @@ test: $(VENV)/.installed-test
 
 test-heavy: $(VENV)/.installed-test
 	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto --dist worksteal
+
+# what holds for any seed, for 100 of them
+test-seeds: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist worksteal --seeds 100
 
 test-reproduction: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy" reproduction

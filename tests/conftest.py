@@ -23,9 +23,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of what a shell runs in
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--seeds", type=int, help="tests that hold for any seed, with so many")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc):
+    """Give a test that is run for a few seeds as many as are asked for."""
+    marks, n_seeds = metafunc.definition.own_markers, metafunc.config.getoption("--seeds")
+    for number, mark in enumerate(marks):
+        if n_seeds and is_for_seeds(mark):
+            marks[number] = pytest.mark.parametrize("seed", range(n_seeds)).mark
+
+
+def is_for_seeds(mark):
+    return mark.name == "parametrize" and mark.args[0] == "seed" and isinstance(mark.args[1], range)
+
+
+def pytest_collection_modifyitems(config, items):
     """Begin with the longest tests, or one process ends with them while the others wait."""
     items.sort(key=lambda item: "test_docs_text" not in item.nodeid)
+    if config.getoption("--seeds"):
+        items[:] = [item for item in items if any(map(is_for_seeds, item.own_markers))]
 
 
 @pytest.fixture
