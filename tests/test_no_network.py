@@ -42,12 +42,6 @@ def run(folder, *arguments):
     return subprocess.run([*RUN, *arguments], cwd=folder, capture_output=True, text=True)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
-    return tmp_path
-
-
 @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6"])
 def test_whoever_asks_for_a_socket_is_killed(tmp_path, family):
     asks = f"import socket; socket.socket(socket.{family})"
@@ -57,13 +51,8 @@ def test_whoever_asks_for_a_socket_is_killed(tmp_path, family):
     assert run(tmp_path, "-c", "import socket; socket.socketpair()").returncode == 0
 
 
-def test_the_library_asks_for_none(folder):
-    done = run(folder, "-c", LIBRARY)
-    assert done.returncode == 0, done.stderr
-
-
-def test_commands_ask_for_none(folder):
-    code = "import sys; from opelda.cli import main\n"
-    code += f"for line in {COMMANDS}:\n    assert main(line.split()) == 0, line"
-    done = run(folder, "-c", code)
+def test_nothing_asks_for_one(tmp_path):
+    (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
+    commands = f"for line in {COMMANDS}:\n    assert main(line.split()) == 0, line"
+    done = run(tmp_path, "-c", f"from opelda.cli import main\n{LIBRARY}\n{commands}")
     assert done.returncode == 0, done.stderr
