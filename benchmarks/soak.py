@@ -8,7 +8,8 @@ words and drops others, checkpoints and the live page; this process follows the 
 every model that it finds, and reads the page at each look. A line of JSON a look: memory of both,
 open files and threads of the stream, files in the checkpoint folder, the score. It ends with status
 1 where something grew from the second to the last quarter of the looks, the score fell by more than
-0.1 nats per token, a document was lost, or the follower did not come to the last model.
+0.1 nats per token, a document was lost, or the follower did not come to the last model. Looks count
+once the window of documents is full, after 400,000 of them: shorter runs say little of growth.
 """
 
 import argparse
@@ -38,6 +39,8 @@ class Beside:
             self.port = free.getsockname()[1]
         self.n_models, self.n_docs = 0, 0
         self._follower: threading.Thread | None = None
+        # what using a model imports is no growth of what uses one
+        opelda.TopicModel(2, preset="fast").fit(["tea cake", "star moon"] * 5).transform(["tea"])
 
     def __call__(self, pid: int, checkpoint: Path) -> dict[str, float]:
         """Return what is found at this moment."""

@@ -218,10 +218,8 @@ def test_a_short_soak_is_flat():
     *looks, end = soak.soaked(4_000, options, looks=8)
     assert end["documents"] == end["written"] == 4_000
     assert len(looks) == 8
-    assert looks[-1]["page_documents"] > 0
-    assert looks[-1]["followed"] > 0
     assert end["followed_documents"] == 4_000
-    assert soak.faults(looks, end, most_growth=1.5, most_worse=3.0) == []  # it has just begun
+    assert soak.faults(looks, end, most_growth=3.0, most_worse=3.0) == []  # it has just begun
 
 
 def test_a_soak_sees_what_leaks():
