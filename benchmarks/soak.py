@@ -34,7 +34,8 @@ PATIENCE = 60.0  # seconds for the page to answer
 class Beside:
     """Follows the checkpoints in a thread of its own; reads the page when it is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, last: int) -> None:
+        self.last = last  # documents of the model with which following ends
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.n_models, self.n_docs = 0, 0
@@ -67,6 +68,8 @@ class Beside:
             mixture = model.transform([" ".join(model.vocabulary_.words[:20])])
             assert abs(mixture.sum() - 1) < 1e-3
             self.n_models, self.n_docs = self.n_models + 1, int(model.n_docs_seen_)
+            if self.n_docs >= self.last:
+                break
 
     def _page(self, path: str) -> bytes:
         end = time.monotonic() + PATIENCE
@@ -82,7 +85,7 @@ class Beside:
 
 def soaked(n_docs: int, options: list[str], looks: int = 100) -> Iterator[dict[str, float]]:
     """Yield a line a look, and one of the end."""
-    beside = Beside()
+    beside = Beside(n_docs)
     served = [*options, "--serve", f"127.0.0.1:{beside.port}"]
     for line in measure(n_docs, 0.0, served, looks, beside):
         if "written" in line:  # the end; the folder is there until the next line is asked for
