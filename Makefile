@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
+.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan fuzz test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -44,6 +44,13 @@ test-tsan: .envs/tsan/.installed
 	  TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 suppressions=$(CURDIR)/native/tsan.supp" \
 	  setarch -R .envs/tsan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider --capture=sys $(NATIVE_TESTS)
 
+# Coverage-guided fuzzing, by Atheris, of whatever reads what strangers made; see tests/fuzz. CASES=number, TARGETS=names.
+# Then the cases that were worth keeping once more under the sanitizers.
+fuzz: .envs/fuzz/.installed .envs/asan/.installed
+	.envs/fuzz/bin/python -m tests.fuzz --cases $(or $(CASES),1000000) $(TARGETS)
+	$(call SANITIZED,libasan libubsan libstdc++) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  .envs/asan/bin/python -m tests.fuzz --replay $(TARGETS)
+
 # says where an environment has its packages
 PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 .envs/asan/.installed: SANITIZE := address,undefined
@@ -55,6 +62,13 @@ PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purel
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja
 	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . \
 	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
+	@touch $@
+
+.envs/fuzz/.installed: $(SOURCES) | $(VENV)/.installed-test
+	$(PYTHON) -m venv $(@D)
+	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
+	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja 'atheris>=3.0'
+	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . -Cbuild-dir=build/fuzz-native -Ccmake.define.OPELDA_COVERAGE=ON
 	@touch $@
 
 # The report page: its script and stylesheet are committed as they are built, so that installing needs no node.

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -91,9 +91,13 @@ def ages(checkpoint: Path, written: list[float]) -> dict[str, float]:
 
 
 def measure(
-    n_docs: int, rate: float, options: list[str], looks: int = 100
+    n_docs: int,
+    rate: float,
+    options: list[str],
+    looks: int = 100,
+    beside: Callable[[int, Path], dict[str, float]] = lambda pid, checkpoint: {},
 ) -> Iterator[dict[str, float]]:
-    """Give the command documents, and yield its memory as often."""
+    """Give the command documents, and yield its memory as often, and what is found beside it."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         checkpoint = Path(folder) / "live"
         command = [sys.executable, "-m", "opelda", "stream", "-", "--checkpoint", str(checkpoint)]
@@ -119,6 +123,7 @@ def measure(
                     "waited": round(sum(waits), 2),
                     "longest_wait": round(max(waits), 2),
                     **look(process.pid),
+                    **beside(process.pid, checkpoint),
                     "checkpoint_mb": round(
                         sum(path.stat().st_size for path in checkpoint.glob("*")) / 2**20, 1
                     ),

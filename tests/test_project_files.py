@@ -1,7 +1,11 @@
 """Files about the project say what is true of it."""
 
 import re
+import tomllib
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -12,6 +16,24 @@ def test_hosted_tests_make_what_ci_makes():
     hosted = (ROOT / ".github/workflows/test.yml").read_text()
     [listed] = re.findall(r"^ +target: \[(.*)\]$", hosted, re.MULTILINE)
     assert targets == set(listed.split(", "))
+
+
+def test_whatever_ci_installs_has_a_version():
+    lines = (ROOT / ".ci/constraints.txt").read_text().splitlines()
+    pins = [Requirement(line) for line in lines if not line.startswith("#")]
+    versions = {}
+    for pin in pins:
+        [version] = pin.specifier
+        assert (version.operator, pin.url, pin.marker) == ("==", None, None), pin
+        versions[canonicalize_name(pin.name)] = version.version
+    assert len(versions) == len(pins)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    asked = project["build-system"]["requires"] + project["project"]["dependencies"]
+    for name in ("test", "reproduction", "lint", "page", "docs", "spark"):
+        asked += extras[name]
+    for requirement in map(Requirement, asked):
+        assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)])
 
 
 def test_workflows_make_what_there_is():

@@ -1,7 +1,7 @@
-"""What docs/installing.md says of the package: its size, and the packages that come with it."""
+"""What docs/installing.md says of the package: its size, what comes with it, and its licences."""
 
 import re
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,41 @@ def test_wheels_are_as_small_as_it_says(wheel):
 def test_no_more_packages_come_with_it_than_it_says():
     [most] = re.findall(r"at most (\d+) packages come with it", PAGE)
     assert len(required("opelda") - {"opelda"}) <= int(most)
+
+
+FAMILIES = re.compile("MIT|BSD|Zlib|CC0|Apache|ISC|PSF|Python Software Foundation|MPL|[AL]?GPL")
+
+
+def families(text):
+    """Return the kinds of licence that a text names."""
+    return {name.replace("Python Software Foundation", "PSF") for name in FAMILIES.findall(text)}
+
+
+def said_of_itself(name):
+    """Return the kinds of licence that an installed package's metadata names."""
+    facts = distribution(name).metadata
+    classes = [line for line in facts.get_all("Classifier") or () if line.startswith("License")]
+    return families(facts["License-Expression"] or " ".join(classes) or facts["License"][:40])
+
+
+def test_licences_are_those_it_lists():
+    table = PAGE.partition("## Licences")[2]
+    listed = {
+        name: families(licence)
+        for licence, *names in re.findall(
+            r"^\| ([^|]+) \| ([^|]*)\|([^|]*)\|$", table, re.MULTILINE
+        )
+        for name in re.findall(r"[\w-]+", " ".join(names))
+    }
+    assert required("opelda") - {"opelda"} <= set(listed)
+    for name, licences in listed.items():
+        try:
+            found = said_of_itself(name)
+        except PackageNotFoundError:
+            continue  # of an extra
+        assert found, name
+        assert found <= licences, name
+        assert not any("GPL" in licence for licence in found), name
 
 
 def required(name, found=None):

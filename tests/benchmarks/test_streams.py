@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks import stream_memory
+from benchmarks import soak, stream_memory
 from benchmarks.peers.corpora import Corpus
 from benchmarks.peers.evaluate import normalised
 from benchmarks.streams import corpora, run, systems, tables
@@ -208,3 +208,30 @@ def test_the_command_learns_all_that_is_written():
     assert end["documents"] == end["written"] == 450
     assert end["rate"] == pytest.approx(450 / end["seconds"], abs=1)
     assert all(0 < look["resident_mb"] <= look["peak_mb"] * 1.01 for look in looks)
+
+
+def test_a_short_soak_is_flat():
+    if not stream_memory.Path("/proc/self/clear_refs").exists():
+        pytest.skip("memory is looked at in /proc")
+    options = ["-k", "5", "--jobs", "1", "--max-features", "500", "--batch-size", "200"]
+    options += ["--every", "200"]
+    *looks, end = soak.soaked(4_000, options, looks=8)
+    assert end["documents"] == end["written"] == 4_000
+    assert len(looks) == 8
+    assert end["followed_documents"] == 4_000
+    assert soak.faults(looks, end, most_growth=3.0, most_worse=3.0) == []  # it has just begun
+
+
+def test_a_soak_sees_what_leaks():
+    fine = {"peak_mb": 300, "follower_mb": 200, "files": 20, "threads": 6, "kept": 1, "score": -5.0}
+    looks = [{"documents": stream_memory.FULL + 1 + i, **fine} for i in range(8)]
+    end = {"documents": 9, "written": 9, "followed_documents": 9}
+    assert soak.faults(looks, end) == []
+    for name in ("peak_mb", "follower_mb", "files", "threads", "kept"):
+        leaks = [look | {name: look[name] * (1 + i)} for i, look in enumerate(looks)]
+        [fault] = soak.faults(leaks, end)
+        assert name in fault
+    worse = [look | {"score": -5.0 - i / 8} for i, look in enumerate(looks)]
+    assert len(soak.faults(worse, end)) == 1
+    assert len(soak.faults(looks, end | {"written": 10})) == 1
+    assert len(soak.faults(looks, end | {"followed_documents": 8})) == 1

@@ -103,6 +103,20 @@ def test_words_under_a_mixture(seed, n_topics, n_used):
     np.testing.assert_allclose(table.under(even, used), table.mean, rtol=1e-6)
 
 
+@pytest.mark.parametrize("n_topics", [3, 21, 36, 130])
+def test_a_word_s_probability_under_a_start_is_its_own(n_topics):
+    """To the last bit, whatever words it is asked for with: mixtures begin with it."""
+    rng = np.random.default_rng(n_topics)
+    start = rng.dirichlet(np.ones(n_topics)).astype(np.float32)
+    beta = rng.dirichlet(np.full(300, 0.1), n_topics)
+    whole = Table.of(beta, None).under(start, None)
+    for n_used in (1, 2, 3, 7, 40, 290):
+        used = np.sort(rng.choice(300, n_used, replace=False)).astype(np.int32)
+        some = Table.of(beta[:, used], used).under(start, None)
+        assert np.array_equal(some, whole[used])
+        assert np.array_equal(Table.of(beta, None).under(start, used)[used], whole[used])
+
+
 def coarsened(rows, n_threads=1):
     """Return rows in one byte a weight, however few they are."""
     with pytest.MonkeyPatch.context() as patch:

@@ -69,10 +69,15 @@ class Table:
         if used is not None and len(used) * 4 < len(self.rows):
             words = np.empty(len(self.rows), np.float32)
             distinct = np.unique(used)
-            words[distinct] = self.rows[distinct, : self.n_topics] @ start
+            words[distinct] = _times(self.rows[distinct, : self.n_topics], start)
             return words
-        found: NDArray[np.float32] = self.rows[:, : self.n_topics] @ start
-        return found
+        return _times(self.rows[:, : self.n_topics], start)
+
+
+def _times(rows: NDArray[np.float32], start: NDArray[np.float32]) -> NDArray[np.float32]:
+    # by NumPy's own loop: BLAS adds a row up in an order that depends on how many rows there are
+    found: NDArray[np.float32] = np.einsum("jk,k->j", rows, start)
+    return found
 
 
 def topic_rows(
