@@ -42,8 +42,9 @@ class Case:
         self.out, self.work = self.folder / "out", self.folder / "work"
         for place in (self.out, self.work):
             place.mkdir()
-        for texts, seed in (("new.txt", 1), ("old.txt", 2)):
-            (self.folder / texts).write_text("".join(f"{line}\n" for line in make_texts(40, seed)))
+        new, old = ("".join(f"{line}\n" for line in make_texts(40, seed)) for seed in (1, 2))
+        (self.folder / "new.txt").write_text(new)
+        (self.folder / "old.txt").write_text(old.replace("star", "moon"))  # another vocabulary
         if "{model}" in COMMANDS[name]:
             fit = "fit old.txt -k 3 --stop-words en -o model.opelda --quiet"
             assert server.run(args=fit.split(), folder=str(self.folder))[0] == 0
