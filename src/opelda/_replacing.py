@@ -19,10 +19,13 @@ STEM = 20
 
 
 @contextmanager
-def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
+def replacing(
+    *paths: str | os.PathLike[str], folder: tuple[Path, Path] | None = None
+) -> Iterator[list[BinaryIO]]:
     """Give a file to write for each path; at the end they all get their names, or none does.
 
-    Links are followed. Until the end, and after any failure, what is at the paths is untouched.
+    Links are followed. Until the end, and after any failure, what is at the paths is untouched. A
+    `folder` that the caller has made, whose files belong to it, gets its name with them.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "notes")
@@ -47,9 +50,9 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             os.fsync(file.fileno())
             file.close()
         # All that takes long, or room, is done: what is left are changes of names.
-        _rename(pairs)
-    for folder in {target.parent for target in targets}:
-        sync_folder(folder)
+        _rename(pairs if folder is None else [folder, *pairs])
+    for place in {target.parent for target in targets}:
+        sync_folder(place)
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
@@ -63,27 +66,36 @@ def _temporary_name(name: str) -> str:
 
 
 def _rename(pairs: list[tuple[Path, Path]]) -> None:
-    """Give all files their names, or put back those that were replaced."""
+    """Give all files their names, or put back those that were replaced.
+
+    The others belong to the first, and a process may be killed between any two of these lines: then
+    the first is whole, and never has others that do not belong to it. If it is new, it comes last.
+    Else the former others go before it is replaced.
+    """
+    replaced = pairs[0][1].is_file() if pairs else False
     done: list[tuple[Path, Path, bool]] = []
     try:
         for temporary, target in pairs:
             former, existed = temporary.with_suffix(".old"), target.exists()
+            done.append((former, target, existed))
             if existed and len(pairs) > 1:
                 with suppress(OSError):  # some systems give a file one name only
                     os.link(target, former)
-            done.append((former, target, existed))
+                    if replaced and target != pairs[0][1]:
+                        os.unlink(target)
+        for temporary, target in pairs if replaced else reversed(pairs):
             os.replace(temporary, target)
     except BaseException:
         for former, target, existed in done:
             if former.exists():
-                with suppress(OSError):
+                with suppress(OSError):  # else it stays under the name it has
                     os.replace(former, target)
+                    _remove(former)  # two names of one file are not changed by that
             elif not existed:
                 _remove(target)
         raise
-    finally:
-        for former, _, _ in done:
-            _remove(former)
+    for former, _, _ in done:
+        _remove(former)
 
 
 def remove_leftovers(folder: str | os.PathLike[str], name: str) -> int:

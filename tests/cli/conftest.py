@@ -3,14 +3,17 @@
 import io
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from opelda.cli import main
+from tests.cli.forking import Server
 
 THEMES = (
     ["star", "galaxy", "telescope", "orbit", "planet", "comet", "nebula"],
@@ -75,6 +78,17 @@ def cli(capsys, monkeypatch, tmp_path):
         return Result(code, out, err)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def faulty_server(tmp_path_factory):
+    """Give a server whose processes can be disturbed at their system calls."""
+    if not Path("/proc/self/fd").exists() or shutil.which("cc") is None:
+        pytest.skip("system calls are disturbed by a library that a C compiler makes on Linux")
+    source, built = Path(__file__).with_name("faults.c"), tmp_path_factory.mktemp("c") / "faults.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", built, source, "-ldl"], check=True)
+    with Server(built) as server:
+        yield server
 
 
 def command(*args):

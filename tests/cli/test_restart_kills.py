@@ -5,12 +5,8 @@ import json
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,35 +14,17 @@ import pytest
 import opelda
 from opelda.learning._checkpoint import FILE
 from opelda.learning._saving import as_parts
+from tests.cli.forking import KILLED, Server
 
-SERVER = Path(__file__).with_name("restart_server.py")
 N_DOCS = 1000
 TEXTS = [f"d{i} a{i % 7} b{i % 5} a{i % 3}" for i in range(N_DOCS)]
-KILLED = -signal.SIGKILL
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL")
 
 
-class Server:
-    """Runs streams, one at a time."""
-
-    def __init__(self):
-        self.process = subprocess.Popen(
-            [sys.executable, SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def run(self, kill_after=None, **request):
-        """Return the exit status and the seconds it took."""
-        self.process.stdin.write(json.dumps(request | {"kill_after": kill_after}) + "\n")
-        self.process.stdin.flush()
-        status, seconds = self.process.stdout.readline().split()
-        return int(status), float(seconds)
-
-
 @pytest.fixture(scope="module")
 def server():
-    server = Server()
-    with server.process:  # which ends it
+    with Server() as server:
         yield server
 
 
@@ -170,7 +148,7 @@ def killed_again_and_again(server, row, tmp_path, n_kills, chance, duration):
         left = min(chance.randint(1, 8), n_kills - n_killed)
         while status == KILLED:
             kill_after = chance.uniform(0, duration) if left > 0 else None
-            status, seconds = server.run(kill_after, **request, every=chance.randint(1, 3))
+            status, seconds, _ = server.run(kill_after, **request, every=chance.randint(1, 3))
             n_killed += status == KILLED
             left -= 1
         if row in STILL:  # most are killed, however busy the machine was at first
@@ -190,7 +168,7 @@ def test_killed_at_random_and_begun_again(server, row, tmp_path, n_kills):
     STILL.get(row, plain)(tmp_path / "source")
     request = {"folder": str(tmp_path / "source"), "every": 2, "n_docs": N_DOCS}
     request["row"] = row if row in STILL else "a file"
-    status, duration = server.run(**request, checkpoint=str(tmp_path / "whole"))
+    status, duration, _ = server.run(**request, checkpoint=str(tmp_path / "whole"))
     assert status == 0
     whole = check(tmp_path / "whole" / FILE)
     for path in killed_again_and_again(server, row, tmp_path, n_kills, chance, duration):

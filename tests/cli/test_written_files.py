@@ -106,6 +106,13 @@ def test_a_target_is_replaced_with_its_vocabulary(cli, folder):
         assert len((folder / "new.jsonl.vocab").read_text().split()) == words
 
 
+def test_a_vocabulary_that_a_killed_run_left_is_no_strangers(cli, folder):
+    for _ in range(2):
+        assert cli("convert", "t.txt", "new.jsonl", "-q").code == 0
+        (folder / "new.jsonl").unlink()
+    assert cli("convert", "stop.txt", "new.jsonl", "-q").code == 2
+
+
 def test_counts_without_words_are_not_given_those_of_another(cli, folder):
     assert cli("convert", "docword.y.txt", "y.mtx", "-q").code == 0
     (folder / "none").mkdir()

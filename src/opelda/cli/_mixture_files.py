@@ -94,7 +94,9 @@ def writer(
             return
         # What is too much for memory waits beside the output, where there must be room anyway.
         beside = Path(output).resolve().parent
-        with TemporaryDirectory(prefix=".opelda-", dir=beside) as folder:
+        with TemporaryDirectory(
+            prefix=".opelda-", dir=beside, ignore_cleanup_errors=True
+        ) as folder:
             parts = (_Parquet if kind == "parquet" else _Npz)(folder, min_weight)
             yield parts.add
             parts.join(file)

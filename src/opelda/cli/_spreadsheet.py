@@ -65,7 +65,8 @@ class Sheet:
     def __init__(self, file: Any) -> None:
         self._archive = ZipFile(file, "w", ZIP_DEFLATED, compresslevel=4)
         for name, text in PARTS.items():
-            self._archive.writestr(name, HEAD + text)
+            with self._archive.open(name, "w") as part:  # `writestr` would add the time
+                part.write((HEAD + text).encode())
         self._out = self._archive.open("xl/worksheets/sheet1.xml", "w")
         self._n_rows = self._n_bytes = 0
         self.n_cut = 0
@@ -123,12 +124,13 @@ class Sheet:
         return self
 
     def __exit__(self, kind: object, *error: object) -> None:
-        if kind is not None:
+        try:
+            if kind is None:
+                self._write("</sheetData></worksheet>")
+                self._out.close()
+                self._archive.close()
+        finally:
             self._archive.fp = None  # nothing is written to it any more, not even when it is freed
-            return
-        self._write("</sheetData></worksheet>")
-        self._out.close()
-        self._archive.close()
 
 
 def _is_weight(name: str) -> bool:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,6 +56,7 @@ def convert(
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
     documents = read_corpus([source], reading, kept, show, jobs)
+    _check_sidecar(documents, target, kind)
     if documents.words is None and sidecar is not None and os.path.exists(sidecar):
         raise InputError(
             f"{source} has no words, and those in {sidecar} would be taken for its own; give its "
@@ -99,11 +100,6 @@ def _check_outputs(source: str, target: str, kind: str, reading: Reading, text: 
         check_new_folder(target)
     check_output(target, [source], read_too, folder=kind == "files")
     check_output(sidecar, [source], read_too)
-    if os.path.exists(sidecar) and not os.path.isfile(target):
-        raise InputError(
-            f"{sidecar} exists, and the vocabulary of {target} would be written there; remove it, "
-            "or choose another name."
-        )
     for suffix in ("", *SUFFIXES):
         other = without_suffix(target)[0] + suffix
         if other != target and os.path.isfile(other):
@@ -111,6 +107,22 @@ def _check_outputs(source: str, target: str, kind: str, reading: Reading, text: 
                 f"{other} is there and would share {sidecar} with {target}; choose another name."
             )
     return sidecar
+
+
+def _check_sidecar(documents: Any, target: str, kind: str) -> None:
+    """Refuse to replace a stranger's vocabulary; a run that was killed may have left the same."""
+    from opelda.corpus.formats._writing import sidecar_of
+
+    beside = sidecar_of(documents, target, kind)
+    if beside is None or os.path.isfile(target) or not os.path.exists(beside[0]):
+        return
+    with open(beside[0], "rb") as file:
+        same = file.read(len(beside[1]) + 1) == beside[1]
+    if not same:
+        raise InputError(
+            f"{beside[0]} exists, and the vocabulary of {target} would be written there; remove "
+            "it, or choose another name."
+        )
 
 
 def _vocabularies(source: str, format: str) -> Iterator[Path | None]:

@@ -106,26 +106,23 @@ def write(corpus: "Corpus", path: str) -> None:
     target = Path(os.path.realpath(path))
     check_new_folder(path)
     sidecar = sidecar_of(corpus, path)
-    folder = None
-    try:
-        with (
-            system_errors(printable(path)),
-            replacing(*([] if sidecar is None else [sidecar[0]])) as beside,
-        ):
-            folder = Path(tempfile.mkdtemp(suffix=".tmp", prefix=".opelda-", dir=target.parent))
+    with system_errors(printable(path)):
+        folder = Path(tempfile.mkdtemp(suffix=".tmp", prefix=".opelda-", dir=target.parent))
+        try:
             folder.chmod(0o755)
             for name, text in zip(_file_names(corpus), texts_of(corpus), strict=True):
                 file = folder / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(with_mark(text).encode())
-            if sidecar is not None:
-                beside[0].write(sidecar[1])
-            os.replace(folder, target)
-            folder = target  # until the vocabulary has its name, too
-    except BaseException:
-        if folder is not None:
+            if hasattr(os, "sync"):  # one wait for all files: each apart would take minutes
+                os.sync()
+            beside = [] if sidecar is None else [sidecar[0]]
+            with replacing(*beside, folder=(folder, target)) as files:
+                if sidecar is not None:
+                    files[0].write(sidecar[1])
+        except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
-        raise
+            raise
     sync_folder(target.parent)
 
 

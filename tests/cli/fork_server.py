@@ -1,9 +1,11 @@
-"""Streams that are killed: forks one for each line of standard input, a JSON object.
+"""Streams and commands that are disturbed: forks one for each line of standard input, in JSON.
 
-Importing takes longer than learning here, so that it is done once. Writes how each one ended, and
-after how many seconds.
+Importing takes longer than learning here, so that it is done once. Writes how each one ended, after
+how many seconds, and by which calls it changed the folder where faults were to strike.
 """
 
+import ctypes
+import io
 import json
 import os
 import signal
@@ -11,13 +13,17 @@ import subprocess
 import sys
 import time
 import traceback
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import polars as pl
+import sklearn.feature_extraction.text
 import sklearn.utils  # noqa: F401
 
 from opelda import TopicModel, load
-from opelda.corpus import Vocabulary, stream
+from opelda.cli import main
+from opelda.cli._app import with_commands
+from opelda.corpus import Vocabulary, _duplicates, _merging, _read, stream  # noqa: F401
 from opelda.corpus.sources import _followed
 from opelda.errors import InputError
 from opelda.learning._checkpoint import FILE
@@ -56,14 +62,29 @@ def learn(row: str, folder: str, checkpoint: str, every: int, n_docs: int) -> No
         model.fit_stream(source, vocabulary=words, checkpoint=checkpoint, every=every)
 
 
-def main() -> None:
+def command(args: list[str], folder: str, faults: list | None = None) -> None:
+    """Run a command in a folder, where it says what it has to say in a file."""
+    os.chdir(folder)
+    said = os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    if faults is not None:
+        place, *numbers = faults
+        library.faults_arm(place.encode(), *numbers)
+    os._exit(main(args))
+
+
+def serve() -> None:
+    with_commands()
+    with redirect_stderr(io.StringIO()):
+        main(["info", f"{os.devnull}/none"])  # imports what any command needs
     for line in sys.stdin:
         request = json.loads(line)
         kill_after = request.pop("kill_after")
         child = os.fork()
         if not child:
             try:
-                learn(**request)
+                (command if "args" in request else learn)(**request)
                 os._exit(0)
             except BaseException:
                 traceback.print_exc()
@@ -76,8 +97,15 @@ def main() -> None:
                 os.kill(child, signal.SIGKILL)  # not reaped yet: nobody else can be killed
             done, status = os.waitpid(child, os.WNOHANG)
         seconds = time.perf_counter() - started
-        print(os.waitstatus_to_exitcode(status), seconds, flush=True)
+        calls = range(1, library.faults_calls() + 1) if request.get("faults") else ()
+        names = [library.faults_name(n).decode() for n in calls]
+        print(json.dumps([os.waitstatus_to_exitcode(status), seconds, names]), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    library = ctypes.CDLL(None)
+    if "LD_PRELOAD" in os.environ:
+        library.faults_arm.argtypes = ctypes.c_char_p, *[ctypes.c_int] * 5
+        library.faults_name.restype = ctypes.c_char_p
+        del os.environ["LD_PRELOAD"]
+    serve()
