@@ -135,7 +135,8 @@ SIMPLE(unlinkat, REMOVE, directory, path, (directory, path, flags), AT, int flag
 SIMPLE(rmdir, REMOVE, AT_FDCWD, path, (path), FIRST)
 
 int close(int file) {
-    int strike = struck(__func__, CLOSE, file, NULL);
+    int reads = (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDONLY;
+    int strike = struck(reads ? "close (r)" : "close", CLOSE, file, NULL);
     int done = REAL(close)(file);  // a file is closed, whatever is said of it
     return strike && action == FAIL ? (errno = error, -1) : done;
 }

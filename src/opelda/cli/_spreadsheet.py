@@ -59,11 +59,17 @@ class Best:
         return pl.DataFrame([*columns, *facts.get_columns()[1:]])
 
 
+class _Archive(ZipFile):
+    def __del__(self) -> None:
+        """Leave an archive that could not be finished as it is."""
+        self.fp = None
+
+
 class Sheet:
     """An .xlsx file with one sheet, written block by block."""
 
     def __init__(self, file: Any) -> None:
-        self._archive = ZipFile(file, "w", ZIP_DEFLATED, compresslevel=4)
+        self._archive = _Archive(file, "w", ZIP_DEFLATED, compresslevel=4)
         for name, text in PARTS.items():
             with self._archive.open(name, "w") as part:  # `writestr` would add the time
                 part.write((HEAD + text).encode())
@@ -124,13 +130,10 @@ class Sheet:
         return self
 
     def __exit__(self, kind: object, *error: object) -> None:
-        try:
-            if kind is None:
-                self._write("</sheetData></worksheet>")
-                self._out.close()
-                self._archive.close()
-        finally:
-            self._archive.fp = None  # nothing is written to it any more, not even when it is freed
+        if kind is None:
+            self._write("</sheetData></worksheet>")
+            self._out.close()
+            self._archive.close()
 
 
 def _is_weight(name: str) -> bool:
