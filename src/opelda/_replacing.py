@@ -89,8 +89,11 @@ def _rename(pairs: list[tuple[Path, Path]]) -> None:
         for former, target, existed in done:
             if former.exists():
                 with suppress(OSError):  # else it stays under the name it has
-                    os.replace(former, target)
-                    _remove(former)  # two names of one file are not changed by that
+                    if not target.exists():
+                        os.link(former, target)
+                    elif not former.samefile(target):
+                        os.replace(former, target)
+                    _remove(former)
             elif not existed:
                 _remove(target)
         raise
