@@ -28,6 +28,7 @@ LINK = re.compile(r"(?<=\]\()(?![#:]|\w+:)([^)#\s]+)(?=[#)])")
 def on_config(config: Any) -> Any:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     config.repo_url = project["urls"]["Repository"]
+    config.repo_name = config.repo_url.partition("//")[2].partition("/")[2]
     return config
 
 

@@ -1,4 +1,4 @@
-"""The scripts of examples/ that use opelda run, each as its docstring says."""
+"""The scripts and notebooks of examples/ that use opelda run, each as it says."""
 
 import json
 import re
@@ -65,3 +65,38 @@ def test_seeds(folder):
     said = run(folder, "seeded_topics.py", "articles.jsonl", "section", *seeds)
     assert said.startswith("files: ")
     assert "\narrays: " in said
+
+
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_valid_and_hold_no_outputs(path):
+    """The keys are those that nbformat 4.4 asks for."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 4)
+    assert set(notebook) == {"cells", "metadata", "nbformat", "nbformat_minor"}
+    for cell in notebook["cells"]:
+        assert cell["cell_type"] in ("code", "markdown")
+        assert {"metadata", "source"} <= set(cell)
+        if cell["cell_type"] == "code":
+            assert (cell["execution_count"], cell["outputs"]) == (None, [])
+
+
+def run_cells(stem, folder):
+    """Run a notebook's code in a new process and folder; return what its last lines say."""
+    cells = json.loads((EXAMPLES / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    (folder / f"{stem}.py").write_text("\n".join(code), encoding="utf-8")
+    return run(folder, folder / f"{stem}.py")
+
+
+def test_notebook_of_topics(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    assert re.search(r"^\d+% .*, loss \d\.\d{3}$", run_cells("topics", tmp_path), re.MULTILINE)
+    assert (tmp_path / "topics.html").read_text().startswith("<!")
+
+
+def test_notebook_of_a_stream_goes_on_where_it_was(tmp_path):
+    said = re.findall(r"^(\d+) documents", run_cells("stream", tmp_path), re.MULTILINE)
+    assert said == ["100", "200", "300", "400", "100", "200"]

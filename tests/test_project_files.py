@@ -1,5 +1,6 @@
 """Files about the project say what is true of it."""
 
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -54,3 +55,22 @@ def test_links_of_these_files_lead_somewhere():
     for page in ("SECURITY.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"):
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
             assert (ROOT / link).exists(), f"{page}: {link}"
+
+
+def test_an_index_of_packages_shows_links_that_lead_somewhere():
+    """The long description is README; links of either are found by another rule than it uses."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    [entry] = project["tool"]["dynamic-metadata"]
+    path = ROOT / entry["provider"]["path"] / f"{entry['provider']['module']}.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = module.dynamic_metadata({}, project["project"])["readme"]["text"]
+
+    links = re.findall(r"\]\((\S+?)\)", text)
+    assert len(links) == len(re.findall(r"\]\(", (ROOT / "README.md").read_text())) > 20
+    address = project["project"]["urls"]["Repository"]
+    for link in links:
+        kind, name = re.fullmatch(rf"{address}/(blob|raw)/main/(\S+?)(?:#.*)?", link).groups()
+        assert (ROOT / name).is_file(), link
+        assert (kind == "raw") == (name.endswith((".svg", ".png"))), link

@@ -1,7 +1,7 @@
-"""What docs/installing.md says of the package: its size, what comes with it, and its licences."""
+"""What docs/installing.md says of the package: its size, what comes with it, its licences."""
 
 import re
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, metadata
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ WHEELS = sorted((ROOT / "dist").glob("opelda-*.whl"))
 @pytest.mark.skipif(not WHEELS, reason="`make wheels` makes them")
 @pytest.mark.parametrize("wheel", WHEELS, ids=str)
 def test_wheels_are_as_small_as_it_says(wheel):
-    [megabytes] = re.findall(r"the wheel has at most (\d+\.\d) MB", PAGE)
+    [megabytes] = re.findall(r"A wheel has at most (\d+\.\d) MB", PAGE)
     assert wheel.stat().st_size < float(megabytes) * 1e6
 
 
@@ -56,6 +56,13 @@ def test_licences_are_those_it_lists():
         assert found, name
         assert found <= licences, name
         assert not any("GPL" in licence for licence in found), name
+
+
+def test_its_description_has_no_relative_links():
+    """An index of packages shows it without the repository."""
+    links = re.findall(r"\]\((\S+?)\)", metadata("opelda").get_payload())
+    assert links
+    assert [link for link in links if not link.startswith("https://")] == []
 
 
 def required(name, found=None):

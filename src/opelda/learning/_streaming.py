@@ -48,11 +48,12 @@ class LearnsStreams(Parameters):
         Parameters
         ----------
         source : iterable
-            Of mini-batches (matrices of counts, or lists of documents), each one update; or of
-            documents (a text, a sequence of words, a mapping from word to count), gathered into
-            mini-batches of `batch_size`, of which one is held at most. Or a column or data frame of
-            texts, a corpus, or what `opelda.corpus.stream` gives. An iterable that waits for them
-            may give `opelda.corpus.NOTHING` now and then: see `every`.
+            Of mini-batches (matrices of counts, or lists of documents that are not texts), each one
+            update; or of documents (a text, a sequence of words, a mapping from word to count),
+            gathered into mini-batches of `batch_size`, of which one is held at most. A list of
+            strings is one document and its words: give texts one by one. Or a column or data frame
+            of texts, a corpus, or what `opelda.corpus.stream` gives. An iterable that waits for
+            them may give `opelda.corpus.NOTHING` now and then: see `every`.
         vocabulary : Vocabulary, optional
             The words of the columns. By default a stream's or a corpus's own, else one that begins
             empty and grows to 100,000 columns, which rare old words then leave to new ones; from
