@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from opelda.engines import CPUEngine
 from opelda.errors import InputError
-from opelda.inference import METHODS, OPE, Topics, infer
+from opelda.inference import METHODS, OPE, TLI, Topics, infer
 
 # these corpora are not what TLI is made for, and it says so
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
@@ -290,3 +290,16 @@ def test_a_fitted_model_is_its_topics():
         topics = model.components_ / model.components_.sum(axis=1, keepdims=True)
         found = infer(COUNTS, model, random_state=0).theta
         np.testing.assert_allclose(found, infer(COUNTS, topics, random_state=0).theta, atol=1e-6)
+
+
+@every_method
+def test_which_methods_look_at_topics_of_other_words(method):
+    X = COUNTS.copy()
+    X[:, 20:] = 0
+    others = TOPICS.copy()
+    others[:, 20:] = np.random.default_rng(1).permuted(TOPICS[:, 20:], axis=1)
+    chosen = TLI(threshold=0.1) if method == "tli" else quick(method)  # which drops topics then
+    before, after = (
+        infer(X, topics, method=chosen, random_state=0).theta for topics in (TOPICS, others)
+    )
+    assert np.array_equal(before, after) != METHODS[method].needs_every_word
