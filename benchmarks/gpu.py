@@ -22,7 +22,8 @@ from scipy import sparse
 
 from opelda import OnlineOPE, TopicModel
 from opelda.engines import _cuda_device, _cuda_sweeps, get_engine
-from opelda.metrics import npmi
+from opelda.learning._seeding import LOOKED_AT, _weighed
+from opelda.metrics import log_predictive_probability, npmi
 from reproduction.generated import drawn
 
 from .gpu_torch import mixtures
@@ -186,6 +187,26 @@ def transform(X, options, say) -> None:
             docs_per_s=some.shape[0] / seconds,
             copies=lost["s"] / whole,
         )
+    from cupyx.scipy.sparse import csr_matrix
+
+    there = csr_matrix(sparse.csr_matrix(X))
+    model.transform(there)
+    seconds = min(timed(lambda: model.transform(there))[0] for _ in range(3))
+    say(figure="transform", how="fast, CuPy's documents", docs_per_s=X.shape[0] / seconds)
+
+
+def parts(X, options, say) -> None:
+    """The documents that topics begin with, and held-out scores, beside the processor's."""
+    held, topics = X[:10_000], TopicModel(K, engine="cuda", random_state=0).fit(X[:50_000])
+    for name in ("cuda", "cpu"):
+        for n_topics in (K, 1000):
+            rows, draws = _weighed(X[: LOOKED_AT * n_topics]), np.random.default_rng(0)
+            choose = partial(get_engine(name).far_apart, rows, draws.random(n_topics))
+            seconds = min(timed(choose)[0] for _ in range(2))
+            say(figure="start from documents", engine=name, topics=n_topics, s=seconds)
+        score = partial(log_predictive_probability, topics, held, random_state=0, engine=name)
+        seconds, found = min((timed(score) for _ in range(2)), key=lambda pair: pair[0])
+        say(figure="held-out score", engine=name, docs=held.shape[0], s=seconds, LPP=float(found))
 
 
 def torch_em(X, options, say) -> None:
@@ -247,7 +268,7 @@ def huge(X, options, say) -> None:
     )
 
 
-FIGURES = (sweeps, best, online, transform, torch_em, auto, pubmed, huge)
+FIGURES = (sweeps, best, online, transform, torch_em, parts, auto, pubmed, huge)
 
 
 def main() -> None:
@@ -255,7 +276,7 @@ def main() -> None:
     parser.add_argument("--docs", type=int, default=100_000)
     parser.add_argument("--pubmed", type=int, default=8_200_000)
     names = [figure.__name__ for figure in FIGURES]
-    parser.add_argument("--only", nargs="+", choices=names, default=names[:5])
+    parser.add_argument("--only", nargs="+", choices=names, default=names[:6])
     parser.add_argument("--cpu", action="store_true", help="learn by the processor too")
     parser.add_argument("--data", nargs=2, metavar="NPZ", help="counts instead of drawn ones")
     options = parser.parse_args()

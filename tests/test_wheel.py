@@ -35,7 +35,7 @@ def said_of_itself(name):
     """Return the kinds of licence that an installed package's metadata names."""
     facts = distribution(name).metadata
     classes = [line for line in facts.get_all("Classifier") or () if line.startswith("License")]
-    return families(facts["License-Expression"] or " ".join(classes) or facts["License"][:40])
+    return families(facts.get("License-Expression") or " ".join(classes) or facts["License"][:40])
 
 
 def test_licences_are_those_it_lists():

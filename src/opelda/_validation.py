@@ -164,7 +164,7 @@ def is_on_gpu(X: Any) -> bool:
 
 def where_it_was(found: Any, X: Any) -> Any:
     """Return mixtures where the documents were: CuPy's for CuPy's."""
-    if not is_on_gpu(X):
+    if not is_on_gpu(X) or is_on_gpu(found):
         return found
     import cupy
     from cupyx.scipy import sparse as there

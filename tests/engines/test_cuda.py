@@ -11,7 +11,7 @@ from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine, _cuda_device, _cuda_documents, _cuda_kernels, get_engine
 from opelda.engines._engine import Step
-from opelda.inference import CGS, CVB0, EM, OPE, VB, Exact, infer
+from opelda.inference import CGS, CVB0, EM, OPE, VB, Exact
 from opelda.learning._rules import Online
 
 from . import test_draws as draws
@@ -219,37 +219,6 @@ def test_auto_takes_the_gpu_where_it_wins_and_says_so_once(monkeypatch, caplog):
     assert model.transform(few).shape == (4, 3)
     assert model._state.weights.owner == "cuda"
     assert model.fit(few)._state.weights.owner == "cpu"
-
-
-def test_mixtures_are_where_the_documents_were():
-    import cupy
-    from cupyx.scipy import sparse as there
-
-    made = generate(60, n_words=50, n_topics=3, random_state=0)
-    X = sparse.csr_array(made.X.astype(np.float32))
-    for sparse_output in (False, True):
-        model = TopicModel(
-            3, engine="cuda", random_state=0, sparse_output=sparse_output, n_sweeps=2
-        )
-        expected = model.fit(X).transform(X)
-        for given in (there.csr_matrix(sparse.csr_matrix(X)), cupy.asarray(X.toarray())):
-            found = model.fit(given).transform(given)
-            assert type(found).__module__.startswith("cupyx" if sparse_output else "cupy")
-            ours, theirs = (
-                each.toarray() if sparse_output else each for each in (found.get(), expected)
-            )
-            assert np.array_equal(ours, theirs)
-            inferred, here = (model.infer(each) for each in (given, X))
-            again = infer(given, model, method=EM(), engine="cuda", sparse_output=sparse_output)
-            for each in (inferred, again):
-                assert type(each.theta) is type(found)
-                assert isinstance(each.gap, np.ndarray)
-            ours, theirs = (
-                each.toarray() if sparse_output else each
-                for each in (inferred.theta.get(), here.theta)
-            )
-            assert np.array_equal(ours, theirs)
-            assert np.array_equal(inferred.gap, here.gap)
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 2**23 + 1, 2**24, 2**24 + 7, 3 * 2**23 + 5])

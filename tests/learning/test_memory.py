@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, load, save
-from opelda.learning import _transform
+from opelda.learning import _heaviest
 from opelda.report import rank_words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status")
@@ -111,7 +111,7 @@ def test_a_large_vocabulary_is_started_ranked_and_loaded_without_a_second_copy(t
     # a part of the words at a time: what was not asked for at once has the same order
     expected = np.argsort(-model.components_, axis=1, kind="stable")[:, :5]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_transform, "WEIGHTS_AT_ONCE", 10_000 * K)
+        patch.setattr(_heaviest, "WEIGHTS_AT_ONCE", 10_000 * K)
         ranked, words = peak_of(lambda: again.top_words(5, by="probability"))
         relevant, best = peak_of(lambda: again.top_words(5))
     assert max(ranked, relevant) < 0.6 * size

@@ -198,7 +198,7 @@ def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
     weights = engine.random_weights(20, 4, 0.1, 0)
     before = weights.rows[:, :4].copy()
     pull = Pull(np.array([12, 13], np.int32), np.array([0, 0], np.int32), 0.1)
-    seed_topics(weights, engine.documents(X), 0, pull)
+    seed_topics(engine, weights, engine.documents(X), 0, pull)
     gained = (weights.rows[:, :4] - before).reshape(4, 5, 4).sum(axis=1)
     assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # as much as the start, all in its group
     assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and the others elsewhere

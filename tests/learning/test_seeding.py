@@ -25,7 +25,7 @@ def groups(n_groups, n_docs=40, n_words=12, seed=0):
 def test_distinct_documents_are_chosen_and_none_without_words(seed):
     X = generate(300, n_words=100, n_topics=5, random_state=seed).X
     X = sparse.vstack([sparse.csr_array((100, 100)), X[100:]], format="csr")
-    chosen = far_apart(X, 20, np.random.default_rng(seed))
+    chosen = far_apart(CPUEngine(1), X, 20, np.random.default_rng(seed))
     assert len(set(chosen.tolist())) == 20
     assert chosen.min() >= 100
 
@@ -33,9 +33,9 @@ def test_distinct_documents_are_chosen_and_none_without_words(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_twice_the_same_document_is_never_chosen(seed):
     X = sparse.csr_array(np.repeat(np.eye(6) + 0.1, 30, axis=0))
-    chosen = far_apart(X, 6, np.random.default_rng(seed))
+    chosen = far_apart(CPUEngine(1), X, 6, np.random.default_rng(seed))
     assert sorted(chosen // 30) == list(range(6))
-    assert far_apart(X, 7, np.random.default_rng(seed)) is None
+    assert far_apart(CPUEngine(1), X, 7, np.random.default_rng(seed)) is None
 
 
 def test_documents_are_farther_apart_than_those_drawn_at_random():
@@ -43,7 +43,7 @@ def test_documents_are_farther_apart_than_those_drawn_at_random():
     met = {"far": [], "random": []}
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        met["far"].append(len(set(group[far_apart(X, 30, rng)])))
+        met["far"].append(len(set(group[far_apart(CPUEngine(1), X, 30, rng)])))
         met["random"].append(len(set(group[rng.choice(len(group), 30, replace=False)])))
     assert np.mean(met["far"]) > np.mean(met["random"]) + 2  # of 30; expected 19 at random
 
@@ -53,7 +53,7 @@ def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
     documents = CPUEngine(1).documents(sparse.csr_array(np.eye(40)))
     store = CPUEngine(1).random_weights(40, n_topics, 0.1, 0)
     before = store.rows.copy()
-    seed_topics(store, documents, 0)
+    seed_topics(CPUEngine(1), store, documents, 0)
     assert np.array_equal(store.rows, before)
 
 
@@ -61,7 +61,7 @@ def test_the_words_of_a_document_weigh_as_much_as_the_start():
     X, _ = groups(4)
     store = CPUEngine(1).random_weights(X.shape[1], 4, 0.1, 0)
     before = store.rows.sum(axis=0)[:4].copy()
-    seed_topics(store, CPUEngine(1).documents(X), 0)
+    seed_topics(CPUEngine(1), store, CPUEngine(1).documents(X), 0)
     np.testing.assert_allclose(store.sums - before, X.shape[1], rtol=1e-4)
     np.testing.assert_allclose(store.rows[:, :4].sum(axis=0), store.sums, rtol=1e-5)
     assert not store.rows[:, 4:].any()
@@ -75,7 +75,7 @@ def test_zeros_that_are_stored_are_no_words(seed):
     stores = []
     for some in (sparse.vstack([X, no_words]), sparse.vstack([X, 0 * np.eye(*X.shape)])):
         stores.append(CPUEngine(1).random_weights(X.shape[1], 3, 0.1, 0))
-        seed_topics(stores[-1], CPUEngine(1).documents(sparse.csr_array(some)), seed)
+        seed_topics(CPUEngine(1), stores[-1], CPUEngine(1).documents(sparse.csr_array(some)), seed)
     assert np.isfinite(stores[0].sums).all()
     assert np.array_equal(stores[0].rows, stores[1].rows)
 

@@ -14,7 +14,6 @@ from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.metrics import (
     PredictiveProbability,
-    _predictive,
     log_predictive_probability,
     perplexity,
     split_tokens,
@@ -139,7 +138,7 @@ def test_nothing_else_decides(monkeypatch):
     assert log_predictive_probability(MADE.topics, MADE.X, n_jobs=2, **options) == expected
     assert log_predictive_probability(MADE.topics, MADE.X.toarray(), **options) == expected
     assert log_predictive_probability(MADE.topics, MADE.X, random_state=6).macro != expected.macro
-    monkeypatch.setattr(_predictive, "WEIGHTS_AT_ONCE", 7)
+    monkeypatch.setattr("opelda.engines._plain.WEIGHTS_AT_ONCE", 7)
     assert log_predictive_probability(MADE.topics, MADE.X, **options) == expected
 
 

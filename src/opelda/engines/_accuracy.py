@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from opelda.engines._documents import Rows
 from opelda.engines._engine import Accuracy, Task
-from opelda.engines._solutions import Picks, Solution, Wanted, with_rows
+from opelda.engines._solutions import Picks, Solution, Wanted, put, with_rows
 
 # Nats to which the best mixture is known where it only serves to say how good another one is.
 CLOSE = 0.01
@@ -108,7 +108,7 @@ def replaced(
     if found.loss is not None and best.loss is not None:
         found.loss[rows] = best.loss[of]
     if found.theta is not None:
-        found.theta[rows] = best.dense()[of]
+        put(found.theta, rows, best.dense()[of])
     if found.certificate is not None and best.certificate is not None:
         for name, values in vars(found.certificate).items():
             values[rows] = getattr(best.certificate, name)[of]

@@ -20,6 +20,7 @@ from opelda.engines._cpu_sweeps import BlockTokens
 from opelda.engines._cpu_tables import Table
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
+from opelda.engines._plain import Plain
 from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
 from opelda.engines._tokens import TokenCounts, Tokens
 from opelda.engines._weights import HostWeights, Prior, Weights
@@ -28,7 +29,7 @@ from opelda.errors import EngineError
 CHUNK = 16_384  # documents at a time whose topics are made for them
 
 
-class CPUEngine:
+class CPUEngine(Plain):
     """Runs the native kernels on this machine's processor.
 
     Parameters

@@ -9,25 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines import _cpu_kernels as cpu_kernels
 from opelda.engines import _cuda_kernels as kernels
+from opelda.engines import _cuda_plain as plain
 from opelda.engines import _cuda_sweeps as sweeps
-from opelda.engines._accuracy import is_concave, kept
 from opelda.engines._cpu import CPUEngine
 from opelda.engines._cpu_updates import check_words
 from opelda.engines._cuda_counts import blend
 from opelda.engines._cuda_device import device_of
 from opelda.engines._cuda_documents import CudaDocuments, CudaRows, in_blocks
-from opelda.engines._cuda_exact import made_good
-from opelda.engines._cuda_exact import solve as solve_there
+from opelda.engines._cuda_given import GivenRows
+from opelda.engines._cuda_solved import solved
 from opelda.engines._cuda_sweeps import CudaTokens
 from opelda.engines._cuda_tables import CudaTable, CudaWeights
 from opelda.engines._cuda_token_blocks import CudaTokenBlocks, tokens_made
 from opelda.engines._cuda_updates import Sums
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
-from opelda.engines._settings import ExactSettings, KernelSettings
-from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, completed, joined
+from opelda.engines._settings import KernelSettings
+from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
 from opelda.engines._tokens import SizeHistogram, TokenCounts
 from opelda.engines._weights import HostWeights, Prior, Weights
 
@@ -172,13 +171,16 @@ class CudaEngine(CPUEngine):
             blocks = in_blocks(rows, table.n_topics)
             if len(blocks) == 1:
                 return self._solve(table, rows, task, wanted)
-            theta = np.empty((rows.n_docs, table.n_topics), np.float32) if wanted.theta else None
+            empty = self.device.cp.empty if isinstance(rows, GivenRows) else np.empty
+            theta = empty((rows.n_docs, table.n_topics), np.float32) if wanted.theta else None
 
             def solve(block: tuple[slice, Rows]) -> Solution:
                 found = self._solve(table, block[1], task, wanted)
                 if theta is None or found.theta is None:
                     return found
-                theta[block[0]] = found.theta  # (all together in the end would be one more wait)
+                # (all together in the end would be one more wait)
+                here = isinstance(theta, np.ndarray)
+                theta[block[0]] = found.theta if here else self.device.array(found.theta)
                 return replace(found, theta=None)
 
             found: Solution = joined(self.device.side_by_side(solve, blocks))
@@ -202,6 +204,20 @@ class CudaEngine(CPUEngine):
             blocks = in_blocks(table.known_part(rows), table.n_topics)
             found: Certificate = joined(self.device.side_by_side(bounds, blocks))
         return found
+
+    def predict(
+        self, components: NDArray[Any], documents: Documents, theta: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return log probabilities of documents; see `Engine.predict`."""
+        with self.device.busy():
+            return plain.predict(self.device, components, documents, theta)
+
+    def far_apart(
+        self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
+    ) -> NDArray[np.int64] | None:
+        """Choose documents; see `Engine.far_apart`."""
+        with self.device.busy():
+            return plain.far_apart(self.device, X, draws, n_begun)
 
     def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
         """Return topics; see `Engine.read`."""
@@ -277,24 +293,4 @@ class CudaEngine(CPUEngine):
     def _solve(
         self, table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
     ) -> Solution:
-        def here(some: Rows, how: Task, parts: Wanted) -> Solution:
-            return cpu_kernels.solve(table, some, how, parts, screen, self.n_threads)
-
-        def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
-            settings = how.method.kernel(table.n_topics, how.seed)
-            likeliest = isinstance(settings, ExactSettings) and not is_concave(how.alpha)
-            has_kernel = likeliest or kernels.has_kernel(settings)
-            if settings is None or not (has_kernel and isinstance(table, CudaTable)):
-                kernels.tell_of(how.method)
-                return here(some, how, parts)
-            there, alpha = CudaRows.of(self.device, some), how.alpha.astype(np.float32)
-            dense = parts.theta or parts.certificate
-            found = solve_there(table, there, settings, alpha, dense, parts.factors)
-            solution = kernels.on_host(self.device, found, some, parts)
-            if parts.certificate:
-                bounds = kernels.certificate(table, there, some, found.theta, how.alpha)
-                solution = replace(solution, certificate=bounds)
-            solution = completed(solution, some, how.alpha)
-            return made_good(solution, some, settings, lambda rows: here(rows, how, parts))
-
-        return kept(infer, table.known_part(rows), task, wanted)
+        return solved(table, rows, task, wanted, screen, self.n_threads)

@@ -35,8 +35,9 @@ class CudaRows:
     @classmethod
     def of(cls, device: Device, rows: "CudaRows | Rows") -> "CudaRows":
         """Copy documents to the GPU, if they are not there."""
-        if isinstance(rows, cls):
-            return rows
+        given: CudaRows | None = rows if isinstance(rows, cls) else getattr(rows, "there", None)
+        if given is not None:
+            return given
         assert isinstance(rows, Rows)
         there = device.array(rows.indptr), device.array(rows.words), device.array(rows.counts)
         return cls(*there, lengths=np.diff(rows.indptr))

@@ -243,10 +243,12 @@ def _cvb0(
 
 
 def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solution:
-    """Return mixtures in host memory, as the CPU's kernels make them."""
+    """Return mixtures as the CPU's kernels make them; dense ones stay where the documents were."""
     n_iter = np.full(rows.n_docs, device.host(found.n_iter), np.int32)
     picks, loss = found.picks, None if found.loss is None else device.host(found.loss)
-    theta = device.host(found.theta) if wanted.theta or picks is None else None
+    theta = found.theta if wanted.theta or picks is None else None
+    if theta is not None and not hasattr(rows, "there"):
+        theta = device.host(theta)
     if picks is None:
         factors = None if found.factors is None else device.host(found.factors)
         return Solution(theta, n_iter, factors=factors)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,11 @@ class Documents:
     ) -> None:
         self.matrix = X
         self._hashed = hashed or Rows.content_keys
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the counts that were given."""
+        return self.matrix.dtype
 
     @property
     def n_docs(self) -> int:

@@ -253,6 +253,26 @@ class Engine(Protocol):
         """Compute the certificate of given mixtures."""
         ...
 
+    def predict(
+        self, components: NDArray[Any], documents: Documents, theta: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return each document's sum_j d_j log(sum_k theta_k beta_kj), in double precision.
+
+        The topics (K, V) are taken as they are; a word of less than 1e-30 counts as that.
+        """
+        ...
+
+    def far_apart(
+        self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
+    ) -> NDArray[np.int64] | None:
+        """Choose rows as k-means++ does (Arthur & Vassilvitskii 2007), one for each draw of [0, 1).
+
+        A row's chance grows with the square of its distance from those chosen before, and from the
+        last `n_begun` rows, which cannot be chosen: one less the product of the two. Rows are of
+        length 1, or empty. None where too few differ.
+        """
+        ...
+
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V) that weights stand for, or those of some words; read only."""
         ...

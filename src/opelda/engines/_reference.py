@@ -16,6 +16,7 @@ from opelda.engines._accuracy import kept
 from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
 from opelda.engines._keys import GOLDEN, mix, seeded
+from opelda.engines._plain import Plain
 from opelda.engines._reference_equations import SMALLEST, Fixed
 from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted, completed
 from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
@@ -32,7 +33,7 @@ class TopicTokens(Tokens):
     slots: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
 
 
-class ReferenceEngine:
+class ReferenceEngine(Plain):
     """Runs everything in plain NumPy.
 
     Examples

@@ -93,7 +93,8 @@ FEW_TOPICS = Wanted(theta=False, certificate=False)
 class Solution:
     """Mixtures found for some documents; None for what was not wanted."""
 
-    theta: NDArray[Any] | None  # (n_docs, n_topics): of a document without words the prior's mean
+    # (n_docs, n_topics): of a document without words the prior's mean; on the GPU where they were
+    theta: Any
     n_iter: NDArray[np.int32]
     # the documents' lengths, without words that no topic has; with a certificate only
     n_tokens: NDArray[np.float64] | None = None
@@ -108,10 +109,10 @@ class Solution:
 
     def dense(self) -> NDArray[Any]:
         """Return the mixtures, a number for each document and topic."""
-        if self.theta is not None:
-            return self.theta
-        assert self.picks is not None
-        theta: NDArray[Any] = self.picks.rest[:, None] * self.picks.start + self.picked().toarray()
+        theta: NDArray[Any] = self.theta
+        if theta is None:
+            assert self.picks is not None
+            theta = self.picks.rest[:, None] * self.picks.start + self.picked().toarray()
         return theta
 
     def as_csr(self) -> sparse.csr_array:
@@ -151,12 +152,21 @@ def with_rows(
     return sparse.csr_array(sparse.vstack([matrix, others], "csr")[order])
 
 
+def put(theta: Any, rows: NDArray[np.intp], values: Any) -> None:
+    """Give some documents other mixtures, where they are: those of a GPU take no NumPy arrays."""
+    if not isinstance(theta, np.ndarray):
+        import cupy
+
+        rows, values = cupy.asarray(rows), cupy.asarray(values, theta.dtype)
+    theta[rows] = values
+
+
 def completed(found: Solution, rows: Rows, alpha: NDArray[np.float64]) -> Solution:
     """Give documents without words the prior's mean, and those with bounds their lengths."""
     empty = rows.empty
     if empty.any():
         if found.theta is not None:
-            found.theta[empty] = alpha / alpha.sum()
+            put(found.theta, np.flatnonzero(empty), alpha / alpha.sum())
         found.n_iter[empty] = 0
         if found.factors is not None:
             found.factors[empty] = 0.0

@@ -10,12 +10,13 @@ from scipy import sparse
 
 from opelda._validation import counts, flag, real_array, seed, where_it_was
 from opelda.engines import AN_INFERENCE, Engine, get_engine
+from opelda.engines._cuda_given import given_there
 from opelda.engines._engine import Accuracy, Task
 from opelda.engines._solutions import EVERYTHING, SPARSE, Solution
 from opelda.errors import InputError
 from opelda.inference._method import Method
 from opelda.inference._topics import Topics
-from opelda.inference.exact import Exact, accuracy_of
+from opelda.inference.exact import Exact, accuracy_of, as_exact
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,7 @@ def infer(
     random_state : int, RandomState, Generator or None
         Same seed, same mixtures: they depend on nothing but the seed, the document and the topics.
     n_jobs : int or None
-        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
-        depend on it.
+        Threads: None is every core, but one inside a worker of joblib's. No result depends on it.
     engine : str or Engine
         Where it runs: ``"cpu"``, ``"cuda"`` (a GPU, docs/gpu.md), ``"auto"``, ``"reference"`` (the
         slow double-precision NumPy form of the same method), or an engine made with its resources.
@@ -167,20 +167,28 @@ def infer(
            [0.5 , 0.5 ]], dtype=float32)
     """
     table = topics if isinstance(topics, Topics) else Topics(topics)
-    matrix = counts(X)
-    resolved = get_engine(engine, n_jobs, AN_INFERENCE * matrix.nnz)
-    if matrix.shape[1] != table.n_words:
-        raise InputError(
-            f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count the "
-            "documents with the topics' own vocabulary.",
-            "X",
-        )
+
+    def engine_for(n: int) -> Any:
+        return get_engine(engine, n_jobs, AN_INFERENCE * n)
+
+    there = None if sparse_output else given_there(X, table.n_words, engine_for)
+    if there is None:
+        matrix = counts(X)
+        resolved = engine_for(matrix.nnz)
+        if matrix.shape[1] != table.n_words:
+            raise InputError(
+                f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count "
+                "the documents with the topics' own vocabulary.",
+                "X",
+            )
+        there = resolved, resolved.documents(matrix)
+    resolved, documents = there
     alpha = as_prior(doc_topic_prior, table.n_topics)
     accuracy = accuracy_of(max_loss, max_loss_per_token)
     task = as_task(as_method(method), alpha, seed(random_state), accuracy)
     few = flag("sparse_output", sparse_output) and task.method.knows_loss
     wanted = SPARSE if few else EVERYTHING
-    given, documents = table.on(resolved), resolved.documents(matrix)
+    given = table.on(resolved)
     found = as_inference(resolved.infer(given, documents, task, wanted), task, sparse_output, X)
     if not flag("history", history):
         return found
@@ -220,12 +228,6 @@ def as_task(
     return Task(method, alpha, random_seed, accuracy, as_exact)
 
 
-def as_exact(max_loss: float, max_loss_per_token: float) -> Exact:
-    """Return the method with limits in the place of infinities."""
-    finite = [None if np.isinf(limit) else limit for limit in (max_loss, max_loss_per_token)]
-    return Exact(*finite)
-
-
 def missed(solution: Solution, accuracy: Accuracy | None) -> NDArray[np.intp]:
     """Return the documents without a proof of the accuracy, and warn of them."""
     if accuracy is None:
@@ -252,7 +254,9 @@ def as_inference(solution: Solution, task: Task, sparse_output: bool, X: Any) ->
     assert certificate is not None
     assert n_tokens is not None
     assert loss is not None
-    theta = solution.as_csr() if sparse_output else np.ascontiguousarray(solution.theta)
+    theta = solution.as_csr() if sparse_output else solution.theta
+    if isinstance(theta, np.ndarray):
+        theta = np.ascontiguousarray(theta)
     return Inference(
         theta=where_it_was(theta, X),
         **vars(certificate),

@@ -155,3 +155,9 @@ def _newton(d: Vector, beta: Vector, a: Vector, w: Vector) -> tuple[Vector, Vect
     within[np.diag_indices(n_words)] += 1.0
     first = slope / diagonal
     return slope, first - (scaled @ np.linalg.solve(within, scaled.T @ first)) / diagonal
+
+
+def as_exact(max_loss: float, max_loss_per_token: float) -> Exact:
+    """Return the method with limits in the place of infinities."""
+    finite = [None if np.isinf(limit) else limit for limit in (max_loss, max_loss_per_token)]
+    return Exact(*finite)

@@ -6,7 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from opelda._validation import whole
+from opelda._validation import additive, whole
 from opelda.engines._solutions import MIXTURES
 from opelda.errors import InputError
 from opelda.learning._edit import Edit, likeliest_topics
@@ -161,9 +161,8 @@ class EditsTopics(ReadsTopics):
         n_words = state.weights.n_words
         own = None if window is None else token_counts(window.kept, number, n_words)
         if documents is not None:
-            matrix, found, _ = self._inferred(documents, MIXTURES, MIXTURES)
-            theta = np.asarray(found.theta)
-            counts = expected_counts(matrix, theta, engine.read(state.weights), number)
+            given, found, _ = self._inferred(additive(documents), MIXTURES, MIXTURES)
+            counts = expected_counts(given.matrix, found.theta, engine.read(state.weights), number)
         elif own is not None:
             counts = own
         else:

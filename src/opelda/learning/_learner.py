@@ -19,6 +19,7 @@ from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._collection import Collection, Held
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._editing import EditsTopics
+from opelda.learning._heaviest import heaviest_words
 from opelda.learning._listeners import Reporter
 from opelda.learning._runs import Run, learn_runs, run_seeds
 from opelda.learning._seeding import begin
@@ -163,7 +164,7 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             n_words = min(COHERENT_WORDS, matrix.shape[1])
             n_counted = max(LEAST_COUNTED, documents.n_docs * n_passes // VIEWS_PER_COUNTED)
             counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
-            state.coherence = npmi(self._heaviest(n_words), counted)
+            state.coherence = npmi(heaviest_words(self, n_words), counted)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from opelda.learning._heaviest import heaviest_words
 from opelda.learning._state import State
 from opelda.metrics._matching import stability_over_runs
 
@@ -58,4 +59,4 @@ def learn_runs(model: Any, seeds: list[int], learn: Callable[[Run], Any]) -> Non
 
 def compared_words(model: Any) -> Any:
     """Return the ids of the words by which topics are matched (K, n)."""
-    return model._heaviest(min(COMPARED_WORDS, model._state.weights.n_words))
+    return heaviest_words(model, min(COMPARED_WORDS, model._state.weights.n_words))

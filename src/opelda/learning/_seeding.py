@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda.engines import Engine
 from opelda.engines._documents import Documents
 from opelda.engines._weights import Weights
 from opelda.learning._plan import Plan
@@ -22,10 +23,12 @@ def begin(plan: Plan, state: State, documents: Documents) -> None:
     """Let topics begin with documents, as the schedule and seed words say."""
     rest = plan.schedule.init == "documents"
     if rest or plan.seeds is not None:
-        seed_topics(state.weights, documents, state.seed, plan.pull(state), rest=rest)
+        pull = plan.pull(state)
+        seed_topics(plan.engine, state.weights, documents, state.seed, pull, rest=rest)
 
 
 def seed_topics(
+    engine: Engine,
     weights: Weights,
     documents: Documents,
     seed: int,
@@ -49,7 +52,8 @@ def seed_topics(
         if pull is not None:
             looked_at = _without(pull, documents, looked_at, 2 * len(others))
         X = _rows(documents, looked_at)
-        chosen = far_apart(X, len(others), np.random.default_rng([seed, 5]), list(begun.values()))
+        rng = np.random.default_rng([seed, 5])
+        chosen = far_apart(engine, X, len(others), rng, list(begun.values()))
         if chosen is not None:
             found |= {topic: X[[row]] for topic, row in zip(others, chosen, strict=True)}
     if not found:
@@ -101,52 +105,27 @@ def _holding(
 
 
 def far_apart(
+    engine: Engine,
     X: sparse.csr_array,
     n_topics: int,
     rng: np.random.Generator,
     begun: Sequence[sparse.csr_array] = (),
 ) -> NDArray[np.int64] | None:
-    """Choose documents as k-means++ does (Arthur & Vassilvitskii 2007), one for each topic.
+    """Choose a document for each topic, far from each other and those that topics have begun with.
 
-    A document's chance grows with the square of its distance from those chosen before, and from
-    those that topics have `begun` with: one less the cosine of the two, words weighed by how rare
-    they are. None where too few documents differ.
+    They are far by `Engine.far_apart`, words weighed by how rare they are; None where too few
+    differ.
 
+    >>> from opelda.engines import get_engine
     >>> X = sparse.csr_array(np.kron(np.eye(3), np.ones((5, 4))))
-    >>> chosen = far_apart(X, 3, np.random.default_rng(0))
+    >>> chosen = far_apart(get_engine("cpu"), X, 3, np.random.default_rng(0))
     >>> sorted(int(document) // 5 for document in chosen)
     [0, 1, 2]
     """
-    n_docs = X.shape[0]
-    if n_topics > n_docs:
+    if n_topics > X.shape[0]:
         return None
-    weighed = _weighed(sparse.csr_array(sparse.vstack((X, *begun))) if len(begun) else X)
-    columns = weighed[:n_docs].tocsc()
-
-    def cosines(row: int) -> NDArray[np.float64]:
-        here = slice(weighed.indptr[row], weighed.indptr[row + 1])
-        # the columns of its words alone: the product with the whole matrix takes 30 times as long
-        found: NDArray[np.float64] = columns[:, weighed.indices[here]] @ weighed.data[here]
-        return found
-
-    chosen: list[int] = []
-    nearest = np.zeros(n_docs)
-    for number in range(len(begun)):
-        nearest = np.maximum(nearest, cosines(n_docs + number))
-    distance = np.asarray(
-        np.diff(weighed.indptr[: n_docs + 1]) > 0, np.float64
-    )  # else it says nothing
-    distance *= np.maximum(1.0 - nearest, 0.0)
-    for _ in range(n_topics):
-        ends = np.cumsum(distance**2)
-        if not ends[-1] > 0:
-            return None
-        chosen.append(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")))
-        nearest = np.maximum(nearest, cosines(chosen[-1]))
-        distance = np.where(distance > 0, np.maximum(1.0 - nearest, 0.0), 0.0)
-        distance[chosen] = 0.0
-        distance[distance < 1e-9] = 0.0  # the same words as one that was chosen
-    return np.array(chosen)
+    rows = sparse.csr_array(sparse.vstack((X, *begun))) if len(begun) else X
+    return engine.far_apart(_weighed(rows), rng.random(n_topics), len(begun))
 
 
 def _weighed(X: sparse.csr_array) -> sparse.csr_array:

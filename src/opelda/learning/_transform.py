@@ -10,27 +10,19 @@ from sklearn.exceptions import NotFittedError
 
 from opelda._validation import choice, flag, where_it_was, whole
 from opelda.corpus import Vocabulary
+from opelda.engines._cuda_given import given_there
+from opelda.engines._documents import Documents
 from opelda.engines._engine import Task
 from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
 from opelda.learning._event import Event
+from opelda.learning._heaviest import heaviest_words
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.metrics import log_predictive_probability
-from opelda.metrics._ranking import (
-    RANKS,
-    Rank,
-    best_words,
-    rank_words,
-    topic_weights,
-    word_factors,
-)
-from opelda.metrics._top_words import heaviest
-
-# Weights of topics ranked at a time.
-WEIGHTS_AT_ONCE = 2**24
+from opelda.metrics._ranking import RANKS, Rank, rank_words
 
 
 class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which is untyped
@@ -151,10 +143,10 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             ``set_output(transform="pandas")`` a frame: columns are called by the topics' labels,
             rows by the corpus's names or as those of the frame that was given.
         """
-        matrix, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
+        documents, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
         missed(found, task.accuracy)
-        theta = found.as_csr() if self.sparse_output else np.asarray(found.theta)
-        dtype = np.float64 if matrix.dtype == np.float64 else np.float32
+        theta = found.as_csr() if self.sparse_output else found.theta
+        dtype = np.float64 if documents.dtype == np.float64 else np.float32
         return where_it_was(theta.astype(dtype, copy=False), X)
 
     def infer(self, X: Any) -> Inference:
@@ -167,20 +159,24 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         _, found, task = self._inferred(X, EVERYTHING, SPARSE)
         return as_inference(found, task, self.sparse_output, X)
 
-    def _inferred(
-        self, X: Any, wanted: Wanted, of_few: Wanted
-    ) -> tuple[sparse.csr_array, Solution, Task]:
+    def _inferred(self, X: Any, wanted: Wanted, of_few: Wanted) -> tuple[Documents, Solution, Task]:
         """Infer; where mixtures are to be sparse, and are, what is wanted is another thing."""
         state = self._learned()
         with state.lock:
             self._check_topics(state)
-            matrix = self._checked(X)
-            engine = self._engine(matrix.nnz)
+            few = flag("sparse_output", self.sparse_output)
+            here = few or hasattr(self, "feature_names_in_")
+            there = None if here else given_there(X, state.weights.n_words, self._engine)
+            if there is None:
+                matrix = self._checked(X)
+                engine = self._engine(matrix.nnz)
+                there = engine, engine.documents(matrix)
+            engine, documents = there
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
-            if flag("sparse_output", self.sparse_output) and task.method.knows_loss:
+            if few and task.method.knows_loss:
                 wanted = of_few
-            return matrix, engine.infer(state.weights, engine.documents(matrix), task, wanted), task
+            return documents, engine.infer(state.weights, documents, task, wanted), task
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or those of some words, as they are between two updates."""
@@ -268,30 +264,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             )
         choice("by", by, [rank for rank in RANKS if rank != "coherence"])  # which takes documents
         n = min(n, n_columns)
-        best = rank_words(self, n, by=by) if by == "frex" else self._heaviest(n, by)
+        best = rank_words(self, n, by=by) if by == "frex" else heaviest_words(self, n, by)
         return [[str(names[j]) for j in topic] for topic in best]
-
-    def _heaviest(self, n: int, by: Rank = "probability") -> NDArray[np.intp]:
-        """Return the ids of each topic's n best words, a part of the words at a time."""
-        state, shares = self._state, topic_weights(self)
-        n_words, n_topics = state.weights.n_words, state.weights.n_topics
-        if shares is None:
-            shares = np.full(n_topics, 1.0 / n_topics)
-        weights, ids = [], []
-        size = max(1, WEIGHTS_AT_ONCE // n_topics)
-        for first in range(0, n_words, size):
-            words = np.arange(first, min(first + size, n_words), dtype=np.int32)
-            topics = self._read(state, words)
-            if by == "probability":
-                best = heaviest(topics, min(n, len(words)))
-                weights.append(np.take_along_axis(topics, best, axis=1))
-            else:
-                factors = word_factors(topics, by, shares)
-                best, scores = best_words(topics, min(n, len(words)), factors)
-                weights.append(scores)
-            ids.append(best + first)
-        best = heaviest(np.concatenate(weights, axis=1), n)
-        return np.take_along_axis(np.concatenate(ids, axis=1), best, axis=1)
 
     def _words(self) -> Any:
         if self._state.vocabulary is not None:

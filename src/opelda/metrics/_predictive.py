@@ -18,9 +18,6 @@ from opelda.inference._infer import as_method, as_prior
 from opelda.metrics._split import as_share, positive_counts, split_tokens, tokens_per_document
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
-SMALLEST = 1e-30  # a word to which the document's mixture gives less counts as this
-WEIGHTS_AT_ONCE = 2**22
-
 
 @dataclass(frozen=True)
 class PredictiveProbability:
@@ -225,29 +222,12 @@ def _predicted(
         masses.append(np.zeros(len(usable)))
         task, documents = Task(how, alpha, seed(rng)), resolved.documents(observed[usable])
         theta = np.asarray(resolved.infer(handle, documents, task, MIXTURES).theta)
-        scores[-1][usable], masses[-1][usable] = _score(held[usable], theta, topics.weights)
+        hidden = resolved.documents(held[usable])
+        scores[-1][usable] = resolved.predict(topics.weights, hidden, theta)
+        masses[-1][usable] = hidden.matrix.sum(axis=1)
     if not scores:
         raise InputError("holds no pair of observed and held-out counts.", "splits")
     return _summary(np.array(scores), np.array(masses), n_left_out)
-
-
-def _score(
-    held: sparse.csr_array, theta: NDArray[Any], weights: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each document's log probability and mass of held-out tokens."""
-    n_docs = held.shape[0]
-    document = np.repeat(np.arange(n_docs), np.diff(held.indptr))
-    logs = np.zeros(held.nnz)
-    n_at_once = max(1, WEIGHTS_AT_ONCE // len(weights))
-    for first in range(0, held.nnz, n_at_once):
-        part = slice(first, first + n_at_once)
-        # x_j = sum_k theta_k beta_kj for the held-out words alone, in double precision
-        beta = weights.T[held.indices[part]]
-        x = np.multiply(beta, theta[document[part]], dtype=np.float64).sum(axis=1)
-        logs[part] = np.log(np.maximum(x, SMALLEST))
-
-    log_probability = np.bincount(document, held.data * logs, n_docs).astype(np.float64)
-    return log_probability, np.bincount(document, held.data, n_docs).astype(np.float64)
 
 
 def _as_pair(

@@ -129,10 +129,14 @@ def _held_mass(
     last = np.cumsum(pieces) - 1  # an entry's last token carries its fraction
     weight[last] = counted - (pieces - 1)
     rank = np.arange(len(entry)) - np.repeat(np.cumsum(n_tokens) - n_tokens, n_tokens)
-    # Tokens in the order of their draws, document by document: the first n_held are held out. All
-    # 64 bits of a draw count, for of 24 a long document would have many ties.
+    # Tokens in the order of their draws, document by document: the first n_held are held out. Where
+    # there are several documents, their numbers take the highest bits; a long one, which comes
+    # alone, has all 64 for its draws, for of 24 it would have many ties.
     draws = mix(keys[document] + (rank.astype(np.uint64) + np.uint64(1)) * GOLDEN)
-    order = np.lexsort((draws, document))
+    n_bits = (len(n_tokens) - 1).bit_length()
+    if n_bits:
+        draws = document.astype(np.uint64) << np.uint64(64 - n_bits) | draws >> np.uint64(n_bits)
+    order = np.argsort(draws, kind="stable")
     chosen = order[rank < n_held[document]]
     held = np.bincount(entry[chosen], weights=weight[chosen], minlength=len(counted))
     return held.astype(np.float64)

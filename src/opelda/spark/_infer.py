@@ -19,7 +19,6 @@ from opelda.engines import get_engine
 from opelda.engines._engine import Task
 from opelda.engines._solutions import MIXTURES
 from opelda.inference import VB, Topics
-from opelda.metrics._predictive import _score
 from opelda.metrics._split import split_numbered
 from opelda.spark._blocks import DENSE_VECTOR
 from opelda.spark._worker import Counter, settle
@@ -150,4 +149,5 @@ def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], N
     theta = engine.infer(topics.on(engine), engine.documents(observed), task, MIXTURES).theta
     held = held.astype(np.float64)
     held.eliminate_zeros()
-    return _score(held, np.asarray(theta), np.asarray(model._read(state)))
+    logs = engine.predict(np.asarray(model._read(state)), engine.documents(held), theta)
+    return logs, held.sum(axis=1).astype(np.float64)

@@ -134,7 +134,7 @@ def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | 
     state = plan.start(cluster.n_words)
     if plan.schedule.init == "documents":
         sample = plan.engine.documents(cluster.sample(2 * LOOKED_AT * plan.n_topics))
-        seed_topics(state.weights, sample, state.seed)
+        seed_topics(plan.engine, state.weights, sample, state.seed)
     state.vocabulary, model.n_features_in_, model._state = words, cluster.n_words, state
     reporter = Reporter(model, plan.listeners, n_docs_total=cluster.n_docs)
     n_rounds = n_rounds or ROUNDS

@@ -1,25 +1,59 @@
-"""The likeliest mixtures on a GPU, and the processor's where it did not find them."""
+"""Mixtures by a GPU's kernels, and the processor's where there is none or it was not enough."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda.engines import _cpu_kernels as cpu_kernels
 from opelda.engines import _cuda_kernels as kernels
-from opelda.engines._accuracy import replaced
+from opelda.engines._accuracy import is_concave, kept, replaced
 from opelda.engines._cuda_documents import CudaRows
+from opelda.engines._cuda_given import GivenRows
 from opelda.engines._cuda_kernels import CudaPicks, Found, each_document
 from opelda.engines._cuda_tables import CudaTable
 from opelda.engines._documents import Rows
-from opelda.engines._engine import Accuracy
+from opelda.engines._engine import Accuracy, Task
 from opelda.engines._settings import ExactSettings, KernelSettings
-from opelda.engines._solutions import Solution
+from opelda.engines._solutions import Solution, Wanted, completed
 
 FACE = 32  # topics of a document that are worked on at a time, at most: one for each lane
 
 
-def solve(
+def solved(
+    table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
+) -> Solution:
+    """Infer mixtures of documents in host memory, by whoever can."""
+
+    if is_concave(task.alpha) and isinstance(rows, GivenRows):
+        rows = Rows(rows.indptr, rows.words, rows.counts)  # the processor knows their bounds
+
+    def here(some: Rows, how: Task, parts: Wanted) -> Solution:
+        return cpu_kernels.solve(table, some, how, parts, screen, n_threads)
+
+    def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
+        settings = how.method.kernel(table.n_topics, how.seed)
+        likeliest = isinstance(settings, ExactSettings) and not is_concave(how.alpha)
+        has_kernel = likeliest or kernels.has_kernel(settings)
+        if settings is None or not (has_kernel and isinstance(table, CudaTable)):
+            kernels.tell_of(how.method)
+            return here(some, how, parts)
+        there, alpha = CudaRows.of(table.device, some), how.alpha.astype(np.float32)
+        dense = parts.theta or parts.certificate
+        found = _solve(table, there, settings, alpha, dense, parts.factors)
+        solution = kernels.on_host(table.device, found, some, parts)
+        if parts.certificate:
+            bounds = kernels.certificate(table, there, some, found.theta, how.alpha)
+            solution = replace(solution, certificate=bounds)
+        solution = completed(solution, some, how.alpha)
+        return _made_good(solution, some, settings, lambda rows: here(rows, how, parts))
+
+    return kept(infer, table.known_part(rows), task, wanted)
+
+
+def _solve(
     table: CudaTable,
     rows: CudaRows,
     settings: KernelSettings,
@@ -61,7 +95,7 @@ def _exact(
     return Found(dense, picks, n_iter, loss=loss)
 
 
-def made_good(
+def _made_good(
     found: Solution, rows: Rows, settings: KernelSettings, here: Callable[[Rows], Solution]
 ) -> Solution:
     """Return the mixtures, with the processor's for those that are not as good as was asked."""
