@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from opelda.cli._ending import sentence
 from tests.cli.conftest import make_texts
 
 resource = pytest.importorskip("resource")
@@ -43,6 +44,15 @@ def run(process, tmp_path, model_file, name, megabytes):
 @pytest.mark.parametrize("megabytes", FEW)
 def test_too_little_is_said_in_a_sentence(process, tmp_path, model_file, megabytes):
     assert not run(process, tmp_path, model_file, "fit", megabytes)
+
+
+@pytest.mark.parametrize(("limit", "is_memory"), [(20 << 20, True), (8 << 30, False), (-1, False)])
+def test_what_python_says_under_a_hopeless_limit_is_of_memory(monkeypatch, limit, is_memory):
+    """Its parser, when nothing is left, finds fields missing that are there."""
+    monkeypatch.setattr("opelda.corpus._address_space._limit", lambda: limit)
+    said = sentence(ValueError("field 'target' is required for AnnAssign"))
+    assert ("memory" in said) is is_memory
+    assert "memory" not in sentence(FileNotFoundError(2, "No such file", "a.txt"))
 
 
 @pytest.mark.heavy

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import typer
 
 from opelda.cli._standard_streams import silence, tell
+from opelda.corpus._address_space import is_hopeless
 from opelda.errors import InputError, OpeldaError
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def lacks_memory(error: BaseException | None) -> bool:
     panic = type(error).__name__ == "PanicException"
     library = panic or isinstance(error, ImportError | RuntimeError)
     if library and any(sign in str(error).lower() for sign in SIGNS_OF_NO_MEMORY):
+        return True
+    if is_hopeless() and not isinstance(error, OSError):
         return True
     return lacks_memory(error.__cause__ or error.__context__)
 

@@ -25,6 +25,11 @@ LIBRARIES, IMPORT, FIRST, LATER, PER_THREAD, PER_BYTE = 300e6, 600e6, 1_200e6, 2
 _has_read = False
 
 
+def is_hopeless() -> bool:
+    """Whether no library fits: Python's own parser says strange things then."""
+    return 0 <= _limit() < LIBRARIES
+
+
 def check_libraries() -> None:
     """Raise `InputError` where the libraries for arrays, still to be imported, would not fit."""
     if "scipy" not in sys.modules:
@@ -53,12 +58,16 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
+def _limit() -> int:
+    return -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
+
+
 def _require(
     n_bytes: float,
     what: str = "Reading",
     remedy: str = "raise that limit, or read fewer documents",
 ) -> None:
-    limit = -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit = _limit()
     if limit < 0:
         return
     try:
