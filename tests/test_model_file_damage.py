@@ -15,7 +15,7 @@ from opelda import StreamingOPE, TopicModel, _store
 from opelda.corpus import Vocabulary, generate
 from opelda.errors import ModelFileError
 from opelda.inference import EM, OPE
-from opelda.learning._loading import SINCE
+from opelda.learning._loading import SINCE, _short
 from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
 
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
@@ -264,6 +264,13 @@ def damaged(data, array):
         odd = data.draw(st.sampled_from([0, 1, -1, 1e-30, 1e30, np.inf, -np.inf, np.nan, 2**40]))
         spoiled[data.draw(st.integers(0, len(spoiled) - 1))] = np.array(odd).astype(array.dtype)
     return spoiled.reshape(array.shape)
+
+
+@pytest.mark.parametrize("length", [59, 60, 61, 1000])
+def test_long_values_are_shown_in_sixty_characters(length):
+    shown = _short("x" * length)
+    assert len(shown) == min(length, 60)
+    assert shown.endswith("...") is (length > 60)
 
 
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))

@@ -29,6 +29,13 @@ def test_kernel_is_the_reference(draw_problem, assert_same, data, init, n_iter):
     assert_same(X, topics, method=method, doc_topic_prior=alpha, random_state=3)
 
 
+def test_a_start_of_ones_is_looked_at(assert_same):
+    """What a topic's weight was is 0 at first, whatever it begins with: here 1/2 + 1/2."""
+    topics = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    how = {"method": VB(n_iter=3, tol=0), "doc_topic_prior": 0.5, "random_state": 0}
+    assert_same(np.eye(3), topics, **how)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_stops_where_the_reference_stops(make_problem, seed):
     X, topics, _ = make_problem(seed, n_docs=60)

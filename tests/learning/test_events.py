@@ -284,3 +284,10 @@ def test_times_are_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
     with open(tmp_path / FILE, "a") as file:
         file.write("7 8\n9 1")  # began anew, and was cut off
     assert Times(tmp_path).documents(8.0) == 7.0
+
+
+def test_an_event_is_for_a_function():
+    heard = OnEvent(lambda event: None)
+    assert heard.function is not None
+    with pytest.raises(InputError, match="must be a function of an event, got 3"):
+        OnEvent(3)

@@ -1,9 +1,11 @@
 """What learners tell their callbacks."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
-from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE
+from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.inference import infer
 from opelda.learning import EarlyStopping, History
@@ -24,6 +26,15 @@ def test_counts_and_steps():
     np.testing.assert_allclose(table["step_size"], (np.arange(1, 7) + 1.0) ** -0.9)
     assert all(seconds > 0 for name in ("e_seconds", "m_seconds") for seconds in table[name])
     assert table["held_out_score"] == [None] * 6
+
+
+def test_seconds_of_a_stream_by_sweeps_are_a_part_of_those_that_passed():
+    history, started = History(), perf_counter()
+    TopicModel(3, batch_size=50, n_sweeps=3, callbacks=history, random_state=0).partial_fit(X)
+    passed, table = perf_counter() - started, history.to_dict()
+    seconds = np.array([table["e_seconds"], table["m_seconds"]])
+    assert (seconds >= 0).all()
+    assert 0 < seconds.sum() < passed
 
 
 def test_every_batch_of_a_stream_counts_alike():

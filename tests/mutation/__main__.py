@@ -214,13 +214,19 @@ def described(mutant: Mutant) -> dict:
     return row | {"code": text[first:last].strip(), "changed": changed.strip()}
 
 
+def explained(row: dict) -> str | None:
+    """Return why no test can catch it, if that is known; code that was left out is known by it."""
+    left_out = row["changed"] in (";", "pass")
+    return EXPLAINED.get((row["file"], f"without {row['code']}" if left_out else row["changed"]))
+
+
 def summary(rows: dict[Key, dict]) -> str:
     lines = []
     for kind, ours in (("native", False), ("Python", True)):
         of = [row for row in rows.values() if row["file"].endswith(".py") == ours]
         run = [row for row in of if row["result"] in ("caught", "survived")]
         left = [row for row in run if row["result"] == "survived"]
-        known = [row for row in left if (row["file"], row["changed"]) in EXPLAINED]
+        known = [row for row in left if explained(row)]
         caught = len(run) - len(left)
         share = f" ({caught / len(run):.1%})" if run else ""
         lines.append(
@@ -229,7 +235,7 @@ def summary(rows: dict[Key, dict]) -> str:
             "refuses or makes the same program of)"
         )
         for row in left:
-            why = EXPLAINED.get((row["file"], row["changed"]), "not explained")
+            why = explained(row) or "not explained"
             lines.append(f"  {row['file']}:{row['line']}: {row['code']}  ->  {row['changed']}")
             lines.append(f"    {why}")
     return "\n".join(lines)

@@ -13,4 +13,28 @@ EXPLAINED = {
         "src/opelda/engines/_engine.py",
         "n_draws: int = 2,",
     ): "of an abstract method: every engine has a default of its own",
+    (
+        "native/document.hpp",
+        "int64_t n_padded = 1;",
+    ): "set by whoever lays a document out, before anybody reads it",
+    (
+        "native/exact_face.hpp",
+        "without weight[gone] = best_[gone] = 0;",
+    ): "a topic that is left out is masked by in_ wherever its weight is read",
+    (
+        "native/text/matrix_market.hpp",
+        "without q = p;",
+    ): "a number that could not be read ends before the next blank, which is looked for from there",
+    (
+        "src/opelda/engines/_tokens.py",
+        "FRACTION_SHIFT = 17",
+    ): "one bit more of a token's weight than is needed",
+    (
+        "src/opelda/inference/_em_steps.py",
+        "without theta /= theta.sum()",
+    ): "shares add up to 1 but for rounding before they are divided by their sum",
+    (
+        "src/opelda/inference/hamcmc.py",
+        "burn_in: int = 201",
+    ): "one sample fewer of 800",
 }
