@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | test-mutants | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | test-mutants | cross | test-aarch64 | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan fuzz test-mutants test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
+.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan fuzz test-mutants cross test-aarch64 test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -80,6 +80,26 @@ PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purel
 	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja 'atheris>=3.0'
 	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . -Cbuild-dir=build/fuzz-native -Ccmake.define.OPELDA_COVERAGE=ON
+	@touch $@
+
+# The native code for aarch64 Linux, by a compiler that pip brings (zig). test-aarch64 runs the tests of its kernels by
+# QEMU, on Debian or Ubuntu.
+CROSS := .envs/aarch64
+cross: $(CROSS)/.installed
+	$(CROSS)/bin/cmake -S . -B build/aarch64 -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(CROSS)/bin/ninja) -DCMAKE_BUILD_TYPE=Release \
+	  $(if $(SHORT),-DOPELDA_QUICK=ON) -DCMAKE_CXX_COMPILER=$(abspath $(CROSS)/bin/c++) -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -Dnanobind_DIR="$$($(CROSS)/bin/python -m nanobind --cmake_dir)" -DPython_EXECUTABLE=$(abspath $(CROSS)/bin/python) \
+	  -DPython_INCLUDE_DIR="$$($(CROSS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"
+	$(CROSS)/bin/ninja -C build/aarch64
+
+test-aarch64: cross
+	tests/aarch64.sh build/aarch64 $(CROSS)/bin/pip $(or $(TESTS),tests/engines tests/inference/test_exact.py::test_hard_cases tests/corpus/test_merging_native.py)
+
+$(CROSS)/.installed:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip $(INSTALL) ziglang nanobind cmake ninja
+	@printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%s\nexec %s c++ -target aarch64-linux-gnu.2.28 "$$@"\n' \
+	  $(abspath $(@D)/cache) $(abspath $(@D)/bin/python-zig) > $(@D)/bin/c++ && chmod +x $(@D)/bin/c++
 	@touch $@
 
 # The report page: its script and stylesheet are committed as they are built, so that installing needs no node.

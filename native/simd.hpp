@@ -134,14 +134,11 @@ OPELDA_INLINE double largest(vd v) {
 OPELDA_INLINE int32_t smallest(vi v) {
     return fold(v, [](auto a, auto b) { return a < b ? a : b; });
 }
-// Of the masks that comparisons make.
-OPELDA_INLINE bool any(vi v) {
+// Of the masks that comparisons make, whose integers compilers call by different names.
+template <class Mask> OPELDA_INLINE bool any(Mask v) {
     return fold(v, [](auto a, auto b) { return a | b; }) != 0;
 }
-OPELDA_INLINE bool any(vl v) {
-    return fold(v, [](auto a, auto b) { return a | b; }) != 0;
-}
-OPELDA_INLINE bool all(vl v) {
+template <class Mask> OPELDA_INLINE bool all(Mask v) {
     return fold(v, [](auto a, auto b) { return a & b; }) != 0;
 }
 
