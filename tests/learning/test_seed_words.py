@@ -286,3 +286,9 @@ def test_without_words_nothing_is_different(made):
         warnings.simplefilter("error")
         other = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1, seed_strength=7.0).fit(made.X)
     assert other.components_.tobytes() == plain.components_.tobytes()
+
+
+def test_a_topic_needs_a_word_of_the_documents():
+    texts = ["green tea cup"] * 9 + ["red wine glass"] * 9
+    with pytest.raises(InputError, match="has no word of 'a' that occurs in the documents"):
+        TopicModel(2, seed_words={"a": ["telephone"]}, random_state=0).fit(texts)

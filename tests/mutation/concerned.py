@@ -9,7 +9,7 @@ PYTHON = ("src/opelda/learning/*.py", "src/opelda/engines/*.py", "src/opelda/inf
 _INFERENCE = "infer certificates accuracy every_iterative_method extremes history"
 _ENGINES = "cpu cpu_tables cpu_updates gathering handles infer statistics updates"
 _SWEEPS = "counts draws kept_tokens order sweeps"
-_LEARNING = "learners updates determinism streams robustness"
+_LEARNING = "learners updates determinism streams robustness seed_words"
 
 # the first pattern that is found in a file's name, and the tests by folder
 _MAP = [
