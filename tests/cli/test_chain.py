@@ -1,6 +1,8 @@
 """From a file of texts to topics, mixtures and scores, one command each."""
 
 import json
+import re
+import shlex
 from itertools import combinations
 
 import numpy as np
@@ -26,6 +28,18 @@ def test_fit_says_what_was_done_and_saves_the_model(cli, corpus_file, texts):
     assert model.transform(texts[:3]).argmax(axis=1).tolist() == [
         model.transform([text])[0].argmax() for text in texts[3:6]
     ]
+
+
+def test_what_fit_says_comes_next_can_be_typed(cli, tmp_path, texts):
+    rows = [f"{number};Nothing here;{text}" for number, text in enumerate(texts)]
+    (tmp_path / "my texts.csv").write_text("id;title;said\n" + "\n".join(rows))
+    done = cli("fit", "my texts.csv", "-t", "said", "-f", "csv", "-k", 3)
+    assert done.code == 0
+    said = re.findall(r"`opelda (.*?)`", done.err)
+    assert [line.split()[0] for line in said] == ["topics", "report", "transform"]
+    for line in said:
+        assert cli(*shlex.split(line)).code == 0, line
+    assert len(pl.read_parquet(tmp_path / "theta.parquet")) == len(texts)
 
 
 def test_the_topics_are_those_of_the_texts(cli, model_file, themes):

@@ -2,11 +2,13 @@
 
 import glob
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opelda.cli._ending import as_option
 from opelda.cli._options import NamelessReading, Show, StreamText, Text
 from opelda.cli._show import reading_bar
 from opelda.errors import InputError
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from opelda.corpus import MiniBatch
 
 BLOCK = 4096
+MOST_NAMED = 3  # files that are named again
 # A vocabulary, or None where columns have no names, and their number.
 Columns = tuple[Any, int]
 
@@ -129,6 +132,21 @@ def reading_options(reading: NamelessReading) -> dict[str, Any]:
     """Return the arguments of `opelda.corpus.read` and `stream` that say how to read."""
     nameless: dict[str, Any] = {"name_column": False}  # names take time, and memory
     return nameless | asdict(reading) | {"text_column": reading.text_column or None}
+
+
+def as_given(corpus: Sequence[str], reading: NamelessReading) -> str:
+    """Return documents and how they were read, as another command takes them.
+
+    >>> as_given(["a b.csv"], NamelessReading("csv", ["body"], "utf-8", None, None, "stop", None))
+    "'a b.csv' --format csv --text-column body"
+    """
+    plain = {"format": "auto", "encoding": "utf-8", "on_error": "stop", "limit": reading.limit}
+    words = [*corpus] if len(corpus) <= MOST_NAMED and "-" not in corpus else ["CORPUS"]
+    for name, value in asdict(reading).items():
+        for each in value if isinstance(value, list) else [value]:
+            if each is not None and each != plain.get(name):
+                words += [as_option(name), str(each)]
+    return shlex.join(words)
 
 
 def tokenizer_of(text: StreamText) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from opelda.cli._app import command, option
 from opelda.cli._debris import name_debris
 from opelda.cli._ending import Stop, StoppedError
-from opelda.cli._inputs import read_corpus, read_over
+from opelda.cli._inputs import as_given, read_corpus, read_over
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
 from opelda.cli._options import (
     AsJson,
@@ -175,10 +175,11 @@ def fit(
         )
     if stop.stopped:
         raise StoppedError(f"stopped; the model is in {path}.")
+    again = as_given(corpus, reading)
     note(
         show,
-        f"saved as {path}. Next: `opelda topics {path}`, `opelda report {path} CORPUS -o "
-        f"report.html`, or `opelda transform {path} CORPUS -o theta.parquet`.",
+        f"saved as {path}. Next: `opelda topics {path}`, `opelda report {path} {again} -o "
+        f"report.html`, or `opelda transform {path} {again} -o theta.parquet`.",
     )
 
 
