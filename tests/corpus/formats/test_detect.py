@@ -127,6 +127,9 @@ def test_what_is_no_corpus():
     ):
         with pytest.raises(InputError, match=message):
             detect(named(data))
+    for name in ("articles.mallet", "articles.bin"):
+        with pytest.raises(InputError, match="only MALLET reads; give the texts"):
+            detect(named(b"\xac\xed\x00\x05sr\x00\x1dcc.mallet.types.InstanceList", name))
     with pytest.raises(InputError, match="jq -c"):
         detect(named(json.dumps({"a": 1}, indent=1).encode(), "a.json"))
     assert detect(named(b'{"a": 1}', "a.json")).name == "jsonl"

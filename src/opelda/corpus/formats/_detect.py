@@ -22,6 +22,7 @@ VW = re.compile(
     rb"|\|[A-Za-z]\w*\s.*)"  # a namespace
 )
 NUMBER = re.compile(rb"\d+\s*")
+JAVA = b"\xac\xed\x00\x05"
 TRIPLE = re.compile(rb"\d+ +\d+ +\d+\s*")
 
 
@@ -29,7 +30,10 @@ def detect(input: Input) -> Format:
     """Return the format of a file, a folder of texts or standard input."""
     if input.is_folder:
         return FORMATS["files"]
-    return by_name(input.plain_name) or FORMATS[_by_content(input)]
+    named = by_name(input.plain_name)
+    if named is not None and not (named.name == "mallet" and input.peek(1).startswith(JAVA)):
+        return named
+    return FORMATS[_by_content(input)]
 
 
 def by_name(plain_name: str) -> Format | None:
@@ -122,6 +126,11 @@ def _by_content(input: Input) -> str:
         if b".npy" in head[:200]:
             return "npz"
         raise InputError(f"{input.label} is a zip archive; unpack it first.")
+    if head.startswith(JAVA):
+        raise InputError(
+            f"{input.label} is in a binary form of Java's, as mallet import-file writes it, which "
+            "only MALLET reads; give the texts that it was made of."
+        )
     if head[257:262] == b"ustar":
         raise InputError(f"{input.label} is a tar archive; unpack it first, as with tar -xf.")
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
