@@ -92,8 +92,10 @@ cross: $(CROSS)/.installed
 	  -DPython_INCLUDE_DIR="$$($(CROSS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"
 	$(CROSS)/bin/ninja -C build/aarch64
 
+# (tests that start processes cannot be emulated)
+EMULATED := $(patsubst %,tests/engines/test_%.py,cpu cpu_tables cpu_updates infer statistics sweeps updates) tests/inference/test_exact.py::test_hard_cases
 test-aarch64: cross
-	tests/aarch64.sh build/aarch64 $(CROSS)/bin/pip $(or $(TESTS),tests/engines tests/inference/test_exact.py::test_hard_cases tests/corpus/test_merging_native.py)
+	tests/aarch64.sh build/aarch64 $(CROSS)/bin/pip $(or $(TESTS),$(EMULATED))
 
 $(CROSS)/.installed:
 	$(PYTHON) -m venv $(@D)
