@@ -30,10 +30,10 @@ def test_kernel_is_the_reference(draw_problem, assert_same, data, init, n_iter):
 
 
 def test_a_start_of_ones_is_looked_at(assert_same):
-    """What a topic's weight was is 0 at first, whatever it begins with: here 1/2 + 1/2."""
-    topics = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    """A topic's last weight is 0 at first, whatever they begin with: here 1/2 + 8/16 in all."""
+    topics = np.random.default_rng(0).dirichlet(np.ones(3), 16)
     how = {"method": VB(n_iter=3, tol=0), "doc_topic_prior": 0.5, "random_state": 0}
-    assert_same(np.eye(3), topics, **how)
+    assert_same(np.array([[8, 0, 0], [1, 3, 4]]), topics, **how)
 
 
 @pytest.mark.parametrize("seed", range(4))
