@@ -35,6 +35,7 @@ class CudaRows:
     @classmethod
     def of(cls, device: Device, rows: "CudaRows | Rows") -> "CudaRows":
         """Copy documents to the GPU, if they are not there."""
+        # (`GivenRows` have them)
         given: CudaRows | None = rows if isinstance(rows, cls) else getattr(rows, "there", None)
         if given is not None:
             return given

@@ -13,6 +13,7 @@ from opelda.engines import _settings as s
 from opelda.engines._cpu_tables import padded
 from opelda.engines._cuda_device import LANES, Device, tell
 from opelda.engines._cuda_documents import CudaRows
+from opelda.engines._cuda_given import GivenRows
 from opelda.engines._cuda_tables import CudaTable
 from opelda.engines._documents import Rows
 from opelda.engines._engine import Solver, Task
@@ -247,7 +248,7 @@ def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solutio
     n_iter = np.full(rows.n_docs, device.host(found.n_iter), np.int32)
     picks, loss = found.picks, None if found.loss is None else device.host(found.loss)
     theta = found.theta if wanted.theta or picks is None else None
-    if theta is not None and not hasattr(rows, "there"):
+    if theta is not None and not isinstance(rows, GivenRows):
         theta = device.host(theta)
     if picks is None:
         factors = None if found.factors is None else device.host(found.factors)

@@ -1,4 +1,4 @@
-"""What takes so little of the time that engines on a processor do it in NumPy."""
+"""Held-out scores and rows far apart in NumPy, as engines on a processor have them."""
 
 from typing import Any
 
