@@ -6,10 +6,11 @@
 The documents of `stream_memory` go through `opelda stream -` with a vocabulary that takes up new
 words and drops others, checkpoints and the live page; this process follows the checkpoints, uses
 every model that it finds, and reads the page at each look. A line of JSON a look: memory of both,
-open files and threads of the stream, files in the checkpoint folder, the score. It ends with status
-1 where something grew from the second to the last quarter of the looks, the score fell by more than
-0.1 nats per token, a document was lost, or the follower did not come to the last model. Looks count
-once the window of documents is full, after 400,000 of them: shorter runs say little of growth.
+open files and threads of the stream, files in the checkpoint folder, words of the newest model, the
+score. It ends with status 1 where something grew from the second to the last quarter of the looks,
+the score fell by more than 0.1 nats per token, a document was lost, or the follower did not come to
+the last model. Looks count once the window of documents is full, after 400,000 of them; until the
+vocabulary is full too, models grow with it, and the score falls, for rarer words are counted.
 """
 
 import argparse
@@ -38,7 +39,7 @@ class Beside:
         self.last = last  # documents of the model with which following ends
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self.n_models, self.n_docs = 0, 0
+        self.n_models, self.n_docs, self.n_words = 0, 0, 0
         self._follower: threading.Thread | None = None
         # what using a model imports is no growth of what uses one
         opelda.TopicModel(2, preset="fast").fit(["tea cake", "star moon"] * 5).transform(["tea"])
@@ -59,6 +60,7 @@ class Beside:
             "threads": len(os.listdir(place / "task")),
             "kept": len(list(checkpoint.glob("*"))),
             "followed": self.n_models,
+            "words": self.n_words,
             "follower_mb": round(int(own[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20, 1),
         }
 
@@ -68,6 +70,7 @@ class Beside:
             mixture = model.transform([" ".join(model.vocabulary_.words[:20])])
             assert abs(mixture.sum() - 1) < 1e-3
             self.n_models, self.n_docs = self.n_models + 1, int(model.n_docs_seen_)
+            self.n_words = len(model.vocabulary_.words)
             if self.n_docs >= self.last:
                 break
 
