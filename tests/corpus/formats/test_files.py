@@ -14,7 +14,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opelda.corpus import read
 from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
 
@@ -103,6 +105,19 @@ def test_a_bomb_is_read_in_small_pieces(suffix):
             while piece := file.read1(1 << 20):
                 n += len(piece)
         assert n == 3 * 10**7
+        assert tracemalloc.get_traced_memory()[1] < 2.5e7
+    finally:
+        tracemalloc.stop()
+
+
+@suffixes
+def test_no_more_is_set_aside_for_a_file_than_it_has(tmp_path, suffix):
+    (tmp_path / f"words{suffix}").write_bytes(COMPRESS[suffix](b"tea\ncake\n"))
+    read(str(tmp_path), format="files")  # imports what it needs
+    tracemalloc.start()
+    try:
+        assert read_vocabulary(Input.of(str(tmp_path / f"words{suffix}"))) == ["tea", "cake"]
+        assert len(read(str(tmp_path), format="files").vocabulary.words) == 2
         assert tracemalloc.get_traced_memory()[1] < 2.5e7
     finally:
         tracemalloc.stop()

@@ -142,6 +142,14 @@ class Stream(io.RawIOBase):
         super().close()
 
 
+def read_most(file: io.BufferedIOBase, most: int) -> bytes:
+    """Return all bytes, or the first `most`, for which a file would set aside room at once."""
+    content = io.BytesIO()
+    while part := file.read(min(CHUNK, most - content.tell())):
+        content.write(part)
+    return content.getvalue()
+
+
 class _Gzip:
     """zlib's decompressor with the interface of those of lzma and bz2."""
 

@@ -7,7 +7,7 @@ the marks that formats use as percent signs and hexadecimal digits, and `unescap
 import re
 from pathlib import Path
 
-from opelda.corpus.formats._compression import without_suffix
+from opelda.corpus.formats._compression import read_most, without_suffix
 from opelda.corpus.formats._encodings import codec
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
@@ -66,7 +66,7 @@ def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
     An empty line is the empty word.
     """
     with input.open() as file:
-        raw = file.read(MOST_BYTES + 1)
+        raw = read_most(file, MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise InputError(
             f"{input.label} has more than {MOST_BYTES:,} bytes, too many for a vocabulary; "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from opelda._replacing import check_name, replacing, sync_folder
 from opelda.corpus._block import Block
 from opelda.corpus.formats._cells import as_series
-from opelda.corpus.formats._compression import N_MAGIC, compression_of, without_suffix
+from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
 from opelda.corpus.formats._detect import visible_files
 from opelda.corpus.formats._encodings import codec, report_encoding
 from opelda.corpus.formats._input import Input, check_position, printable, reason
@@ -82,7 +82,7 @@ def _text(path: str, encoding: str, options: Options) -> str | None:
             data = file.readall() if size <= LONGEST_LINE else file.read(N_MAGIC)
         if compression_of(data[:N_MAGIC]) is not None or without_suffix(path)[1]:
             with Input.of(path).open() as content:
-                data = content.read(LONGEST_LINE + 1)
+                data = read_most(content, LONGEST_LINE + 1)
     except (OSError, InputError) as error:
         what = f"cannot be read ({reason(error)})"
         options.problems.add(label, what, "correct or remove the file")
