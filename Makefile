@@ -45,8 +45,10 @@ test-tsan: .envs/tsan/.installed
 	  setarch -R .envs/tsan/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider --capture=sys $(NATIVE_TESTS)
 
 # Coverage-guided fuzzing, by Atheris, of whatever reads what strangers made; see tests/fuzz. CASES=number, TARGETS=names.
-# Then the cases that were worth keeping once more under the sanitizers.
+# Then the cases that were worth keeping once more under the sanitizers. (It is a copy that is fuzzed: of an editable
+# install Atheris sees no coverage.)
 fuzz: .envs/fuzz/.installed .envs/asan/.installed
+	.envs/fuzz/bin/pip $(INSTALL) --no-build-isolation --no-deps -Cbuild-dir=build/fuzz-native -Ccmake.define.OPELDA_COVERAGE=ON .
 	.envs/fuzz/bin/python -m tests.fuzz --cases $(or $(CASES),1000000) $(TARGETS)
 	$(call SANITIZED,libasan libubsan libstdc++) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  .envs/asan/bin/python -m tests.fuzz --replay $(TARGETS)
@@ -75,11 +77,10 @@ PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purel
 	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
 	@touch $@
 
-.envs/fuzz/.installed: $(SOURCES) | $(VENV)/.installed-test
+.envs/fuzz/.installed: | $(VENV)/.installed-test
 	$(PYTHON) -m venv $(@D)
 	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja 'atheris>=3.0'
-	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . -Cbuild-dir=build/fuzz-native -Ccmake.define.OPELDA_COVERAGE=ON
 	@touch $@
 
 # The native code for aarch64 Linux, by a compiler that pip brings (zig). test-aarch64 runs the tests of its kernels by

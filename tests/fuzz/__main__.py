@@ -75,8 +75,11 @@ def fuzz(name: str, n_cases: int) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["opelda"]):
+        from opelda._store import read as read_model
         from tests.fuzz.targets import targets
 
+        if "_trace_branch" not in read_model.__code__.co_names:
+            sys.exit("Atheris sees no coverage of opelda: install it as `make fuzz` does.")
         target = targets()[name]
         place, seeds = FOLDER / f"{name}.files", FOLDER / f"{name}.seeds"
         for folder in (place, seeds):

@@ -208,6 +208,8 @@ def ask(data: bytes, folder: Path) -> None:
             connection.data_received(part)
             await asyncio.sleep(0)
         while (cycle := connection.cycle) and not (cycle.response_complete or cycle.more_body):
+            if transport.closed:  # as it is where something follows that is no request
+                break
             await asyncio.sleep(0.0002)
         connection.connection_lost(None)
         while state.tasks:
