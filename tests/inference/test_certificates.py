@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 
 from opelda.inference import METHODS, OPE, infer
@@ -117,3 +118,12 @@ def test_the_gap_shrinks_with_more_iterations():
         for t in (10, 100, 1000)
     ]
     assert gaps[0] > gaps[1] > gaps[2]
+
+
+@pytest.mark.parametrize("method", ["ope", "em", "vb"])
+def test_logarithms_are_those_of_double_precision(method):
+    """One topic and a word a document: the objective is the logarithm of the word's probability."""
+    likely = np.exp(np.random.default_rng(0).uniform(-25, 0, 4000))
+    topic = (likely / likely.sum()).astype(np.float32)
+    found = infer(sparse.eye_array(4000, format="csr"), topic[None], method=method)
+    np.testing.assert_allclose(found.objective, np.log(topic.astype(np.float64)), rtol=1e-12)

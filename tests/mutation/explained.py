@@ -37,4 +37,16 @@ EXPLAINED = {
         "src/opelda/inference/hamcmc.py",
         "burn_in: int = 201",
     ): "one sample fewer of 800",
+    (
+        "native/text/uci.hpp",
+        "const bool same = (begin | same_mask_) == same_;",
+    ): "a short cut that is hardly ever taken then: the long way gives the same",
+    (
+        "native/vb.hpp",
+        "double aside = 1;  // sum of the alpha of the topics set aside",
+    ): "set to 0 for every document, before anybody reads it",
+    (
+        "src/opelda/learning/_stream_sweeps.py",
+        "PASSES = 6",
+    ): "a choice: passes with which a stream starts",
 }
