@@ -1,8 +1,8 @@
 """Whether the driver can hold the topics."""
 
 import os
-from pathlib import Path
 
+from opelda._container import memory_limit
 from opelda.errors import EngineError
 
 # In bytes a word and topic: weights and their average, counts while they are added.
@@ -23,14 +23,8 @@ def check_room(n_topics: int, n_words: int, available: int | None = None) -> Non
 
 def memory() -> int | None:
     """Return the bytes that this machine or container has; None where nobody says."""
-    found = []
     try:
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
-    for file in ("memory.max", "memory/memory.limit_in_bytes"):
-        try:
-            found.append(int(Path("/sys/fs/cgroup", file).read_text()))
-        except (OSError, ValueError):  # none, or "max"
-            continue
-    return min(found)
+    return min(machine, memory_limit() or machine)
