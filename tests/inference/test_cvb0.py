@@ -48,7 +48,15 @@ def test_counted_passes_are_averaged():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"burn_in": -1}, {"n_samples": 0}, {"scale": 1.5}, {"offset": -1.0}, {"decay": 0.0}]
+    "bad",
+    [
+        {"burn_in": -1},
+        {"n_samples": 0},
+        {"scale": 0.0},
+        {"scale": 1.5},
+        {"offset": -1.0},
+        {"decay": 0.0},
+    ],
 )
 def test_refuses(bad):
     with pytest.raises(InputError, match=next(iter(bad))):

@@ -49,4 +49,16 @@ EXPLAINED = {
         "src/opelda/learning/_stream_sweeps.py",
         "PASSES = 6",
     ): "a choice: passes with which a stream starts",
+    (
+        "native/exact.hpp",
+        "const int64_t first = large ? 2 / kFirstTopics : kFirstTopics;",
+    ): "a start: topics that it lacks are added on the way, and what is lost is proved at the end",
+    (
+        "src/opelda/learning/_lanes.py",
+        "AT_LEAST = 5  # blocks make an alarm: a single one that is odd does not",
+    ): "a choice, by which tests go, too",
+    (
+        "src/opelda/learning/_seeds.py",
+        "cells = np.array(found, np.int32).reshape(-2, 2)",
+    ): "NumPy takes any negative number for the length that follows from the others",
 }
