@@ -44,6 +44,8 @@ def pytest_collection_modifyitems(config, items):
     """Begin with the longest tests, or one process ends with them while the others wait."""
     items.sort(key=lambda item: "test_docs_text" not in item.nodeid)
     if config.getoption("--seeds"):
+        others = [item for item in items if not any(map(is_for_seeds, item.own_markers))]
+        config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if any(map(is_for_seeds, item.own_markers))]
 
 
