@@ -118,8 +118,9 @@ def test_a_random_weight_depends_on_its_word_topic_and_seed_alone(
     assert np.array_equal(few, many[:n_words, :n_topics])
 
 
-def test_random_weights_tell_topics_apart_and_no_more(engine):
-    rows = engine.random_weights(5000, 21, 0.1, 3).host().rows
+@pytest.mark.parametrize("seed", range(1))
+def test_random_weights_tell_topics_apart_and_no_more(engine, seed):
+    rows = engine.random_weights(5000, 21, 0.1, seed).host().rows
     assert rows.min() > 0.5
     assert abs(rows.mean() - 1) < 0.01
     assert abs(rows.std() - 0.1) < 0.01

@@ -93,29 +93,31 @@ def test_blocks_and_threads_do_not_matter(monkeypatch, most):
     assert all(map(np.array_equal, *found))
 
 
-def test_drawing_is_from_where_they_are(engine):
+@pytest.mark.parametrize("seed", range(1))
+def test_drawing_is_from_where_they_are(engine, seed):
     """With almost no alpha a token can only go where its document's others are."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     counts = np.float32(np.ones((30, 6)))
     where = rng.integers(0, 4, 30)
     topics = np.repeat(where, 6).astype(np.uint16)
     tokens = tokens_of(engine, counts, 4, topics=topics)
     start = sweep(engine, tokens, none_of(tokens, 6, 4), 1e-9, n_draws=0)
-    sweep(engine, tokens, start, 1e-9, n_draws=3)
+    sweep(engine, tokens, start, 1e-9, n_draws=3, seed=seed)
     assert [set(document.tolist()) for document in by_document(tokens)] == [{k} for k in where]
 
 
-def test_topics_of_words_alone_are_looked_at(engine):
+@pytest.mark.parametrize("seed", range(1))
+def test_topics_of_words_alone_are_looked_at(engine, seed):
     """A mini-batch of few words among many is drawn as with all topics laid out."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     topics = make_topics(rng, 5, 200)
     counts = np.zeros((40, 200), np.float32)
     counts[:, [3, 50, 199]] = rng.integers(0, 3, (40, 3))
     weights = engine.weights(plain_weights(topics))
     tokens = tokens_of(engine, counts, 5)
-    drawn = engine.sweep(weights, tokens, np.full(5, 0.4), seed=1)
+    drawn = engine.sweep(weights, tokens, np.full(5, 0.4), seed=seed)
     other = tokens_of(ReferenceEngine(), counts, 5)
     reference = ReferenceEngine()
-    reference.sweep(reference.weights(plain_weights(topics)), other, np.full(5, 0.4), seed=1)
+    reference.sweep(reference.weights(plain_weights(topics)), other, np.full(5, 0.4), seed=seed)
     assert (np.asarray(tokens.topics) == np.asarray(other.topics)).mean() > 0.98
     assert cells_of(drawn)[[3, 50, 199]].sum() == cells_of(drawn).sum()
