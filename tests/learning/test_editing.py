@@ -20,14 +20,19 @@ from opelda.learning._event import Event
 from opelda.learning._kept import Kept
 from opelda.learning._splitting import expected_counts
 
-GENERATED = generate(500, n_words=90, n_topics=5, separated=True, random_state=3)
-X = GENERATED.X
+X = generate(500, n_words=90, n_topics=5, separated=True, random_state=3).X
 HALVES = np.full((90, 2), 0.5)
 
 
-def fitted(name="OnlineOPE", **options):
+def fitted(name="OnlineOPE", documents=X, **options):
     options = {"n_components": 5, "batch_size": 100, "random_state": 0, "n_jobs": 1} | options
-    return LEARNERS[name](**options).fit(X)
+    return LEARNERS[name](**options).fit(documents)
+
+
+def of_themes(seed):
+    """Return documents of five themes, and a model of them."""
+    X = generate(500, n_words=90, n_topics=5, separated=True, random_state=seed).X
+    return X, fitted("TopicModel", X, n_sweeps=20, random_state=seed)
 
 
 def swept(n_docs=400, **options):
@@ -77,8 +82,9 @@ def test_merging_the_parts_of_a_topic_gives_it_back(name):
     np.testing.assert_allclose(mass(model), before, rtol=1e-5)
 
 
-def test_splitting_undoes_a_merger_of_two_themes():
-    model = fitted("TopicModel", n_sweeps=20)
+@pytest.mark.parametrize("seed", range(1))
+def test_splitting_undoes_a_merger_of_two_themes(seed):
+    X, model = of_themes(seed)
     before, score = model.components_, model.score(X)
     model.merge_topics([1, 4])
     assert model.score(X) < score - 0.05
@@ -88,9 +94,10 @@ def test_splitting_undoes_a_merger_of_two_themes():
     assert max(overlap.trace(), overlap[::-1].trace()) > 1.8
 
 
-def test_merging_two_halves_of_a_theme_loses_nothing():
+@pytest.mark.parametrize("seed", range(1))
+def test_merging_two_halves_of_a_theme_loses_nothing(seed):
     """Near-duplicates: a topic whose tokens fell to two columns at random."""
-    model = fitted("TopicModel", n_sweeps=20)
+    X, model = of_themes(seed)
     score = model.score(X)
     model._apply(Edit.splitting(3, 5, HALVES, np.array([0.5, 0.5])), None)
     assert model.score(X) == pytest.approx(score, abs=0.02)

@@ -64,16 +64,20 @@ def watched(rng, source, words=WORDS):
     return watch
 
 
-@pytest.fixture(params=range(5))
-def rng():
-    """Another one each time."""
-    return np.random.default_rng(np.random.SeedSequence().generate_state(1))
+every_seed = pytest.mark.parametrize("seed", range(5))
 
 
+@pytest.fixture
+def rng(seed):
+    return np.random.default_rng(seed)
+
+
+@every_seed
 def test_nothing_happens_in_a_stream_that_stays_as_it_is(rng):
     assert watched(rng, documents(rng, 5000, EVEN)).events == ()
 
 
+@every_seed
 @pytest.mark.parametrize(("kind", "after"), [("topic rising", 0.55), ("topic fading", 0.02)])
 def test_a_theme_rises_and_fades(rng, kind, after):
     shares = [after] + [(1 - after) / 3] * 3
@@ -92,6 +96,7 @@ def test_a_theme_rises_and_fades(rng, kind, after):
     np.testing.assert_allclose(points.shares.sum(axis=1), 1.0, rtol=1e-5)
 
 
+@every_seed
 def test_words_that_are_new_are_told_with_their_topic(rng):
     new = [*THEMES[:3], [*THEMES[3], "moon", "mars"]]
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, EVEN, new)
@@ -107,6 +112,7 @@ def test_words_that_are_new_are_told_with_their_topic(rng):
         assert event.numbers["share"] == pytest.approx(share, abs=5 * deviation)
 
 
+@every_seed
 def test_a_topic_whose_words_change_has_changed(rng):
     often = [*THEMES[:3], ["rare", *THEMES[3]]]
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, EVEN, often)
@@ -118,6 +124,7 @@ def test_a_topic_whose_words_change_has_changed(rng):
     assert event.numbers["rho"] == pytest.approx(1000 ** (-1 / 9), abs=0.3)
 
 
+@every_seed
 def test_documents_of_mixed_themes_are_predicted_worse(rng):
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, [1.0], [WORDS])
     events = [e for e in watched(rng, source).events if e.kind == "prediction dropped"]
@@ -252,11 +259,11 @@ def test_events_are_sentences_and_plain_values(kind):
     assert Event.from_saved(said, 4) == replace(event, time=None)
 
 
-def test_events_are_in_reports_and_stop_learning():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(1))
+def test_events_are_in_reports_and_stop_learning(rng, seed):
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, [0.7, 0.1, 0.1, 0.1])
     history = History()
-    model = learned(0, source, callbacks=[OnEvent(lambda event: True), history])
+    model = learned(seed, source, callbacks=[OnEvent(lambda event: True), history])
     told = [event for report in history.reports for event in report.events]
     assert told
     assert model.n_docs_seen_ == told[0].document < len(source)

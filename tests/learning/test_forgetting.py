@@ -36,10 +36,9 @@ def test_rho_makes_new_tokens_likeliest(seed):
         assert logs[TRIED.tolist().index(found[topic])] == pytest.approx(max(logs), abs=1e-6)
 
 
-@pytest.fixture(params=range(5))
-def rng():
-    """Another one each time."""
-    return np.random.default_rng(np.random.SeedSequence().generate_state(1))
+@pytest.fixture
+def rng(seed):
+    return np.random.default_rng(seed)
 
 
 def drawn(rng, topics, n):
@@ -47,6 +46,7 @@ def drawn(rng, topics, n):
     return np.stack([rng.multinomial(n, topic) for topic in topics], axis=1)
 
 
+@pytest.mark.parametrize("seed", range(5))
 def test_a_topic_that_changed_keeps_less_of_its_past(rng):
     topics = rng.dirichlet(np.full(200, 0.1), 6)
     changed = topics.copy()
@@ -69,6 +69,7 @@ def test_topics_that_are_alike_keep_what_is_usual():
     assert kept_of_past(none, same, same, ETA, 0.8).tolist() == [0.8] * 3
 
 
+@pytest.mark.parametrize("seed", range(5))
 def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
     """Documents of word 0 to 4 are topic 0, of 5 to 9 topic 1, which had other words before."""
     monkeypatch.setattr(_window, "MOST_DOCS", 400)

@@ -24,7 +24,13 @@ from tests.learning.test_kept import listed
 
 COMMON = {"n_components": 3, "batch_size": 8, "random_state": 0, "n_sweeps": 6}
 STREAM = list(generate_stream(160, batch_size=8, n_words=20, n_topics=3, new_words_per_batch=5))
-X = generate(200, n_words=30, n_topics=3, n_tokens=8).X
+
+
+def made(seed):
+    return generate(200, n_words=30, n_topics=3, n_tokens=8, random_state=seed).X
+
+
+X = made(0)
 
 
 @pytest.fixture
@@ -58,8 +64,10 @@ def test_every_token_is_counted_once(narrow, monkeypatch, engine):
     assert weights.scale * weights.sums.sum() == pytest.approx(X[:n_docs].sum(), rel=1e-5)
 
 
-def test_what_left_fades(narrow):
-    model = TopicModel(**COMMON).partial_fit(X)
+@pytest.mark.parametrize("seed", range(1))
+def test_what_left_fades(narrow, seed):
+    X = made(seed)
+    model = TopicModel(**COMMON | {"random_state": seed}).partial_fit(X)
     outside = model._state.window.outside.sums.sum()
     assert outside < 0.5 * (X.sum() - model._state.window.n_tokens)
     assert outside > 0
@@ -90,9 +98,12 @@ def test_threads_and_parts_do_not_matter(narrow):
     assert same(one, two)
 
 
-def test_engines_agree(narrow):
+@pytest.mark.parametrize("seed", range(1))
+def test_engines_agree(narrow, seed):
+    options = COMMON | {"random_state": seed}
     cpu, reference = (
-        TopicModel(**COMMON, engine=engine).partial_fit(X[:48]) for engine in ("cpu", "reference")
+        TopicModel(**options, engine=engine).partial_fit(made(seed)[:48])
+        for engine in ("cpu", "reference")
     )
     window, other = cpu._state.window, reference._state.window
     assert (window.kept.topics == other.kept.topics).mean() > 0.99
@@ -135,10 +146,12 @@ def test_words_that_lose_their_columns_are_forgotten(narrow):
     assert held.sum() > 0
 
 
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("n_sweeps", [0, 6])
 @pytest.mark.parametrize("learning", ["online", "ml"])  # whose weights are probabilities
-def test_a_fitted_model_keeps_its_topics(learning, n_sweeps):
-    model = TopicModel(3, learning=learning, n_sweeps=n_sweeps, random_state=0).fit(X)
+def test_a_fitted_model_keeps_its_topics(learning, n_sweeps, seed):
+    X = made(seed)
+    model = TopicModel(3, learning=learning, n_sweeps=n_sweeps, random_state=seed).fit(X)
     before = normalize(model.components_, "l1")
     after = normalize(model.set_params(n_sweeps=6).partial_fit(X[:2]).components_, "l1")
     assert np.abs(after - before).sum(axis=1).max() < 0.5
@@ -160,12 +173,13 @@ def test_topics_keep_their_numbers(seed):
     assert np.array_equal(_stream_sweeps._numbers(before, now, 5)[0], order)
 
 
-def test_numbers_stay_when_topics_are_learned_anew():
+@pytest.mark.parametrize("seed", range(1))
+def test_numbers_stay_when_topics_are_learned_anew(seed):
     """Of documents that each have one of three topics, which share no words."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     topics = np.kron(np.eye(3), np.ones((1, 5)))[rng.integers(0, 3, 1300)]
     documents = sparse.csr_array(rng.poisson(topics * 1.5).astype(np.float32))
-    model, tops = TopicModel(3, random_state=1, n_sweeps=10, batch_size=20), []
+    model, tops = TopicModel(3, random_state=seed, n_sweeps=10, batch_size=20), []
     for first in range(0, 1300, 20):
         model.partial_fit(documents[first : first + 20])
         tops.append(np.argmax(model.components_, axis=1) // 5)
