@@ -112,9 +112,10 @@ class Two:
         return np.array([[8.0, 8, 1, 1], [1, 1, 4, 4]])
 
 
-def test_a_run_measures_the_theme_and_what_comes_next(monkeypatch):
+@pytest.mark.parametrize("seed", range(1))
+def test_a_run_measures_the_theme_and_what_comes_next(monkeypatch, seed):
     monkeypatch.setitem(drift.DRIFTING, "two", Two)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     early, late = np.array([[4, 4, 0.1, 0.1], [0.1, 0.1, 4, 4]])
     train = sparse.csr_array(np.concatenate([rng.poisson(early, (100, 4)) for _ in range(4)]))
     own, others = (sparse.csr_array(rng.poisson(mean, (50, 4))) for mean in (late, early))

@@ -96,8 +96,9 @@ def test_the_seed_decides():
     assert (generate(50, random_state=rng).X != first.X).nnz == 0
 
 
-def test_more_documents_than_are_drawn_at_once():
-    made = generate(10_000, n_words=30, n_topics=2, n_tokens=5, separated=True)
+@pytest.mark.parametrize("seed", range(1))
+def test_more_documents_than_are_drawn_at_once(seed):
+    made = generate(10_000, n_words=30, n_topics=2, n_tokens=5, separated=True, random_state=seed)
     assert made.X.shape == (10_000, 30)
     assert made.X.indices.dtype == np.int32
     # documents stay beside their own mixtures

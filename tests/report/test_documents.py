@@ -21,10 +21,9 @@ THEMES = (
 K = len(THEMES)
 
 
-@pytest.fixture(scope="module")
-def texts():
-    """Documents of two themes each, and after 90 of them one of each theme alone."""
-    chance = np.random.default_rng(0)
+def drawn(seed):
+    """Return documents of two themes each, and after 90 of them one of each theme alone."""
+    chance = np.random.default_rng(seed)
     mixed = []
     for _ in range(90):
         first, second = chance.choice(K, 2, replace=False)
@@ -34,11 +33,19 @@ def texts():
 
 
 @pytest.fixture(scope="module")
+def texts():
+    return drawn(0)
+
+
+@pytest.fixture(scope="module")
 def model(texts):
     return opelda.TopicModel(K, random_state=0).fit(texts)
 
 
-def test_a_document_of_one_topic_is_its_first(model, texts):
+@pytest.mark.parametrize("seed", range(1))
+def test_a_document_of_one_topic_is_its_first(seed):
+    texts = drawn(seed)
+    model = opelda.TopicModel(K, random_state=seed).fit(texts)
     for corpus in (texts, read(texts), model.vocabulary_.count(texts)):
         rows = [row for row in top_documents(model, corpus) if row.rank == 1]
         assert [row.topic for row in rows] == list(range(K))

@@ -36,9 +36,10 @@ def test_neither_the_order_of_topics_nor_that_of_words_matters(n_topics, seed):
     assert np.allclose(map_positions(topics[:, columns]), places, atol=1e-6)
 
 
-def test_families_of_topics_lie_together():
+@pytest.mark.parametrize("seed", range(1))
+def test_families_of_topics_lie_together(seed):
     """Each topic's nearest one on the map is of its own family."""
-    chance = np.random.default_rng(0)
+    chance = np.random.default_rng(seed)
     heads = chance.dirichlet(np.full(300, 0.05), 8)
     topics = np.repeat(heads, 5, axis=0) * 0.7 + 0.3 * chance.dirichlet(np.full(300, 0.05), 40)
     far = squareform(pdist(map_positions(topics)))
