@@ -22,7 +22,7 @@ test-heavy: $(VENV)/.installed-test
 
 # what holds for any seed, for 100 of them
 test-seeds: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto --dist worksteal --seeds 100
+	$(BIN)/python -m pytest -n auto --dist worksteal --seeds 100 tests reproduction
 
 test-reproduction: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy" reproduction

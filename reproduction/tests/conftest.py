@@ -1,5 +1,5 @@
-"""The profiles and fixtures of the package's own tests, which these share."""
+"""The profiles, fixtures and seeds of the package's own tests, which these share."""
 
-from tests.conftest import check_picture
+from tests.conftest import check_picture, pytest_generate_tests
 
-__all__ = ["check_picture"]
+__all__ = ["check_picture", "pytest_generate_tests"]

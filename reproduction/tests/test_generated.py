@@ -12,11 +12,12 @@ from reproduction.generated import SHAPES, generated, parse
 from reproduction.split_files import read_split_files
 
 
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_published_shape(shape, monkeypatch):
+def test_the_published_shape(shape, monkeypatch, seed):
     monkeypatch.setattr(module, "BLOCK", 2000)
     kind = SHAPES[shape]
-    X = generated(shape, 2000, seed=5)
+    X = generated(shape, 2000, seed=seed)
     assert X.shape == (2000, kind.n_words)
     assert X.nnz / 2000 == pytest.approx(kind.n_distinct, rel=0.05)
     assert X.sum() / 2000 == pytest.approx(kind.n_tokens, rel=0.05)
