@@ -41,7 +41,7 @@ def test_twice_the_same_document_is_never_chosen(seed):
 @pytest.mark.parametrize("seed", range(1))
 def test_documents_are_farther_apart_than_those_drawn_at_random(seed):
     X, group = groups(30, seed=seed)
-    met, rng = {"far": [], "random": []}, np.random.default_rng(seed)
+    met, rng = {"far": [], "random": []}, np.random.default_rng(seed + 1)
     for _ in range(20):
         met["far"].append(len(set(group[far_apart(CPUEngine(1), X, 30, rng)])))
         met["random"].append(len(set(group[rng.choice(len(group), 30, replace=False)])))

@@ -117,7 +117,7 @@ def test_words_of_no_topic_count_as_1e_30():
 @pytest.mark.parametrize("seed", range(1))
 def test_the_true_topics_predict_best(seed):
     made = generate(300, n_words=60, n_topics=4, n_tokens=50, separated=True, random_state=seed)
-    wrong = np.random.default_rng(seed).permuted(made.topics, axis=1)
+    wrong = np.random.default_rng(seed + 1).permuted(made.topics, axis=1)
     true, shuffled, flat = (
         log_predictive_probability(topics, made.X, random_state=seed, n_splits=2)
         for topics in (made.topics, wrong, np.full((1, 60), 1 / 60))
