@@ -38,23 +38,16 @@ def exact_mean(d, topics, alpha):
     return (p / p.sum()) @ (sizes + alpha) / (len(words) + alpha.sum())
 
 
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize(
     ("d", "alpha"),
     [([2, 1, 1], [0.5, 0.5, 0.5]), ([0, 3, 1], [0.2, 1.0, 3.0]), ([1, 1, 2], [1.0, 1.0, 1.0])],
 )
-def test_long_chains_have_the_posteriors_mean(d, alpha):
+def test_long_chains_have_the_posteriors_mean(d, alpha, seed):
     topics = np.array([[0.6, 0.3, 0.1], [0.0, 0.5, 0.5], [0.3, 0.2, 0.5]])
-    method = CGS(burn_in=50, n_samples=500)
-    start = int(np.random.default_rng().integers(2**31))  # any seeds will do
-    runs = np.array(
-        [
-            infer([d], topics, method=method, doc_topic_prior=alpha, random_state=start + i).theta[
-                0
-            ]
-            for i in range(64)
-        ],
-        np.float64,
-    )
+    options = {"method": CGS(burn_in=50, n_samples=500), "doc_topic_prior": alpha}
+    chains = (infer([d], topics, random_state=64 * seed + i, **options) for i in range(64))
+    runs = np.array([chain.theta[0] for chain in chains], np.float64)
     error = runs.mean(axis=0) - exact_mean(d, topics, np.array(alpha))
     # independent chains: Student's t with 63 degrees of freedom exceeds 7 once in 4e8
     standard = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))

@@ -73,9 +73,10 @@ def test_rate(make_problem, best_mixture, seed, n_iter):
         assert -1e-6 * abs(best) <= best - result.log_likelihood[i] <= 2 * curvature / (n_iter + 2)
 
 
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("step", STEPS)
-def test_certificate_bounds_the_loss(make_problem, best_mixture, step):
-    X, topics, _ = make_problem(5, n_docs=10)
+def test_certificate_bounds_the_loss(make_problem, best_mixture, step, seed):
+    X, topics, _ = make_problem(seed, n_docs=10)
     gaps = []
     for n_iter in (10, 100, 1000):
         result = infer(X, topics, method=FW(n_iter=n_iter, step=step))

@@ -107,14 +107,14 @@ def test_one_topic(method):
     assert (result.gap <= 1e-4).all()
 
 
+@pytest.mark.parametrize("seed", range(1))
 @every_method
-def test_one_document_of_one_topic_is_recognised(method):
-    rng = np.random.default_rng(1)
+def test_one_document_of_one_topic_is_recognised(method, seed):
+    rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(200, 0.05), 6)
     X = np.stack([rng.multinomial(400, topics[k]) for k in range(6)])
-    theta = infer(X, topics, method=method, random_state=0).theta
-    assert np.array_equal(theta.argmax(axis=1), np.arange(6))
-    assert (theta.max(axis=1) > 0.8).all()
+    theta = infer(X, topics, method=method, random_state=seed).theta
+    assert (theta.diagonal() > 0.8).all()
 
 
 def same(a, b):

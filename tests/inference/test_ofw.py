@@ -37,16 +37,15 @@ def test_it_is_the_walk_written_out(decay):
     np.testing.assert_allclose(found, theta, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("alpha", [1.0, 1.5])
-def test_it_approaches_the_concave_optimum(alpha):
-    X, topics, _ = corpus(3, n_docs=3, n_topics=3, n_words=30, n_tokens=80)
+def test_it_approaches_the_concave_optimum(alpha, seed):
+    X, topics, _ = corpus(seed, n_docs=3, n_topics=3, n_words=30, n_tokens=80)
     best = np.array([concave_optimum(x, topics, alpha) for x in X])
 
     def short_of_best(n_iter):
-        method = OFW(n_iter=n_iter)
-        return (
-            best - infer(X, topics, doc_topic_prior=alpha, method=method, random_state=0).objective
-        )
+        options = {"doc_topic_prior": alpha, "method": OFW(n_iter=n_iter), "random_state": seed}
+        return best - infer(X, topics, **options).objective
 
     few, many = short_of_best(30), short_of_best(15_000)
     assert (many < 0.2).all()
