@@ -50,9 +50,12 @@ def top_theme(model, topic):
     return order[0][:3]
 
 
+one_seed = pytest.mark.parametrize("seed", range(1))
+
+
 @pytest.fixture
-def rng():
-    return np.random.default_rng(0)
+def rng(seed):
+    return np.random.default_rng(seed)
 
 
 @pytest.fixture
@@ -74,7 +77,8 @@ def test_a_new_theme_becomes_a_topic_and_the_others_keep_theirs(seed):
     assert 3600 < event.document <= 3600 + 600
     assert {word[:3] for word in event.words} == {"art"}
     assert top_theme(model, event.topic) == "art"
-    assert event.numbers["share"] == pytest.approx(0.2, abs=0.12)
+    # of 300 documents, of which half may be of before
+    assert 0 < event.numbers["share"] < 0.2 + 6 * np.sqrt(0.2 * 0.8 / 300)
     assert not [event for event in more if event.words[0][:3] != "art"]
     sizes = before.components_.sum(axis=1)
     for topic in np.flatnonzero(sizes > 0.1 * sizes.sum()):
@@ -116,15 +120,15 @@ def test_a_theme_that_returns_finds_its_topic(seed):
 
 
 @pytest.mark.usefixtures("narrow")
-def test_topics_that_were_given_words_are_nobody_elses():
+@one_seed
+def test_topics_that_were_given_words_are_nobody_elses(rng, seed):
     stretches = [(3600, BEFORE), (900, WITH_ART)]
-    assert new_topics(streamed(0, stretches))
-    rng = np.random.default_rng(0)
+    assert new_topics(streamed(seed, stretches))
     source = [text for n, shares in stretches for text in documents(rng, n, shares)]
     prior = np.full((6, 61), 0.01)
     prior[0, 3] = 5.0
     names = [word for theme in THEMES for word in theme] + ["all"]
-    model = TopicModel(6, batch_size=150, n_sweeps=20, random_state=0, topic_word_prior=prior)
+    model = TopicModel(6, batch_size=150, n_sweeps=20, random_state=seed, topic_word_prior=prior)
     model.fit_stream(source, vocabulary=Vocabulary(names))
     assert not new_topics(model)
 
@@ -144,6 +148,7 @@ def kept_of(rng, n_topics, shares_old, shares_new):
     return kept, engine.weights(HostWeights(rows, 0.1, prior_weight=1.0)), ids
 
 
+@one_seed
 def test_words_that_do_not_come_together_are_two_themes(rng):
     both = [0.1, 0.1, 0.1, 0.1, 0.4, 0.2]
     kept, weights, ids = kept_of(rng, 6, BEFORE, both)
@@ -160,6 +165,7 @@ def test_words_that_do_not_come_together_are_two_themes(rng):
         assert not found[a] or set((ids[a:b] // 10).tolist()) == {4, 6}
 
 
+@one_seed
 def test_words_burst_that_are_clearly_more_often_in_new_documents(rng):
     n_old, n_new = 2000, 400
     times = np.array([(o, n) for o in (0, 20, 50, 100, 400) for n in (19, 20, 30, 50, 100, 200)])
@@ -183,6 +189,7 @@ def test_words_burst_that_are_clearly_more_often_in_new_documents(rng):
     assert usual == pytest.approx(old[words] / old.sum())
 
 
+@one_seed
 def test_new_documents_need_as_many_older_ones(rng):
     kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)
     assert new_theme(kept, N_NEW, weights) is not None
@@ -190,6 +197,7 @@ def test_new_documents_need_as_many_older_ones(rng):
     assert new_theme(few, N_NEW, weights) is None
 
 
+@one_seed
 def test_topics_of_seed_words_are_not_given_away(rng):
     kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)  # of topics 4 and 5 nobody needs any
     assert new_theme(kept, N_NEW, weights).topic == 4
@@ -197,6 +205,7 @@ def test_topics_of_seed_words_are_not_given_away(rng):
     assert new_theme(kept, N_NEW, weights, 6) is None
 
 
+@one_seed
 def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):
     few = [0.22, 0.22, 0.22, 0.22, 0.12, 0.0]
     kept, weights, _ = kept_of(rng, 6, BEFORE, few)
@@ -205,6 +214,7 @@ def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):
     assert new_theme(kept, N_NEW, weights) is None
 
 
+@one_seed
 def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
     kept, weights, ids = kept_of(rng, 6, [0.25, 0.25, 0.25, 0.245, 0.005, 0.0], WITH_ART)
     theme = new_theme(kept, N_NEW, weights)
@@ -233,9 +243,10 @@ def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
     assert np.allclose(made.rows.sum(axis=1) - seen, former.sum(axis=1))
 
 
-def test_a_new_topic_is_as_likely_as_others(rng):
+@one_seed
+def test_a_new_topic_is_as_likely_as_others(rng, seed):
     kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)
-    model = TopicModel(6, n_sweeps=2, random_state=0).partial_fit(np.ones((1, 61)))
+    model = TopicModel(6, n_sweeps=2, random_state=seed).partial_fit(np.ones((1, 61)))
     state, none = model._state, TokenCounts(sparse.csr_array((61, 6), dtype=np.int64), 16)
     state.weights.become(weights)
     window = Window(np.array([0.1] * 4 + [1e-6] * 2), none, [kept], n_docs=2400, n_new=N_NEW)
@@ -247,6 +258,7 @@ def test_a_new_topic_is_as_likely_as_others(rng):
     assert window.alpha[event.topic] == 1e-6  # a copy
 
 
+@one_seed
 def test_heirs_are_the_largest_of_the_others(rng):
     rows = rng.random((50, 7)).astype(np.float32)
     for topic in range(7):
