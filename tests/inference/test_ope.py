@@ -79,10 +79,11 @@ def test_kernel_equals_reference(method, seed, alpha, n_topics, n_tokens, p):
         assert (np.abs(quick - exact) <= 1e-4 * np.abs(exact) + 1e-5 * scale[sure]).all(), name
 
 
-def test_kernel_equals_reference_on_most_documents_of_an_ordinary_corpus():
-    X, topics = corpus(7, n_docs=300, n_words=400, n_topics=40, n_tokens=70)
-    fast = infer(X, topics, random_state=3)
-    slow = infer(X, topics, random_state=3, engine="reference")
+@pytest.mark.parametrize("seed", range(1))
+def test_kernel_equals_reference_on_most_documents_of_an_ordinary_corpus(seed):
+    X, topics = corpus(seed, n_docs=300, n_words=400, n_topics=40, n_tokens=70)
+    fast = infer(X, topics, random_state=seed)
+    slow = infer(X, topics, random_state=seed, engine="reference")
     assert (np.abs(fast.theta - slow.theta).max(axis=1) <= 1e-5).mean() > 0.98
 
 
@@ -155,9 +156,10 @@ def test_theta_is_the_start_plus_what_was_picked():
     np.testing.assert_allclose(result.theta, result.picked.toarray() + 1 / 12 / 20, atol=1e-6)
 
 
-def test_pick_weights_of_every_variant():
+@pytest.mark.parametrize("seed", range(1))
+def test_pick_weights_of_every_variant(seed):
     def plan(**parameters):
-        return OPE(n_iter=40, **parameters)._settings(10, seed=5)
+        return OPE(n_iter=40, **parameters)._settings(10, seed=seed)
 
     t = np.arange(2, 41)
     one = plan(coins="document")
@@ -176,14 +178,15 @@ def test_pick_weights_of_every_variant():
     assert np.allclose(half.a, (first.a + second.a) / 2)
 
 
-def test_random_start_is_shared_and_seeded():
-    X, topics = corpus(2)
+@pytest.mark.parametrize("seed", range(1))
+def test_random_start_is_shared_and_seeded(seed):
+    X, topics = corpus(seed, n_docs=40)
     method = OPE(init="random", n_iter=2)
-    one, two = (infer(X, topics, method=method, random_state=s).theta for s in (0, 1))
+    one, two = (infer(X, topics, method=method, random_state=s).theta for s in (seed, seed + 1))
     assert not np.allclose(one, two)
     rest = one.copy()
     rest[np.arange(len(X)), one.argmax(axis=1)] = 0
-    shared = np.median(rest, axis=0)
+    shared = rest.max(axis=0)
     untouched = np.isclose(one, shared, atol=1e-6)
     assert (untouched.sum(axis=1) >= len(topics) - 1).all()
 
@@ -197,35 +200,36 @@ def test_more_restarts_never_lower_f():
         assert (more >= fewer - 1e-6 * np.abs(fewer)).all()
 
 
-def test_tol_stops_early_at_that_gap():
-    X, topics = corpus(4, n_docs=50, n_tokens=60)
+@pytest.mark.parametrize("seed", range(1))
+def test_tol_stops_early_at_that_gap(seed):
+    X, topics = corpus(seed, n_docs=50, n_tokens=60)
     method = OPE(n_iter=400, tol=0.05)
-    result = infer(X, topics, method=method, doc_topic_prior=1.0, random_state=0)
+    result = infer(X, topics, method=method, doc_topic_prior=1.0, random_state=seed)
     early = result.n_iter < 400
     assert early.mean() > 0.5
     assert (result.gap[early] <= 0.05 * X.sum(axis=1)[early] * 1.001).all()
 
 
-def test_literal_schedule_collapses_for_small_alpha():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(1))
+def test_literal_schedule_collapses_for_small_alpha(seed):
+    rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(500, 0.05), 50)
     theta = rng.dirichlet(np.full(50, 0.05), 60)
     X = np.stack([rng.multinomial(200, p / p.sum()) for p in theta @ topics])
 
     def error(**parameters):
-        found = infer(X, topics, method=OPE(**parameters), random_state=0)
+        found = infer(X, topics, method=OPE(**parameters), random_state=seed)
         return np.abs(found.theta - theta).sum(axis=1).mean()
 
     assert error() < 0.6 * error(schedule="literal")
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1.0])
-def test_longer_walks_have_smaller_likelihood_gaps(alpha):
-    X, topics = corpus(6, n_docs=40, n_tokens=80)
-    gaps = [
-        infer(X, topics, method=OPE(n_iter=t), doc_topic_prior=1.0, random_state=0).gap.mean()
-        for t in (5, 50, 500)
-    ]
+@pytest.mark.parametrize("seed", range(1))
+def test_longer_walks_have_smaller_likelihood_gaps(seed):
+    X, topics = corpus(seed, n_docs=40, n_tokens=80)
+    options = {"doc_topic_prior": 1.0, "random_state": seed}
+    walks = (infer(X, topics, method=OPE(n_iter=t), **options) for t in (5, 50, 500))
+    gaps = [walk.likelihood_gap.mean() for walk in walks]
     assert gaps[0] > gaps[1] > gaps[2]
 
 
