@@ -48,6 +48,14 @@ def test_its_mean_is_the_posteriors(name, seed):
     assert np.abs(np.mean(runs, axis=0) - posterior_mean(document)).sum() < 0.03
 
 
+def test_every_iteration_draws_particles(monkeypatch):
+    drawn, draw = [], Proposal.draw
+    monkeypatch.setattr(Proposal, "draw", lambda q, rng, n: drawn.append(n) or draw(q, rng, n))
+    theta, n_iter = PMD(n_particles=7, n_iter=3).reference(DOCUMENTS["fractions"], seed=0)
+    assert drawn == [7] * n_iter == [7] * 3
+    assert theta.sum() == pytest.approx(1)
+
+
 @pytest.mark.parametrize("seed", range(1))
 def test_more_particles_are_closer(seed):
     document = DOCUMENTS["fractions"]

@@ -61,4 +61,40 @@ EXPLAINED = {
         "src/opelda/learning/_seeds.py",
         "cells = np.array(found, np.int32).reshape(-2, 2)",
     ): "NumPy takes any negative number for the length that follows from the others",
+    (
+        "native/ope_bounds.hpp",
+        "without moves_then = walk.moves;",
+    ): "bounds are made anew more often then, and the vertices are the same",
+    (
+        "native/cgs.hpp",
+        "if (target <= 0) break;",
+    ): "differs where a random number falls on a bound to the last bit",
+    (
+        "native/certificate.hpp",
+        "vd acc[5] = {};",
+    ): "room for one more that nobody uses",
+    (
+        "native/fw.hpp",
+        "for (int64_t j = doc.n; j <= doc.n_padded; ++j) x[j] = 1;",
+    ): "writes to the next array of the same scratch memory, which is filled before it is read",
+    (
+        "native/text/merging.cpp",
+        "std::vector<float> count_of(size_t(n_columns), 1);",
+    ): "a column's count is written before it is read",
+    (
+        "native/text/scan.hpp",
+        "bool ascii = false;",
+    ): "a short cut that is not taken then: the long way gives the same",
+    (
+        "src/opelda/inference/ope.py",
+        "n_moves: int = 2",
+    ): "a default that nobody uses: whoever stops a walk says where",
+    (
+        "src/opelda/learning/_listeners.py",
+        "BarColumn(bar_width=13, table_column=Column(width=12, no_wrap=True)),",
+    ): "a bar is cut to the width of its column",
+    (
+        "native/threads.cpp",
+        "if (!(!here.check)) {",
+    ): "Ctrl-C is noticed later, by as much as other threads need for the part they are at",
 }
