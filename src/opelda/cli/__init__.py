@@ -25,9 +25,12 @@ def main(args: "Sequence[str] | None" = None) -> int:
     """
     try:
         # not before: it takes a while, in which one may think better of it
-        from opelda.cli._app import run
+        from opelda.cli._memory import watched
 
-        return run(args)
+        with watched():
+            from opelda.cli._app import run
+
+            return run(args)
     except KeyboardInterrupt:
         import sys
 

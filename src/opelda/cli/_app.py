@@ -11,7 +11,6 @@ import typer
 
 import opelda
 from opelda.cli._ending import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
-from opelda.cli._memory import watched
 from opelda.cli._standard_streams import tell, usable_streams
 from opelda.corpus._address_space import check_libraries
 
@@ -87,7 +86,7 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
             )
 
         def run(**values: Any) -> None:
-            with reported(debug=bool(values.get("debug"))), watched():
+            with reported(debug=bool(values.get("debug"))):
                 for group, kind in groups.items():
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
