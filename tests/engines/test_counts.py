@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine, ReferenceEngine, _cpu_sweeps
-from opelda.engines._tokens import TokenCounts
+from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._tokens import tokens_of as each_tokens
 
 from .made import PRIORS, SEEDS, as_topics, make_documents, make_prior, make_topics
@@ -68,6 +68,14 @@ def test_counts_beyond_32_bits(engine, size, fraction):
     weights = counted(engine, drawn, 0.1)
     np.testing.assert_allclose(weights.host().rows.sum(axis=1, dtype=float), true, rtol=1e-6)
     np.testing.assert_allclose(weights.sums.sum(), true.sum(), rtol=1e-6)
+
+
+def test_the_least_weight_counts_and_less_does_not(engine):
+    topics = make_topics(np.random.default_rng(0), 2, 3)
+    tokens = tokens_of(engine, [[1, 2.0**-FRACTION_SHIFT, 2.0**-20]], 2)
+    drawn = draw(engine, tokens, topics, [1, 1])
+    assert cells_of(drawn).sum(axis=1).tolist() == [2**FRACTION_SHIFT, 1, 0]
+    assert drawn.cells.nnz == 2
 
 
 def test_documents_without_words_have_no_tokens(engine):

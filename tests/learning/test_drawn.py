@@ -10,6 +10,7 @@ from opelda import TopicModel
 from opelda.learning import _drawn
 from opelda.learning._drawn import Drawn
 from opelda.learning._kept import Kept
+from opelda.learning._watch import Watch
 
 
 def some_drawn(rng, n_words=12, n_topics=3):
@@ -57,3 +58,16 @@ def test_logs_and_first_words_are_those_of_the_topics(seed):
         among = set(words[topics == topic]) | set(former[topic][former[topic] >= 0])
         best = sorted(among, key=lambda word: -model.components_[topic, word])[:4]
         assert [word for word in found if word >= 0] == best
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 12))
+def test_topics_are_judged_by_the_words_that_were_there_first(seed, n_first):
+    _, _, drawn = some_drawn(np.random.default_rng(seed))
+    words, topics, weights = drawn.cells
+    tokens, judged, logs = Watch.of(3, n_first).after(drawn, 30).sums[0]
+    for topic in range(3):
+        ours = topics == topic
+        first = ours & (words < n_first)
+        assert tokens[topic] == weights[ours].sum()
+        assert judged[topic] == weights[first].sum()
+        assert logs[topic] == pytest.approx((weights * drawn.logs)[first].sum())

@@ -97,4 +97,12 @@ EXPLAINED = {
         "native/threads.cpp",
         "if (!(!here.check)) {",
     ): "Ctrl-C is noticed later, by as much as other threads need for the part they are at",
+    (
+        "native/text/numbers.hpp",
+        "const uint64_t others = ((v + 0x7676767676767676u) | v) | 0x8080808080808080u;",
+    ): "a short cut that is not taken then: the long way gives the same",
+    (
+        "src/opelda/learning/_seeding.py",
+        "return chosen[free] if free.sum() > least else chosen",
+    ): "a choice: twice as many documents as are wanted, or one more, are enough to choose from",
 }
