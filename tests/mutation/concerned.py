@@ -14,7 +14,7 @@ _LEARNING = "learners updates determinism streams robustness seed_words"
 # the first pattern that is found in a file's name, and the tests by folder
 _MAP = [
     (r"text/(words|scan|word_table|rows|arrow)", {
-        "corpus/text": "words_native split tokenizer unicode count_vectorizer",
+        "corpus/text": "words_native split tokenizer unicode unspaced count_vectorizer",
         "corpus": "few_texts kinds",
     }),
     (r"text/merging", {"corpus": "merging_native read stream"}),

@@ -105,4 +105,20 @@ EXPLAINED = {
         "src/opelda/learning/_seeding.py",
         "return chosen[free] if free.sum() > least else chosen",
     ): "a choice: twice as many documents as are wanted, or one more, are enough to choose from",
+    (
+        "native/exact_columns.hpp",
+        "int64_t most_ = 1;",
+    ): "set by `allocate`, before anybody reads it",
+    (
+        "native/exact_columns.hpp",
+        "last_ = 1;",
+    ): "set to 0 by `pack`, which follows",
+    (
+        "native/sweep.hpp",
+        "float prior = 1;",
+    ): "set for every word, before anybody reads it",
+    (
+        "src/opelda/learning/_edit.py",
+        "for number in np.flatnonzero(times >= 1).tolist():",
+    ): "a topic of one has itself as its origin, and nothing joins it",
 }
