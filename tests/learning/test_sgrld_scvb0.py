@@ -53,6 +53,18 @@ def test_sgrld_takes_no_method(inference):
         TopicModel(65536, preset="paper", learning="sgrld").fit(X)
 
 
+def test_steps_of_sgrld_shrink(monkeypatch):
+    steps, update = [], SGRLD.update
+
+    def watched(self, engine, weights, documents, task, step, **chosen):
+        steps.append(step.rho)
+        return update(self, engine, weights, documents, task, step, **chosen)
+
+    monkeypatch.setattr(SGRLD, "update", watched)
+    make("sgrld", learning_offset=3.0, learning_decay=0.7).fit(X)
+    assert steps == pytest.approx([4**-0.7, 5**-0.7, 6**-0.7, 7**-0.7])
+
+
 @every_rule
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_a_killed_stream_ends_with_the_same_bytes(tmp_path, rule, n_jobs):
