@@ -130,6 +130,7 @@ def test_documents_of_mixed_themes_are_predicted_worse(rng):
     events = [e for e in watched(rng, source).events if e.kind == "prediction dropped"]
     assert N_BEFORE < events[0].document <= N_BEFORE + 500
     assert events[0].numbers["score"] < events[0].numbers["score_before"] - 0.3
+    assert events[0].numbers["score_before"] > -np.log(len(WORDS))  # a token's
 
 
 class StoppedError(Exception):

@@ -269,6 +269,7 @@ def test_a_notebook_shows_the_topics(model):
     assert model._repr_html_().count("<table>") == page.count("<table>")
     table = Table(page)
     assert table.rows[0] == ["topic", "weight", "label", "words"]
+    assert "<caption>Topics, heaviest first</caption>" in page
     rows = sorted(topic_table(model), key=lambda row: -row.weight)
     assert table.rows[1:] == [
         [str(row.topic), f"{row.weight:.1%}", row.label, " ".join(row.words)] for row in rows

@@ -129,4 +129,8 @@ EXPLAINED = {
         "native/solver.hpp",
         "without copied = doc.n * p.stride <= kLargestCopy;",
     ): "rows are read where they are then, which takes longer and gives the same",
+    (
+        "native/em_choice.hpp",
+        "} else if (count <= least) {",
+    ): "some number from the least to the most is wanted, and found another way then",
 }
