@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -237,3 +238,12 @@ def test_the_answer_cannot_be_changed():
     found = PredictiveProbability(-1.0, -1.0, 0.1, 2, 0, (-1.0,))
     with pytest.raises(AttributeError):
         found.macro = 0.0
+
+
+def test_one_topic_that_is_no_distribution_is_made_one():
+    other = SimpleNamespace(components_=MADE.topics * np.array([[1.0], [1.0], [5.0], [1.0], [1.0]]))
+    ours, theirs = (
+        log_predictive_probability(topics, MADE.X, random_state=0)
+        for topics in (other, MADE.topics)
+    )
+    assert ours.splits == pytest.approx(theirs.splits)

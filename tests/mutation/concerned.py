@@ -40,7 +40,7 @@ _MAP = [
         "engines": "interrupts draws gathering infer order sweeps", "learning": "seeding start",
     }),
     (r"native/", {"engines": f"{_ENGINES} {_SWEEPS}", "inference": "exact vb cvb cgs"}),
-    (r"inference/(\w+?)\.", {"inference": rf"\1 {_INFERENCE}", "engines": "infer"}),
+    (r"inference/(\w+?)\.", {"inference": rf"\1 {_INFERENCE}", "engines": "infer updates"}),
     (r"engines/_(tokens|cpu_sweeps|keys)", {
         "engines": f"{_SWEEPS} handles langevin", "learning": "sweeps kept",
     }),

@@ -133,4 +133,12 @@ EXPLAINED = {
         "native/em_choice.hpp",
         "} else if (count <= least) {",
     ): "some number from the least to the most is wanted, and found another way then",
+    (
+        "native/cvb0.hpp",
+        "for (int64_t k = 0; k <= p.stride; k += kDoubles)",
+    ): "writes to the next array of the same scratch memory, which is filled before it is read",
+    (
+        "src/opelda/inference/_method.py",
+        "knows_loss: ClassVar[bool] = True",
+    ): "a method that does not know its loss is run once more, with certificates",
 }
