@@ -1,4 +1,4 @@
-"""What a container, or any control group of Linux's, lets this process have."""
+"""The memory that a container, or any control group of Linux's, lets this process have."""
 
 from pathlib import Path, PurePosixPath
 

@@ -138,4 +138,5 @@ def test_nobody_looks_when_the_command_has_ended(monkeypatch):
         looking = set(threading.enumerate()) - before
         assert len(looking) == Path("/proc/self/statm").exists()
     for thread in looking:
-        thread.join()
+        thread.join(60)
+        assert not thread.is_alive()

@@ -114,8 +114,9 @@ class TopicModel(Learner):
     seed_words : mapping from str to lists of words, or None
         Topics of your own (docs/seeds.md): the first topics, in this order, begin with documents
         that hold these words, have these names as labels, and keep number and theme in passes,
-        sweeps and streams. Words are found as they stand, or as the vocabulary's tokenizer makes
-        them; of a data frame they are names of columns, else they may be numbers of columns.
+        sweeps and streams (in streams without sweeps not always the theme). Words are found as they
+        stand, or as the vocabulary's tokenizer makes them; of a data frame they are names of
+        columns, else they may be numbers of columns.
     seed_strength : float
         How strongly seed words hold their topic: together they count as so many average topics
         would while topics are learned, 0 for the start alone. More than about .3 keeps words out
