@@ -26,7 +26,7 @@ if [ ! -e "$folder/.laid-out" ]; then
 fi
 rm -rf "$folder/tree"
 mkdir -p "$folder/tree"
-cp -r src tests pyproject.toml "$folder/tree"
+cp -r src tests conftest.py pyproject.toml "$folder/tree"
 rm -f "$folder"/tree/src/opelda/*.so
 for module in _native _text; do
   cp "$folder/$module".*.so "$folder/tree/src/opelda/$module.cpython-311-aarch64-linux-gnu.so"

@@ -1,4 +1,4 @@
-"""Hypothesis profiles: a short run everywhere, a long one behind `make test-heavy`; pictures."""
+"""What all tests share: Hypothesis profiles (a long one for `make test-heavy`), seeds, pictures."""
 
 import os
 import re
