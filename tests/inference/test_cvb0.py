@@ -33,11 +33,16 @@ def test_in_the_long_run_solves_the_concave_problem(make_problem, best_mixture, 
     method = CVB0(burn_in=3000, n_samples=200, decay=0.9)
     ours = infer(X, topics, method=method, doc_topic_prior=alpha).theta
     for d, theta in zip(X, ours, strict=True):
-        best = best_mixture(d, topics, alpha)
-        # a pass of n visits at rate rho moves N by about n rho of itself at most
-        rho = 1 / (10 + 3000 * (d > 0).sum()) ** 0.9
-        assert np.abs(theta - best).max() < 3 * (d > 0).sum() * rho
-        assert np.abs(theta - best).max() < np.abs(best - 1 / len(best)).max() / 20
+        best, start = best_mixture(d, topics, alpha), np.full(5, 0.2)
+        found, most, least = (
+            d @ np.log(mixture @ topics) + alpha * np.log(mixture).sum()
+            for mixture in (theta, best, start)
+        )
+        assert found > most - 0.02 * (most - least)
+        if alpha > 0.5:  # less may leave the optimum so flat that the way there is long
+            # a pass of n visits at rate rho moves N by about n rho of itself at most
+            rho = 1 / (10 + 3000 * (d > 0).sum()) ** 0.9
+            assert np.abs(theta - best).max() < 3 * (d > 0).sum() * rho
 
 
 def test_counted_passes_are_averaged():
