@@ -187,7 +187,7 @@ wheel:
 test-installed:
 	@mkdir -p build
 	cd build && $(abspath $(BIN))/opelda demo --report installed.html
-	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_package.py tests/test_wheel.py tests/test_store.py tests/engines/test_cpu.py tests/cli/test_chain.py
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_package.py tests/test_wheel.py tests/test_store.py tests/test_store_damage.py tests/engines/test_cpu.py tests/cli/test_chain.py
 
 .envs/build/.installed:
 	$(PYTHON) -m venv $(@D)

@@ -1,22 +1,15 @@
 """Topics as arrays, Topics and fitted models: the same measures of the same topics."""
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
-from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.decomposition import NMF, LatentDirichletAllocation
 
 from opelda import MLOPE, OnlineOPE, StreamingVB, TopicModel
 from opelda.corpus import Vocabulary, generate, read, stream
-from opelda.errors import InputError
-from opelda.inference import Topics
 from opelda.metrics import (
     coherence,
     inference_stability,
@@ -209,104 +202,3 @@ def test_words_of_one_model_only_count_as_missing_in_the_other():
     assert match_topics(a, b)[1] == pytest.approx([0.5])
     assert match_topics(a, b, similarity="jaccard", n_words=2)[1] == pytest.approx([1 / 3])
     assert match_topics(a, [[0.5, 0.5]])[1] == pytest.approx([1.0])  # who knows no words
-
-
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("given", [OnlineOPE(), LatentDirichletAllocation()])
-def test_models_that_are_not_fitted(name, given):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        MEASURES[name](given, X)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (PCA(2).fit(X.toarray()), "topics is a PCA with negative components_"),
-        (
-            make_pipeline(CountVectorizer(), OnlineOPE(2)).fit(TEXTS),
-            "is a Pipeline, which has no components_; .* the last step of a pipeline",
-        ),
-        (
-            SimpleNamespace(components_=np.eye(2, 40) * [[1], [0]]),
-            "sum to 1 in every row, but row 1",
-        ),
-        (SimpleNamespace(components_=[1.0]), "topics must be a numeric array"),
-    ],
-)
-def test_models_without_topics(given, message):
-    with pytest.raises(InputError, match=message):
-        log_predictive_probability(given, X)
-
-
-DOCUMENTS = {
-    "sparse counts": X,
-    "sparse whole numbers": sparse.coo_array(X.astype(np.int64)),
-    "counts": X.toarray(),
-    "lists": X.toarray().tolist(),
-    "corpus": read(TEXTS),
-    "texts": TEXTS,
-    "stream": stream(TEXTS),
-}
-
-
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("kind", DOCUMENTS)
-def test_documents_first_are_told(name, kind):
-    for topics in (MADE.topics, Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
-        with pytest.raises(InputError, match="topics come first"):
-            MEASURES[name](DOCUMENTS[kind], topics)
-
-
-def test_splits_first_are_told():
-    for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
-        with pytest.raises(InputError, match="topics come first"):
-            predict_held_out(SPLITS, topics)
-    with pytest.raises(InputError, match="topics must be a numeric array"):
-        predict_held_out(SPLITS, MADE.topics)
-
-
-def test_counts_in_place_of_topics_are_told_without_documents_to_compare():
-    with pytest.raises(InputError, match=r"sum to 1 in every row, but .* topics come first"):
-        log_predictive_probability(X[:5].toarray(), X)
-
-
-def test_an_order_that_is_right_is_never_refused():
-    """Counts as weights beside shares as documents: fewer topics than documents."""
-    shares = X.toarray() / X.sum(axis=1)[:, None]
-    weights = (MADE.topics * 1000).round()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.array_equal(npmi(weights, shares), npmi(weights, X))
-    assert npmi([[0, 1], [1, 2]], shares).shape == (2,)
-    assert npmi([[2.0, 3.0, 1.0]] * 2, [[1, 0, 0]]).tolist() == [-1, -1]  # one word, not one topic
-
-
-def test_texts_need_a_model():
-    with pytest.raises(InputError, match="X holds texts, which take a model with a vocabulary"):
-        log_predictive_probability([[0.5, 0.5]], ["green tea"])
-    lda = LatentDirichletAllocation(2, max_iter=1).fit(X)
-    with pytest.raises(InputError, match="X holds texts"):
-        coherence(lda, ["green tea"])
-
-
-@pytest.mark.parametrize(
-    ("call", "parameter"),
-    [
-        (lambda: log_predictive_probability(MADE.topics, X, n_splits=0), "n_splits"),
-        (lambda: log_predictive_probability(MADE.topics, X, held_out=2.0), "held_out"),
-        (lambda: log_predictive_probability(MADE.topics, X, random_state=-1), "random_state"),
-        (lambda: log_predictive_probability(MADE.topics, X, n_jobs=0), "n_jobs"),
-        (lambda: log_predictive_probability(MADE.topics, X[:, :3]), "X"),
-        (lambda: inference_stability(MADE.topics, X, n_runs=1), "n_runs"),
-        (lambda: coherence(MADE.topics, X, measure="c"), "measure"),
-        (lambda: npmi(MADE.topics, X, n_words=1), "n_words"),
-        (lambda: match_topics(MADE.topics, MADE.topics, n_words=0), "n_words"),
-        (lambda: topic_stability([MADE.topics]), "runs"),
-        (lambda: topic_diversity([[np.nan]]), "topics"),
-    ],
-)
-def test_errors_carry_the_parameter(call, parameter):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert caught.value.parameter == parameter
-    assert str(caught.value).startswith(parameter)

@@ -6,7 +6,7 @@ from pathlib import Path
 NATIVE = ("native/**/*.?pp",)
 PYTHON = ("src/opelda/learning/*.py", "src/opelda/engines/*.py", "src/opelda/inference/*.py")
 
-_INFERENCE = "infer certificates accuracy every_iterative_method extremes history"
+_INFERENCE = "infer infer_mistakes certificates accuracy every_iterative_method extremes history"
 _ENGINES = "cpu cpu_tables cpu_updates gathering handles infer statistics updates"
 _SWEEPS = "counts draws kept_tokens order sweeps"
 _LEARNING = "learners updates determinism streams robustness seed_words"
@@ -58,11 +58,11 @@ _MAP = [
         "learning": "editing labels learners texts seed_words", "": "model_file",
     }),
     (r"learning/_(saving|loading|state)", {
-        "learning": "checkpoints editing labels threads window sgrld_scvb0",
+        "learning": "checkpoints checkpoint_folders editing labels threads window sgrld_scvb0",
         "": "model_file model_file_damage",
     }),
     (r"learning/_checkpoint", {
-        "learning": "checkpoints slow_streams streams watching", "": "follow",
+        "learning": "checkpoints checkpoint_folders slow_streams streams watching", "": "follow",
     }),
     (r"learning/(_listeners|callbacks|_measurements|_curve|_line)", {
         "learning": "callbacks displays reports measurements coherence_and_curve watching runs",
@@ -75,7 +75,9 @@ _MAP = [
         "learning": f"sgrld_scvb0 own_rule growing forgetting {_LEARNING}",
         "engines": "updates langevin statistics",
     }),
-    (r"learning/", {"learning": f"growing checkpoints slow_streams texts {_LEARNING}"}),
+    (r"learning/", {
+        "learning": f"growing checkpoints checkpoint_folders slow_streams texts {_LEARNING}",
+    }),
 ]  # fmt: skip
 
 

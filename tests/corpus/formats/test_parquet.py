@@ -1,0 +1,68 @@
+"""Parquet: which columns are text, and what is said of others."""
+
+import polars as pl
+import pytest
+
+from opelda.errors import InputError
+from tests.corpus.formats.test_text_formats import read
+
+
+def test_parquet_columns(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {
+        "text": ["tea", None, "cup"],
+        "n": [1, None, 3],
+        "words": [["a", "b"], None, []],
+        "raw": [b"x", b"y", None],
+        "kind": pl.Series(["x", None, "y"], dtype=pl.Categorical),
+    }
+    pl.DataFrame(columns).write_parquet(path)
+    assert read("parquet", path, block_size=2) == ["tea", "", "cup"]
+    assert read("parquet", path, True, name_column="n")[1] == ["1", "", "3"]
+    assert read("parquet", path, text_columns=("words", "n", "kind")) == ["a b 1 x", "  ", " 3 y"]
+    with pytest.raises(InputError, match=r"type Binary in its column 'raw', and text \(String\)"):
+        read("parquet", path, text_columns=("raw",))
+    with pytest.raises(InputError, match="has no column 'id'"):
+        read("parquet", path, name_column="id")
+
+
+@pytest.mark.parametrize("others", [{}, {"id": ["a"]}, {"id": ["a"], "note": ["b"]}, {"n": [1]}])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([b"tea"], "Binary"),
+        ([{"a": "tea"}], "Struct"),
+        ([[1, 2]], "List"),
+        ([7], "Int64"),
+    ],
+)
+def test_parquet_whose_text_is_of_another_type(values, kind, others, tmp_path):
+    """The column is there, so to name it cannot help."""
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"text": values, **others}).write_parquet(path)
+    if kind == "Int64" and list(others) == ["id"]:  # the only column of strings is the text
+        assert read("parquet", path) == ["a"]
+        return
+    with pytest.raises(InputError) as error:
+        read("parquet", path)
+    message = str(error.value)
+    assert f"type {kind}" in message
+    assert "in its column 'text', and text (String) is needed; convert the column" in message
+
+
+def test_parquet_whose_text_is_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"id": ["a", "b"], "text": [["no", "tea"], []]}).write_parquet(path)
+    assert read("parquet", path) == ["no tea", ""]
+
+
+def test_parquet_needs_a_place(tmp_path):
+    with pytest.raises(InputError, match="cannot be read as Parquet; give the path of a file"):
+        read("parquet", b"PAR1")
+    with pytest.raises(InputError, match="There is no file"):
+        read("parquet", tmp_path / "none.parquet")
+    with pytest.raises(InputError, match="is a folder"):
+        read("parquet", tmp_path)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(InputError, match=r"is damaged or no Parquet file \(.*\); make it again"):
+        read("parquet", tmp_path / "a.parquet")
