@@ -165,7 +165,7 @@ def test_identical_documents_do_not_move_in_step(engine, seed):
 
 @pytest.mark.parametrize("seed", range(1))
 def test_every_sweep_and_every_seed_draws_anew(engine, seed):
-    X = make_documents(np.random.default_rng(seed), 20, 9).toarray()
+    X = make_documents(np.random.default_rng(seed), 200, 9).toarray()
     topics, found = np.full((5, 9), 1 / 9), []
     for chance in (seed, seed + 1, seed + (1 << 32), seed + (2 << 32)):
         tokens = tokens_of(engine, X, 5)
