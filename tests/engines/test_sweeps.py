@@ -86,16 +86,21 @@ def test_draws_are_the_reference_s(tested, engine, n_topics, prior, seed):
     """Sweep after sweep, with fractions and repeated words; all but where rounding decides."""
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 30, 40), make_weights(rng, 40, n_topics, prior)
-    alpha, found = rng.uniform(0.05, 0.5, n_topics), []
-    for e in (engine, ReferenceEngine()):
-        tokens, counts = tokens_of(e, X.toarray(), n_topics), None
-        for number in (1, 2, 3):
-            n_draws = 3 if number == 1 else 1
-            options = {"counts": counts, "seed": seed + (number << 32), "n_draws": n_draws}
-            counts = e.sweep(e.weights(host), tokens, alpha, **options)
-        found.append(np.asarray(tokens.topics))
-    assert len(np.unique(found[0])) > n_topics / 2
-    assert (found[0] != found[1]).mean() <= tested.others / 5
+    alpha, engines = rng.uniform(0.05, 0.5, n_topics), (engine, ReferenceEngine())
+    counts = [None, None]
+    tokens = [tokens_of(e, X.toarray(), n_topics) for e in engines]
+    for number in (1, 2, 3):
+        options = {"seed": seed + (number << 32), "n_draws": 3 if number == 1 else 1}
+        counts = [
+            e.sweep(e.weights(host), drawn, alpha, counts=before, **options)
+            for e, drawn, before in zip(engines, tokens, counts, strict=True)
+        ]
+        found, expected = (np.asarray(drawn.topics) for drawn in tokens)
+        others = [np.any(part) for part in np.split(found != expected, tokens[1].first[1:-1])]
+        assert np.mean(others) <= tested.others
+        if any(others):
+            break  # a draw that rounding decides changes those after it
+    assert len(np.unique(found)) > n_topics / 2
 
 
 @given(SEEDS, st.booleans(), st.lists(st.integers(0, 20), max_size=4))

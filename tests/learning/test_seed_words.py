@@ -21,8 +21,9 @@ THEMES = 6
 TRUE = (4, 2, 5)  # the topics that the seeds are words of
 
 
-def drawn(seed, n=400):
-    return generate(n, n_words=V, n_topics=THEMES, n_tokens=20, separated=True, random_state=seed)
+def drawn(seed, n=400, n_tokens=20):
+    words = {"n_words": V, "n_topics": THEMES, "n_tokens": n_tokens, "separated": True}
+    return generate(n, **words, random_state=seed)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def weight(model, topic, words):
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])
 @pytest.mark.parametrize("seed", range(2))
 def test_seeded_topics_have_their_number_name_and_theme(preset, seed):
-    made = drawn(seed, 1200 if preset == "paper" else 400)
+    made = drawn(seed, 1200 if preset == "paper" else 400, n_tokens=60)
     words = seeds(made.topics)
     model = TopicModel(K, preset=preset, seed_words=words, random_state=seed, n_jobs=1)
     if preset == "paper":  # whose updates are for larger collections
@@ -107,8 +108,7 @@ def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
     for _ in range(3):
         model.fit_stream(list(documents[has]))
     column = model.vocabulary_.columns(as_words(words)["late"])
-    # the theme may have found a topic that was free; its seeds weigh a tenth of one (`strength`),
-    # of what was an average topic when they came
+    # where the theme found a free topic its seeds weigh a tenth of what an average one had then
     assert weight(model, 0, column) > 0.05
 
 
