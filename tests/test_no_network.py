@@ -32,7 +32,7 @@ COMMANDS = [
     "evaluate m docs.txt",
     "search m docs.txt star",
     "report m docs.txt -o page.html",
-    "convert docs.txt docs.vw",
+    "convert docs.txt docs.mtx",
     "stream docs.txt -k 3 --checkpoint state",
     "info m",
 ]

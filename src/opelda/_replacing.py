@@ -19,13 +19,10 @@ STEM = 20
 
 
 @contextmanager
-def replacing(
-    *paths: str | os.PathLike[str], folder: tuple[Path, Path] | None = None
-) -> Iterator[list[BinaryIO]]:
+def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
     """Give a file to write for each path; at the end they all get their names, or none does.
 
-    Links are followed. Until the end, and after any failure, what is at the paths is untouched. A
-    `folder` that the caller has made, whose files belong to it, gets its name with them.
+    Links are followed. Until the end, and after any failure, what is at the paths is untouched.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "notes")
@@ -50,7 +47,7 @@ def replacing(
             os.fsync(file.fileno())
             file.close()
         # All that takes long, or room, is done: what is left are changes of names.
-        _rename(pairs if folder is None else [folder, *pairs])
+        _rename(pairs)
     for place in {target.parent for target in targets}:
         sync_folder(place)
 

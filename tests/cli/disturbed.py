@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from opelda.corpus.formats import FORMATS
+from opelda.cli.commands.convert import COUNTS
 from tests.cli.conftest import make_texts
 from tests.cli.forking import Server
 
@@ -20,7 +20,7 @@ COMMANDS = {
     "stream": "stream {texts} -k 2 --stop-words en --batch-size 20 --every 1 "
     "--checkpoint {out}/state -o {out}/model.opelda",
     "report": "report {model} {texts} -o {out}/page.html --no-stability",
-    **{f"convert to {kind}": f"convert {{texts}} {{out}}/corpus --to {kind}" for kind in FORMATS},
+    **{f"convert to {kind}": f"convert {{texts}} {{out}}/corpus --to {kind}" for kind in COUNTS},
     "convert to a compressed file": "convert {texts} {out}/corpus.mtx.gz",
     **{
         f"transform to {kind}": f"transform {{model}} {{texts}} -o {{out}}/mixtures.{kind}"
@@ -29,7 +29,6 @@ COMMANDS = {
 }
 # each in an empty folder, and where it replaces what it wrote of other documents
 ROWS = [(name, replaces) for name in COMMANDS for replaces in (False, True)]
-ROWS.remove(("convert to files", True))  # a folder is never replaced
 CREATED = re.compile(rb'"created":"[^"]*"')  # a page says when it was made
 LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{16}\.(tmp|old)|\.opelda-.*")
 

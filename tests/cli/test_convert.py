@@ -14,23 +14,31 @@ from opelda.corpus import read
 from opelda.corpus.formats import FORMATS
 
 ENDS = {
-    "lines": "out.txt",
-    "jsonl": "out.jsonl.gz",
-    "csv": "out.csv",
-    "tsv": "out.tsv",
-    "parquet": "out.parquet",
-    "mallet": "out.mallet",
-    "vw": "out.vw",
     "uci": "docword.out.txt.gz",
     "ldac": "out.ldac",
     "mm": "out.mtx",
     "npz": "out.npz",
-    "files": "out",
 }
+TEXTS = {kind for kind, format in FORMATS.items() if format.kind == "text"}
 
 
-def test_every_format_has_a_name_here():
-    assert set(ENDS) == set(FORMATS)
+def test_every_format_is_of_counts_or_of_texts():
+    assert {*ENDS} | TEXTS == set(FORMATS)
+
+
+@pytest.mark.parametrize("kind", sorted(TEXTS))
+def test_texts_are_not_written(cli, corpus_file, kind, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    targets = [("out", "--to", kind), *((f"out{end}",) for end in FORMATS[kind].suffixes)]
+    for target in targets:
+        done = cli("convert", corpus_file, *target)
+        assert done.code == 2
+        message = (
+            f"opelda: {target[0]} cannot be written as {kind}: convert writes counts, not texts; "
+            "choose one of uci, ldac, mm, npz.\n"
+        )
+        assert done.err == message or target[0] == "out.dat"
+        assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("kind", ENDS)
@@ -74,10 +82,9 @@ def test_what_cannot_be_written_changes_nothing(cli, corpus_file, kind, tmp_path
     chance = random.Random(0)
     words = [f"w{i}" for i in range(300)]
     big = "\n".join(" ".join(chance.choices(words, k=60)) for _ in range(3_000))
-    (tmp_path / "big.txt").write_text(big if kind != "files" else " ".join(words * 60))
+    (tmp_path / "big.txt").write_text(big)
     target = ENDS[kind]
-    if kind != "files":  # a folder is never replaced
-        assert cli("convert", corpus_file, target, "--to", kind).code == 0
+    assert cli("convert", corpus_file, target, "--to", kind).code == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     command = f"ulimit -f 20; {shlex.quote(sys.executable)} -m opelda convert big.txt {target}"
     done = subprocess.run(

@@ -61,7 +61,7 @@ def strike(case, fault, n):
     return calls[n - 1]
 
 
-@pytest.mark.parametrize("name", ["fit", "stream", "convert to jsonl", "transform to npz"])
+@pytest.mark.parametrize("name", ["fit", "stream", "convert to mm", "transform to npz"])
 def test_some_calls_of_saving_fail(faulty_server, tmp_path, name):
     case, chance = Case(faulty_server, tmp_path, name, replaces=True), random.Random(name)
     for fault in FAULTS:

@@ -81,13 +81,6 @@ def test_a_long_name_is_cut_in_a_sentence(cli, model_file, tmp_path):
     assert f"(the first is {'x' * 80})" in told.err
 
 
-def test_converted_corpora_keep_their_names(cli, tmp_path):
-    write_records(tmp_path / "a.jsonl", HOSTILE)
-    for first, second in (("a.jsonl", "b.csv"), ("b.csv", "c.parquet"), ("c.parquet", "d.jsonl")):
-        assert cli("convert", first, second).code == 0
-    assert json.loads(cli("info", "d.jsonl", "--json").out)["first_names"] == HOSTILE[:3]
-
-
 def test_names_are_not_read_where_nobody_wants_them(tmp_path):
     write_records(tmp_path / "a.jsonl", HOSTILE)
     show, source = Show(quiet=True), [str(tmp_path / "a.jsonl")]

@@ -60,7 +60,7 @@ def test_a_file_that_is_not_there_is_named(cli, tmp_path):
     done = cli("fit", "t.txt", "--stop-words", "en+gone.txt")
     assert done.code == 2
     assert "gone.txt" in done.err
-    done = cli("convert", "t.txt", "gone.txt", "--stop-words", "klingon+t.txt")
+    done = cli("convert", "t.txt", "gone.mtx", "--stop-words", "klingon+t.txt")
     assert done.code == 2
 
 
@@ -71,10 +71,11 @@ def test_a_name_with_a_plus_is_a_file(fitted, tmp_path):
 
 def test_no_output_goes_on_a_file_that_is_added(cli, tmp_path):
     (tmp_path / "t.txt").write_text(TWEET)
-    (tmp_path / "stop.txt").write_text("cats\n")
-    done = cli("convert", "t.txt", "stop.txt", "--stop-words", "en+stop.txt")
+    (tmp_path / "stop.mtx").write_text("cats\n")
+    done = cli("convert", "t.txt", "stop.mtx", "--stop-words", "en+stop.mtx")
     assert done.code == 2
-    assert (tmp_path / "stop.txt").read_text() == "cats\n"
+    assert "the input itself" in done.err
+    assert (tmp_path / "stop.mtx").read_text() == "cats\n"
 
 
 def test_info_and_streams_name_debris_too(cli, tmp_path):

@@ -49,7 +49,7 @@ def strike(case, when, n):
     return True
 
 
-@pytest.mark.parametrize("name", ["stream", "convert to jsonl"])
+@pytest.mark.parametrize("name", ["stream", "convert to mm"])
 def test_killed_at_some_calls(faulty_server, tmp_path, name):
     case, chance = Case(faulty_server, tmp_path, name, replaces=True), random.Random(name)
     assert strike(case, "within", 1)

@@ -32,7 +32,7 @@ def folder(tmp_path, model_file):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(TEXTS)
     (tmp_path / "docword.y.txt").write_text("2\n2\n2\n1 1 4\n2 2 1\n")
-    for name in ("vocab.y.txt", "w.mtx.vocab", "mine.jsonl.vocab", "stop.txt"):
+    for name in ("vocab.y.txt", "w.mtx.vocab", "mine.mtx.vocab", "stop.txt"):
         (tmp_path / name).write_text("star\nbread\n")
     (tmp_path / "linked.mtx.vocab").symlink_to("t.txt")
     (tmp_path / "d" / "far.txt").symlink_to("../plain.txt")
@@ -47,14 +47,13 @@ DESTRUCTIVE = {
     "by a link": "convert t.txt linked.mtx",
     "the source's vocabulary": "convert docword.y.txt docword.y.txt.gz",
     "the words of the columns": "convert docword.y.txt w.mtx --column-words w.mtx.vocab",
-    "the stop words": "convert t.txt stop.txt --stop-words stop.txt",
-    "the table on the stop words": "convert t.txt stop.csv --to lines --stop-words ./stop.csv",
-    "a vocabulary made by hand": "convert t.txt mine.jsonl",
-    "a vocabulary for two": "convert t.txt plain.txt.gz --to lines",
-    "a document": "convert d d/a.txt --to lines",
-    "a document to come": "convert d d/new.txt --to lines",
-    "a folder in the folder": "convert d d/new --to files",
-    "a document behind a link": "convert d plain.txt --to lines",
+    "the stop words": "convert t.txt stop.txt --to mm --stop-words stop.txt",
+    "the table on the stop words": "convert t.txt stop.csv --to mm --stop-words ./stop.csv",
+    "a vocabulary made by hand": "convert t.txt mine.mtx",
+    "a vocabulary for two": "convert t.txt plain.txt.gz --to mm",
+    "a document": "convert d d/a.txt --to mm",
+    "a document to come": "convert d d/new.txt --to mm",
+    "a document behind a link": "convert d plain.txt --to mm",
     "a folder by a link": "transform m.opelda e -o d/b.csv",
     "a table among documents": "transform m.opelda d -o d/b.csv",
     "deep in the folder": "transform m.opelda d -o d/in/b.csv",
@@ -87,7 +86,7 @@ HARMLESS = {
     "what a pattern does not match": "transform m.opelda d/*.txt -o d/theta.csv",
     "deeper than the pattern": "transform m.opelda d/*.txt -o d/in/theta.txt.csv",
     "another name": "convert docword.y.txt docword.z.txt.gz",
-    "no vocabulary": "convert t.txt - --to lines",
+    "no vocabulary": "convert t.txt - --to mm",
 }
 
 
@@ -101,16 +100,16 @@ def test_other_places_can_be_written_to(cli, folder, name):
 
 def test_a_target_is_replaced_with_its_vocabulary(cli, folder):
     for source, words in (("t.txt", 6), ("stop.txt", 2)):
-        assert cli("convert", source, "new.jsonl", "-q").code == 0
-        assert len(read("new.jsonl").words) == words
-        assert len((folder / "new.jsonl.vocab").read_text().split()) == words
+        assert cli("convert", source, "new.mtx", "-q").code == 0
+        assert len(read("new.mtx").words) == words
+        assert len((folder / "new.mtx.vocab").read_text().split()) == words
 
 
 def test_a_vocabulary_that_a_killed_run_left_is_no_strangers(cli, folder):
     for _ in range(2):
-        assert cli("convert", "t.txt", "new.jsonl", "-q").code == 0
-        (folder / "new.jsonl").unlink()
-    assert cli("convert", "stop.txt", "new.jsonl", "-q").code == 2
+        assert cli("convert", "t.txt", "new.mtx", "-q").code == 0
+        (folder / "new.mtx").unlink()
+    assert cli("convert", "stop.txt", "new.mtx", "-q").code == 2
 
 
 def test_counts_without_words_are_not_given_those_of_another(cli, folder):
@@ -135,7 +134,7 @@ def test_names_may_be_as_long_as_the_system_allows(cli, folder, length):
     assert cli("fit", "t.txt", "-k", 2, "-o", name(".opelda"), "-q").code == 0
     assert cli("transform", "m.opelda", "t.txt", "-o", name(".csv"), "-q").code == 0
     assert cli("transform", "m.opelda", "t.txt", "-o", name(".parquet"), "-q").code == 0
-    assert cli("convert", "t.txt", name(".jsonl", len(".vocab")), "-q").code == 0
+    assert cli("convert", "t.txt", name(".mtx", len(".vocab")), "-q").code == 0
     opelda.save(opelda.load("m.opelda"), LONG + ".opelda"[:7])
     assert cli("stream", "t.txt", "--checkpoint", name(".state"), "-k", 2, "-q").code == 0
 
@@ -147,8 +146,7 @@ def test_names_may_be_as_long_as_the_system_allows(cli, folder, length):
         "stream t.txt -k 2 --checkpoint {}.state.dir",
         "stream t.txt -k 2 --checkpoint c -o {}.opelda",
         "transform m.opelda t.txt -o {}.parquet",
-        "convert t.txt {}.jsonl",
-        "convert t.txt {}.txt --to files",
+        "convert t.txt {}.mtx",
     ],
 )
 def test_a_name_that_is_too_long_is_refused_before_anything_is_read(
@@ -241,8 +239,6 @@ INEFFECTIVE = {
     "weights that are all written": "transform m.opelda t.txt -o o.csv --dense --min-weight 0.1",
     "dense JSON": "transform m.opelda t.txt --dense --min-weight 0.1",
     "names in a matrix": "convert t.jsonl t.npz --name-column id",
-    "names in lines": "convert t.jsonl new.txt --name-column id",
-    "names in LDA-C": "convert t.jsonl t.ldac --name-column id",
 }
 
 

@@ -13,14 +13,9 @@ from opelda._validation import whole
 from opelda.corpus._address_space import memory_errors
 from opelda.corpus._block import Block
 from opelda.corpus._matrix import Counted
-from opelda.corpus.formats import escape, unescape
 from opelda.corpus.sources import Source
-from opelda.corpus.text import WHITESPACE, Tokenizer
+from opelda.corpus.text import Tokenizer
 
-# Tokenizer of texts that consist of known words, separated by spaces.
-PRETOKENISED = Tokenizer(
-    lower=False, pattern=WHITESPACE, stop_words=None, unspaced=None, keep_markup=True
-)
 # Blocks in flight for each thread.
 AHEAD = 2
 
@@ -33,9 +28,7 @@ class BlockCounter:
 
     def __init__(self, source: Source, tokenizer: Tokenizer) -> None:
         self.source = source
-        # some sources say that their texts are made of their words already
-        self.tokenizer = PRETOKENISED if source.pretokenised else tokenizer
-        self._given = tokenizer
+        self.tokenizer = tokenizer
         # whoever asks for stop words wants them out of counted documents too
         found = tokenizer.stop_words == "auto"  # from texts, of which there are none there
         self.stop_words = tokenizer._removed[1:] if found else tokenizer._removed
@@ -43,7 +36,7 @@ class BlockCounter:
     @property
     def resolved(self) -> Tokenizer:
         """The tokenizer for new texts, its language known by the first block."""
-        return (self._given if self.source.pretokenised else self.tokenizer).decided
+        return self.tokenizer.decided
 
     def run(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
         """Yield each block with its counts, in order; the next ones are being counted meanwhile.
@@ -91,9 +84,7 @@ class BlockCounter:
         """Return counts over words, or over the columns of the source."""
         documents = block.documents
         if isinstance(documents, pl.Series):
-            documents = self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
-        if isinstance(documents, Counted) and self.source.pretokenised:
-            return Counted([_unescaped(word) for word in documents.words], documents.counts)
+            return self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
         return documents
 
 
@@ -123,9 +114,3 @@ def limited(
             if most - n_docs < size and source.reopens:
                 ended = False  # the last block is smaller: ask for it
                 break
-
-
-def _unescaped(word: str) -> str:
-    """Return what a writer escaped; a word that none would have written so stays as it is."""
-    plain = unescape(word)
-    return plain if escape(plain) == word else word

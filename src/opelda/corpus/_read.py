@@ -149,11 +149,6 @@ def read(
     if not merger.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
     X, words = merger.finish(min_df, max_df, max_features)
-    if opened.pretokenised and not X.nnz and merger.n_unknown:
-        raise InputError(
-            f"None of the words of {opened.label} is in the vocabulary that lies beside it; if it "
-            "is raw text, move that file away."
-        )
     columns = joined_columns(beside)
     corpus = Corpus(
         X,

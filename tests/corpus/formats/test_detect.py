@@ -18,6 +18,7 @@ from opelda.corpus import Vocabulary, read
 from opelda.corpus._corpus import Corpus
 from opelda.corpus.formats import FORMATS, Input, detect, expand
 from opelda.errors import InputError
+from tests.corpus.formats import text_files
 
 
 def named(data, name=""):
@@ -102,12 +103,15 @@ def test_by_name(file, name):
     assert detect(named(b"tea for two\n", file)).name == name
 
 
-def test_every_format_is_found_by_what_it_writes(tmp_path):
+def test_every_format_is_found_by_its_files(tmp_path):
     X = sparse.csr_array(np.array([[1, 2], [0, 1]], np.float32))
     corpus = Corpus(X, Vocabulary(["tea", "cup"]), ["a", "b"])
     for name, format in FORMATS.items():
         suffix = format.suffixes[0] if format.suffixes else ""
-        format.write(corpus, f"{tmp_path}/{name}{suffix}")
+        if format.write is None:
+            text_files.write(name, f"{tmp_path}/{name}{suffix}", ["tea cup", "cup"], ["a", "b"])
+        else:
+            format.write(corpus, f"{tmp_path}/{name}{suffix}")
         (source,) = expand(f"{tmp_path}/{name}{suffix}")
         assert detect(source).name == name
 

@@ -12,6 +12,7 @@ from opelda.corpus.formats import FORMATS, Format, Input
 from opelda.corpus.formats._line_reader import text_blocks
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
+from tests.corpus.formats import text_files
 
 NAMES = {"uci": "docword.x.txt", "files": "x"}
 GIVEN = {
@@ -24,12 +25,13 @@ GIVEN = {
 
 
 def example(name, folder):
-    """Write three documents; texts without the vocabulary that says how they were tokenised."""
+    """Write three documents."""
     path = folder / NAMES.get(name, f"x.{name}")
-    X = sparse.csr_array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
-    FORMATS[name].write(Corpus(X, Vocabulary(["tea", "cup"]), ["one", "two", "three"]), str(path))
     if FORMATS[name].kind == "text":
-        (folder / f"{path.name}.vocab").unlink()
+        text_files.write(name, path, ["tea tea cup", "cup", "tea"], ["one", "two", "three"])
+    else:
+        X = sparse.csr_array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+        FORMATS[name].write(Corpus(X, Vocabulary(["tea", "cup"])), str(path))
     return path
 
 

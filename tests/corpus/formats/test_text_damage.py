@@ -8,14 +8,12 @@ import tempfile
 import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse
 
-from opelda.corpus import Vocabulary
-from opelda.corpus._corpus import Corpus
 from opelda.corpus._matrix import Counted
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.errors import InputError
+from tests.corpus.formats import text_files
 
 NAMES = ("lines", "jsonl", "csv", "tsv", "mallet", "vw", "parquet", "files")
 ENCODINGS = ("utf-8", "utf-8", "utf-8", "latin-1", "utf-16", "shift_jis", "utf-7", "utf-8-sig")
@@ -29,15 +27,15 @@ PIECES = (
 def seeds():
     """Return valid files of every format, to be damaged."""
     rng = np.random.default_rng(0)
-    X = sparse.csr_array(rng.poisson(0.8, (12, 6)).astype(np.float32))
-    vocabulary = Vocabulary(["tea", "new york", "é", 'a"b', "x,y", "日本"])
+    words = ["tea", "new york", "é", 'a"b', "x,y", "日本"]
+    texts = [" ".join(rng.choice(words, n)) for n in rng.poisson(5, 12)]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in NAMES[:-1]:
             found[name] = []
             for names in (None, [f"d{i}" for i in range(12)]):
                 path = f"{folder}/docs"
-                FORMATS[name].write(Corpus(X, vocabulary, names), path)
+                text_files.write(name, path, texts, names)
                 with open(path, "rb") as file:
                     found[name].append(file.read())
         frame = pl.DataFrame({"id": range(9), "text": ["tea", None, "cup"] * 3})

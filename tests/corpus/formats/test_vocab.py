@@ -1,4 +1,4 @@
-"""Vocabulary files: where they are looked for, what is read, words that text cannot hold."""
+"""Vocabulary files: where they are looked for, what is read."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.corpus import Corpus, Vocabulary
-from opelda.corpus.formats import _vocab, _writing
+from opelda.corpus.formats import FORMATS, _vocab, _writing
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
@@ -25,33 +25,6 @@ def written_and_read(words):
     path, content = _writing.sidecar_of(corpus, "x.txt")
     assert path == "x.txt.vocab"
     return _vocab.read_vocabulary(Input.of(io.BytesIO(content)))
-
-
-@given(word=words)
-def test_escaping_is_undone(word):
-    escaped = _vocab.escape(word)
-    assert _vocab.unescape(escaped) == word
-    assert escaped.split() == [escaped]
-    assert not set(":|") & set(escaped)
-    assert escaped.isprintable() or not word.isprintable()
-    assert (
-        escaped == word
-        or set(word) & set("%:|")
-        or not word
-        or not word.isascii()
-        or any(c.isspace() or not c.isprintable() for c in word)
-    )
-
-
-@given(one=words, other=words)
-def test_different_words_stay_different(one, other):
-    assert (one == other) == (_vocab.escape(one) == _vocab.escape(other))
-
-
-@pytest.mark.parametrize("text", ["100%", "%zz", "%C3", "%FF%FE", "a%", "%%", "é%41"])
-def test_what_is_no_escape_is_left(text):
-    expected = text.replace("%41", "A")
-    assert _vocab.unescape(text) == expected
 
 
 @given(found=st.lists(words.filter(lambda word: not set("\r\n") & set(word)), unique=True))
@@ -121,25 +94,25 @@ def test_found_beside_the_counts(tmp_path, file, vocabulary):
         raw = lzma.compress(raw)
     (tmp_path / vocabulary).write_bytes(raw)
     source = Input.of(tmp_path / file)
-    assert _vocab.find(source, Options(), counts=True) == ["one", "two"]
-    sidecar = vocabulary.startswith(file.removesuffix(".gz"))
-    assert (_vocab.find(source, Options()) is not None) == sidecar  # texts have their own only
+    assert FORMATS["uci"].words(source, Options()) == ["one", "two"]
+    assert FORMATS["lines"].words(source, Options()) is None  # texts are tokenised, always
 
 
 def test_not_found(tmp_path):
     for name in ("vocab.a.txt", "vocab.b.txt", "my-voca.md"):
         (tmp_path / name).write_text("one\n")
     for file in ("docword.c.txt", "ap.dat"):
-        assert _vocab.find(Input.of(tmp_path / file), Options(), counts=True) is None
-    assert _vocab.find(Input.of(io.BytesIO()), Options(), counts=True) is None
+        assert _vocab.locate(Input.of(tmp_path / file), Options()) is None
+    assert _vocab.locate(Input.of(io.BytesIO()), Options()) is None
     # a file does not name its own words
     (tmp_path / "vocab.a.txt").unlink()
-    assert _vocab.find(Input.of(tmp_path / "vocab.b.txt"), Options(), counts=True) is None
-    assert _vocab.find(Input.of(tmp_path / "ap.dat"), Options(), counts=True) == ["one"]
+    assert _vocab.locate(Input.of(tmp_path / "vocab.b.txt"), Options()) is None
+    assert FORMATS["ldac"].words(Input.of(tmp_path / "ap.dat"), Options()) == ["one"]
     named = Options(column_words=str(tmp_path / "my-voca.md"))
-    assert _vocab.find(Input.of(io.BytesIO()), named) == ["one"]
-    with pytest.raises(InputError, match="There is no file"):
-        _vocab.find(Input.of(tmp_path / "x"), Options(column_words=str(tmp_path / "none")))
+    for name in ("lines", "ldac"):
+        assert FORMATS[name].words(Input.of(io.BytesIO()), named) == ["one"]
+        with pytest.raises(InputError, match="There is no file"):
+            FORMATS[name].words(Input.of(tmp_path / "x"), Options(column_words="none"))
 
 
 @pytest.mark.parametrize(
@@ -161,31 +134,9 @@ def test_sidecar_of_uci():
     assert _writing.sidecar_path("a/b.docword", "uci") == "a/b.docword.vocab"
 
 
-@given(data=st.data())
-def test_texts_repeat_words_by_count(monkeypatch, data):
-    columns = data.draw(st.lists(words, min_size=1, max_size=4, unique=True))
-    n_docs = data.draw(st.integers(0, 6))
-    row = st.lists(st.integers(0, 3), min_size=len(columns), max_size=len(columns))
-    dense = np.array([data.draw(row) for _ in range(n_docs)]).reshape(n_docs, len(columns))
-    monkeypatch.setattr(_writing, "TOKENS_AT_ONCE", data.draw(st.sampled_from([1, 5, 10**6])))
-    corpus = Corpus(sparse.csr_array(dense.astype(np.float32)), Vocabulary(columns))
-    texts = list(_writing.texts_of(corpus))
-    expected = [
-        [word for word, n in zip(columns, counts, strict=True) for _ in range(n)]
-        for counts in dense.tolist()
-    ]
-    assert [[_vocab.unescape(token) for token in text.split(" ") if text] for text in texts] == (
-        expected
-    )
-
-
-def test_texts_that_cannot_be_written():
+def test_counts_that_are_not_whole_are_named():
     X = sparse.csr_array(np.array([[0, 1], [2, 1.5]], np.float32))
-    with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, and text holds whole"):
-        list(_writing.texts_of(Corpus(X, Vocabulary(["a", "b"]))))
-    with pytest.raises(InputError, match="names no words"):
-        list(_writing.texts_of(Corpus(X)))
-    with pytest.raises(InputError, match=r"Document 1 has 1000000\d+ words"):
-        list(_writing.texts_of(Corpus(sparse.csr_array([[0.0], [1e12]]), Vocabulary(["a"]))))
+    with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, and UCI holds whole"):
+        _writing.check_whole(Corpus(X, Vocabulary(["a", "b"])), "UCI")
     with pytest.raises(InputError, match="Document 0 counts column 1 as inf"):
-        _writing.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "text")
+        _writing.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "UCI")

@@ -1,4 +1,4 @@
-"""`opelda convert`: a corpus in another format."""
+"""`opelda convert`: a corpus as counts."""
 
 import os
 from collections.abc import Iterator
@@ -8,9 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from opelda.cli._app import command, option
+from opelda.cli._app import command, one_of, option
 from opelda.cli._inputs import read_corpus, stop_word_files
-from opelda.cli._options import AsJson, Jobs, Reading, Show, Text, complete_format, given_options
+from opelda.cli._options import (
+    AsJson,
+    Jobs,
+    NamelessReading,
+    Show,
+    Text,
+    given_options,
+)
 from opelda.cli._paths import check_output
 from opelda.cli._show import count, skipped_documents
 from opelda.cli._standard_streams import note, print_json
@@ -18,8 +25,7 @@ from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
 
 EVERY_WORD = Text(stop_words="none", min_df="1", max_df="1.0")
-# Texts can be written with the documents' names, but not as plain lines; counts cannot.
-NAMED = {name for name, format in FORMATS.items() if format.kind == "text"} - {"lines"}
+COUNTS = {name: format.write for name, format in FORMATS.items() if format.write is not None}
 
 
 @command(
@@ -36,23 +42,19 @@ def convert(
         None,
         help="Format to write; by its name if not given.",
         metavar="FORMAT",
-        autocompletion=complete_format,
+        autocompletion=one_of({name: FORMATS[name].summary for name in COUNTS}),
     ),
     jobs: Jobs = None,
     as_json: AsJson = False,
-    reading: Reading,
+    reading: NamelessReading,
     text: Text,
     show: Show,
 ) -> None:
-    """Write a corpus, and its words beside it, in another format; compressed by its suffix.
+    """Write a corpus as counts, and its words beside it; compressed by its suffix.
 
     Every word is kept unless options say otherwise: no stop words, no bounds.
     """
     kind = written_format(target, to)
-    if reading.name_column is not None and kind not in NAMED:
-        raise InputError(
-            f"has no effect here: {kind} holds no names of documents; leave it out.", "name_column"
-        )
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
     documents = read_corpus([source], reading, kept, show, jobs)
@@ -62,9 +64,7 @@ def convert(
             f"{source} has no words, and those in {sidecar} would be taken for its own; give its "
             "own with --column-words, or choose another name."
         )
-    write = FORMATS[kind].write
-    assert write is not None  # as of every format so far
-    write(documents, target)
+    COUNTS[kind](documents, target)
     skipped_documents(documents.n_skipped, documents.problems, show)
     n_docs, n_words = documents.X.shape
     if as_json:
@@ -83,11 +83,12 @@ def convert(
     note(show, f"{count(n_docs, 'document')} of {count(n_words, 'word')} in {target} ({kind}).")
 
 
-def _check_outputs(source: str, target: str, kind: str, reading: Reading, text: Text) -> str | None:
+def _check_outputs(
+    source: str, target: str, kind: str, reading: NamelessReading, text: Text
+) -> str | None:
     """Refuse what would be written on a source or on a stranger's file; return the sidecar."""
     from opelda.corpus.formats._compression import SUFFIXES, without_suffix
     from opelda.corpus.formats._writing import sidecar_path
-    from opelda.corpus.formats.folder import check_new_folder
 
     sidecar = sidecar_path(target, kind)
     if sidecar is None:
@@ -96,9 +97,7 @@ def _check_outputs(source: str, target: str, kind: str, reading: Reading, text: 
     if os.path.exists(target) or os.path.exists(sidecar):
         # they are looked for only if there is something to lose
         read_too += _vocabularies(source, reading.format)
-    if kind == "files":
-        check_new_folder(target)
-    check_output(target, [source], read_too, folder=kind == "files")
+    check_output(target, [source], read_too)
     check_output(sidecar, [source], read_too)
     for suffix in ("", *SUFFIXES):
         other = without_suffix(target)[0] + suffix
@@ -133,27 +132,32 @@ def _vocabularies(source: str, format: str) -> Iterator[Path | None]:
     for input in expand(source, format) if format in ("auto", *FORMATS) else ():
         if input.is_folder or input.size is not None:  # a pipe must not be looked into
             known = detect(input) if format == "auto" else FORMATS[format]
-            found = locate(input, Options(), counts=known.kind == "counts")
+            found = locate(input, Options()) if known.kind == "counts" else None
             yield None if found is None else found.path
 
 
 def written_format(target: str, to: str | None) -> str:
     """Return the format to write: the one asked for, or the one the name stands for."""
-    if to is not None:
-        if to not in FORMATS:
-            raise InputError(f"There is no format {to!r}; choose one of {', '.join(FORMATS)}.")
-        return to
     from opelda.corpus.formats import Input
 
-    if target.endswith("/") or Path(target).is_dir():
-        return "files"
-    name = Input.of(target).plain_name
-    if name.startswith("docword"):
-        return "uci"
-    found = [kind for kind in FORMATS if name.endswith(FORMATS[kind].suffixes)]
-    if not found:
+    kind = to
+    if to is None and (target.endswith("/") or Path(target).is_dir()):
+        kind = "files"
+    elif to is None:
+        name = Input.of(target).plain_name
+        ends = (kind for kind in FORMATS if name.endswith(FORMATS[kind].suffixes))
+        kind = "uci" if name.startswith("docword") else next(ends, None)
+    counts = ", ".join(COUNTS)
+    if kind is None:
         raise InputError(
             f"The name {target!r} does not say which format to write; add --to, with one of "
-            f"{', '.join(FORMATS)}."
+            f"{counts}."
         )
-    return found[0]
+    if kind not in FORMATS:
+        raise InputError(f"There is no format {kind!r}; choose one of {counts}.")
+    if kind not in COUNTS:
+        raise InputError(
+            f"{target} cannot be written as {kind}: convert writes counts, not texts; choose one "
+            f"of {counts}."
+        )
+    return kind

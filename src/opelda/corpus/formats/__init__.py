@@ -12,16 +12,14 @@ from opelda.corpus.formats._registry import FORMATS, Format, Options
 if TYPE_CHECKING:
     from opelda.corpus.formats._detect import detect, expand
     from opelda.corpus.formats._input import Input
-    from opelda.corpus.formats._vocab import escape, read_vocabulary, unescape
+    from opelda.corpus.formats._vocab import read_vocabulary
 
 # the registry is cheap to import; what opens files comes on first use
 _LAZY = {
     "Input": "_input",
     "detect": "_detect",
-    "escape": "_vocab",
     "expand": "_detect",
     "read_vocabulary": "_vocab",
-    "unescape": "_vocab",
 }
 
 __all__ = [
@@ -30,10 +28,8 @@ __all__ = [
     "Input",
     "Options",
     "detect",
-    "escape",
     "expand",
     "read_vocabulary",
-    "unescape",
 ]
 
 

@@ -25,7 +25,7 @@ ENTRIES_AT_ONCE = 2**20
 
 def check_width(width: int, input: Input, options: Options) -> None:
     """Refuse a file whose columns are more or fewer than the words beside it."""
-    found = _vocab.locate(input, options, counts=True)
+    found = _vocab.locate(input, options)
     if found is None:
         return
     n_words = len(_vocab.read_vocabulary(found, options.encoding))

@@ -1,6 +1,6 @@
 """The list of file formats: a record each, without importing what reads and writes the files.
 
-To add one: a module with `blocks` and `write`, and its line in `FORMATS`.
+To add one: a module with `blocks`, and `write` if it holds counts, and its line in `FORMATS`.
 
 >>> [name for name, format in FORMATS.items() if "first_id" in format.options]
 ['ldac']
@@ -91,14 +91,13 @@ class Format:
     in_lines: bool = False
 
     def words(self, input: "Input", options: Options) -> list[str] | None:
-        """Return the words of the columns; None where there are none to be found.
+        """Return the words of the columns (of texts: to count); None where none are named."""
+        from opelda.corpus.formats._vocab import locate, read_vocabulary
 
-        For texts: those of a vocabulary file that lies beside them, which says that they are
-        tokenised already.
-        """
-        from opelda.corpus.formats._vocab import find
-
-        return find(input, options, counts=self.kind == "counts")
+        is_text = self.kind == "text"
+        found = None if is_text and options.column_words is None else locate(input, options)
+        encoding = "utf-8" if is_text else options.encoding
+        return None if found is None else read_vocabulary(found, encoding)
 
     def check(self, options: Options, label: str) -> None:
         """Refuse options that were given and that this format cannot honour."""
@@ -133,7 +132,7 @@ def _built_in(
     options: str,
     summary: str,
     module: str | None = None,
-    functions: tuple[str, str] = ("blocks", "write"),
+    blocks: str = "blocks",
 ) -> Format:
     """Return the record of a module in this folder, which is imported when it is first used."""
 
@@ -144,10 +143,10 @@ def _built_in(
 
         return call
 
-    blocks, write = map(lazy, functions)
+    write = lazy("write") if kind == "counts" else None
     ends, honoured = tuple(suffixes.split()), tuple(options.split())
     in_lines = kind == "text" and name not in ("files", "parquet")
-    return Format(name, summary, kind, ends, honoured, blocks, write, in_lines)
+    return Format(name, summary, kind, ends, honoured, lazy(blocks), write, in_lines)
 
 
 COLUMNS = "text_column name_column metadata"
@@ -166,7 +165,7 @@ _BUILT_IN = (
     ),
     _built_in(
         "tsv", "text", ".tsv .tab", f"{COLUMNS} encoding",
-        "tab-separated values with a header, a document a line", "csv", ("tsv_blocks", "tsv_write"),
+        "tab-separated values with a header, a document a line", "csv", "tsv_blocks",
     ),
     _built_in("parquet", "text", ".parquet .pq", COLUMNS, "Parquet, a document a row"),
     _built_in(

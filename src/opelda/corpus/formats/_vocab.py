@@ -1,10 +1,5 @@
-"""Vocabulary files: a word a line, in the order of the columns, beside the documents.
+"""Vocabulary files: a word a line, in the order of the columns, beside the documents."""
 
-Running text cannot hold every word as it is: `escape` writes white space, control characters and
-the marks that formats use as percent signs and hexadecimal digits, and `unescape` reads them back.
-"""
-
-import re
 from pathlib import Path
 
 from opelda.corpus.formats._compression import read_most, without_suffix
@@ -15,38 +10,23 @@ from opelda.errors import InputError
 
 MOST_BYTES = 2**30  # of a vocabulary file, unpacked
 
-_SPECIAL = re.compile(r"[\s%:|\x00-\x1f\x7f-\x9f]")
-_ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 
+def locate(input: Input, options: Options) -> Input | None:
+    """Return the vocabulary file of a matrix of counts; None where there is none.
 
-def find(input: Input, options: Options, *, counts: bool = False) -> list[str] | None:
-    """Return the words of the columns, None where there is no vocabulary file.
-
-    For texts only the sidecar counts; beside matrices of counts any file whose name says that it
-    is a vocabulary does, unless several do.
+    Any file beside the matrix whose name says that it is a vocabulary will do, unless several do.
     """
-    found = locate(input, options, counts=counts)
-    if found is None:
-        return None
-    return read_vocabulary(found, options.encoding if counts else "utf-8")
-
-
-def locate(input: Input, options: Options, *, counts: bool = False) -> Input | None:
-    """Return the vocabulary file that belongs to a source."""
     if options.column_words is not None:
         return Input.of(options.column_words)
     if input.path is None:
         return None
     plain = without_suffix(input.path.name)[0]
-    names = [f"{plain}.vocab"]
-    if counts:
-        stem = plain.rsplit(".", 1)[0]
-        names += [f"{stem}.vocab", f"{stem}.vocab.txt"]
-        if plain.startswith("docword."):  # its own and no other: many may lie in one folder
-            names.insert(0, "vocab." + plain.removeprefix("docword."))
-        else:
-            names += ["vocab.txt", "vocabulary.txt"]
-            names += _the_only_one(input.path)
+    stem = plain.rsplit(".", 1)[0]
+    names = [f"{plain}.vocab", f"{stem}.vocab", f"{stem}.vocab.txt"]
+    if plain.startswith("docword."):  # its own and no other: many may lie in one folder
+        names.insert(0, "vocab." + plain.removeprefix("docword."))
+    else:
+        names += ["vocab.txt", "vocabulary.txt", *_the_only_one(input.path)]
     return next(filter(None, map(input.beside, names)), None)
 
 
@@ -102,32 +82,3 @@ def _refuse_repeated(words: list[str], label: str) -> None:
                 "make the words differ."
             )
         first[word] = line
-
-
-def escape(word: str) -> str:
-    r"""Write a word without white space, control characters, ``%``, ``:`` and ``|``.
-
-    >>> escape("new york"), escape("50%"), escape("a:b"), escape(""), escape("caf\xe9")
-    ('new%20york', '50%25', 'a%3Ab', '%', 'café')
-    """
-    return _SPECIAL.sub(_percent, word) if word else "%"
-
-
-def _percent(match: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in match[0].encode())
-
-
-def unescape(word: str) -> str:
-    """Return the word that was escaped; what is no escape is left as it is.
-
-    >>> unescape("new%20york"), unescape("%"), unescape("100%")
-    ('new york', '', '100%')
-    """
-    return "" if word == "%" else _ESCAPED.sub(_character, word)
-
-
-def _character(match: re.Match[str]) -> str:
-    try:
-        return bytes.fromhex(match[0].replace("%", "")).decode()
-    except UnicodeDecodeError:
-        return match[0]

@@ -1,16 +1,11 @@
-"""Writing a corpus: the documents, and their vocabulary in a sidecar, in one step.
-
-Lines of text have words escaped (`_vocab.escape`), and tables no cell that a spreadsheet would take
-for a formula (`safe_cell`); readers undo both where the sidecar says that a file is of this kind.
-"""
+"""Atomic writing of files: counts with their vocabulary beside them, tables without formulas."""
 
 import errno
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,25 +13,17 @@ import numpy as np
 import polars as pl
 
 from opelda._replacing import replacing
-from opelda.corpus._block import Block
 from opelda.corpus.formats._compression import compressing, without_suffix
-from opelda.corpus.formats._input import Input, printable, reason
-from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._vocab import escape, locate
+from opelda.corpus.formats._input import printable, reason
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
 
-MOST_TOKENS = 10**8  # of one document, where every token is written out
-TOKENS_AT_ONCE = 2**20
-LINES_AT_ONCE = 1_000
 BOM = "\ufeff"
-
 # The beginnings of formulas, our own mark, and what moves a cursor or turns text around.
 _UNSAFE = re.compile("\\A['=+\\-@]|[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _CONTROL = re.compile("[\\\\\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_WRITTEN = re.compile(r"\\u([0-9a-f]{4})")
 
 
 @contextmanager
@@ -107,8 +94,8 @@ def polars_errors() -> Iterator[None]:
 def sidecar_path(path: str, format: str = "") -> str | None:
     """Return where the vocabulary of a file is written; None for standard output.
 
-    >>> sidecar_path("out/news.jsonl.gz"), sidecar_path("docword.kos.txt.gz", "uci")
-    ('out/news.jsonl.vocab', 'vocab.kos.txt')
+    >>> sidecar_path("out/news.mtx.gz"), sidecar_path("docword.kos.txt.gz", "uci")
+    ('out/news.mtx.vocab', 'vocab.kos.txt')
     """
     if path == "-":
         return None
@@ -130,34 +117,9 @@ def sidecar_of(corpus: "Corpus", path: str, format: str = "") -> tuple[str, byte
                 f"The word {word!r} has a line break in it and cannot stand in {target}, a word "
                 "a line; replace the line break."
             )
-    return target, with_mark("".join(f"{word}\n" for word in corpus.words)).encode()
-
-
-def with_mark(text: str) -> str:
-    """Double a byte order mark at the beginning of a text: a reader drops one."""
-    return BOM + text if text.startswith(BOM) else text
-
-
-def write_lines(corpus: "Corpus", path: str, lines: Iterable[str]) -> None:
-    """Write lines, and the words of the columns beside them; neither if a line cannot be made."""
-    iterator = iter(lines)
-    with write_in_one_step(path, sidecar_of(corpus, path)) as file:
-        some = [with_mark(line) for line in islice(iterator, 1)]
-        while some:
-            file.write(("\n".join(some) + "\n").encode())
-            some = list(islice(iterator, LINES_AT_ONCE))
-
-
-def table_rows(corpus: "Corpus", separator: str, field: Callable[[str], str]) -> Iterator[str]:
-    """Yield the rows of a table: a column "text", after "name" if known, each field written so."""
-    texts = (field(safe_cell(text)) for text in texts_of(corpus))
-    if corpus.names is None:
-        yield "text"
-        yield from texts
-        return
-    yield f"name{separator}text"
-    for name, text in zip(corpus.names, texts, strict=True):
-        yield f"{field(safe_cell(name))}{separator}{text}"
+    text = "".join(f"{word}\n" for word in corpus.words)
+    # a reader drops one byte order mark: a first word that begins with one needs two
+    return target, (BOM + text if text.startswith(BOM) else text).encode()
 
 
 def safe_cell(text: str) -> str:
@@ -172,61 +134,6 @@ def safe_cell(text: str) -> str:
     if not _UNSAFE.search(text):
         return text
     return "'" + _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def read_cell(cell: str) -> str:
-    """Return the text that `safe_cell` wrote so."""
-    if not cell.startswith("'"):
-        return cell
-    return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), cell[1:])
-
-
-def read_cells(blocks: Iterable[Block], input: Input, options: Options) -> Iterator[Block]:
-    """Yield a table's blocks, with cells as they were if a corpus was written to it."""
-    ours = options.column_words is None and locate(input, options) is not None
-    for block in blocks:
-        if not ours or not isinstance(block.documents, pl.Series):
-            yield block
-            continue
-        texts, *beside = map(_read_column, (block.documents, *block.beside.values()))
-        yield Block(texts, block.position, dict(zip(block.beside, beside, strict=True)))
-
-
-def _read_column(cells: pl.Series) -> pl.Series:
-    if not cells.str.starts_with("'").any():
-        return cells
-    return pl.Series([cell and read_cell(cell) for cell in cells], dtype=pl.String)
-
-
-def texts_of(corpus: "Corpus") -> Iterator[str]:
-    """Yield documents as text: every word, escaped, as often as it is counted."""
-    X = corpus.X
-    words = np.array([*escaped_words(corpus), ""], object)[:-1]  # one text: no array of letters
-    check_whole(corpus, "text")
-    ends = np.concatenate(([0], np.cumsum(X.data, dtype=np.float64)))[X.indptr]
-    lengths = np.diff(ends)
-    if len(lengths) and lengths.max() > MOST_TOKENS:
-        raise InputError(
-            f"Document {int(lengths.argmax())} has {lengths.max():.0f} words, which text would "
-            f"repeat one by one; at most {MOST_TOKENS} can be written, so choose another format."
-        )
-    for first, last in row_ranges(ends, TOKENS_AT_ONCE):
-        entries = slice(X.indptr[first], X.indptr[last])
-        tokens = words[np.repeat(X.indices[entries], X.data[entries].astype(np.int64))].tolist()
-        offsets = (ends[first : last + 1] - ends[first]).astype(np.int64).tolist()
-        for begin, end in pairwise(offsets):
-            yield " ".join(tokens[begin:end])
-
-
-def escaped_words(corpus: "Corpus") -> list[str]:
-    """Return the words as they stand in running text; refuse a corpus that names none."""
-    if corpus.words is None:
-        raise InputError(
-            "The corpus names no words and cannot be written as text; "
-            "give its vocabulary file with {column_words}.",
-            column_words=...,
-        )
-    return [escape(word) for word in corpus.words]
 
 
 def row_ranges(ends: Any, most: int) -> Iterator[tuple[int, int]]:

@@ -1,9 +1,8 @@
 """Tables in text form: comma-separated and tab-separated values."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,14 +22,9 @@ from opelda.corpus.formats._line_reader import (
     count_lines,
 )
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import read_cells, table_rows, write_lines
 from opelda.errors import InputError
 
-if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus
-
 NEWLINE, QUOTE, RETURN = b'\n"\r'
-SPECIAL = re.compile('[",;\\t\\r\\n]')
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -41,12 +35,12 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     header, see `_columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines
     are passed over, except in a table of one column, where they are empty documents.
     """
-    return read_cells(_blocks(input, options, position, ",;\t", True), input, options)
+    return _blocks(input, options, position, ",;\t", True)
 
 
 def tsv_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the documents of a table like `blocks`; fields hold neither tabs nor line ends."""
-    return read_cells(_blocks(input, options, position, "\t", False), input, options)
+    return _blocks(input, options, position, "\t", False)
 
 
 def _blocks(
@@ -198,20 +192,3 @@ class _Table:
 
     def _report(self, line: int, what: str) -> None:
         self.options.problems.add(f"{self.reader.label}, line {line}", what, "correct the line")
-
-
-def write(corpus: "Corpus", path: str) -> None:
-    """Write every word as often as it is counted, in a column "text", after "name" if known."""
-    write_lines(corpus, path, table_rows(corpus, ",", _field))
-
-
-def _field(text: str) -> str:
-    """Write a field, in quotes if it needs them; an empty one does where it is alone in a line."""
-    if text and not SPECIAL.search(text):
-        return text
-    return '"' + text.replace('"', '""') + '"'
-
-
-def tsv_write(corpus: "Corpus", path: str) -> None:
-    """Write every word as often as it is counted, in a column "text", after "name" if known."""
-    write_lines(corpus, path, table_rows(corpus, "\t", lambda text: " ".join(text.split())))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats._columns import (
@@ -16,11 +16,7 @@ from opelda.corpus.formats._columns import (
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LineReader, Values, one_block, padded
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import texts_of, write_lines
 from opelda.errors import InputError
-
-if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -151,12 +147,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.lower()} at column {error.colno}"
     return "a number is too long"
-
-
-def write(corpus: "Corpus", path: str) -> None:
-    """Write every word as often as it is counted, an object with a "text" for each document."""
-    records: Iterator[dict[str, str]] = ({"text": text} for text in texts_of(corpus))
-    if corpus.names is not None:
-        named = zip(corpus.names, records, strict=True)
-        records = ({"name": name, **record} for name, record in named)
-    write_lines(corpus, path, (json.dumps(record, ensure_ascii=False) for record in records))

@@ -42,7 +42,7 @@ def blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
     if first_id not in (0, 1):
         raise InputError(f"must be 0 or 1, got {first_id!r}.", "first_id")
     start = Position() if position is None else Position.of(position, input.label)
-    vocabulary = _vocab.locate(input, options, counts=True)
+    vocabulary = _vocab.locate(input, options)
     if vocabulary is not None:
         n_words = len(_vocab.read_vocabulary(vocabulary, options.encoding))
         start = replace(start, width=n_words)

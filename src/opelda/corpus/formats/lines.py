@@ -1,7 +1,7 @@
 """Plain text, a document a line."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -9,10 +9,6 @@ from opelda.corpus._block import Block
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LineReader, one_block
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import texts_of, write_lines
-
-if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -46,8 +42,3 @@ def _split(data: bytes) -> pl.Series | None:
         return whole.cast(pl.String).str.split("\n").explode()
     except pl.exceptions.PolarsError:
         return None
-
-
-def write(corpus: "Corpus", path: str) -> None:
-    """Write every word as often as it is counted, a document a line."""
-    write_lines(corpus, path, texts_of(corpus))

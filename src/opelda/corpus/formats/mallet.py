@@ -1,20 +1,12 @@
 """MALLET's text form: a line has a document's name, its label and its text."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import Values, text_blocks
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import texts_of, write_lines
-
-if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus
-
-# Written where a label should stand, as there is none.
-NO_LABEL = "_"
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -45,11 +37,3 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
         return texts, {None: names}
 
     return text_blocks(input, options, position, parse)
-
-
-def write(corpus: "Corpus", path: str) -> None:
-    """Write every word as often as it is counted, after the name and an empty label."""
-    names = map(str, range(1, len(corpus) + 1)) if corpus.names is None else corpus.names
-    documents = zip(names, texts_of(corpus), strict=True)
-    lines = (f"{_vocab.escape(name)}\t{NO_LABEL}\t{text}" for name, text in documents)
-    write_lines(corpus, path, lines)

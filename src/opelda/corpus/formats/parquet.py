@@ -2,26 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from opelda.corpus._block import Block
 from opelda.corpus.formats._cells import cells, is_plain
 from opelda.corpus.formats._columns import columns_beside, text_columns
-from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._input import Input, check_position, reason
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import polars_errors, sidecar_of, texts_of, write_in_one_step
 from opelda.errors import InputError
 
-if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus
-
-# Rows that are read, and written, at a time.
+# Rows that are read at a time.
 ROWS = 10_000
 
 
@@ -84,25 +77,3 @@ def _explained(label: str) -> Iterator[None]:
         raise InputError(
             f"{label} is damaged or no Parquet file ({text}); make it again."
         ) from None
-
-
-def write(corpus: "Corpus", path: str) -> None:
-    """Write every word as often as it is counted, in a column "text", after "name" if known."""
-    if without_suffix(path)[1]:
-        raise InputError(
-            f"{path} would compress a Parquet file as a whole, which is compressed within already; "
-            "leave that suffix out."
-        )
-    schema = {"text": pl.String} if corpus.names is None else {"name": pl.String, "text": pl.String}
-    table = register_io_source(lambda *_: _frames(corpus), schema=schema)
-    with write_in_one_step(path, sidecar_of(corpus, path)) as file, polars_errors():
-        table.sink_parquet(file, row_group_size=ROWS)
-
-
-def _frames(corpus: "Corpus") -> Iterator[pl.DataFrame]:
-    texts = texts_of(corpus)
-    for first in range(0, max(len(corpus), 1), ROWS):
-        columns = {"text": list(islice(texts, ROWS))}
-        if corpus.names is not None:
-            columns = {"name": corpus.names[first : first + ROWS], **columns}
-        yield pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))

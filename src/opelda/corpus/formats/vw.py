@@ -1,7 +1,7 @@
 """Vowpal Wabbit's text form: words with weights after a bar."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,15 +10,10 @@ from scipy import sparse
 from opelda._validation import LARGEST_COUNT
 from opelda.corpus._block import Beside, Block
 from opelda.corpus._matrix import Counted
-from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LineReader, fill_block
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import escaped_words, write_lines
-
-if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus
 
 # A tag is the last thing before the bar: 'tag |..., or tag|... without the quote.
 TAG = r"(?:^|\s)'(\S*)\s*$|(\S+)$"
@@ -122,25 +117,3 @@ def _counted(table: pl.DataFrame, n_docs: int) -> Counted:
     )
     counts.sum_duplicates()
     return Counted(words["word"].to_list(), counts.astype(np.float32))
-
-
-def write(corpus: "Corpus", path: str) -> None:
-    """Write each word once, with its count unless that is 1, and the documents' names as tags."""
-    write_lines(corpus, path, _lines(corpus))
-
-
-def _lines(corpus: "Corpus") -> Iterator[str]:
-    words, X = escaped_words(corpus), corpus.X
-    for row in range(len(corpus)):
-        name = corpus.names[row] if corpus.names else ""
-        entries = slice(X.indptr[row], X.indptr[row + 1])
-        tokens = [
-            words[column] if count == 1 else f"{words[column]}:{_number(count)}"
-            for column, count in zip(X.indices[entries].tolist(), X.data[entries], strict=True)
-        ]
-        yield " ".join([f"'{_vocab.escape(name)} |" if name else "|", *tokens])
-
-
-def _number(count: np.float32) -> str:
-    """Write a number such that reading it gives the same one, whole numbers without a point."""
-    return str(int(count)) if count == int(count) else str(count)

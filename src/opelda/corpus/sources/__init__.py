@@ -101,14 +101,7 @@ def open_source(
     files = Files(inputs, found, options)
     folder = inputs[0].path
     if in_pieces and len(inputs) == 1 and folder is not None and inputs[0].is_folder:
-        return Folder(
-            folder,
-            options,
-            lambda _: None,
-            follow=False,
-            words=files.words,
-            pretokenised=files.pretokenised,
-        )
+        return Folder(folder, options, lambda _: None, follow=False, words=files.words)
     return files
 
 

@@ -35,9 +35,7 @@ class Files(Source):
         self.words = _common_words(inputs, format, options)
         self.reopens = all(input.reopens for input in inputs)
         self.waits = not self.reopens
-        texts = format.kind == "text"
-        self.pretokenised = texts and self.words is not None and options.column_words is None
-        self.has_words = texts or self.words is not None
+        self.has_words = format.kind == "text" or self.words is not None
         # the files of LDA-C do not say how many words there are
         self.may_lack_columns = format.name == "ldac"
         self._current = 0

@@ -51,14 +51,12 @@ class Folder(Source):
         *,
         follow: bool,
         words: list[str] | None = None,
-        pretokenised: bool = False,
     ) -> None:
         self.folder = folder
         self.options = options
         self.problems = options.problems
         self.label = printable(os.fspath(folder))
         self.words = words
-        self.pretokenised = pretokenised
         self._format_of = format_of
         self._follow = self.waits = follow
         self._begun = False

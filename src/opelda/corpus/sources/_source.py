@@ -19,7 +19,6 @@ class Source:
     label: str  # its name in messages
     problems: Problems
     words: list[str] | None = None  # of the columns, where the source names them
-    pretokenised = False  # whether texts consist of exactly these words, escaped, between spaces
     has_words = True  # whether documents hold words, not only numbers of columns
     may_lack_columns = False  # whether the last columns are missing where no document has them
     reopens = True  # whether `blocks` may be called again, with another size
