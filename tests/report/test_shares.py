@@ -251,6 +251,12 @@ def test_a_zone_in_parquet_counts_as_its_clock_showed_it(tmp_path):
     assert time_bins(corpus.metadata["date"], "day").labels == ["2017-07-31"]
 
 
+def test_missing_times_of_every_kind():
+    moments = np.array(["2001-02-03", "NaT", "2002-02-03"], "M8[D]")
+    for times in (moments, pd.Series(moments), pl.Series(moments), moments.astype(object)):
+        assert time_bins(times, "year").index.tolist() == [0, -1, 1]
+
+
 def test_most_times_must_be_readable():
     assert time_bins(["2001", "2002", "soon"]).index.tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="'soon' is not known to be a time"):

@@ -107,9 +107,9 @@ def is_empty(item: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether this stands for no value: None, NaN, or what pandas has for them."""
-    if isinstance(value, float):
-        return value != value
+    """Whether this stands for no value: None, NaN, NaT, or what pandas has for them."""
+    if isinstance(value, float | np.datetime64):
+        return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
