@@ -257,6 +257,12 @@ def test_missing_times_of_every_kind():
         assert time_bins(times, "year").index.tolist() == [0, -1, 1]
 
 
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_numbers_of_months_weeks_and_days_are_no_years(kind):
+    with pytest.raises(InputError, match="is not known to be a time"):
+        time_bins([kind(number) for number in range(1, 367)])
+
+
 def test_most_times_must_be_readable():
     assert time_bins(["2001", "2002", "soon"]).index.tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="'soon' is not known to be a time"):

@@ -25,6 +25,7 @@ FORMATS = (
 EPOCH = dt.datetime(1970, 1, 1)
 # seconds and milliseconds since then, from 1973 on and up to 2286: no year is as large
 SECONDS, MILLISECONDS = (1e8, 1e10), (1e11, 1e13)
+FIRST_YEAR = 1000  # smaller numbers are those of months, weeks and days
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,6 @@ def _of_number(number: float) -> dt.datetime:
         return EPOCH + dt.timedelta(seconds=number)
     if MILLISECONDS[0] <= number < MILLISECONDS[1]:
         return EPOCH + dt.timedelta(milliseconds=number)
-    if number == math.floor(number):
+    if number >= FIRST_YEAR and number == math.floor(number):
         return dt.datetime(int(number), 1, 1)
     raise ValueError(number)
