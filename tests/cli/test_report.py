@@ -45,6 +45,16 @@ def test_a_page_about_a_model_and_documents(cli, folder, texts):
     assert not meta["score"]["held_out"]
 
 
+def test_a_column_of_times_that_is_not_used_is_named(cli, folder):
+    records = (folder / "t.jsonl").read_text().replace('"date": "200', '"month": "')
+    (folder / "t.jsonl").write_text(records.replace("-02-03", ""))
+    done = cli("report", "m.opelda", "t.jsonl", "-o", "r.html", "--no-stability")
+    assert done.code == 0, done.err
+    line = "opelda: The column 'month' is not used for topics over time: '1' is not known to be a "
+    assert done.err.count(line) == 1
+    assert facts(folder / "r.html")["time"] is None
+
+
 def test_columns_other_models_and_held_out_documents(cli, folder):
     given = (
         "report",

@@ -146,7 +146,21 @@ def test_some_stretch_without_times_does_not_decide_for_all(model, facts, monkey
     junk = [{"text": "cats dogs", "date": "junk"}] * 50
     for how in ({}, {"time": "date"}):
         assert facts(model, rows + junk, text_column="text", **how)["time"]["n_docs"] == [50] * 3
-    assert facts(model, rows[:50] + junk * 3, text_column="text")["time"] is None
+    with pytest.warns(UserWarning, match="'date' is not used for topics over time: 'junk' is not"):
+        assert facts(model, rows[:50] + junk * 3, text_column="text")["time"] is None
+
+
+def test_dates_whose_order_is_told_too_late_are_not_used(model, facts, monkeypatch):
+    monkeypatch.setattr(write, "BLOCK", 50)
+    early, late = ([{"text": "cats dogs", "date": date}] * 50 for date in ("1/2/1987", "26/2/1987"))
+    with pytest.warns(UserWarning, match="'date' is not used .* '1/2/1987' was read with"):
+        assert facts(model, early + late, text_column="text")["time"] is None
+    with pytest.raises(InputError, match="'1/2/1987' was read with the month first"):
+        facts(model, early + late, text_column="text", time="date")
+    assert facts(model, late + early, text_column="text")["time"]["bins"] == [
+        "1987-02-01",
+        "1987-02-26",
+    ]
 
 
 def test_one_word(facts):

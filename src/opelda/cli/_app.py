@@ -11,7 +11,7 @@ import typer
 
 import opelda
 from opelda.cli._ending import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
-from opelda.cli._standard_streams import tell, usable_streams
+from opelda.cli._standard_streams import tell, usable_streams, warnings_noted
 from opelda.corpus._address_space import check_libraries
 
 # in the order of the help; each is a module that declares itself with `command`
@@ -91,7 +91,8 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
                 check_libraries()
-                function(**values)
+                with warnings_noted(values["show"]):
+                    function(**values)
 
         # all that typer looks at
         run.__doc__ = function.__doc__

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from errno import EBADF
@@ -80,6 +81,25 @@ def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
+
+
+@contextmanager
+def warnings_noted(show: "Show") -> Iterator[None]:
+    """Tell in a line each what is said about documents and their columns."""
+    from opelda.corpus._problems import DataWarning
+
+    with warnings.catch_warnings():
+        former = warnings.showwarning
+
+        def tell(message: Any, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, DataWarning):
+                note(show, str(message))
+            else:
+                former(message, category, *where)
+
+        warnings.showwarning = tell  # type: ignore[assignment]
+        warnings.simplefilter("always", DataWarning)
+        yield
 
 
 def is_terminal() -> bool:

@@ -8,6 +8,10 @@ from opelda.errors import InputError
 REMEMBERED = 20
 
 
+class DataWarning(UserWarning):
+    """Documents or their columns are not all used, or not as one might expect."""
+
+
 class Problems:
     """The documents of a source that could not be read: how many, and the first few.
 

@@ -3,8 +3,9 @@
 import datetime as dt
 import math
 import re
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -13,15 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.corpus._kinds import is_missing
+from opelda.corpus._problems import DataWarning
 from opelda.errors import InputError
 
 MOST_BINS, FEW_DOCUMENTS = 60, 20
 UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
-# month names in English; a day and a month that are both numbers might be either way round
+# month names in English
 FORMATS = (
     "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%d.%m.%Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S",
     "%B %Y", "%b %Y", "%a %b %d %H:%M:%S %z %Y", "%d/%b/%Y:%H:%M:%S %z",
 )  # fmt: skip
+# a day and a month that are both numbers, in either order, and a time of day
+NUMBERED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?:,? +(\d.*))?")
+CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 EPOCH = dt.datetime(1970, 1, 1)
 # seconds and milliseconds since then, from 1973 on and up to 2286: no year is as large
 SECONDS, MILLISECONDS = (1e8, 1e10), (1e11, 1e13)
@@ -47,8 +52,9 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
     Parameters
     ----------
     times : sequence
-        Dates, or texts and numbers of the usual forms: years, ISO 8601, e-mail's, seconds since
-        1970. A time with a zone counts as its own clock showed it, whatever the zone.
+        Dates, or texts and numbers of the usual forms: years, ISO 8601, 2/26/1987 or 26/2/1987 (the
+        column decides), e-mail's, seconds since 1970. A time with a zone counts as its own clock
+        showed it, whatever the zone.
     unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
     """
     plain = times.to_list() if hasattr(times, "to_list") else list(times)
@@ -112,32 +118,81 @@ def moments_of(values: list[Any]) -> list[dt.datetime | None]:
 
     At most half may be unreadable.
     """
-    read: dict[Any, dt.datetime | None] = {}
-    first = None
-    # else times in different zones would be equal
-    values = [_without_zone(x) if isinstance(x, dt.datetime) else x for x in values]
-    for value in values:
-        if is_missing(value) or value == "":
-            read[value] = None
-        elif value not in read:
-            read[value] = _moment(value)
-            first = value if read[value] is None and first is None else first
-    moments = [read[value] for value in values]
-    given = [value for value in values if not is_missing(value) and value != ""]
-    unreadable = sum(read[value] is None for value in given)
-    if given and 2 * unreadable > len(given):
-        raise InputError(
-            f"{first!r} is not known to be a time, nor are most others; give dates such as "
-            "2017-07-31, years, or seconds since 1970."
-        )
+    times = TimeReader()
+    moments = times.read(values)
+    times.warn()
     return moments
 
 
-def _moment(value: Any) -> dt.datetime | None:
-    try:
-        return _without_zone(_parsed(value))
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
+class TimeReader:
+    """Reads a column of times, part by part; dates such as 2/26/1987 tell which number is the day.
+
+    Until one tells, the month is taken to come first.
+    """
+
+    def __init__(self) -> None:
+        self._day_first: bool | None = None
+        self._assumed: str | None = None  # a date that was read before any told the order
+        self.contradiction: InputError | None = None  # what was assumed is wrong
+
+    def read(self, values: list[Any]) -> list[dt.datetime | None]:
+        """Return times as `moments_of` does."""
+        # else times in different zones would be equal
+        values = [_without_zone(x) if isinstance(x, dt.datetime) else x for x in values]
+        given = [value for value in values if not is_missing(value) and value != ""]
+        read = dict.fromkeys(given)
+        self._find_order(text for text in read if isinstance(text, str))
+        read = {value: self._moment(value) for value in read}
+        unreadable = [value for value in given if read[value] is None]
+        if 2 * len(unreadable) > len(given):
+            raise InputError(
+                f"{unreadable[0]!r} is not known to be a time, nor are most others; give dates "
+                "such as 2017-07-31, years, or seconds since 1970."
+            )
+        return [None if is_missing(value) else read.get(value) for value in values]
+
+    def warn(self) -> None:
+        """Say which order was assumed, where no date told."""
+        if self._assumed is not None and self._day_first is None:
+            warnings.warn(
+                f"{self._assumed!r} and all other dates could have the day or the month first; the "
+                "month is taken to be first. If it is not, write dates as 1987-02-26.",
+                DataWarning,
+                stacklevel=4,
+            )
+
+    def _find_order(self, texts: Iterable[str]) -> None:
+        dates = [found for text in texts if (found := NUMBERED.fullmatch(text.strip()))]
+        days = Counter((int(date[1]) > 12) - (int(date[3]) > 12) for date in dates)
+        if self._day_first is None and days[1] != days[-1]:
+            self._day_first = days[1] > days[-1]
+        if self._day_first is None and dates:
+            self._assumed = self._assumed or dates[0][0]
+        elif self._day_first and self._assumed:
+            self.contradiction = InputError(
+                f"{self._assumed!r} was read with the month first, but later dates have the day "
+                "first; write dates as 1987-02-26."
+            )
+
+    def _moment(self, value: Any) -> dt.datetime | None:
+        try:
+            found = NUMBERED.fullmatch(value.strip()) if isinstance(value, str) else None
+            if found is None:
+                return _without_zone(_parsed(value))
+            first, second, year, clock = int(found[1]), int(found[3]), int(found[4]), found[5]
+            day, month = (first, second) if self._day_first else (second, first)
+            return dt.datetime.combine(dt.date(year, month, day), _clock(clock or "0:00"))
+        except (ValueError, OverflowError, TypeError, IndexError):
+            return None
+
+
+def _clock(text: str) -> dt.time:
+    for form in CLOCKS:
+        try:
+            return dt.datetime.strptime(text, form).time()
+        except ValueError:
+            pass
+    raise ValueError(text)
 
 
 def _without_zone(moment: dt.datetime) -> dt.datetime:

@@ -1,5 +1,6 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
+import warnings
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,11 +12,12 @@ from scipy import sparse
 from opelda.corpus import MiniBatch, group_column, time_column
 from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
+from opelda.corpus._problems import DataWarning
 from opelda.engines._keys import GOLDEN, mix
 from opelda.errors import InputError
 from opelda.report._documents import Typical, called
 from opelda.report._inferred import Inferred
-from opelda.report._times import moments_of
+from opelda.report._times import TimeReader
 from opelda.report._unmixing import Unmixing
 from opelda.report.page._summed import SummedShares, TimedShares
 
@@ -70,6 +72,7 @@ class Gathered:
         self.times: TimedShares | None = None
         self.groups: SummedShares | None = None
         self._given = time is not None
+        self._reader = TimeReader()
         self._n_timed = self._n_untimed = 0
         self._untimed: InputError | None = None
         self.mass = np.zeros(self.n_topics)  # tokens of each topic
@@ -185,7 +188,7 @@ class Gathered:
     def _moments(self, values: list[Any]) -> list[Any]:
         """Return times; `settle` decides whether the column holds enough of them."""
         try:
-            found = list(moments_of(values))
+            found = list(self._reader.read(values))
             self._n_timed += len(values)
         except InputError as error:
             found = [None] * len(values)
@@ -196,9 +199,18 @@ class Gathered:
     def settle(self) -> None:
         """End: a column that holds hardly any times is refused, or passed over if not asked for."""
         self.prune()
-        if self._untimed is not None and self._n_untimed > self._n_timed:
-            if self._given:
-                raise self._untimed
+        untimed = self._untimed if self._n_untimed > self._n_timed else None
+        error = self._reader.contradiction or untimed
+        if error is None:
+            self._reader.warn()
+        elif self._given:
+            raise error
+        else:
+            warnings.warn(
+                f"The column {self.time!r} is not used for topics over time: {error}",
+                DataWarning,
+                stacklevel=3,
+            )
             self.time = self.times = None
 
     def _entry(
