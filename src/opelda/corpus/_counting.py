@@ -95,7 +95,10 @@ def limited(
     progress: Progress | None = None,
     position: Any = None,
 ) -> Iterator[Block]:
-    """Yield a source's blocks up to so many documents, and say how far reading is."""
+    """Yield a source's blocks up to so many documents, and say how far reading is.
+
+    At the end, warn of files that were left out.
+    """
     most = whole("limit", limit) if limit is not None else 2**63
     n_docs, ended = 0, False
     while not ended:
@@ -110,7 +113,9 @@ def limited(
             if progress is not None:
                 progress(n_docs, *(source.progress() or (None, None)))
             if n_docs == most:
+                source.problems.warn()
                 return
             if most - n_docs < size and source.reopens:
                 ended = False  # the last block is smaller: ask for it
                 break
+    source.problems.warn()

@@ -1,11 +1,12 @@
 """Documents that cannot be read: the first one stops the reading, or all are passed over."""
 
+import warnings
 from typing import Any, Literal
 
 from opelda._validation import choice
 from opelda.errors import InputError
 
-REMEMBERED = 20
+REMEMBERED, NAMED = 20, 3
 
 
 class DataWarning(UserWarning):
@@ -26,6 +27,7 @@ class Problems:
         self.n_skipped = 0
         self.first: list[str] = []
         self._reported: list[tuple[str, str, str, dict[str, Any]]] = []
+        self._not_text: list[str] = []  # files that were left out since the last warning
 
     def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
         """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
@@ -42,6 +44,20 @@ class Problems:
         if len(self.first) < REMEMBERED:
             self.first.append(f"{where} {what}.")
             self._reported.append((where, what, remedy, advice))
+
+    def leave_out(self, file: str) -> None:
+        """Pass over a file of a folder that is not text, such as a picture."""
+        self._not_text.append(file)
+
+    def warn(self) -> None:
+        """Name the files that were left out, in one warning."""
+        if not self._not_text:
+            return
+        n_files, named = len(self._not_text), ", ".join(self._not_text[:NAMED])
+        more = f" and {n_files - NAMED:,} more" if n_files > NAMED else ""
+        what = "file is not text and is" if n_files == 1 else "files are not text and are"
+        self._not_text.clear()
+        warnings.warn(f"{n_files:,} {what} left out: {named}{more}.", DataWarning, stacklevel=2)
 
     def take(self, provisional: "Problems") -> None:
         """Report the problems found provisionally, and clear them there."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._input import PEEK_BYTES, Input
+from opelda.corpus.formats._input import PEEK_BYTES, Input, NotTextError
 from opelda.corpus.formats._registry import FORMATS, Format
 from opelda.errors import InputError
 
@@ -23,6 +23,8 @@ VW = re.compile(
 )
 NUMBER = re.compile(rb"\d+\s*")
 JAVA = b"\xac\xed\x00\x05"
+PDF = b"%PDF-"  # the usual format of documents that may have no zero byte in it
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 TRIPLE = re.compile(rb"\d+ +\d+ +\d+\s*")
 
 
@@ -125,18 +127,18 @@ def _by_content(input: Input) -> str:
     if head.startswith(b"PK\x03\x04"):
         if b".npy" in head[:200]:
             return "npz"
-        raise InputError(f"{input.label} is a zip archive; unpack it first.")
+        raise NotTextError(f"{input.label} is a zip archive; unpack it first.")
     if head.startswith(JAVA):
-        raise InputError(
+        raise NotTextError(
             f"{input.label} is in a binary form of Java's, as mallet import-file writes it, which "
             "only MALLET reads; give the texts that it was made of."
         )
     if head[257:262] == b"ustar":
-        raise InputError(f"{input.label} is a tar archive; unpack it first, as with tar -xf.")
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise NotTextError(f"{input.label} is a tar archive; unpack it first, as with tar -xf.")
+    if head.startswith(UTF_16):
         return "lines"
-    if b"\0" in head:
-        raise InputError(
+    if b"\0" in head or head.startswith(PDF):
+        raise NotTextError(
             f"{input.label} is not text and of no known format; if it is text all the same, "
             "say {format}.",
             format="lines",

@@ -32,6 +32,10 @@ class ChangedError(InputError):
     """A file is another one than that which a position was reached in."""
 
 
+class NotTextError(InputError):
+    """A file is neither text nor of a known format."""
+
+
 class Input:
     """One file, one folder, or standard input.
 

@@ -7,9 +7,9 @@ from typing import Any
 from opelda.corpus._block import Block
 from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
-from opelda.corpus.formats._detect import visible_files
+from opelda.corpus.formats._detect import PDF, UTF_16, visible_files
 from opelda.corpus.formats._encodings import codec, report_encoding
-from opelda.corpus.formats._input import Input, check_position, printable, reason
+from opelda.corpus.formats._input import PEEK_BYTES, Input, check_position, printable, reason
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK, LONGEST_LINE
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
@@ -18,8 +18,9 @@ from opelda.errors import InputError
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the files of a folder and the folders in it, in the order of their paths.
 
-    Hidden files and folders, whose names begin with a dot, are passed over. Documents are named by
-    their paths within the folder. A position holds the last path that was read.
+    Hidden files and folders, whose names begin with a dot, are passed over, and so are files that
+    are not text. Documents are named by their paths within the folder. A position holds the last
+    path that was read.
     """
     if not input.is_folder:
         raise InputError(f"{input.label} is not a folder; give one, or another format.")
@@ -62,7 +63,7 @@ def _named_paths(input: Input) -> list[tuple[str, str]]:
 
 
 def _text(path: str, encoding: str, options: Options) -> str | None:
-    """Return a file's text; None if it was reported."""
+    """Return a file's text; None if it was reported, or left out as it is not text."""
     label = printable(path)
     try:
         if not os.path.isfile(path):  # a pipe would wait, a broken link has nothing
@@ -81,7 +82,13 @@ def _text(path: str, encoding: str, options: Options) -> str | None:
     if max(len(data), size) > LONGEST_LINE:
         raise InputError(f"{label} is longer than {LONGEST_LINE >> 20} MB; check the file.")
     try:
-        return data.decode(encoding).removeprefix("\ufeff")
+        text = data.decode(encoding).removeprefix("\ufeff")
+        is_text = "\0" not in text[:PEEK_BYTES]
     except UnicodeError:
-        report_encoding(label, data, options)
+        text, is_text = None, b"\0" not in data[:PEEK_BYTES] or data.startswith(UTF_16)
+    if not is_text or data.startswith(PDF):
+        options.problems.leave_out(label)
         return None
+    if text is None:
+        report_encoding(label, data, options)
+    return text

@@ -16,7 +16,7 @@ from opelda.corpus._seen import digest, unpacked
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._detect import is_vocabulary, visible_files
-from opelda.corpus.formats._input import printable, reason
+from opelda.corpus.formats._input import NotTextError, printable, reason
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats.folder import text_of
 from opelda.corpus.sources import _followed
@@ -88,6 +88,7 @@ class Folder(Source):
             self.patience.meanwhile()
             if joiner and self.patience.is_over:
                 self.patience.given()
+            self.problems.warn()
                 yield joiner.take(_position(done, None, None))
             time.sleep(_followed.POLL)
             files = self._found()
@@ -96,7 +97,11 @@ class Folder(Source):
 
     def _of(self, file: File, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
         input = Input.of(file.path)
-        format = self._format_of(input)
+        try:
+            format = self._format_of(input)
+        except NotTextError:
+            self.problems.leave_out(input.label)
+            return
         if format is not None:
             if at is not None and format.in_lines and not is_where(input, self.options, at):
                 report(f"{input.label} is another file than it was: all of it is new.")
