@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from opelda.corpus.sources import _followed
+from opelda.corpus.sources import _folder_source, _followed
 from tests.corpus.restarts import Clock, Learner, Rows, lines
 
 row = Rows()
@@ -15,7 +15,8 @@ row = Rows()
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(_followed, "time", clock)
+    for module in (_followed, _folder_source):
+        monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -111,6 +112,24 @@ def test_copies_of_what_was_below_a_batch(tmp_path, clock):
     clock.after(4, lambda: rotate(2, 9, 18))
     clock.after(6, lambda: rotate(3, 18, 40))
     learner.learn(islice(learner.follow(), 4)).has(range(40))
+
+
+FUTURE = (4e9, 4e9)  # seconds since 1970, of access and change
+
+
+def test_files_from_the_future_are_read(tmp_path, clock):
+    """In a folder, and a file that was rotated; what is still written to is waited for."""
+    learner = Learner(tmp_path)
+    os.utime(learner.write(0, 15, "in/a"), FUTURE)
+    clock.after(0.8, lambda: os.utime(learner.write(15, 20, "in/a", mode="a"), FUTURE))
+    learner.run(tmp_path / "in", 2, follow=True, format="lines").has(range(20))
+    learner = Learner(tmp_path / "logs")
+    learner.write(0, 15)
+    learner.learn(islice(learner.follow(), 1))
+    learner.path.rename(tmp_path / "logs" / "log.1")
+    os.utime(tmp_path / "logs" / "log.1", FUTURE)
+    learner.write(15, 20)
+    learner.learn(islice(learner.follow(), 1)).has(range(20))
 
 
 @pytest.mark.parametrize("name", row)

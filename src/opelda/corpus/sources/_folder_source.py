@@ -65,11 +65,14 @@ class Folder(Source):
         """Yield the files that were not read yet; full blocks for ever where it is followed."""
         files = self._found()
         done, begun, at = self._split(position, files)
-        joiner, size = BlockJoiner(block_size), 0
+        joiner, size, settling = BlockJoiner(block_size), 0, _followed.Settling()
         while True:
             done &= {file.key for file in files}  # those that are gone are forgotten
-            new = sorted(file for file in files if file.key not in done and self._is_ready(file))
-            for file in sorted(new, key=lambda file: file.name != begun):
+            new = sorted(file for file in files if file.key not in done)
+            ready = settling.settled(new) if self._follow else new
+            # the file that was begun comes first, or its position would be lost
+            waits = begun in {file.name for file in new} - {file.name for file in ready}
+            for file in () if waits else sorted(ready, key=lambda file: file.name != begun):
                 at = at if file.name == begun else None
                 for block in self._of(file, at, joiner):
                     over = block.position is None
@@ -82,13 +85,13 @@ class Folder(Source):
                         self.patience.given()
                         yield joiner.take(_position(done, None if over else file, block.position))
                 done.add(file.key)
-            begun = None
+            begun = begun if waits else None
             if not self._follow:
                 break
+            self.problems.warn()
             self.patience.meanwhile()
             if joiner and self.patience.is_over:
                 self.patience.given()
-            self.problems.warn()
                 yield joiner.take(_position(done, None, None))
             time.sleep(_followed.POLL)
             files = self._found()
@@ -133,15 +136,6 @@ class Folder(Source):
             key = digest(f"{name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
             found.append(File(name, path, key))
         return found
-
-    def _is_ready(self, file: File) -> bool:
-        """Whether nobody is writing to a file any more."""
-        if not self._follow:
-            return True
-        try:
-            return time.time() - os.stat(file.path).st_mtime >= _followed.SETTLED
-        except OSError:
-            return False
 
     def _split(self, position: Any, files: list[File]) -> tuple[set[bytes], str | None, Any]:
         """Return the keys of files that were read, the name of one that was begun, and where."""

@@ -6,7 +6,7 @@ has waited for too long (`Patience`).
 
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,22 @@ BEFORE = 1 << 12
 
 # A file, and the position to go on from in it.
 Part = tuple[Input, Any]
+
+
+class Settling:
+    """Tells which files nobody writes to any more: those that stay as they are for a while.
+
+    It looks again instead of asking for the time of change, which may lie in the future.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[Any, float] = {}
+
+    def settled(self, files: Iterable[Any]) -> list[Any]:
+        """Return those that were the same for long enough; a file that changes is another one."""
+        now = time.monotonic()
+        self._since = {file: self._since.get(file, now) for file in files}
+        return [file for file, since in self._since.items() if now - since >= SETTLED]
 
 
 class Held(Input):
@@ -115,9 +131,10 @@ class GrowingFile(Files):
         left = [(input, at) for _, input, at in self.left(position)]
         while True:
             *aside, (_, self._at) = left  # the last is the file itself
+            settling = Settling()
+            while len(settling.settled(_as_found(input) for input, _ in aside)) < len(aside):
+                yield from self._sleep(joiner)
             for input, at in aside:
-                while time.time() - os.stat(input.path or "").st_mtime < SETTLED:
-                    yield from self._sleep(joiner)
                 yield from self._rest(input, at, joiner)
                 self._leave(os.stat(input.path or ""))
             while (held := self._held()) is None:
@@ -237,6 +254,11 @@ class GrowingFile(Files):
                 yield block
                 if joiner.missing != size:
                     break
+
+
+def _as_found(input: Input) -> tuple[str, int, int]:
+    status = os.stat(input.path or "")
+    return input.label, status.st_size, status.st_mtime_ns
 
 
 def _offset(position: Any) -> int:
