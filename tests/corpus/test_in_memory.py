@@ -9,6 +9,7 @@ from gensim.corpora import Dictionary
 from scipy import sparse
 
 from opelda.corpus import read, stream
+from opelda.corpus.sources._frames import _distinct
 from opelda.errors import InputError
 
 TEXTS = ["green tea", "", "black tea", "tea pot"]
@@ -197,6 +198,26 @@ def test_a_column_of_several_kinds_names():
 def test_columns_of_the_same_name(source):
     with pytest.raises(InputError, match=r"has 2 columns that are called '(text|1)'; rename"):
         read(source)
+
+
+class Compared(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    n = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Compared.n += 1
+        return str.__eq__(self, other)
+
+
+def test_names_of_columns_are_not_compared_all_with_all():
+    names = [Compared(f"c{i}") for i in range(2_000)]
+    assert _distinct(names) == names
+    Compared.n = 0
+    _distinct(names)
+    assert Compared.n <= 10 * len(names)
 
 
 LONE = "tea \ud800 cup"

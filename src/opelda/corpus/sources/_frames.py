@@ -1,5 +1,6 @@
 """Documents in memory as a source: matrices, and columns and tables of any library."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -143,8 +144,8 @@ def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    for name in names:
-        if names.count(name) > 1:
+    for name, n_columns in Counter(names).items():
+        if n_columns > 1:
             raise InputError(
                 f"The data frame has {names.count(name)} columns that are called {name!r}; rename "
                 "all but one."
