@@ -1,11 +1,43 @@
 """Documents that come one by one: all of a kind, which the first of them shows."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from opelda.corpus import read, stream
+from opelda import StreamingOPE
+from opelda.corpus import Vocabulary, mini_batches, read, stream
 from opelda.errors import InputError
+
+
+class Unhashed(dict):
+    """A document that must not be written out, as hashing does."""
+
+    def __repr__(self):
+        raise AssertionError("it was hashed")
+
+
+def test_items_are_hashed_for_a_checkpoint_alone(tmp_path):
+    items = [Unhashed(tea=1), Unhashed(cup=2), Unhashed(tea=1, pot=3)] * 4
+    assert len(read(items)) == len(read(iter(items))) == 12
+    assert len(read(items, limit=7)) == 7
+    for source in (items, iter(items)):
+        learner = StreamingOPE(2, random_state=0, batch_size=5).fit_stream(source)
+        assert learner.n_docs_seen_ == 12
+    with pytest.raises(AssertionError, match="it was hashed"):
+        StreamingOPE(2).fit_stream(items, checkpoint=tmp_path)
+
+
+def test_numbers_of_items_are_positions_too():
+    texts = [f"tea w{i}" for i in range(10)]
+    words = Vocabulary([f"w{i}" for i in range(10)])
+    made = partial(mini_batches, texts, batch_size=3, vocabulary=words)
+    first, second, *_ = made(by_content=False)
+    assert (first.position, second.position) == (3, 6)
+    for by_content in (False, True):
+        rest = made(position=first.position, by_content=by_content)
+        assert [batch.X.indices.tolist() for batch in rest] == [[3, 4, 5], [6, 7, 8], [9]]
 
 
 @pytest.mark.parametrize("make", [list, iter])

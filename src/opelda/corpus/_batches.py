@@ -80,6 +80,7 @@ def mini_batches(
     position: Any = None,
     max_wait: float | None = None,
     meanwhile: Callable[[], None] | None = None,
+    by_content: bool = True,
 ) -> Iterator[MiniBatch]:
     """Yield mini-batches of counts from a source of documents or matrices.
 
@@ -114,6 +115,9 @@ def mini_batches(
         smaller batch; None: they wait until it is full. See `Stream.wait_at_most`.
     meanwhile : callable or None
         Called now and then while documents are waited for.
+    by_content : bool
+        Whether positions know the items by their content. False: they are numbers of items, which
+        saves hashing each.
 
     Yields
     ------
@@ -156,12 +160,12 @@ def mini_batches(
         raise InputError(f"must be an iterable, got {type(source).__name__}.", "source")
     seconds = inf if max_wait is None or isinstance(source, Sized) else max_wait
     maker = BatchMaker(vocabulary, n_words, Patience(seconds, meanwhile))
-    return maker.run(_new_items(source, position), batch_size)
+    return maker.run(_new_items(source, position, by_content), batch_size)
 
 
-def _new_items(source: Iterable[Any], position: Any) -> "Seeking | NewItems":
+def _new_items(source: Iterable[Any], position: Any, by_content: bool) -> "Seeking | NewItems":
     if isinstance(source, Seekable):
         return Seeking(source, position)
     if position is not None and not isinstance(position, dict):
         position = whole("position", position, 0)
-    return NewItems(source, position, "The source")
+    return NewItems(source, position, "The source", by_content=by_content)

@@ -32,10 +32,17 @@ NOTHING = Nothing()
 
 
 class NewItems:
-    """The new items of an iterable, from a position on, and the position after so many of them."""
+    """The new items of an iterable, from a position on, and the position after so many of them.
 
-    def __init__(self, items: Iterable[Any], position: Any, label: str) -> None:
+    It knows items by their content; unless it is to do so, it hashes none, and a position is the
+    number of items.
+    """
+
+    def __init__(
+        self, items: Iterable[Any], position: Any, label: str, *, by_content: bool
+    ) -> None:
         self.label = label
+        self._by_content = by_content or isinstance(position, dict)
         self._items = iter(items)
         self.once = self._items is items  # they cannot be had again
         self._keys: list[bytes] = []  # of those that were given and are not among the seen yet
@@ -45,33 +52,36 @@ class NewItems:
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         """Yield the number of each item and the item; `NOTHING` has that of the next one."""
         held: list[Any] = []
-        seen = Seen()
+        seen, number = Seen(), 0
+        given = (item for item in self._items if item is not NOTHING)
         if isinstance(self._position, dict):
-            given = (item for item in self._items if item is not NOTHING)
             found = recognise(given, item_key, Former.of(self._position), "items")
-            seen, held = found.seen, found.held
+            seen, held, number = found.seen, found.held, found.seen.n
             report(f"{self.label} {found.how}.")
         elif self._position is not None:  # a number of items
-            given = (item for item in self._items if item is not NOTHING)
             for item in islice(given, self._position):
-                seen.add(item_key(item))
-            if seen.n < self._position:
+                number += 1
+                if self._by_content:
+                    seen.add(item_key(item))
+            if number < self._position:
                 raise InputError(
-                    f"The source ends after {seen.n} items, before position {self._position}; "
+                    f"The source ends after {number} items, before position {self._position}; "
                     "it is not the source that the position was taken from."
                 )
         self._seen = seen
-        number = seen.n
         for item in chain(held, self._items):
             if item is NOTHING:
                 yield number, item
                 continue
-            self._keys.append(item_key(item))
+            if self._by_content:
+                self._keys.append(item_key(item))
             yield number, item
             number += 1
 
-    def position(self, n_items: int) -> dict[str, Any]:
+    def position(self, n_items: int) -> dict[str, Any] | int:
         """Return the position after so many items."""
+        if not self._by_content:
+            return n_items
         seen = self._seen or Seen()
         n_more = n_items - seen.n
         seen.add(b"".join(self._keys[:n_more]))

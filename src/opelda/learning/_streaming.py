@@ -127,6 +127,7 @@ class LearnsStreams(Parameters):
                 position=position,
                 max_wait=due.seconds or None,
                 meanwhile=commit_if_due,
+                by_content=saved is not None,
             )
             with plan.listeners(self):
                 for given in _committed(batches, commit):

@@ -69,7 +69,7 @@ def open_source(
             )
         beside = options.column_words
         words = read_vocabulary(Input.of(beside)) if beside else as_words(column_words)
-        return in_memory(source, options, words)
+        return in_memory(source, options, words, by_content=in_pieces)
     if options.column_words is None and column_words is not None:
         raise InputError("must for files be the path of one with a word a line.", "column_words")
     if follow:

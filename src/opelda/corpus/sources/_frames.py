@@ -33,8 +33,10 @@ from opelda.corpus.sources._source import Rows
 from opelda.errors import InputError
 
 
-def in_memory(source: Any, options: Options, words: list[str] | None) -> Rows | Items:
-    """Return the documents of whatever this is."""
+def in_memory(
+    source: Any, options: Options, words: list[str] | None, *, by_content: bool
+) -> Rows | Items:
+    """Return the documents of whatever this is; `by_content` is that of `NewItems`."""
     problems = options.problems
     if is_mapping(source):
         raise InputError(
@@ -62,11 +64,11 @@ def in_memory(source: Any, options: Options, words: list[str] | None) -> Rows | 
         require((), wanted_columns(options), "The column of texts")
         return Rows(documents, problems, words)
     if documents is not None:
-        return Items(documents, options, words)
+        return Items(documents, options, words, by_content=by_content)
     if is_matrix(source):
         return _matrix(source, options, words)
     if isinstance(source, Iterable):
-        return Items(source, options, words)
+        return Items(source, options, words, by_content=by_content)
     raise InputError(
         f"must be a path, a collection of documents, a column or a matrix of counts, got "
         f"{type(source).__name__}.",
@@ -147,8 +149,8 @@ def _distinct(names: list[str]) -> list[str]:
     for name, n_columns in Counter(names).items():
         if n_columns > 1:
             raise InputError(
-                f"The data frame has {names.count(name)} columns that are called {name!r}; rename "
-                "all but one."
+                f"The data frame has {n_columns} columns that are called {name!r}; rename all but "
+                "one."
             )
     return names
 

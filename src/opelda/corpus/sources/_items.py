@@ -42,15 +42,22 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 class Items(Source):
     """Documents from an iterable, all of the kind of the first one that is not empty.
 
-    Those that were read before a position are known by their content, see `corpus._seen`.
+    Those that were read before a position are known by their content, see `corpus._seen`, or by
+    their number.
     """
 
     label = "The iterable"
 
     def __init__(
-        self, items: Iterable[Any], options: Options, words: list[str] | None = None
+        self,
+        items: Iterable[Any],
+        options: Options,
+        words: list[str] | None = None,
+        *,
+        by_content: bool = True,
     ) -> None:
         self.options = options
+        self._by_content = by_content
         self.problems = options.problems
         self.words = words
         self.items, number, first = _peeked(items)
@@ -78,7 +85,7 @@ class Items(Source):
         """Yield the documents from a position on."""
         if not isinstance(position, dict):
             position = row_number(position) or None
-        new = NewItems(self.items, position, self.label)
+        new = NewItems(self.items, position, self.label, by_content=self._by_content)
         items = iter(new)
         failure = None
         while failure is None:
