@@ -1,5 +1,6 @@
 """Outputs: no command destroys what it reads, none loses what was learned for want of a place."""
 
+import json
 import os
 import re
 import resource
@@ -7,6 +8,7 @@ import shutil
 from collections import namedtuple
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -251,6 +253,21 @@ def test_options_that_cannot_be_honoured_are_refused(cli, folder, name):
     option = "--min-weight" if "weight" in INEFFECTIVE[name] else "--name-column"
     assert option in done.err
     assert content(folder) == before
+
+
+@pytest.mark.parametrize("names", ["", "all", "the last"])
+def test_signs_of_patterns_in_the_name_of_a_folder(cli, folder, names, monkeypatch):
+    monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
+    lines = [{"text": "star galaxy"} for _ in range(20)]
+    for i in {"": [], "all": range(20), "the last": [19]}[names]:
+        lines[i]["id"] = f"d{i}"
+    (folder / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "run[1]*?").mkdir()
+    for option in ("--dense", "--sparse"):
+        done = cli("transform", "m.opelda", "t.jsonl", option, "-o", "run[1]*?/t.parquet")
+        assert done.code == 0, done.err
+        found = pl.read_parquet(folder / "run[1]*?" / "t.parquet", glob=False)
+        assert found["document"].n_unique() == 20
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 
 from opelda.cli._spreadsheet import Best, Sheet
 from opelda.cli._standard_streams import safe_json, tell
@@ -148,24 +149,29 @@ class _Parquet:
 
     def __init__(self, folder: str, min_weight: float | None) -> None:
         self.folder, self.min_weight = folder, min_weight
-        self.n_parts = 0
-        self.documents: set[pl.DataType] = set()  # the types they are called by, names or numbers
+        self.parts: list[Path] = []
+        self.schema = pl.Schema()
 
     def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
-        path = Path(self.folder, f"{self.n_parts:09}.arrow")
+        table = _table(facts, theta, self.min_weight)
+        self.parts.append(Path(self.folder, f"{len(self.parts)}.arrow"))
         with polars_errors():
-            _table(facts, theta, self.min_weight).write_ipc(path)
-        self.documents.add(facts["document"].dtype)
-        self.n_parts += 1
+            table.write_ipc(self.parts[-1])
+        # documents are called by numbers, or in some blocks by names: then in all
+        named = self.schema.get("document") == pl.String
+        self.schema = table.schema
+        if named:
+            self.schema["document"] = pl.String()
 
     def join(self, file: Any) -> None:
-        parts = pl.scan_ipc(Path(self.folder, "*.arrow"))
-        if len(self.documents) > 1:
-            paths = [Path(self.folder, f"{n:09}.arrow") for n in range(self.n_parts)]
-            as_text = pl.col("document").cast(pl.String)
-            parts = pl.concat([pl.scan_ipc(path).with_columns(as_text) for path in paths])
         with polars_errors():
-            parts.sink_parquet(file)
+            register_io_source(self._tables, schema=self.schema).sink_parquet(file)
+
+    def _tables(self, *_: Any) -> Iterator[pl.DataFrame]:
+        for path in self.parts:
+            # opened here: polars takes brackets and stars in a path for a pattern
+            with open(path, "rb") as part:
+                yield pl.read_ipc(part).cast(self.schema)
 
 
 class _Npz:
