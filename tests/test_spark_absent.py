@@ -6,9 +6,26 @@ import sys
 import pytest
 
 import opelda.spark
+from opelda import TopicModel
+from opelda._every import Every
 from opelda.errors import EngineError, InputError
-from opelda.spark._errors import LostError, explained
+from opelda.learning._checkpoint import Checkpoint
+from opelda.spark._errors import LostError, explained, last_batch
 from opelda.spark._memory import check_room, memory
+
+
+@pytest.mark.parametrize("make", [list, iter])
+def test_the_checkpoint_of_another_stream_is_refused(make, tmp_path):
+    """As `learn` looks at a folder before its first micro-batch."""
+    model = TopicModel(2, random_state=0)
+    model.fit_stream(make(["tea cup"] * 9), checkpoint=tmp_path)
+    with Checkpoint(tmp_path, (), Every("every", 1)) as saved:
+        with pytest.raises(InputError, match=r"^\S+ holds the checkpoint .*; give another path\.$"):
+            last_batch(saved.resume(model), tmp_path)
+        saved.commit(model, {"batch": 7})
+        assert last_batch(saved.resume(model), tmp_path) == 7
+    assert last_batch(None, tmp_path) == -1
+
 
 HIDING = """
 import sys

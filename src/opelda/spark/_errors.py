@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from opelda.errors import EngineError, InputError
 
@@ -26,6 +28,19 @@ def explained() -> Iterator[None]:
         if found is None:
             raise
         raise found from None
+
+
+def last_batch(position: Any, folder: Path) -> int:
+    """Return the number of the last micro-batch that a checkpoint holds; -1 before the first."""
+    match position:
+        case None:
+            return -1
+        case {"batch": int(number)}:
+            return number
+    raise InputError(
+        f"{folder} holds the checkpoint of a stream that was not learned by opelda.spark; give "
+        "another path."
+    )
 
 
 def _sentence(text: str) -> Exception | None:

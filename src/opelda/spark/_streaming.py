@@ -24,7 +24,7 @@ from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._listeners import Reporter
 from opelda.spark import _sda
 from opelda.spark._columns import documents_of
-from opelda.spark._errors import explained
+from opelda.spark._errors import explained, last_batch
 from opelda.spark._worker import Counter
 
 SPARK = "spark"  # the folder of Spark's own checkpoint
@@ -137,7 +137,7 @@ class Learning:
             if self._last is None:
                 position = saved.resume(self.model)
                 self._check_query(known=position is not None)
-                self._last = -1 if position is None else int(position["batch"])
+                self._last = last_batch(position, self.folder)
             elif self._stamp != _stamp(saved.path):
                 raise InputError(
                     f"{saved.path} was changed by another run while this one learned; stop one."
