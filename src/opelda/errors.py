@@ -96,3 +96,7 @@ class EngineError(OpeldaError, RuntimeError):
     >>> issubclass(EngineError, RuntimeError)
     True
     """
+
+
+class DataWarning(UserWarning):
+    """Documents or their columns are not all used, or not as one might expect."""

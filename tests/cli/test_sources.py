@@ -37,6 +37,26 @@ def test_several_folders(cli, split, model_file):
     assert cli("transform", model_file, "fa", "fb").out.count("\n") == 60
 
 
+def test_the_columns_that_are_read_are_named(cli, tmp_path):
+    rows = "1,tea cup,on tea,2001,x\n2,pot of tea,on pots,2002,y\n"
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(f"id,Body,summary,date,author\n{rows * 10}")
+    line = "opelda: a.csv, line 1: the text is read from 'Body', not from 'summary'; name each "
+    done = cli("fit", "a.csv", "b.csv", "-k", 2)
+    assert (done.code, done.err.count(line), done.err.count("'summary'")) == (0, 1, 1), done.err
+    assert "summary" not in cli("fit", "a.csv", "-k", 2, "-t", "Body").err
+    done = cli("info", "a.csv", "--json")
+    assert done.err.count(line) == 1
+    assert json.loads(done.out)["columns"] == {
+        "text": ["Body"],
+        "name": "id",
+        "time": "date",
+        "group": "author",
+    }
+    (tmp_path / "t.txt").write_text("tea\n")
+    assert json.loads(cli("info", "t.txt", "--json").out)["columns"] is None
+
+
 def test_several_patterns(cli, split, model_file):
     assert documents(cli("fit", "d[12].txt", "d3*", "-k", 2, "--json")) == 240
     assert documents(cli("fit", "d1.txt", "d[23].txt", "-k", 2, "--json")) == 240

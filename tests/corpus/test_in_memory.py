@@ -200,6 +200,22 @@ def test_columns_of_the_same_name(source):
         read(source)
 
 
+TWO = {"body": ["tea cup"] * 3, "notes": ["all kinds of tea", None, "what a cup is"]}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_of_texts_that_is_not_read_is_named(make):
+    with pytest.warns(UserWarning, match="read from 'body', not from 'notes'; .* text_column"):
+        assert read(make(TWO), min_df=1, max_df=1.0).words == ("cup", "tea")
+    for columns in (["body"], ["body", "notes"]):
+        read(make(TWO), text_column=columns)
+    for usual in ("subject", "author", "Created At", "url"):  # title, group, time and name
+        read(make({"body": TWO["body"], usual: TWO["notes"]}))
+    records = [{"text": "tea", "abstract": "cup", "n": 1}] * 3
+    with pytest.warns(UserWarning, match="read from 'text', not from 'abstract'"):
+        read(records)
+
+
 class Compared(str):
     """A name that counts how often it is compared."""
 

@@ -16,6 +16,7 @@ from errno import EBADF
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from opelda._printable import printable
+from opelda.errors import DataWarning
 
 if TYPE_CHECKING:
     from opelda.cli._options import Show
@@ -86,8 +87,6 @@ def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
 @contextmanager
 def warnings_noted(show: "Show") -> Iterator[None]:
     """Tell in a line each what is said about documents and their columns."""
-    from opelda.corpus._problems import DataWarning
-
     with warnings.catch_warnings():
         former = warnings.showwarning
 

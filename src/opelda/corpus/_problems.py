@@ -4,13 +4,9 @@ import warnings
 from typing import Any, Literal
 
 from opelda._validation import choice
-from opelda.errors import InputError
+from opelda.errors import DataWarning, InputError
 
 REMEMBERED, NAMED = 20, 3
-
-
-class DataWarning(UserWarning):
-    """Documents or their columns are not all used, or not as one might expect."""
 
 
 class Problems:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.corpus._kinds import is_missing
-from opelda.corpus._problems import DataWarning
-from opelda.errors import InputError
+from opelda.errors import DataWarning, InputError
 
 MOST_BINS, FEW_DOCUMENTS = 60, 20
 UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")

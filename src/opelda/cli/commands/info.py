@@ -2,6 +2,7 @@
 
 import platform
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +26,7 @@ from opelda.cli._paths import is_model
 from opelda.cli._show import count
 from opelda.cli._standard_streams import print_facts, print_json, print_line
 from opelda.corpus.formats import FORMATS
+from opelda.errors import DataWarning
 
 DEPENDENCIES = (
     "numpy", "scipy", "scikit-learn", "polars", "safetensors", "typer", "rich", "zstandard",
@@ -153,7 +155,12 @@ def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
     # opened for its format alone, which a corpus does not keep
     options = reading_options(reading)
     del options["limit"]
-    kind = getattr(open_source(source_of([thing]), **options), "format", None)
+    opened = open_source(source_of([thing]), **options)
+    kind, taken = getattr(opened, "format", None), {}
+    if opened.reopens and kind is not None:
+        with warnings.catch_warnings(action="ignore", category=DataWarning):  # it comes again
+            next(opened.blocks(1), None)
+        taken = opened.options.taken  # type: ignore[attr-defined]
     kept = Text(stop_words="none", min_df="1", max_df="1.0")
     found = read_corpus([thing], limited, kept, show)
     n_docs, n_words = found.X.shape
@@ -166,6 +173,7 @@ def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
         "corpus": thing,
         "size": Path(thing).stat().st_size if Path(thing).is_file() else None,
         "format": None if kind is None else kind.name,
+        "columns": taken or None,
         "documents": f"the first {n_docs:,}" if n_docs == limited.limit else n_docs,
         "empty_documents": found.n_empty,
         "skipped_documents": found.n_skipped,

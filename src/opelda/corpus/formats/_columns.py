@@ -1,9 +1,10 @@
 """Which columns of a table, or keys of a record, hold the text, and which are kept beside it."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opelda.errors import InputError
+from opelda.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
     from opelda.corpus.formats._registry import Options
@@ -136,11 +137,13 @@ def columns_beside(
     where: str,
     kind: str = "column",
     plain: Sequence[str] | None = None,
+    other_texts: Sequence[str] = (),
 ) -> dict[str | None, str]:
     """Return the columns that are kept beside the text, by what they are kept as; None: as names.
 
     Those that are asked for must be there; others are found among the `plain` ones, if not given
-    among all.
+    among all. Columns that seem to hold texts, by their names or as `other_texts`, and are not
+    read, are named in a warning.
 
     >>> from opelda.corpus.formats import Options
     >>> columns = ["Title", "text", "year"]
@@ -152,6 +155,19 @@ def columns_beside(
     name, metadata = options.name_column, options.metadata
     if name is None:  # a title is both text and name
         name = _first(NAMES, [*filter(_is_title, text), *found])
+    if not options.taken:  # the first of several files tells for all
+        kinds = {"time": time_column(found), "group": group_column(found)}
+        options.taken.update({"text": [*text], "name": name or None, **kinds})
+        likely = {*TEXTS, *TITLES} - {_spelled(name) for name in text}
+        unread = [name for name in names if _spelled(name) in likely]
+        unread += [name for name in other_texts if name not in unread]
+        if unread and not options.text_columns:
+            warnings.warn(
+                f"{where}: the text is read from {_quoted(text)}, not from {_quoted(unread)}; name "
+                f"each {kind} to read with text_column of opelda.corpus.read, or --text-column.",
+                DataWarning,
+                stacklevel=3,
+            )
     if AUTO in metadata:
         kept = (name for name in found if _spelled(name) in KEPT)
         metadata = (*(name for name in metadata if name != AUTO), *kept)
@@ -217,6 +233,10 @@ def text_columns(
                 text_column=...,
             )
     return chosen
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return " and ".join(repr(name[:80]) for name in names[:SHOWN])
 
 
 def listed(names: Sequence[str]) -> str:

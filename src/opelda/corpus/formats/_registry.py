@@ -42,6 +42,9 @@ class Options:
     first_id : {0, 1} or None
         The number of the first word. None: the format's own custom.
     problems : Problems
+    taken : dict
+        The columns that the first file of a source was read by: its "text" (a list), "name", "time"
+        and "group". A reader fills it in.
     """
 
     text_columns: tuple[str, ...] = ()
@@ -54,6 +57,7 @@ class Options:
     problems: "Problems" = field(
         default_factory=lambda: import_module("opelda.corpus._problems").Problems()
     )
+    taken: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from opelda.corpus.formats._columns import (
     columns_beside,
     require,
     text_columns,
+    usual_columns,
     wanted_columns,
 )
 from opelda.corpus.sources._items import Items
@@ -52,7 +53,11 @@ def in_memory(
     if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
         chosen = text_columns(frame.columns, frame.dtypes, options.text_columns, "The data frame")
         plain = [name for name, kind in frame.schema.items() if is_plain(kind)]
-        kept = columns_beside(frame.columns, chosen, options, "The data frame", plain=plain)
+        others = [name for name in plain if name not in chosen and _holds_texts(frame[name])]
+        others = [name for name in others if name not in usual_columns(others)]
+        kept = columns_beside(
+            frame.columns, chosen, options, "The data frame", "column", plain, others
+        )
         beside = {name: cells(frame[column]) for name, column in kept.items()}
         texts = [as_text(frame, column) for column in chosen]
         joined = pl.select(pl.concat_str(texts, separator=" ")).to_series()
@@ -143,6 +148,14 @@ def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
             f"The data frame has {values.dtype} in its column {column!r}, which is no text; name "
             "another."
         ) from None
+
+
+def _holds_texts(column: pl.Series) -> bool:
+    """Whether most of the first values are of three words or more."""
+    if column.dtype != pl.String:
+        return False
+    words = column.drop_nulls().head(100).str.count_matches(r"\S+")
+    return len(words) > 0 and float(words.ge(3).sum()) > len(words) / 2
 
 
 def _distinct(names: list[str]) -> list[str]:
