@@ -99,4 +99,4 @@ class EngineError(OpeldaError, RuntimeError):
 
 
 class DataWarning(UserWarning):
-    """Documents or their columns are not all used, or not as one might expect."""
+    """Some documents or columns are not used, or their meaning was guessed."""

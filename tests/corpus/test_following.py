@@ -51,13 +51,13 @@ def test_a_growing_file(tmp_path):
     assert (sparse.vstack([b.X for b in batches]) != fixed.count(TEXTS[:60])).nnz == 0
 
 
-def test_a_followed_folder_leaves_out_what_is_not_text(tmp_path):
+def test_a_followed_folder_skips_binary_files(tmp_path):
     (tmp_path / "a.docx").write_bytes(b"PK\3\4\0")
     (tmp_path / "b.txt").write_text("tea")
     batches = iter(stream(tmp_path, batch_size=1, follow=True, vocabulary=Vocabulary(["tea"])))
     assert next(batches).names == ["b.txt"]
     threading.Timer(0.05, (tmp_path / "c.txt").write_text, ["tea"]).start()
-    with pytest.warns(UserWarning, match=r"1 file is not text and is left out: .*/a\.docx\.$"):
+    with pytest.warns(UserWarning, match=r"Skipped 1 file that is not text: .*/a\.docx\.$"):
         assert next(batches).names == ["c.txt"]
 
 

@@ -265,7 +265,7 @@ def test_a_column_tells_whether_days_or_months_come_first(form, times):
 
 
 def test_an_order_that_no_date_tells_is_said():
-    with pytest.warns(UserWarning, match=r"'3/4/1987' and all other .* month is taken to be first"):
+    with pytest.warns(UserWarning, match=r"in '3/4/1987' and all other .* month first is assumed"):
         assert time_bins(["3/4/1987", "12/1/1987"], "day").labels == ["1987-03-04", "1987-12-01"]
 
 

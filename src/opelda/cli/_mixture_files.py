@@ -157,7 +157,7 @@ class _Parquet:
         self.parts.append(Path(self.folder, f"{len(self.parts)}.arrow"))
         with polars_errors():
             table.write_ipc(self.parts[-1])
-        # documents are called by numbers, or in some blocks by names: then in all
+        # if any block has names of documents, all numbers become text
         named = self.schema.get("document") == pl.String
         self.schema = table.schema
         if named:
@@ -169,7 +169,7 @@ class _Parquet:
 
     def _tables(self, *_: Any) -> Iterator[pl.DataFrame]:
         for path in self.parts:
-            # opened here: polars takes brackets and stars in a path for a pattern
+            # polars would expand brackets and stars in a path
             with open(path, "rb") as part:
                 yield pl.read_ipc(part).cast(self.schema)
 

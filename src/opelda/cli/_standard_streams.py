@@ -86,7 +86,7 @@ def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
 
 @contextmanager
 def warnings_noted(show: "Show") -> Iterator[None]:
-    """Tell in a line each what is said about documents and their columns."""
+    """Print each `DataWarning` as one line."""
     with warnings.catch_warnings():
         former = warnings.showwarning
 

@@ -116,8 +116,7 @@ def mini_batches(
     meanwhile : callable or None
         Called now and then while documents are waited for.
     by_content : bool
-        Whether positions know the items by their content. False: they are numbers of items, which
-        saves hashing each.
+        Whether positions identify items by their content. False: by their number, without hashing.
 
     Yields
     ------

@@ -97,7 +97,7 @@ def limited(
 ) -> Iterator[Block]:
     """Yield a source's blocks up to so many documents, and say how far reading is.
 
-    At the end, warn of files that were left out.
+    At the end, warn of skipped files.
     """
     most = whole("limit", limit) if limit is not None else 2**63
     n_docs, ended = 0, False

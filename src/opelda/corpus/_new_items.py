@@ -34,8 +34,7 @@ NOTHING = Nothing()
 class NewItems:
     """The new items of an iterable, from a position on, and the position after so many of them.
 
-    It knows items by their content; unless it is to do so, it hashes none, and a position is the
-    number of items.
+    If `by_content`, a position holds digests of the items; if not, it is the number of items.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class Problems:
         self.n_skipped = 0
         self.first: list[str] = []
         self._reported: list[tuple[str, str, str, dict[str, Any]]] = []
-        self._not_text: list[str] = []  # files that were left out since the last warning
+        self._binary: list[str] = []  # files skipped since the last warning
 
     def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
         """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
@@ -41,19 +41,20 @@ class Problems:
             self.first.append(f"{where} {what}.")
             self._reported.append((where, what, remedy, advice))
 
-    def leave_out(self, file: str) -> None:
-        """Pass over a file of a folder that is not text, such as a picture."""
-        self._not_text.append(file)
+    def skip_binary(self, file: str) -> None:
+        """Skip a binary file of a folder."""
+        self._binary.append(file)
 
     def warn(self) -> None:
-        """Name the files that were left out, in one warning."""
-        if not self._not_text:
+        """Warn of the binary files skipped since the last warning."""
+        if not self._binary:
             return
-        n_files, named = len(self._not_text), ", ".join(self._not_text[:NAMED])
+        n_files, named = len(self._binary), ", ".join(self._binary[:NAMED])
         more = f" and {n_files - NAMED:,} more" if n_files > NAMED else ""
-        what = "file is not text and is" if n_files == 1 else "files are not text and are"
-        self._not_text.clear()
-        warnings.warn(f"{n_files:,} {what} left out: {named}{more}.", DataWarning, stacklevel=2)
+        what = "file that is" if n_files == 1 else "files that are"
+        self._binary.clear()
+        message = f"Skipped {n_files:,} {what} not text: {named}{more}."
+        warnings.warn(message, DataWarning, stacklevel=2)
 
     def take(self, provisional: "Problems") -> None:
         """Report the problems found provisionally, and clear them there."""

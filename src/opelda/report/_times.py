@@ -23,13 +23,13 @@ FORMATS = (
     "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%d.%m.%Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S",
     "%B %Y", "%b %Y", "%a %b %d %H:%M:%S %z %Y", "%d/%b/%Y:%H:%M:%S %z",
 )  # fmt: skip
-# a day and a month that are both numbers, in either order, and a time of day
+# a numeric day and month in either order, and a time of day
 NUMBERED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?:,? +(\d.*))?")
 CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 EPOCH = dt.datetime(1970, 1, 1)
 # seconds and milliseconds since then, from 1973 on and up to 2286: no year is as large
 SECONDS, MILLISECONDS = (1e8, 1e10), (1e11, 1e13)
-FIRST_YEAR = 1000  # smaller numbers are those of months, weeks and days
+FIRST_YEAR = 1000  # smaller numbers may be months, weeks or days
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,15 @@ def moments_of(values: list[Any]) -> list[dt.datetime | None]:
 
 
 class TimeReader:
-    """Reads a column of times, part by part; dates such as 2/26/1987 tell which number is the day.
+    """Reads a column of times, part by part, and detects the order of day and month in 2/26/1987.
 
-    Until one tells, the month is taken to come first.
+    Month first is assumed until a number above 12 decides.
     """
 
     def __init__(self) -> None:
         self._day_first: bool | None = None
-        self._assumed: str | None = None  # a date that was read before any told the order
-        self.contradiction: InputError | None = None  # what was assumed is wrong
+        self._assumed: str | None = None  # an ambiguous date, read before the order was known
+        self.contradiction: InputError | None = None  # a later date is day first
 
     def read(self, values: list[Any]) -> list[dt.datetime | None]:
         """Return times as `moments_of` does."""
@@ -151,11 +151,11 @@ class TimeReader:
         return [None if is_missing(value) else read.get(value) for value in values]
 
     def warn(self) -> None:
-        """Say which order was assumed, where no date told."""
+        """Warn that the order is a guess, if no date decided."""
         if self._assumed is not None and self._day_first is None:
             warnings.warn(
-                f"{self._assumed!r} and all other dates could have the day or the month first; the "
-                "month is taken to be first. If it is not, write dates as 1987-02-26.",
+                f"Day and month cannot be told apart in {self._assumed!r} and all other dates; "
+                "month first is assumed. Write dates as 1987-02-26 if that is wrong.",
                 DataWarning,
                 stacklevel=4,
             )
@@ -169,8 +169,8 @@ class TimeReader:
             self._assumed = self._assumed or dates[0][0]
         elif self._day_first and self._assumed:
             self.contradiction = InputError(
-                f"{self._assumed!r} was read with the month first, but later dates have the day "
-                "first; write dates as 1987-02-26."
+                f"{self._assumed!r} was read month first, but later dates are day first; write "
+                "dates as 1987-02-26."
             )
 
     def _moment(self, value: Any) -> dt.datetime | None:

@@ -31,15 +31,15 @@ def explained() -> Iterator[None]:
 
 
 def last_batch(position: Any, folder: Path) -> int:
-    """Return the number of the last micro-batch that a checkpoint holds; -1 before the first."""
+    """Return the number of the last micro-batch in a checkpoint's position; -1 for none."""
     match position:
         case None:
             return -1
         case {"batch": int(number)}:
             return number
     raise InputError(
-        f"{folder} holds the checkpoint of a stream that was not learned by opelda.spark; give "
-        "another path."
+        f"{folder} holds a checkpoint of another stream, not of opelda.spark.learn; give another "
+        "path."
     )
 
 

@@ -227,7 +227,7 @@ NOT_TEXT = {
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 @pytest.mark.parametrize("n_files", range(1, 5))
-def test_files_of_a_folder_that_are_not_text_are_left_out_and_named(n_files, encoding, tmp_path):
+def test_binary_files_of_a_folder_are_skipped_and_named(n_files, encoding, tmp_path):
     texts = {"a.txt": "Tea, cup\n", "in/b": "", "in/c": "pot of tea é"}
     for name, data in [*NOT_TEXT.items()][:n_files] + [
         (name, text.encode(encoding)) for name, text in texts.items()
@@ -235,9 +235,9 @@ def test_files_of_a_folder_that_are_not_text_are_left_out_and_named(n_files, enc
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
     named = ", ".join(f"{tmp_path}/{name}" for name in [*NOT_TEXT][:n_files][:3])
-    what = "file is not text and is" if n_files == 1 else "files are not text and are"
+    what = "file that is" if n_files == 1 else "files that are"
     more = " and 1 more" if n_files > 3 else ""
-    message = re.escape(f"{n_files} {what} left out: {named}{more}.")
+    message = re.escape(f"Skipped {n_files} {what} not text: {named}{more}.")
     options = {"encoding": encoding, "min_df": 1}
     expected = read([*texts.values()], min_df=1, max_df=1.0)
     with pytest.warns(UserWarning, match=f"^{message}$"):

@@ -142,8 +142,8 @@ def columns_beside(
     """Return the columns that are kept beside the text, by what they are kept as; None: as names.
 
     Those that are asked for must be there; others are found among the `plain` ones, if not given
-    among all. Columns that seem to hold texts, by their names or as `other_texts`, and are not
-    read, are named in a warning.
+    among all. A warning lists likely text columns that are not read: those with usual names, and
+    `other_texts`.
 
     >>> from opelda.corpus.formats import Options
     >>> columns = ["Title", "text", "year"]
@@ -155,7 +155,7 @@ def columns_beside(
     name, metadata = options.name_column, options.metadata
     if name is None:  # a title is both text and name
         name = _first(NAMES, [*filter(_is_title, text), *found])
-    if not options.taken:  # the first of several files tells for all
+    if not options.taken:  # once for all files of a source
         kinds = {"time": time_column(found), "group": group_column(found)}
         options.taken.update({"text": [*text], "name": name or None, **kinds})
         likely = {*TEXTS, *TITLES} - {_spelled(name) for name in text}

@@ -23,7 +23,7 @@ VW = re.compile(
 )
 NUMBER = re.compile(rb"\d+\s*")
 JAVA = b"\xac\xed\x00\x05"
-PDF = b"%PDF-"  # the usual format of documents that may have no zero byte in it
+PDF = b"%PDF-"  # a binary format whose files may have no zero byte
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 TRIPLE = re.compile(rb"\d+ +\d+ +\d+\s*")
 

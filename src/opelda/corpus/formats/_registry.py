@@ -43,8 +43,8 @@ class Options:
         The number of the first word. None: the format's own custom.
     problems : Problems
     taken : dict
-        The columns that the first file of a source was read by: its "text" (a list), "name", "time"
-        and "group". A reader fills it in.
+        Filled by the reader: columns of the first file used as "text" (a list), "name", "time" and
+        "group".
     """
 
     text_columns: tuple[str, ...] = ()

@@ -18,9 +18,8 @@ from opelda.errors import InputError
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the files of a folder and the folders in it, in the order of their paths.
 
-    Hidden files and folders, whose names begin with a dot, are passed over, and so are files that
-    are not text. Documents are named by their paths within the folder. A position holds the last
-    path that was read.
+    Hidden files and folders, whose names begin with a dot, and binary files are skipped. Documents
+    are named by their paths within the folder. A position holds the last path that was read.
     """
     if not input.is_folder:
         raise InputError(f"{input.label} is not a folder; give one, or another format.")
@@ -63,7 +62,7 @@ def _named_paths(input: Input) -> list[tuple[str, str]]:
 
 
 def _text(path: str, encoding: str, options: Options) -> str | None:
-    """Return a file's text; None if it was reported, or left out as it is not text."""
+    """Return a file's text; None if it was reported, or is binary."""
     label = printable(path)
     try:
         if not os.path.isfile(path):  # a pipe would wait, a broken link has nothing
@@ -87,7 +86,7 @@ def _text(path: str, encoding: str, options: Options) -> str | None:
     except UnicodeError:
         text, is_text = None, b"\0" not in data[:PEEK_BYTES] or data.startswith(UTF_16)
     if not is_text or data.startswith(PDF):
-        options.problems.leave_out(label)
+        options.problems.skip_binary(label)
         return None
     if text is None:
         report_encoding(label, data, options)

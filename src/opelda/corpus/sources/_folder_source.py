@@ -70,7 +70,7 @@ class Folder(Source):
             done &= {file.key for file in files}  # those that are gone are forgotten
             new = sorted(file for file in files if file.key not in done)
             ready = settling.settled(new) if self._follow else new
-            # the file that was begun comes first, or its position would be lost
+            # a partly read file comes first: the position holds one such file
             waits = begun in {file.name for file in new} - {file.name for file in ready}
             for file in () if waits else sorted(ready, key=lambda file: file.name != begun):
                 at = at if file.name == begun else None
@@ -103,7 +103,7 @@ class Folder(Source):
         try:
             format = self._format_of(input)
         except NotTextError:
-            self.problems.leave_out(input.label)
+            self.problems.skip_binary(input.label)
             return
         if format is not None:
             if at is not None and format.in_lines and not is_where(input, self.options, at):

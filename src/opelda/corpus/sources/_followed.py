@@ -31,16 +31,16 @@ Part = tuple[Input, Any]
 
 
 class Settling:
-    """Tells which files nobody writes to any more: those that stay as they are for a while.
+    """Finds complete files: those unchanged for `SETTLED` seconds of the monotonic clock.
 
-    It looks again instead of asking for the time of change, which may lie in the future.
+    Modification times are compared with each other only, as they may lie in the future.
     """
 
     def __init__(self) -> None:
         self._since: dict[Any, float] = {}
 
     def settled(self, files: Iterable[Any]) -> list[Any]:
-        """Return those that were the same for long enough; a file that changes is another one."""
+        """Return the complete files; a changed file must differ from what it was."""
         now = time.monotonic()
         self._since = {file: self._since.get(file, now) for file in files}
         return [file for file, since in self._since.items() if now - since >= SETTLED]

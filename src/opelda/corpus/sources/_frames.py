@@ -37,7 +37,7 @@ from opelda.errors import InputError
 def in_memory(
     source: Any, options: Options, words: list[str] | None, *, by_content: bool
 ) -> Rows | Items:
-    """Return the documents of whatever this is; `by_content` is that of `NewItems`."""
+    """Return the documents of a source in memory; `by_content` is that of `NewItems`."""
     problems = options.problems
     if is_mapping(source):
         raise InputError(
@@ -151,7 +151,7 @@ def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
 
 
 def _holds_texts(column: pl.Series) -> bool:
-    """Whether most of the first values are of three words or more."""
+    """Whether most of the first 100 values have at least three words."""
     if column.dtype != pl.String:
         return False
     words = column.drop_nulls().head(100).str.count_matches(r"\S+")

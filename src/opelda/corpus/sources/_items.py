@@ -42,8 +42,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 class Items(Source):
     """Documents from an iterable, all of the kind of the first one that is not empty.
 
-    Those that were read before a position are known by their content, see `corpus._seen`, or by
-    their number.
+    A position identifies the items before it by their content, see `corpus._seen`, or their number.
     """
 
     label = "The iterable"
