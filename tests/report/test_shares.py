@@ -251,36 +251,6 @@ def test_a_zone_in_parquet_counts_as_its_clock_showed_it(tmp_path):
     assert time_bins(corpus.metadata["date"], "day").labels == ["2017-07-31"]
 
 
-FORMS = ["%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y, %I:%M:%S %p"]
-
-
-@pytest.mark.parametrize("form", FORMS)
-@given(st.lists(st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)), max_size=9))
-def test_a_column_tells_whether_days_or_months_come_first(form, times):
-    times = [*times, dt.datetime(1987, 2, 26)]
-    written = [f"{time:{form}}".replace("/0", "/").removeprefix("0") for time in times]
-    expected, found = time_bins(times, "day"), time_bins([*written, None], "day")
-    assert found.labels == expected.labels
-    assert found.index.tolist() == [*expected.index, -1]
-
-
-def test_an_order_that_no_date_tells_is_said():
-    with pytest.warns(UserWarning, match=r"in '3/4/1987' and all other .* month first is assumed"):
-        assert time_bins(["3/4/1987", "12/1/1987"], "day").labels == ["1987-03-04", "1987-12-01"]
-
-
-def test_missing_times_of_every_kind():
-    moments = np.array(["2001-02-03", "NaT", "2002-02-03"], "M8[D]")
-    for times in (moments, pd.Series(moments), pl.Series(moments), moments.astype(object)):
-        assert time_bins(times, "year").index.tolist() == [0, -1, 1]
-
-
-@pytest.mark.parametrize("kind", [int, float, str])
-def test_numbers_of_months_weeks_and_days_are_no_years(kind):
-    with pytest.raises(InputError, match="is not known to be a time"):
-        time_bins([kind(number) for number in range(1, 367)])
-
-
 def test_most_times_must_be_readable():
     assert time_bins(["2001", "2002", "soon"]).index.tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="'soon' is not known to be a time"):

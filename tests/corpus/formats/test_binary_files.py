@@ -1,0 +1,60 @@
+"""Binary files: skipped in a folder, an error by themselves."""
+
+import gzip
+import io
+import os
+import re
+import zipfile
+
+import pytest
+
+from opelda.corpus import read, stream
+from opelda.errors import InputError
+
+
+def zipped(name):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(name, "tea")
+    return archive.getvalue()
+
+
+NOT_TEXT = {
+    "a.docx": zipped("word/document.xml"),
+    "b.pdf": b"%PDF-1.4\n1 0 obj\n",
+    "in/c.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "in/d.bin.gz": gzip.compress(b"tea\0cup"),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+@pytest.mark.parametrize("n_files", range(1, 5))
+def test_binary_files_of_a_folder_are_skipped_and_named(n_files, encoding, tmp_path):
+    texts = {"a.txt": "Tea, cup\n", "in/b": "", "in/c": "pot of tea é"}
+    for name, data in [*NOT_TEXT.items()][:n_files] + [
+        (name, text.encode(encoding)) for name, text in texts.items()
+    ]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    named = ", ".join(f"{tmp_path}/{name}" for name in [*NOT_TEXT][:n_files][:3])
+    what = "file that is" if n_files == 1 else "files that are"
+    more = " and 1 more" if n_files > 3 else ""
+    message = re.escape(f"Skipped {n_files} {what} not text: {named}{more}.")
+    options = {"encoding": encoding, "min_df": 1}
+    expected = read([*texts.values()], min_df=1, max_df=1.0)
+    with pytest.warns(UserWarning, match=f"^{message}$"):
+        found = read(tmp_path, max_df=1.0, **options)
+    assert (found.words, found.names) == (expected.words, [*texts])
+    assert (found.X != expected.X).nnz == 0
+    with pytest.warns(UserWarning, match=f"^{message}$"):
+        assert [batch.X.shape[0] for batch in stream(tmp_path, batch_size=2, **options)] == [2, 1]
+
+
+def test_a_file_that_is_not_text_is_refused_by_itself(tmp_path):
+    for name, data in NOT_TEXT.items():
+        path = tmp_path / os.path.basename(name)
+        path.write_bytes(data)
+        with pytest.raises(
+            InputError, match=r"is (not text and of no known format|a zip archive);"
+        ):
+            read(path)
