@@ -179,6 +179,7 @@ def test_half_a_surrogate_pair_is_replaced():
     assert read("jsonl", b'{"text": "a\\ud83d b"}') == ["a\ufffd b"]
 
 
+@pytest.mark.filterwarnings("ignore:.* the text is read from 'text', not from 'content'")
 @pytest.mark.parametrize(
     ("keys", "chosen"),
     [
