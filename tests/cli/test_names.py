@@ -1,6 +1,7 @@
 """Names of documents on the command line: found by themselves, shown harmlessly."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 import opelda
 from opelda.cli._inputs import read_corpus
 from opelda.cli._options import NamelessReading, Reading, Show, Text
+from opelda.cli._promise import Promise
 
 HOSTILE = ["=1+1\n\x1b[2J\u202e", "x" * 5_000, "<script>", "plain"]
 
@@ -72,13 +74,11 @@ def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, t
     assert np.load("t.npz")["document"].tolist() == [name[:1000] for name in HOSTILE]
 
 
-def test_a_long_name_is_cut_in_a_sentence(cli, model_file, tmp_path):
-    words = opelda.load(model_file).vocabulary_.words[:8]
-    counts = [5e12, 1e12, 2e12, 1e12, 7e12, 1e12, 1, 9e12]
-    pairs = " ".join(f"{word}:{count}" for word, count in zip(words, counts, strict=True))
-    (tmp_path / "a.vw").write_text(f"'{'x' * 5_000} | {pairs}\n")
-    told = cli("transform", model_file, "a.vw", "--max-loss", 1e-6)
-    assert f"(the first is {'x' * 80})" in told.err
+def test_a_long_name_is_cut_in_a_sentence(model_file, capsys):
+    promise = Promise(opelda.load(model_file))
+    promise.note(["x" * 5_000], SimpleNamespace(missed=np.array([0]), loss=np.array([1.0])))
+    promise.complain()
+    assert f"(the first is {'x' * 80})" in capsys.readouterr().err
 
 
 def test_names_are_not_read_where_nobody_wants_them(tmp_path):

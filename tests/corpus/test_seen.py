@@ -164,7 +164,6 @@ BAD = {
     "csv": ("1,tea\n", "1,2,3\n"),
     "tsv": ("1\ttea\n", "1\t2\t3\n"),
     "mallet": ("a b tea\n", "bad\n"),
-    "vw": ("|x tea\n", "bad\n"),
     "lines": ("tea\n", "\udcff\n"),
 }
 

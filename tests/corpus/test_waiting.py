@@ -20,7 +20,6 @@ FORMATS = {
     "csv": lambda i: ("number,text\n" if i == 0 else "") + f'{i},"a ""quoted"" line\nw{i}"\n',
     "tsv": lambda i: ("number\ttext\n" if i == 0 else "") + f"{i}\tw{i}\n",
     "mallet": lambda i: f"name{i}\tlabel\tw{i}\n",
-    "vw": lambda i: f"'name{i} |words w{i}\n",
 }
 
 

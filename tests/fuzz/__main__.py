@@ -22,7 +22,7 @@ MOST_SECONDS, MOST_MEGABYTES = 1.0, 2048
 # of 1,000 cases: those that cost little have more
 SHARES = {"model": 250, "request": 150, "uci": 100, "ldac": 100, "mm": 100, "vocabulary": 80}
 SHARES |= {"npz": 60, "jsonl": 40, "lines": 30, "parquet": 30, "tsv": 15, "csv": 15, "file": 12}
-SHARES |= {"mallet": 10, "words": 5, "vw": 3}
+SHARES |= {"mallet": 10, "words": 5}
 
 
 def main() -> int:

@@ -35,7 +35,7 @@ from tests.serve.conftest import make_model
 from tests.test_model_file_damage import FILES, refused, write
 
 NAMES = [name for name in FORMATS if name != "files"]
-ENDS = ["", ".txt", ".csv", ".jsonl", ".vw", ".dat", ".docword", ".mtx", ".npz", ".parquet"]
+ENDS = ["", ".txt", ".csv", ".jsonl", ".dat", ".docword", ".mtx", ".npz", ".parquet"]
 PACKED = ["", "", "", ".gz", ".zst", ".xz", ".bz2"]
 COLUMNS = [(), ("text",), ("1",), ("name", "text"), ("x",)]
 PATTERNS = [None, None, COUNT_VECTORIZER, WHITESPACE, r"[a-z]+"]

@@ -15,7 +15,7 @@ from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.errors import InputError
 from tests.corpus.formats import text_files
 
-NAMES = ("lines", "jsonl", "csv", "tsv", "mallet", "vw", "parquet", "files")
+NAMES = ("lines", "jsonl", "csv", "tsv", "mallet", "parquet", "files")
 ENCODINGS = ("utf-8", "utf-8", "utf-8", "latin-1", "utf-16", "shift_jis", "utf-7", "utf-8-sig")
 PIECES = (
     *(b'"', b"\n", b"\r\n", b",", b"\t", b"|", b":", b"{", b"[", b"\\", b"\0", b"\xff", b"'", b";"),
@@ -44,7 +44,6 @@ def seeds():
             found["parquet"].append(file.read())
     found["csv"].append(b'id,text\n1,"tea\n""x"""\n2,5" disk\n3,"a" b\n')
     found["jsonl"].append(b'{"a": 1, "text": ["x"], "b": {"c": [1.5e3, null]}}\n"tea"\n')
-    found["vw"].append(b"1 2.0 'a|x:0.5 tea:2 cup |y tea:1e3\n|\n")
     found["files"] = found["lines"]
     return found
 
@@ -126,7 +125,7 @@ def run(name, n, seed):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_damaged_files(name):
-    assert run(name, 60 if name in ("parquet", "vw") else 300, seed=0) > 0
+    assert run(name, 60 if name == "parquet" else 300, seed=0) > 0
 
 
 @pytest.mark.heavy

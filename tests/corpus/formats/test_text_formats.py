@@ -244,35 +244,3 @@ def test_files_in_their_order(tmp_path):
     assert read("files", tmp_path, encoding="latin-1")[0] == "café"
     with pytest.raises(InputError, match="is not a folder"):
         read("files", tmp_path / "b.txt")
-
-
-def test_weights_and_namespaces_of_vowpal_wabbit():
-    data = b"""1 'a |x tea:2 cup |y:3 tea:0.5
--1 2.0 tag|z cup
-| tea:1e1 tea tea:0|w pot
-|w
-no features
-
-1 |x tea:-1
-1 |x tea:nan
-1 |x:two tea
-1 |x tea: |y cup
-"""
-    problems = Problems("skip")
-    options = Options(problems=problems)
-    (block,) = FORMATS["vw"].blocks(Input.of(io.BytesIO(data)), options, None)
-    assert block.documents.words == ["tea", "cup", "pot"]
-    assert block.documents.counts.toarray().tolist() == [
-        [3.5, 1, 0],
-        [0, 1, 0],
-        [11, 0, 1],
-        [0] * 3,
-    ]
-    assert block.names == ["a", "tag", "", ""]
-    assert problems.first == [
-        "the file, line 5 has no | before its words.",
-        *(
-            f"the file, line {line} has {token!r}, whose weight is no number from 0 to 1e+13."
-            for line, token in ((7, "tea:-1"), (8, "tea:nan"), (9, "|x:two"), (10, "tea:"))
-        ),
-    ]

@@ -31,7 +31,6 @@ SOURCES = {
     + '7;"open\n8;tea\n',
     "tsv": 'id\ttext\n1\t"tea\n2\tté\n\n3\n4\tx\ty\n' * 3,
     "mallet": "a x tea\nb\ty\té cup\n\nlonely\nc z\n" * 3,
-    "vw": "1 'a |x tea:2 cup\n|\n\nnone\n'b |y é:0.5 |z tea\n2 |x tea:x\n" * 3,
 }
 OPTIONS = {"csv": {"name_column": "id"}, "jsonl": {"name_column": "id"}}
 
@@ -82,9 +81,8 @@ def test_files_go_on_from_every_position(name, suffix, tmp_path):
     documents = []
     for size in (1, 3, 100):
         whole = check(name, lambda: path, size)
-        if name != "vw":
-            documents.append([text for texts, _, _ in whole for text in texts])
-            assert all(len(texts) == size for texts, _, _ in whole[:-1])
+        documents.append([text for texts, _, _ in whole for text in texts])
+        assert all(len(texts) == size for texts, _, _ in whole[:-1])
     assert all(each == documents[0] for each in documents)
 
 
@@ -118,8 +116,7 @@ def test_blocks_that_end_early_because_they_are_large(name, most, size):
         whole = check(name, lambda: io.BytesIO(data), size)
     if name == "lines":  # but for the line that brings it over the limit
         assert all(sum(len(t.encode()) + 1 for t in texts[:-1]) < most for texts, _, _ in whole)
-    if name != "vw":
-        assert [text for texts, _, _ in whole for text in texts] == expected
+    assert [text for texts, _, _ in whole for text in texts] == expected
 
 
 @pytest.mark.parametrize("size", [1, 4, 7, 100])

@@ -30,6 +30,5 @@ def write(name, path, texts, names=None):
             "lines": lambda: texts,
             "jsonl": lambda: [json.dumps(row, ensure_ascii=False) for row in rows],
             "mallet": lambda: [f"{called}\t_\t{text}" for called, text in named],
-            "vw": lambda: [f"'{called} | {text}" for called, text in named],
         }[name]()
         path.write_text("".join(f"{line}\n" for line in lines))

@@ -16,11 +16,6 @@ from opelda.errors import InputError
 # Ends of names that say too little.
 VAGUE = (".txt", ".text", ".dat", ".json")
 LDAC = re.compile(rb"(\d+)((?:\s+\d+:\d+(?:\.\d+)?)*)\s*")
-VW = re.compile(
-    rb"(?:[-+]?\d[\d.]*(?:\s+[\d.]+){0,2}\s+(?:'\S*\s*|[^\s|]+)?\|\S*(?:\s.*)?"  # a label
-    rb"|'[^\s|]+\s*\|\S*(?:\s.*)?"  # a tag
-    rb"|\|[A-Za-z]\w*\s.*)"  # a namespace
-)
 NUMBER = re.compile(rb"\d+\s*")
 JAVA = b"\xac\xed\x00\x05"
 PDF = b"%PDF-"  # a binary format whose files may have no zero byte
@@ -158,13 +153,13 @@ def _by_content(input: Input) -> str:
         return "uci"
     if any(b":" in line for line in lines) and all(map(_is_ldac, lines)):
         return "ldac"
-    return "vw" if _all_match(VW, lines) else "lines"
+    return "lines"
 
 
 def _is_settled(head: bytes) -> bool:
     """Whether the first line says that a file is plain text or JSON, whatever the others are."""
     head = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
-    may_be_counts = any(one.match(head) for one in (NUMBER, LDAC, VW))
+    may_be_counts = any(one.match(head) for one in (NUMBER, LDAC))
     return bool(head.strip()) and b"\0" not in head and not may_be_counts
 
 

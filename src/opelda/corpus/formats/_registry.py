@@ -177,10 +177,6 @@ _BUILT_IN = (
         "MALLET's text form, a line has name, label and text",
     ),
     _built_in(
-        "vw", "text", ".vw", "encoding",
-        "Vowpal Wabbit's text form, words with weights after a bar",
-    ),
-    _built_in(
         "uci", "counts", ".docword .docword.txt", "encoding",
         "UCI bag of words: docword.NAME.txt with vocab.NAME.txt beside it",
     ),

@@ -111,7 +111,7 @@ class GrowingFile(Files):
         if not input.seekable or not format.in_lines:
             raise InputError(
                 f"{input.label} cannot be followed; only plain files of lines can: uncompressed "
-                "text, JSON Lines, CSV, TSV, MALLET or Vowpal Wabbit."
+                "text, JSON Lines, CSV, TSV or MALLET."
             )
         if options.encoding not in ("utf-8", "ascii"):
             raise InputError(
