@@ -90,7 +90,7 @@ class BlockJoiner:
 
 def names_of(beside: Beside) -> list[str] | None:
     """Return what the documents are called, "" where that is missing; None: nobody knows."""
-    return beside[None].fill_null("").to_list() if None in beside else None
+    return [name or "" for name in beside[None]] if None in beside else None
 
 
 def metadata_of(beside: Beside) -> pl.DataFrame | None:

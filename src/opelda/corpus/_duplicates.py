@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -80,12 +81,13 @@ def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
         kept = [word for word, stays in zip(words.words, keep.tolist(), strict=True) if stays]
         X = keep_columns(X, keep)
         words = Vocabulary.known(kept, df[keep], tokenizer=words.tokenizer)
+    columns = [] if corpus.metadata is None else [column[stay] for column in corpus.metadata]
     return replace(
         corpus,
         X=X,
         vocabulary=words,
         names=None if corpus.names is None else [corpus.names[i] for i in stay.tolist()],
-        metadata=None if corpus.metadata is None else corpus.metadata[stay],
+        metadata=pl.DataFrame(columns) if columns else None,
         n_duplicates=len(corpus) - len(stay),
     )
 

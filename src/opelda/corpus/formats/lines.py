@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from opelda.corpus._block import Block
+from opelda.corpus._forks import evaluate
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LineReader, one_block
 from opelda.corpus.formats._registry import Options
@@ -39,6 +40,6 @@ def _split(data: bytes) -> pl.Series | None:
         return None
     whole = pl.Series([data.removesuffix(b"\n")], dtype=pl.Binary)
     try:
-        return whole.cast(pl.String).str.split("\n").explode()
+        return evaluate(whole.cast(pl.String), lambda text: text.str.split("\n")).explode()
     except pl.exceptions.PolarsError:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from opelda.corpus._block import Block
+from opelda.corpus._forks import require_pool
 from opelda.corpus.formats._cells import cells, is_plain
 from opelda.corpus.formats._columns import columns_beside, text_columns
 from opelda.corpus.formats._input import Input, check_position, reason
@@ -25,6 +26,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     empty. A position is the number of rows before it.
     """
     path = _path(input)
+    require_pool(input.label)
     with _explained(input.label):
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
         schema = table.collect_schema()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from opelda.corpus._block import Beside
 from opelda.corpus._corpus import Corpus
+from opelda.corpus._forks import evaluate, require_pool
 from opelda.corpus._kinds import (
     holds_numbers,
     is_column,
@@ -60,7 +62,7 @@ def in_memory(
         )
         beside = {name: cells(frame[column]) for name, column in kept.items()}
         texts = [as_text(frame, column) for column in chosen]
-        joined = pl.select(pl.concat_str(texts, separator=" ")).to_series()
+        joined = reduce(lambda before, after: before + " " + after, texts)
         return Rows(joined, problems, words, beside)
     if frame is not None:
         return _matrix(frame, options, words)
@@ -106,6 +108,7 @@ def as_frame(source: Any) -> pl.DataFrame | None:
     if not is_table(source):
         return None
     if isinstance(source, pl.LazyFrame):
+        require_pool("The lazy data frame")
         source = source.collect()
     if isinstance(source, pl.DataFrame):
         return source
@@ -113,8 +116,8 @@ def as_frame(source: Any) -> pl.DataFrame | None:
         names = _distinct([str(name) for name in source.columns])
         columns = [source.iloc[:, i] for i in range(len(names))]
         return pl.DataFrame([_column(c).alias(n) for n, c in zip(names, columns, strict=True)])
-    _distinct(source.schema.names)
-    return pl.DataFrame(source)
+    names = _distinct(source.schema.names)
+    return pl.DataFrame([pl.Series(name, source.column(name)) for name in names])
 
 
 def as_documents(source: Any) -> pl.Series | list[Any] | None:
@@ -128,11 +131,11 @@ def as_documents(source: Any) -> pl.Series | list[Any] | None:
             source = np.array([*source.to_pylist(), None], object)[:-1]
     if isinstance(source, pl.Series):
         if source.dtype in (*TEXTUAL, pl.Null):
-            return source.cast(pl.String).fill_null("")
+            return _filled(source.cast(pl.String))
         return [[] if value is None else value for value in source.to_list()]
     values = source.tolist()
     if all(isinstance(value, str) or is_missing(value) for value in values):
-        return cells(values).fill_null("")
+        return _filled(cells(values))
     return [[] if is_missing(value) else value for value in values]
 
 
@@ -140,9 +143,9 @@ def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
     """Return a column as texts: words joined by a space, nothing for the missing."""
     values = frame[column]
     if values.dtype == pl.List(pl.String):
-        values = values.list.join(" ", ignore_nulls=True)
+        values = evaluate(values, lambda words: words.list.join(" ", ignore_nulls=True))
     try:
-        return values.cast(pl.String).fill_null("")
+        return _filled(values.cast(pl.String))
     except pl.exceptions.PolarsError:
         raise InputError(
             f"The data frame has {values.dtype} in its column {column!r}, which is no text; name "
@@ -154,8 +157,12 @@ def _holds_texts(column: pl.Series) -> bool:
     """Whether most of the first 100 values have at least three words."""
     if column.dtype != pl.String:
         return False
-    words = column.drop_nulls().head(100).str.count_matches(r"\S+")
-    return len(words) > 0 and float(words.ge(3).sum()) > len(words) / 2
+    texts = [text for text in column.head(100).to_list() if text is not None]
+    return sum(len(text.split()) >= 3 for text in texts) > len(texts) / 2
+
+
+def _filled(texts: pl.Series) -> pl.Series:
+    return evaluate(texts, lambda text: text.fill_null(""))
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ import re
 from html.entities import name2codepoint
 from typing import TYPE_CHECKING
 
+from opelda.corpus._forks import contains, evaluate
 from opelda.corpus.text._texts import FEW
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def without_markup(texts: "pl.Series") -> "pl.Series":
         import polars as pl
 
         return pl.Series(few_without_markup(texts.to_list()), dtype=pl.String)
-    marked = texts.str.contains(SIGNS)
+    marked = contains(texts, SIGNS)
     if not marked.any():
         return texts
     cleaned = _cleaned(texts.filter(marked))
@@ -117,15 +118,16 @@ def _one_without_markup(text: str) -> str:
 
 
 def _cleaned(texts: "pl.Series") -> "pl.Series":
-    return _decoded(texts).str.replace_all(REMOVED, " ")
+    return evaluate(_decoded(texts), lambda text: text.str.replace_all(REMOVED, " "))
 
 
 def _decoded(texts: "pl.Series") -> "pl.Series":
     """Return texts with the characters that references stand for."""
-    texts = texts.str.replace_all(AMPERSAND, "&")
-    found = texts.str.extract_all(REFERENCE).explode().drop_nulls().unique(maintain_order=True)
-    known = {one: character for one in found if (character := _character(one)) is not None}
-    return texts.str.replace_many(known) if known else texts
+    texts = evaluate(texts, lambda text: text.str.replace_all(AMPERSAND, "&"))
+    found = evaluate(texts, lambda text: text.str.extract_all(REFERENCE)).explode()
+    names = found.drop_nulls().unique(maintain_order=True)
+    known = {name: character for name in names if (character := _character(name)) is not None}
+    return evaluate(texts, lambda text: text.str.replace_many(known)) if known else texts
 
 
 def _character(reference: str) -> str | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _text
+from opelda.corpus._forks import contains, evaluate
 from opelda.corpus._packing import encodable
 from opelda.errors import InputError
 
@@ -56,7 +57,7 @@ class Matches:
         self, texts: "pl.Series", table: _text.WordTable
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the codes of all texts' words, and how many there are up to each text's end."""
-        found = texts.str.extract_all(self.pattern)
+        found = evaluate(texts, lambda text: text.str.extract_all(self.pattern))
         ends = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(found.list.len().to_numpy(), out=ends[1:])
         return table.code(found.explode().drop_nulls().__arrow_c_stream__(None)), ends
@@ -97,7 +98,7 @@ def _check_regex(pattern: str) -> None:
     shown = f"{pattern!r:.80}"
     try:
         groups = pl.Series([""]).str.extract_groups(pattern).struct.fields
-        found = pl.Series(PROBES).str.extract_all(pattern).explode().drop_nulls()
+        found = evaluate(pl.Series(PROBES), lambda text: text.str.extract_all(pattern)).explode()
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[-1].removeprefix("error: ").rstrip(".")
         raise InputError(f"{shown} cannot be used: {reason:.200}.", "pattern") from None
@@ -121,9 +122,9 @@ def unicode_words() -> NDArray[np.uint8]:
     classes = np.zeros(N_POINTS, np.uint8)
     kinds = ((_text.WORD, r"\w"), (_text.LETTER, r"\p{L}"), (_text.UNSPACED, UNSPACED))
     for points in ASSIGNED:
-        characters = pl.Series([_characters(points)]).str.split("").explode()
+        characters = pl.Series(list(_characters(points)))
         for bit, kind in kinds:
-            found = characters.str.contains(kind).to_numpy()
+            found = contains(characters, kind).to_numpy()
             classes[points.start : points.stop] |= found * np.uint8(bit)
     classes[(classes & _text.WORD) == 0] = 0
     return classes

@@ -14,6 +14,7 @@ import numpy as np
 
 from opelda import _text
 from opelda._validation import choice
+from opelda.corpus._forks import contains
 from opelda.corpus.text._patterns import unicode_words
 from opelda.errors import InputError
 
@@ -32,7 +33,7 @@ def checked_unspaced(unspaced: Any) -> str | None:
 
 def found_unspaced(sample: "pl.Series") -> str:
     """Return how such texts are cut, by what is in a sample and what is installed."""
-    n_texts = int(sample.str.contains(_expression().pattern).sum())
+    n_texts = int(contains(sample, _expression().pattern).sum())
     if not n_texts or n_texts < LEAST_SHARE * len(sample):
         return PAIRS
     if find_spec("icu4py") is not None:
@@ -53,7 +54,7 @@ def with_spaces(texts: "pl.Series") -> "pl.Series":
     import polars as pl
 
     expression = _expression()
-    has = texts.str.contains(expression.pattern)
+    has = contains(texts, expression.pattern)
     if not has.any():
         return texts
     breaker = _breaker()
