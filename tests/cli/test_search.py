@@ -37,12 +37,21 @@ def test_what_is_found_is_what_python_finds(cli, folder, texts, monkeypatch):
         assert [line.split("  ")[1] for line in shown] == [f"On {row.document}" for row in wanted]
 
 
+def test_words_that_the_model_lacks_are_found_in_the_texts(cli, folder):
+    with open("t.jsonl", "a") as file:
+        file.write('{"text": "a fire in the mill", "title": "Fire"}\n')
+    assert cli("search", "m.opelda", "t.jsonl", "fire").out.split()[1:] == ["Fire"]
+    done = cli("search", "m.opelda", "t.jsonl", "xyzzy")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "opelda: no document fits.\n"
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         ([], "give words, --topic or --like"),
         (["oven", "--like", "tea"], "leave words and --topic out"),
-        (["xyzzy"], "no word in what is searched for"),
+        (["!"], "no word in what is searched for"),
         (["--topic", "9"], "--topic must be"),
         (["oven", "--limit", "0"], "--limit"),
     ],

@@ -1,5 +1,7 @@
 """Documents found by texts like them, by words and by topic."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -74,6 +76,19 @@ def test_words_are_where_they_are(model, texts):
     assert search(model, texts, "star bread", n=1)[0].document == 60
 
 
+def test_words_that_the_model_lacks_are_found_in_the_texts(model, texts):
+    texts = [*texts, "the mine of a town", "the Mine, the mine!", "oven mine", "a mine"]
+    for query in ("mine", "xyzzy", "mine oven", "the"):
+        wanted = set(query.split())
+        found = [row.document for row in search(model, texts, query, n=200)]
+        words = [set(re.findall(r"\w+", text.lower())) for text in texts]
+        assert sorted(found) == [i for i, has in enumerate(words) if has & wanted]
+    n = len(texts)
+    assert [row.document for row in search(model, texts, "mine oven", n=1)] == [n - 2]
+    best = search(model, texts, "mine", n=1)[0]
+    assert (best.document, best.score) == (n - 1, pytest.approx(1.0))
+
+
 def test_a_topic_has_its_typical_documents(model, texts):
     for topic in range(3):
         found = search(model, texts, topic=topic, n=5)
@@ -92,7 +107,8 @@ def test_a_topic_has_its_typical_documents(model, texts):
     ("call", "said"),
     [
         (lambda m, t: search(m, t), "nothing to search for"),
-        (lambda m, t: search(m, t, "xyzzy"), "no word in what is searched for"),
+        (lambda m, t: search(m, t, "!"), "no word in what is searched for"),
+        (lambda m, t: search(m, np.ones((2, 9)), "xyzzy"), "no word in what is searched for"),
         (lambda m, t: nearest(m, t, ["star", "xyzzy"]), "no word in text 1"),
         (lambda m, t: nearest(m, t, []), "no word in what is searched for"),
         (lambda m, t: search(m, t, topic=3), "topic must be"),

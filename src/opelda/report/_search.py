@@ -2,7 +2,8 @@
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,8 @@ def search(
     """Return the documents that have some words, a topic, or both, the best first.
 
     By words the score is as of `nearest`, without mixtures: of queries of a few words these say
-    little. By topic it is as of `top_documents`; by both, the product.
+    little. Where the model lacks one of the words, the words are looked for in the texts, all of
+    the same weight. By topic the score is as of `top_documents`; by both, the product.
 
     Parameters
     ----------
@@ -136,15 +138,15 @@ def search(
     return found_among(count_blocks(model, corpus), with_words(model, words, topic), n)
 
 
-# of a block's counts: scores (queries, documents) of some queries, from a number on
-Score = Callable[[Any], Iterator[tuple[int, NDArray[np.float64]]]]
+# of a block: scores (queries, documents) of some queries, from a number on
+Score = Callable[[Counted], Iterator[tuple[int, NDArray[np.float64]]]]
 
 
 def found_among(blocks: Iterable[Counted], score: Score, n: int) -> Table[FoundRow]:
     """Return the n best documents for each query."""
     best = Best(whole("n", n))
     for block in blocks:
-        for first, scores in score(block.X):
+        for first, scores in score(block):
             best.add(first, scores, block)
     return best.table()
 
@@ -156,7 +158,8 @@ def like_texts(model: Any, texts: Any) -> Score:
     weigh = _Weighing(model)
     words, mixtures = weigh(asked), np.sqrt(infer_block(model, asked, 0).theta)
 
-    def score(X: Any) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def score(block: Counted) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        X = block.X
         own_words, own_mixtures = weigh(X).T, np.sqrt(infer_block(model, X, 0).theta).T
         own_mixtures[:, row_sums(X) == 0] = 0.0
         for first in range(0, words.shape[0], QUERIES):
@@ -175,18 +178,46 @@ def with_words(model: Any, words: str | Iterable[str] | None, topic: int | None)
     if topic is not None:
         topic = whole("topic", topic, 0, len(MeasuredTopics.of(model).weights) - 1)
     weigh = _Weighing(model)
-    query = None
-    if words is not None:
-        text = words if isinstance(words, str) else " ".join(words)
-        query = weigh(_counted(model, [text]))
+    text = words if isinstance(words, str) or words is None else " ".join(words)
+    in_texts = None if text is None else _with_unknown(model, text)
+    query = cache(lambda: weigh(_counted(model, [text])))
 
-    def score(X: Any) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        scores = np.ones((1, X.shape[0])) if query is None else (query @ weigh(X).T).toarray()
+    def score(block: Counted) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        X = block.X
+        if text is None:
+            scores = np.ones((1, X.shape[0]))
+        elif in_texts is None or block.texts is None:
+            scores = (query() @ weigh(X).T).toarray()
+        else:
+            scores = in_texts(block.texts)
         if topic is not None:
             scores *= typicality(infer_block(model, X, 0).theta[:, topic], row_sums(X))
         yield 0, scores
 
     return score
+
+
+def _with_unknown(model: Any, text: str) -> Callable[[Any], NDArray[np.float64]] | None:
+    """Return the cosine of texts with a query that has words unknown to the model, else None."""
+    known = getattr(model, "vocabulary_", None)
+    if known is None:
+        return None
+    tokenizer = replace(known.tokenizer.decided, ngrams=1)
+    if not tokenizer.count([text]).words:  # there are none but stop words
+        tokenizer = replace(tokenizer, stop_words=None, extra_stop_words=())
+    asked = set(tokenizer.count([text]).words)
+    if all(word in known for word in asked):
+        return None
+
+    def cosine(texts: Any) -> NDArray[np.float64]:
+        found = tokenizer.count(texts)
+        counts = found.counts.astype(np.float64)
+        counts.data = np.log1p(counts.data)
+        lengths = np.sqrt(row_sums(counts.multiply(counts)) * len(asked))
+        has = np.array([word in asked for word in found.words], np.float64)
+        return np.atleast_2d(counts @ has / np.maximum(lengths, 1e-300))
+
+    return cosine
 
 
 class Best:

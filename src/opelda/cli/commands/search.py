@@ -13,7 +13,7 @@ from opelda.cli._inputs import blocks, open_over
 from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import AsJson, Jobs, Model, Reading, Show
 from opelda.cli._show import skipped_documents
-from opelda.cli._standard_streams import console_for, print_json, print_line
+from opelda.cli._standard_streams import console_for, note, print_json, print_line
 from opelda.errors import InputError
 
 
@@ -68,8 +68,10 @@ def search(
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})
-    else:
+    elif found:
         _print(found)
+    else:
+        note(show, "no document fits.")
 
 
 def _counted(batches: Any) -> Iterator[Any]:
