@@ -72,7 +72,7 @@ def test_info_of_a_model(cli, model_file):
     assert (found["learner"], found["topics"], found["words"]) == ("topic-model", 3, 21)
     assert found["documents_seen"] == 240 * (20 + 80)  # passes, then sweeps
     assert found["size"] == model_file.stat().st_size
-    assert found["vocabulary"]["stop_words"] == "en"
+    assert found["vocabulary"]["stop_words"] == "english"
     assert found["parameters"]["preset"] == "best"
     assert not {"n_jobs", "engine", "verbose", "callbacks"} & set(found["parameters"])
     model = opelda.load(model_file)

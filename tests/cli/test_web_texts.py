@@ -4,6 +4,7 @@ import pytest
 
 import opelda
 from opelda.corpus import Tokenizer
+from opelda.corpus.text import _languages
 
 TWEET = "RT @bob: <b>Cats</b> &amp; the dogs https://t.co/x\n"
 BOUNDS = ("--min-df", "1", "--max-df", "100%", "--preset", "fast")
@@ -117,3 +118,17 @@ def test_phrases_are_words_where_they_are_asked_for(cli, tmp_path):
         assert "care" not in words
     assert cli("stream", "t.txt", "--checkpoint", "m2", "-k", 2, *BOUNDS[4:], "--phrases").code == 0
     assert cli("fit", "t.txt", "--phrases", "--ngrams", 2).code == 2
+
+
+def test_the_language_of_stop_words_is_said(cli, tmp_path, monkeypatch):
+    (tmp_path / "t.txt").write_text("Der Hund und die Katze sind nicht da, das Haus auch\n" * 60)
+    fit = ("fit", "t.txt", "-k", 2, *BOUNDS)
+    assert "words (German stop words left out): 2 topics" in cli(*fit).err
+    monkeypatch.setattr(_languages, "languages", lambda: {"en": "english"})  # without the extra
+    for command in (fit, ("stream", "t.txt", "--checkpoint", "s", *fit[2:4])):
+        said = cli(*command).err.splitlines()
+        assert [line for line in said if "language" in line or "stop words" in line] == [
+            "opelda: The texts seem to be German, whose stop words are not installed and stay in: "
+            "pip install 'opelda[languages]'."
+        ]
+    assert cli(*fit, "-q").err == ""

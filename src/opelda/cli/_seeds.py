@@ -1,14 +1,13 @@
 """Seed words from a file, and what is said of those that do not occur."""
 
 import json
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from opelda.cli._options import Show
-from opelda.cli._standard_streams import note
+from opelda.cli._standard_streams import warnings_noted
 from opelda.errors import InputError
 
 FORM = "write a line such as 'health care: health, insurance, medicaid' for each topic"
@@ -70,15 +69,5 @@ def seeds_noted(show: Show) -> Iterator[None]:
     """Tell in a line which seed words do not occur."""
     from opelda.learning._seeds import SeedWarning
 
-    with warnings.catch_warnings():
-        former = warnings.showwarning
-
-        def tell(message: Any, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, SeedWarning):
-                note(show, str(message))
-            else:
-                former(message, category, *where)
-
-        warnings.showwarning = tell  # type: ignore[assignment]
-        warnings.simplefilter("always", SeedWarning)
+    with warnings_noted(show, SeedWarning):
         yield

@@ -1,17 +1,17 @@
 """Without the packages of the extra `languages`: English works, models load, the rest is told."""
 
-import logging
 import sys
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from stop_words import LANGUAGE_MAPPING
 
 import opelda
 from opelda import OnlineOPE
 from opelda.corpus import Tokenizer, read
 from opelda.corpus.text import _languages, _stop_words
 from opelda.errors import InputError
+from tests.corpus.text.test_stop_words import NO_LANGUAGE, STORY
 
 ENGLISH = ["The cat and the dog are here, and it was not the cow."] * 20
 GERMAN = ["Der Hund und die Katze sind nicht da, und das ist nicht die Kuh."] * 20
@@ -33,16 +33,23 @@ def without_extra(monkeypatch):
 
 
 def test_english_is_the_same_without(without_extra):
-    assert set(_languages.listed("en")) == set(ENGLISH_STOP_WORDS)
     assert Tokenizer().resolved(ENGLISH) == Tokenizer(stop_words="english").decided
     assert read(ENGLISH).words == ("cat", "cow", "dog")
 
 
-def test_what_is_not_known_is_told_once_and_fails_nothing(without_extra, caplog):
-    with caplog.at_level(logging.WARNING, "opelda"):
-        assert Tokenizer().resolved(GERMAN).stop_words is None
-        assert "hund" in read(GERMAN).words
-    assert [record.getMessage().count("opelda[languages]") for record in caplog.records] == [1]
+@pytest.mark.parametrize("code", sorted(set(STORY) - {"en"}))
+def test_a_language_without_its_list_is_named_and_fails_nothing(code, without_extra):
+    name = LANGUAGE_MAPPING[code].title()
+    with pytest.warns(UserWarning, match=rf"^The texts seem to be {name}, .*opelda\[languages\]"):
+        assert Tokenizer().resolved([STORY[code]]).stop_words is None
+    with pytest.warns(UserWarning, match="opelda") as said:
+        assert read([STORY[code]] * 20).X.shape[0] == 20
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("text", NO_LANGUAGE)
+def test_no_language_is_named_where_there_is_none(text, without_extra):
+    assert Tokenizer().resolved([text]).stop_words is None
 
 
 def test_what_is_asked_for_names_the_extra(without_extra):

@@ -11,6 +11,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from opelda.corpus import read
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
+from opelda.corpus.text._languages import listed
+from opelda.corpus.text._learned import going_on_as
 from opelda.errors import InputError
 
 # The same story, told in each language.
@@ -81,24 +83,42 @@ def test_languages_go_by_code_and_name():
         assert Tokenizer(stop_words=name).stop_words == code
 
 
-def test_english_is_that_of_scikit_learn():
-    counted = Tokenizer(stop_words="en").count([" ".join(ENGLISH_STOP_WORDS), "computer state"])
-    assert counted.words == ["computer", "state"]
+def test_english_is_function_words_and_what_is_left_of_contractions():
+    content = "fire bill interest system mine mill top serious move show call won computer state"
+    closed = (
+        "Don't they've we’ll you're isn't doesn’t I'm he'd can't ain't that's shouldn’t needn't "
+        "THE of and to in is was it for on with as but not their which would who because ours"
+    )
+    for pattern in (None, COUNT_VECTORIZER, WHITESPACE):
+        tokenizer = Tokenizer(pattern=pattern, stop_words="en")
+        assert tokenizer.count([closed, content]).words == content.split()
+
+
+def test_sklearn_is_the_english_list_of_scikit_learn():
+    counted = Tokenizer(stop_words="sklearn").count([" ".join(ENGLISH_STOP_WORDS), "computer don"])
+    assert counted.words == ["computer", "don"]
+
+
+def test_files_that_name_english_by_its_code_keep_the_list_they_learned_with():
+    now = Tokenizer(stop_words="en")
+    assert Tokenizer.from_dict(now.to_dict()) == now
+    former = Tokenizer.from_dict(now.to_dict() | {"stop_words": "en"})
+    assert former == Tokenizer(stop_words="sklearn") == Tokenizer.from_dict(former.to_dict())
+    assert going_on_as(now, former) == going_on_as(Tokenizer(), former) == former
 
 
 @pytest.mark.parametrize("code", package.LANGUAGE_MAPPING)
 @pytest.mark.parametrize("pattern", [None, COUNT_VECTORIZER, WHITESPACE, r"\w+"])
 def test_a_list_leaves_nothing_of_itself(code, pattern):
-    listed = ENGLISH_STOP_WORDS if code == "en" else package.get_stop_words(code)
-    words = [word for word in listed if len(word.split()) == 1]
+    words = listed(code)
     assert Tokenizer(pattern=pattern, stop_words=code).count(words).words == []
 
 
 def test_phrases_do_not_make_their_words_common():
-    listed = set(package.get_stop_words("vi"))
-    parts = {part for phrase in listed for part in phrase.split()}
+    whole = set(package.get_stop_words("vi"))
+    parts = {part for phrase in whole for part in phrase.split()}
     left = set(Tokenizer(pattern=WHITESPACE, stop_words="vi").count([" ".join(parts)]).words)
-    assert left == parts - listed != set()
+    assert left == parts - whole != set()
 
 
 def test_words_of_a_list_go_through_the_pattern():

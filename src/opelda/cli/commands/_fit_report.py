@@ -55,7 +55,8 @@ def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None
     if model.n_runs > 1:
         chosen.append(count(model.n_runs, "run"))
     chosen.append(f"seed {model.random_state}")
-    lines = [f"{count(n_docs, 'document')} of {count(n_words, 'word')}: {', '.join(chosen)}."]
+    counted = f"{count(n_docs, 'document')} of {count(n_words, 'word')}{_language(documents)}"
+    lines = [f"{counted}: {', '.join(chosen)}."]
     if topics is None and n_docs < DOCUMENTS_PER_TOPIC * model.n_components:
         fewer = max(2, n_docs // DOCUMENTS_PER_TOPIC)
         lines.append(f"these are many topics for so few documents; -k {fewer} may say more.")
@@ -66,6 +67,15 @@ def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None
         lines.append(_how_long(model, documents.X))
     for line in lines:  # after the trial, which complains of settings that cannot be
         note(show, line)
+
+
+def _language(documents: Any) -> str:
+    """Return the language whose stop words were left out; nothing for a list of one's own."""
+    from opelda.corpus.text._languages import languages
+
+    words = documents.vocabulary and documents.vocabulary.tokenizer.stop_words
+    name = languages().get(words) if isinstance(words, str) else None
+    return f" ({name.title()} stop words left out)" if name else ""
 
 
 def _near_copies(documents: Any, n: int) -> str:

@@ -32,7 +32,7 @@ from opelda.cli._show import (
     print_topics,
     skipped_documents,
 )
-from opelda.cli._standard_streams import note, noted, print_json
+from opelda.cli._standard_streams import note, noted, print_json, warnings_noted
 from opelda.errors import InputError
 
 
@@ -127,6 +127,7 @@ def stream(
     import opelda
     from opelda.corpus import stream as open_stream
     from opelda.corpus._gathering import MAX_FEATURES
+    from opelda.corpus.text._languages import LanguageWarning
 
     summaries = None if summary_every == "0" else Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)
@@ -165,7 +166,8 @@ def stream(
     model.callbacks = [listener for listener in listeners if listener is not None]
     if live is not None:
         live.tell(show)
-    with Stop() as stop, noted(show), seeds_noted(show):
+    language = warnings_noted(show, LanguageWarning)
+    with Stop() as stop, noted(show), language, seeds_noted(show):
         try:
             documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)

@@ -1,25 +1,28 @@
 """Languages: their stop words, finding out which one texts are in, and Snowball stems.
 
-English stop words are scikit-learn's; all else needs the packages `stop-words` and
-`snowballstemmer`, the extra ``opelda[languages]``.
+English stop words are opelda's own, or scikit-learn's by that name; all else needs the packages
+`stop-words` and `snowballstemmer`, the extra ``opelda[languages]``.
 """
 
-import logging
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from warnings import warn
 
 from opelda.corpus._matrix import Counted
 from opelda.corpus._packing import encodable
+from opelda.corpus.text import _function_words
 from opelda.errors import InputError
 
 AUTO = "auto"
 ENGLISH = "en"
+SKLEARN = "sklearn"  # the English list of models saved before there was one of our own
 INSTALL = "pip install 'opelda[languages]'"
 LEAST_SHARE = 0.1  # of the words; headlines have a little more, running text four times that
+LEAST_FREQUENT = 0.05  # the same for the few words by which a language without a list is known
 # by ISO 639-1 codes; all other names are those of the Snowball algorithms
 _STEMMERS = """
 ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english eo:esperanto es:spanish
@@ -29,6 +32,10 @@ pt:portuguese ro:romanian ru:russian sr:serbian st:sesotho sv:swedish ta:tamil t
 """
 STEMMERS = dict(pair.split(":") for pair in _STEMMERS.split())
 ONE_AT_A_TIME = Lock()  # a stemmer keeps the word it works on
+
+
+class LanguageWarning(UserWarning):
+    """Texts are in a language whose stop words are not installed."""
 
 
 def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
@@ -83,14 +90,15 @@ def languages() -> dict[str, str]:
     try:
         return dict(_package("stop_words").LANGUAGE_MAPPING)
     except InputError:
-        logging.getLogger("opelda").warning("Only English stop words are known; %s.", INSTALL)
         return {ENGLISH: "english"}
 
 
 @cache
 def listed(code: str) -> tuple[str, ...]:
     """Return a language's list of stop words."""
-    if code == ENGLISH:  # longer lists than scikit-learn's drop computer, state and world
+    if code == ENGLISH:
+        return tuple(sorted(_function_words.ENGLISH))
+    if code == SKLEARN:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return tuple(sorted(ENGLISH_STOP_WORDS))
@@ -100,21 +108,33 @@ def listed(code: str) -> tuple[str, ...]:
 
 
 def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None:
-    """Return the code of the language whose `removed` words cover most of the sample, or None."""
+    """Return the code of the language whose `removed` words cover most of the sample, or None.
+
+    Where only the English list is installed, a language that is recognised by a few of its words
+    has no list: a warning names it.
+    """
     totals = sample.counts.sum(axis=0)
     number_of = dict(zip(sample.words, totals.tolist(), strict=True))
-    shares = {
-        code: sum(number_of.get(word, 0.0) for word in removed(code)) / max(totals.sum(), 1.0)
-        for code in languages()
-    }
+
+    def share(words: list[str]) -> float:
+        return float(sum(number_of.get(word, 0.0) for word in words) / max(totals.sum(), 1.0))
+
+    shares = {code: share(removed(code)) for code in languages()}
     best = max(shares, key=shares.__getitem__)
+    if len(shares) == 1:
+        others = {name: share(words) for name, words in _function_words.FREQUENT.items()}
+        name = max(others, key=others.__getitem__)
+        if others[name] > max(shares[best], LEAST_FREQUENT):
+            text = f"The texts seem to be {name}, whose stop words are not installed and stay in"
+            warn(f"{text}: {INSTALL}.", LanguageWarning, stacklevel=2)
+            return None
     return best if shares[best] > LEAST_SHARE else None
 
 
 def _code(name: str) -> str:
     wanted = name.strip().lower()
-    if wanted in (ENGLISH, "english"):
-        return ENGLISH
+    if wanted in (ENGLISH, SKLEARN, "english"):
+        return wanted if wanted == SKLEARN else ENGLISH
     known = languages()
     codes = {name: code for code, name in known.items()} | {code: code for code in known}
     codes.setdefault("no", codes.get("norwegian", "no"))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from opelda.corpus.text._languages import AUTO
+from opelda.corpus.text._languages import AUTO, ENGLISH, SKLEARN
 from opelda.corpus.text._resolving import wants_phrases
 from opelda.corpus.text._split import Forgotten, name_of
 from opelda.corpus.text.tokenizer import Tokenizer
@@ -13,11 +13,12 @@ from opelda.errors import InputError
 def going_on_as(given: Tokenizer, learned: Tokenizer) -> Tokenizer:
     """Return the tokenizer with what it leaves open as the learned one has it.
 
-    That is whatever is "auto", and mark-up, which older versions knew no way to leave out.
+    That is whatever is "auto", and what older versions did in one way: mark-up, and English.
     """
+    former = (given.stop_words, learned.stop_words) == (ENGLISH, SKLEARN)
     return replace(
         given,
-        stop_words=learned.stop_words if given.stop_words == AUTO else given.stop_words,
+        stop_words=learned.stop_words if former or given.stop_words == AUTO else given.stop_words,
         unspaced=learned.unspaced if given.unspaced == AUTO else given.unspaced,
         phrases=learned.phrases if wants_phrases(given) else given.phrases,
         keep_markup=given.keep_markup or learned.keep_markup,

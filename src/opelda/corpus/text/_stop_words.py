@@ -1,8 +1,9 @@
 """Stop words as they come out of texts."""
 
 from functools import lru_cache
+from typing import Any
 
-from opelda.corpus.text._languages import listed
+from opelda.corpus.text._languages import ENGLISH, SKLEARN, listed
 from opelda.corpus.text._patterns import cutter, is_count_vectorizers
 from opelda.corpus.text._texts import as_texts
 from opelda.corpus.text._unspaced import PAIRS, WORDS
@@ -23,6 +24,16 @@ def left_out(
     exact = isinstance(stop_words, tuple) and is_count_vectorizers(pattern)
     found = [] if exact else _cut(list(given), lower, pattern, unspaced)
     return list(dict.fromkeys(["", *given, *found]))
+
+
+def saved(stop_words: Any) -> Any:
+    """Return stop words as files have them: the code of English there is scikit-learn's list."""
+    return "english" if stop_words == ENGLISH else stop_words
+
+
+def loaded(stop_words: Any) -> Any:
+    """Return stop words as a file has them."""
+    return SKLEARN if stop_words == ENGLISH else stop_words
 
 
 def _cut(given: list[str], lower: bool, pattern: str | None, unspaced: str | None) -> list[str]:

@@ -23,7 +23,7 @@ from opelda.corpus.text._patterns import (
 from opelda.corpus.text._phrases import checked_phrases
 from opelda.corpus.text._resolving import decided, is_open, resolved
 from opelda.corpus.text._split import Calls, Split, checked_split, forgotten, name_of
-from opelda.corpus.text._stop_words import left_out
+from opelda.corpus.text._stop_words import left_out, loaded, saved
 from opelda.corpus.text._texts import as_texts
 from opelda.corpus.text._unspaced import PAIRS, WORDS, checked_unspaced
 from opelda.corpus.text._word_counting import NGRAMS, checked_ngrams, count
@@ -62,9 +62,9 @@ class Tokenizer:
         ``\s`` lacks the separators U+001C to U+001F.
     stop_words : str, iterable of str or None
         Words to leave out. "auto": those of the language that the texts seem to be in, see
-        `resolved`. A language's name or code ("english", "en", "de", ...): its list, that of
-        scikit-learn for English, of the package `stop-words` for others (``pip install
-        'opelda[languages]'``). None: none.
+        `resolved`. A language's name or code ("english", "en", "de", ...): its list, for English
+        function words only, for others that of the package `stop-words` (``pip install
+        'opelda[languages]'``). "sklearn": scikit-learn's English list. None: none.
         The words go through lower-casing and the pattern as texts do, so that "don't" leaves out
         "don" as well; but a list given with CountVectorizer's pattern leaves out exactly the words
         it has, as CountVectorizer would. For a file see `stop_words_from`.
@@ -221,10 +221,11 @@ class Tokenizer:
         --------
         >>> settings = Tokenizer(stop_words="en").to_dict()
         >>> settings["stop_words"], settings["ngrams"]
-        ('en', [1, 1])
+        ('english', [1, 1])
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["split"] = None if self.split is None else name_of(self.split)
+        values["stop_words"] = saved(self.stop_words)
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     @classmethod
@@ -255,7 +256,8 @@ class Tokenizer:
             words = settings[name]
             if not isinstance(words, kinds | list | tuple):
                 raise InputError(f"A tokenizer's {name} must be a list, got {words!r:.80}.")
-        return cls(**{**settings, "split": forgotten(settings["split"])})
+        own = {"split": forgotten(settings["split"]), "stop_words": loaded(settings["stop_words"])}
+        return cls(**{**settings, **own})
 
     @property
     def _is_cut_by_unicode(self) -> bool:
