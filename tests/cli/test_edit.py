@@ -126,7 +126,7 @@ def test_near_copies_are_named_and_left_out(cli, tmp_path):
     done = cli("fit", "t.txt", *options)
     assert done.code == 0
     assert "at least 32% of the documents are near copies" in done.err
-    assert "such as number 1 of 0; leave them out with --dedupe" in done.err
+    assert "others: document 1 is a copy of document 0; leave them out with --dedupe" in done.err
     done = cli("fit", "t.txt", *options, "--dedupe", "--json")
     assert "29 near copies left out." in done.err
     assert (json.loads(done.out)["documents"], json.loads(done.out)["near_copies"]) == (61, 29)

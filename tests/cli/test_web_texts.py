@@ -101,6 +101,13 @@ def test_a_stream_that_was_begun_with_mark_up_goes_on_with_it(cli, tmp_path):
     assert words.tokenizer.keep_markup
 
 
+@pytest.mark.parametrize(("words", "named"), [("div", ""), ("nbsp", "nbsp"), ("div td", "div, td")])
+def test_a_word_that_is_not_always_mark_up_is_not_named_alone(cli, tmp_path, words, named):
+    (tmp_path / "t.txt").write_text(f"the {words} of the company is up\n" * 20)
+    said = cli("info", "t.txt").err
+    assert (f"mark-up: {named};" in said) if named else ("mark-up" not in said)
+
+
 def test_a_rare_word_is_not_named(cli, tmp_path):
     (tmp_path / "t.txt").write_text("galaxies of stars\n" * 500 + "br\n" * 4)
     assert "mark-up" not in cli("info", "t.txt").err

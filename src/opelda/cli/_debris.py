@@ -12,16 +12,21 @@ nowrap php png px quot rdquo rowspan rsquo rt span src svg tbody td tr twimg u20
 valign wikitable www x200b xmlns
 """
 WORDS = frozenset(_WORDS.split())
+# These are words or abbreviations, too: dividend, for one, is "div" in the news.
+AMBIGUOUS = {"amp", "br", "div", "gif", "gt", "lt", "php", "px", "rt", "span", "src", "td", "tr"}
 LEAST_SHARE, LEAST = 0.01, 3  # of the documents
 ENOUGH = 1_000  # documents of a stream
 
 
 def name_debris(words: Any, document_frequency: Any, n_docs: int, show: Show) -> None:
-    """Name the words that are in many documents and look like mark-up, the most frequent first."""
+    """Name the words that are in many documents and look like mark-up, the most frequent first.
+
+    A word that is not always mark-up is named where there are others beside it.
+    """
     enough = max(LEAST, LEAST_SHARE * n_docs)
     pairs = zip(words, document_frequency, strict=True)
     found = {word: n for word, n in pairs if word in WORDS and n >= enough}
-    if found:
+    if len(found) > 1 or found.keys() - AMBIGUOUS:
         named = ", ".join(sorted(found, key=lambda word: (-found[word], word)))
         note(show, f"these look like mark-up: {named}; leave them out with --stop-words +FILE.")
 

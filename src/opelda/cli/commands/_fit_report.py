@@ -93,8 +93,8 @@ def _near_copies(documents: Any, n: int) -> str:
     which = "" if len(found) == len(documents) else f" first {len(found):,}"
     return (
         f"at least {len(copies) / len(found):.0%} of the{which} documents are near copies of "
-        f"others, such as number {copies[0]:,} of {found[copies[0]]:,}; leave them out with "
-        "--dedupe."
+        f"others: document {copies[0]:,} is a copy of document {found[copies[0]]:,}; leave them "
+        "out with --dedupe."
     )
 
 
