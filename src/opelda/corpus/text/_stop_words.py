@@ -27,12 +27,12 @@ def left_out(
 
 
 def saved(stop_words: Any) -> Any:
-    """Return stop words as files have them: the code of English there is scikit-learn's list."""
+    """Return stop words for a file, in which "en" means scikit-learn's list, as in older files."""
     return "english" if stop_words == ENGLISH else stop_words
 
 
 def loaded(stop_words: Any) -> Any:
-    """Return stop words as a file has them."""
+    """Return the stop words of a file."""
     return SKLEARN if stop_words == ENGLISH else stop_words
 
 
