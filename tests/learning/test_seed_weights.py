@@ -1,11 +1,19 @@
 """What seed words weigh in counts and in statistics, by the formula."""
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
+from opelda import TopicModel, load, save
+from opelda.corpus import generate
+from opelda.engines import CPUEngine
 from opelda.engines._engine import Statistics
 from opelda.engines._tokens import TokenCounts
-from opelda.learning._seeds import Pull
+from opelda.learning import SeedWarning
+from opelda.learning._seed_weights import Anchors, Pull
+from opelda.report import topic_table
 
 
 def test_a_word_may_be_in_two_topics_and_weighs_what_the_formula_says():
@@ -40,3 +48,70 @@ def test_words_that_are_gone_weigh_as_an_average_topic_in_streams():
         assert more.sum() == more[1, 0]  # nobody has seen the other one
         least = pull.at_least(counts).cells.toarray() / 2.0**16
         np.testing.assert_allclose(least[1, 0], max(300, weight * mean), rtol=1e-6)
+
+
+def rare(seed, n=4000, n_rare=40):
+    """Short documents of 20 themes, 1% of them about the first, and four words of that."""
+    shape = {"n_words": 600, "n_topics": 20, "n_tokens": 10, "doc_topic_prior": 0.05}
+    made = generate(n, **shape, separated=True, random_state=seed)
+    about = np.flatnonzero(made.mixtures.argmax(axis=1) == 0)
+    X = made.X[np.setdiff1d(np.arange(n), about[n_rare:])]
+    return X, made.topics, np.argsort(-made.topics[0])[[1, 3, 4, 6]].tolist()
+
+
+def streamed(model, X):
+    return model.fit_stream(X[first : first + 500] for first in range(0, X.shape[0], 500))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("learn", [TopicModel.fit, streamed])
+@pytest.mark.parametrize("preset", ["best", "fast"])
+def test_a_rare_theme_keeps_its_topic_where_others_have_none(preset, learn, seed):
+    X, topics, words = rare(seed)
+    model = TopicModel(10, preset=preset, seed_words={"rare": words}, random_state=seed, n_jobs=1)
+    learn(model, X)
+    assert (model.components_[0] @ topics.T).argmax() == 0
+    assert model.seed_coverage_["rare"] == (4, 4)
+    assert model.topic_labels_[0] == "rare"
+
+
+@pytest.mark.parametrize("learn", [TopicModel.fit, streamed])
+def test_a_topic_that_is_about_other_words_has_its_name_in_doubt(learn, tmp_path):
+    X, topics, _ = rare(0)
+    words = topics[1:17].argmax(axis=1).tolist()  # of 16 themes, which have topics of their own
+    model = TopicModel(25, seed_words={"mixed": words}, seed_strength=0, random_state=0, n_jobs=1)
+    with pytest.warns(SeedWarning, match=r"20 top words of 'mixed' \(\d of 16\)"):
+        learn(model, X)
+    n_found, n_words = model.seed_coverage_["mixed"]
+    assert n_found == np.isin(words, np.argsort(-model.components_[0])[:20]).sum() < n_words / 2
+    save(model, tmp_path / "m")
+    for each in (model, load(tmp_path / "m")):
+        assert each.topic_labels_[0] == topic_table(each)[0].label == "mixed?"
+        assert each.get_feature_names_out()[0] == "mixed?"
+    assert model.set_topic_labels({0: "mine"}).topic_labels_[0] == "mine"  # a person's own word
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_documents_without_seed_words_weigh_half_of_the_others_at_most(seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(rng.poisson(0.7, (12, 6)).astype(np.float32))
+    pull = Pull(np.array([1, 2, 3], np.int32), np.array([0, 0, 1], np.int32), 0.1)
+    engine = CPUEngine(1)
+    n_tokens = int(X.sum())
+    topics = rng.integers(0, 3, n_tokens).astype(np.uint16)
+    tokens = engine.tokens(engine.documents(X), 3, topics=topics)
+    dense = X.toarray().astype(int)
+    expected = np.zeros((2, 6, 3))  # of documents with and without a seed word of the topic
+    for (doc, word), topic in zip(
+        np.argwhere(dense).repeat(dense[dense > 0], 0), topics, strict=True
+    ):
+        holds = topic < 2 and dense[doc, pull.columns[pull.topics == topic]].any()
+        expected[int(not holds), word, topic] += 1
+    counts = TokenCounts(
+        sparse.csr_array((expected.sum(axis=0) * 2**tokens.shift).astype(np.int64)), tokens.shift
+    )
+    own, others = expected
+    share = np.minimum(0.5 * own.sum(axis=0) / np.maximum(others.sum(axis=0), 1e-9), 1.0)
+    share[2] = 1.0  # has no seed words
+    found = Anchors.of(pull, tokens).limit(counts).cells.toarray() / 2.0**tokens.shift
+    np.testing.assert_allclose(found, own + share * others, atol=2.0**-tokens.shift)

@@ -13,8 +13,9 @@ from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import SeedWarning, _stream_sweeps, _sweeps, _window
 from opelda.learning._collection import Held
+from opelda.learning._seed_weights import Pull
 from opelda.learning._seeding import seed_topics
-from opelda.learning._seeds import Pull, Seeds
+from opelda.learning._seeds import Seeds
 
 K, V = 9, 90  # more topics than themes: a theme without one would look for another's
 THEMES = 6
@@ -103,10 +104,14 @@ def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
     words = {"late": seeds(made.topics)["theme 0"]}
     options = options | {"batch_size": 40, "random_state": seed, "n_jobs": 1}
     model = TopicModel(K, seed_words=as_words(words), **options)
-    with pytest.warns(SeedWarning, match=f"so far: 'w{words['late'][0]}'"):
+    with pytest.warns(SeedWarning) as said:
         model.fit_stream(list(documents[~has]), vocabulary=growing())
+    assert f"so far: 'w{words['late'][0]}'" in str(said[0].message)
+    assert "'late' (0 of 2)" in str(said[1].message)
+    assert model.topic_labels_[0] == "late?"
     for _ in range(3):
         model.fit_stream(list(documents[has]))
+    assert model.topic_labels_[0] == "late"
     column = model.vocabulary_.columns(as_words(words)["late"])
     # where the theme found a free topic its seeds weigh a tenth of what an average one had then
     assert weight(model, 0, column) > 0.05
@@ -228,12 +233,14 @@ def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypat
     assert given[0] is None  # by the weights, which have it from the passes
     once, total = made.X[:, [7]].sum(), made.X.sum()
     for counts in given[1:]:
-        assert counts.sums.sum() == pytest.approx(total * (1 + 0.1 / K), rel=1e-3)
+        # some tokens of documents without the word may not count, in its topic alone
+        has = counts.sums.sum() / (1 + 0.1 / K)
+        assert has <= total
         assert counts.cells[[7]].sum() / 2.0**counts.shift == pytest.approx(
-            once + 0.1 * total / K, rel=1e-3
+            once + 0.1 * has / K, rel=1e-3
         )
     weights = model._state.weights
-    assert weights.scale * weights.sums.sum() == pytest.approx(total, rel=1e-5)
+    assert weights.scale * weights.sums.sum() <= total
 
 
 def test_their_numbers_stay_when_others_are_matched():

@@ -47,14 +47,26 @@ def columns_of(model: Any) -> tuple[Any, int]:
     return model._state.vocabulary, int(model.n_features_in_)
 
 
-def coherence_facts(model: Any) -> dict[str, Any]:
-    """Return the coherence of the documents a model learned from, and its stability, if known."""
+def topic_facts(model: Any) -> dict[str, Any]:
+    """Return coherence, stability and seed words found again, as far as a model knows them."""
     found, stability = model.coherence_, model.topic_stability_
+    seeds = seeds_found(model)
     return {
         "coherence": None if found is None else float(found.mean()),
         "incoherent_topics": None if found is None else int((found < 0).sum()),
         **({} if stability is None else {"stability": float(stability.mean())}),
+        **({"seed_words_in_top_20": seeds} if seeds else {}),
     }
+
+
+def seeds_found(model: Any) -> dict[str, str]:
+    """Return how many seed words of each seeded topic are among its top words."""
+    return {name: f"{n_found} of {n}" for name, (n_found, n) in model.seed_coverage_.items()}
+
+
+def seeds_text(found: dict[str, str]) -> str:
+    """Return a line about seed words."""
+    return ", ".join(map(" ".join, found.items())) + " (among the 20 top words)"
 
 
 def learner_name(model: Any) -> str:

@@ -23,6 +23,7 @@ from opelda.learning._heaviest import heaviest_words
 from opelda.learning._listeners import Reporter
 from opelda.learning._runs import Run, learn_runs, run_seeds
 from opelda.learning._seeding import begin
+from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._shown import ShowsTopics, with_names
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._stream_sweeps import learn
@@ -71,14 +72,18 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
         self
         """
         if self.n_runs == 1:
-            return self._fit(X, vocabulary, validation, validate_every)
-        seeds = run_seeds(self._plan(listen=False).seed, self.n_runs)
-        X = as_corpus(X, vocabulary, self.n_jobs)
-        if isinstance(validation, Iterator):
-            validation = list(validation)
-        learn_runs(
-            self, seeds, lambda run: self._fit(X, vocabulary, validation, validate_every, run=run)
-        )
+            self._fit(X, vocabulary, validation, validate_every)
+        else:
+            seeds = run_seeds(self._plan(listen=False).seed, self.n_runs)
+            X = as_corpus(X, vocabulary, self.n_jobs)
+            if isinstance(validation, Iterator):
+                validation = list(validation)
+            learn_runs(
+                self,
+                seeds,
+                lambda run: self._fit(X, vocabulary, validation, validate_every, run=run),
+            )
+        warn_of_uncovered(self.seed_coverage_)
         return self
 
     def _fit(

@@ -1,7 +1,7 @@
 """The parameters of learners, and the plan that a call of `fit` or the like makes of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
 from opelda.learning._rules import Rule, Sampler, rule_of
 from opelda.learning._schedule import Schedule
-from opelda.learning._seeds import Pull, Seeds
+from opelda.learning._seed_weights import Pull
+from opelda.learning._seeds import Seeds
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
@@ -76,8 +77,12 @@ class Plan:
     def pull(self, state: State) -> Pull | None:
         """Return what seed words do, if there are columns of any."""
         seeds, n_words = self.seeds, state.weights.n_words
-        pull = None if seeds is None else seeds.pull(state.vocabulary, n_words)
-        return pull if pull is not None and len(pull.columns) else None
+        if seeds is None:
+            return None
+        # (sweeps, where there are some, limit documents without seed words themselves)
+        limits = not self.schedule.n_sweeps
+        pull = replace(seeds.pull(state.vocabulary, n_words), limits=limits)
+        return pull if len(pull.columns) else None
 
     def passes(self, documents: Documents) -> Iterator[Batch]:
         """Go through a collection as often as the schedule says, shuffled anew each time."""

@@ -11,7 +11,7 @@ from opelda.engines import Engine
 from opelda.engines._documents import Documents
 from opelda.engines._weights import Weights
 from opelda.learning._plan import Plan
-from opelda.learning._seeds import Pull
+from opelda.learning._seed_weights import Pull
 from opelda.learning._state import State
 
 LOOKED_AT = 20  # documents per topic

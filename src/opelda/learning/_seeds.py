@@ -1,18 +1,9 @@
-"""Topics of the user's own: words that say what a topic is to be about, and what they weigh.
-
-Wherever tokens are counted, in the statistics of a mini-batch and in the counts that tokens are
-drawn by, a topic's seed words together count as `strength` times an average topic more, divided
-among them as they are frequent. So the pull is the same for frequent and for rare words, in small
-collections and in streams; it never fades, and a topic with few tokens of its own is mostly its
-seed words, to which a document without any of them does not fit. The topics that sweeps leave are
-counts of tokens alone.
-"""
+"""Topics of the user's own: their names and seed words, and which of these lead their topics."""
 
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,99 +12,24 @@ from scipy import sparse
 
 from opelda._validation import number
 from opelda.corpus import Tokenizer, Vocabulary
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._engine import Engine, Rule, Statistics, Step, Task, Updated
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.learning._labels import changed_labels
+from opelda.learning._seed_weights import Pull
 
 SEED_STRENGTH = 0.1
 STRONGEST = 100.0
 MOST_NAMED = 20
-
-Array = NDArray[np.float64]
+N_TOP = 20  # words of a topic among which its seed words are looked for
 
 
 class SeedWarning(UserWarning):
-    """Seed words do not occur in the documents, or not so far.
+    """Seed words do not occur in the documents, or are not among the top words of their topic.
 
     Examples
     --------
     >>> issubclass(SeedWarning, UserWarning)
     True
     """
-
-
-@dataclass(frozen=True)
-class Pull:
-    """Columns that seed words have, each with its topic, and how strongly they hold it."""
-
-    columns: NDArray[np.int32]
-    topics: NDArray[np.int32]
-    strength: float
-    # Words that have all but gone hold a topic as an average one is held: a stream may bring them
-    # back, and an empty topic would take in whatever is new.
-    firm: bool = False
-
-    def update(
-        self,
-        engine: Engine,
-        weights: Weights,
-        documents: Documents,
-        task: Task,
-        rule: Rule,
-        step: Step,
-        chosen: Chosen,
-    ) -> Updated | None:
-        """Update topics by what documents, and the words in them, add; see `Engine.update`."""
-        started = perf_counter()
-        found = engine.statistics(weights, documents, task, divide=rule.divide, chosen=chosen)
-        if not len(found.words):
-            return None
-        solved = perf_counter()
-        engine.apply(weights, self.on_statistics(found), rule, step)
-        return Updated(step.rho, solved - started, perf_counter() - solved, np.nan)
-
-    def on_counts(self, counts: TokenCounts) -> TokenCounts:
-        """Return counts with what the words weigh."""
-        return self._added(counts, self._of_counts(counts))
-
-    def at_least(self, counts: TokenCounts) -> TokenCounts:
-        """Return counts in which the words have no less than they weigh."""
-        has = counts.cells[self.columns].toarray()[np.arange(len(self.topics)), self.topics]
-        return self._added(counts, np.maximum(self._of_counts(counts) - has, 0.0))
-
-    def _of_counts(self, counts: TokenCounts) -> Array:
-        seen = np.asarray(counts.cells[self.columns].sum(axis=1), np.float64)
-        return self._weights(seen, float(counts.cells.sum()) / counts.n_topics)
-
-    def _added(self, counts: TokenCounts, more: Array) -> TokenCounts:
-        parts = np.rint(more).astype(np.int64), (self.columns, self.topics)
-        cells = sparse.csr_array(sparse.coo_array(parts, shape=counts.cells.shape))
-        return counts + TokenCounts(cells, counts.shift)
-
-    def on_statistics(self, found: Statistics) -> Statistics:
-        """Return statistics with what the words weigh, in as many documents."""
-        words, n_topics = np.unique(self.columns), len(found.mass)
-        found += Statistics(words, np.zeros((len(words), n_topics)), np.zeros(n_topics), 0)
-        at = np.searchsorted(found.words, self.columns)
-        seen = found.values[at].sum(axis=1)
-        more = self._weights(seen, float(found.mass.sum()) / n_topics)
-        np.add.at(found.values, (at, self.topics), more)
-        np.add.at(found.mass, self.topics, more)
-        return found
-
-    def _weights(self, seen: Array, mean: float) -> Array:
-        """Divide what a topic's words weigh by how often they were seen, or alike if never."""
-        tokens, n_words = (np.bincount(self.topics, each) for each in (seen, np.ones_like(seen)))
-        tokens, n_words = tokens[self.topics], n_words[self.topics]
-        shares: Array = np.where(tokens > 0, seen / np.where(tokens > 0, tokens, 1), 1 / n_words)
-        strength: Any = self.strength
-        if self.firm and 0.0 < strength < 1.0 and mean > 0.0:
-            strength = np.maximum(strength, 1.0 - tokens / (strength**2 * mean))
-        found: Array = strength * mean * shares
-        return found
 
 
 @dataclass(frozen=True)
@@ -127,7 +43,7 @@ class Seeds:
 
     @classmethod
     def of(cls, given: Any, strength: Any, n_topics: int) -> "Seeds | None":
-        """Check what was given; None where that is nothing."""
+        """Validate the seed words of a model; None if it has none."""
         strength = number("seed_strength", strength, 0.0, STRONGEST)
         if given is None:
             return None
@@ -186,8 +102,15 @@ class Seeds:
         pairs = (pair for words, columns in found for pair in zip(words, columns, strict=True))
         warn_of([repr(word) for word, column in pairs if column < 0], " so far")
 
+    def coverage(
+        self, vocabulary: Vocabulary | None, top: NDArray[np.intp], n_words: int
+    ) -> dict[str, tuple[int, int]]:
+        """Count the seed words that are among the top words of their topic, and all seed words."""
+        found = zip(self.names, self.words, self._found(vocabulary, n_words), top, strict=False)
+        return {name: (len({*has} & {*top.tolist()}), len(all_)) for name, all_, has, top in found}
+
     def _found(self, vocabulary: Vocabulary | None, n_words: int) -> list[list[int]]:
-        """Return the column of each word of each topic, -1 where it has none."""
+        """Return the column of each word of each topic; -1 for a word without a column."""
         return [[self._column(word, vocabulary, n_words) for word in words] for words in self.words]
 
     def _column(self, word: str | int, vocabulary: Vocabulary | None, n_words: int) -> int:
@@ -195,11 +118,9 @@ class Seeds:
             return word if word < n_words else -1
         if vocabulary is not None:
             column = vocabulary.index(word)
-            return (
-                column
-                if column >= 0
-                else vocabulary.index(_as_text(word, vocabulary.tokenizer.decided))
-            )
+            if column < 0:
+                column = vocabulary.index(_as_text(word, vocabulary.tokenizer.decided))
+            return column
         if self.columns is None:
             raise InputError(
                 f"has the word {word!r}, but the columns of these counts have no words; give "
@@ -211,7 +132,7 @@ class Seeds:
 
 
 def checked_words(given: Any) -> dict[str, list[str | int]]:
-    """Return seed words as a mapping from the topics' names to lists of them."""
+    """Return a mapping from names of topics to lists of seed words."""
     if not isinstance(given, Mapping) or not given:
         raise InputError(
             'must map names of topics to words, as {"health care": ["health", "insurance"]}, got '
@@ -257,11 +178,30 @@ def _word(name: str, word: Any) -> str | int:
 
 @lru_cache(maxsize=10_000)
 def _as_text(word: str, tokenizer: Tokenizer) -> str:
-    """Return the word, or the pair of words, that a tokenizer makes of a text; else none."""
+    """Return the single word or word pair that a tokenizer finds in a text, or an empty string."""
     words = tokenizer.count([word], n_jobs=1).words
     if len(words) == 3 and words[2] == f"{words[0]} {words[1]}":
         return words[2]
     return words[0] if len(words) == 1 else ""
+
+
+def is_uncovered(n_found: int, n_words: int) -> bool:
+    """Whether fewer than half of a topic's seed words are among its top words."""
+    return 2 * n_found < min(n_words, N_TOP)
+
+
+def warn_of_uncovered(coverage: Mapping[str, tuple[int, int]]) -> None:
+    """Name the topics that are not about their seed words."""
+    found = [(name, *each) for name, each in coverage.items() if is_uncovered(*each)]
+    if found:
+        named = ", ".join(f"{name!r} ({n_found} of {n_words})" for name, n_found, n_words in found)
+        warnings.warn(
+            f"fewer than half of the seed words are among the {N_TOP} top words of {named}; these "
+            "labels are shown with a question mark. Give words that occur more often, or more "
+            "topics.",
+            SeedWarning,
+            stacklevel=4,
+        )
 
 
 def warn_of(words: list[str], so_far: str = "") -> None:

@@ -1,6 +1,7 @@
 """A learned model as people see it: names of topics and documents, a table in notebooks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from html import escape
 from typing import Any, Self
 
@@ -10,8 +11,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 
 from opelda.corpus import Corpus
 from opelda.errors import InputError
+from opelda.learning._heaviest import heaviest_words
 from opelda.learning._labels import changed_labels
 from opelda.learning._rules import ML
+from opelda.learning._seeds import N_TOP, is_uncovered
 from opelda.learning._state import check_words_rest
 from opelda.learning._transform import ReadsTopics
 from opelda.metrics._labels import distinct, label_topics
@@ -56,14 +59,46 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
     @property
     def topic_labels_(self) -> list[str]:
         """The name of each topic: the label it was given, else `opelda.report.label_topics`."""
-        state = self._learned()
+        self._learned()
         check_words_rest(self)
-        kept, weights = state.own_labels, state.weights
+        own, given = self._computed("labels", lambda: label_topics(self)), self._given_labels()
+        return [given.get(topic, label) for topic, label in enumerate(own)]
+
+    @property
+    def seed_coverage_(self) -> dict[str, tuple[int, int]]:
+        """How many seed words of each seeded topic are among its 20 top words, and of how many.
+
+        Below half, the topic is about something else: its label is shown with a question mark.
+        """
+        state = self._learned()
+        seeds = self._seeds(state.weights.n_topics)
+        if seeds is None or not state.n_updates:
+            return {}
+        check_words_rest(self)
+        seeds = replace(seeds, columns=getattr(self, "feature_names_in_", None))
+        words, n_words = state.vocabulary, state.weights.n_words
+        found: dict[str, tuple[int, int]] = self._computed(
+            "seeds",
+            lambda: seeds.coverage(words, heaviest_words(self, min(N_TOP, n_words)), n_words),
+        )
+        return found
+
+    def _given_labels(self) -> dict[int, str]:
+        """Return the labels that people gave; those that seeded topics are not about, in doubt."""
+        labels = dict(self._learned().labels)
+        for topic, (name, found) in enumerate(self.seed_coverage_.items()):
+            if labels.get(topic) == name and is_uncovered(*found):
+                labels[topic] = f"{name}?"
+        return labels
+
+    def _computed(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return what is computed from the topics, once for each version of them."""
+        state, weights = self._state, self._state.weights
+        kept = state.computed.get(name)
         if kept is None or kept[0] is not weights or kept[1] != weights.version:
-            # of the version before they are made: should topics change meanwhile, they are not used
-            kept = (weights, weights.version, label_topics(self))
-            state.own_labels = kept
-        return [state.labels.get(topic, label) for topic, label in enumerate(kept[2])]
+            # the version before: a value computed while the topics change is not used again
+            kept = state.computed[name] = (weights, weights.version, compute())
+        return kept[2]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform` for `set_output`: the topics' labels.
@@ -81,7 +116,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         array of str objects (K,)
         """
         names: NDArray[Any] = super().get_feature_names_out(input_features)
-        labels: Mapping[int, str] = self._state.labels
+        labels: Mapping[int, str] = self._given_labels()
         if self._state.vocabulary is not None or hasattr(self, "feature_names_in_"):
             labels = dict(enumerate(self.topic_labels_))
         named = [labels.get(topic) or name for topic, name in enumerate(names)]

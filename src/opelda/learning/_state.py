@@ -118,9 +118,9 @@ class State:
     coherence: NDArray[np.float64] | None = None  # (K,), of the documents that `fit` learned from
     stability: NDArray[np.float64] | None = None  # (K,), over the runs that `fit` made
     curve: Curve | None = None
-    # made of words: the weights and the version they are of, and they
-    own_labels: tuple[Weights, int, list[str]] | None = field(
-        default=None, repr=False, compare=False
+    # by name, what was computed from the weights: these, their version, and the value
+    computed: dict[str, tuple[Weights, int, Any]] = field(
+        default_factory=dict, repr=False, compare=False
     )
     # held to write during an update alone, so that callbacks can ask the model
     lock: ReadWriteLock = field(default_factory=ReadWriteLock, repr=False, compare=False)

@@ -24,6 +24,7 @@ from opelda.learning._kept import Kept
 from opelda.learning._labels import without
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._renewal import give, new_theme
+from opelda.learning._seed_weights import Anchors
 from opelda.learning._seeding import begin
 from opelda.learning._state import State
 from opelda.learning._sweeps import Sweeps
@@ -77,8 +78,10 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
         watch = watch.after(seen, state.n_docs_seen + batch.n_docs)
     with state.lock.writing():
         if drawn is not None:
+            pull = plan.pull(state)
+            limited = drawn if pull is None else Anchors.of(pull, tokens).limit(drawn)
             # half of both, twice: the sum
-            engine.blend(weights, drawn, 0.5)
+            engine.blend(weights, limited, 0.5)
             weights.shrink(2.0)
         window.take(kept)
         window.n_sweeps += 1

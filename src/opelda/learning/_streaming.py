@@ -21,6 +21,7 @@ from opelda.learning._as_counts import as_vocabulary, counts_of
 from opelda.learning._checkpoint import Checkpoint
 from opelda.learning._listeners import Reporter
 from opelda.learning._plan import Batch, Parameters, Plan
+from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, learns_alone
 from opelda.learning._stream_sweeps import learn
 
@@ -31,6 +32,10 @@ class LearnsStreams(Parameters):
     n_features_in_: int
 
     _state: State
+
+    @property
+    def seed_coverage_(self) -> dict[str, tuple[int, int]]:
+        raise NotImplementedError  # see `ShowsTopics`
 
     @learns_alone
     def fit_stream(
@@ -157,6 +162,7 @@ class LearnsStreams(Parameters):
                 saved.commit(self, position)
         if plan.seeds is not None:
             plan.seeds.warn_of_missing(self._state.vocabulary, self.n_features_in_)
+            warn_of_uncovered(self.seed_coverage_)
         return self
 
     def _stream_vocabulary(self, given: Vocabulary | None) -> Vocabulary | None:

@@ -17,8 +17,9 @@ from scipy.special import psi
 
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import SizeHistogram, TokenCounts
-from opelda.learning._collection import Collection
+from opelda.learning._collection import Collection, Held
 from opelda.learning._plan import Plan
+from opelda.learning._seed_weights import Anchors
 from opelda.learning._state import State
 
 LEAST_SHARE = 0.05  # of a new sweep in the running average: its variance is a mean of 39 sweeps'
@@ -72,6 +73,11 @@ class Sweeps:
             self.drawn_prior = DRAWN_WORD_PRIOR * self.weight * min(max(per_cell, 0.5), 1.0)
         pull = plan.pull(self.state)
         self.pull = None if pull is None else replace(pull, firm=self.outside is not None)
+        self.anchors: Anchors | None = None
+        if pull is not None and isinstance(self.collection, Held):
+            self.anchors = Anchors.of(pull, self.collection.tokens)
+            if self.counts is not None and self.outside is not None:
+                self.counts = self.anchors.limit(self.counts - self.outside) + self.outside
 
     def sweep(self, seed: int, *, find_word_prior: bool) -> Updated:
         """Draw all tokens and average the topics; the weights' prior may be found anew."""
@@ -82,6 +88,8 @@ class Sweeps:
         drawn = self.collection.sweep(
             state.weights, self.alpha, counts=counts, prior=self.drawn_prior, seed=seed
         )
+        if self.anchors is not None:
+            drawn = self.anchors.limit(drawn)
         self.counts = counts = drawn if self.outside is None else drawn + self.outside
         swept = perf_counter()
         self.n_made += 1

@@ -100,7 +100,7 @@ def topic_table(
     )
     stability = None
     if isinstance(topics, Learner):
-        labels |= topics._state.labels
+        labels |= topics._given_labels()
         stability = topics.topic_stability_
     rows = (
         TopicRow(

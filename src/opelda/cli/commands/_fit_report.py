@@ -5,7 +5,7 @@ from math import exp
 from time import perf_counter
 from typing import Any
 
-from opelda.cli._models import coherence_facts, learner_name
+from opelda.cli._models import learner_name, seeds_text, topic_facts
 from opelda.cli._options import Show
 from opelda.cli._show import (
     count,
@@ -237,7 +237,7 @@ def print_fitted(
                 "documents_seen": model.n_docs_seen_,
                 "held_out_score": None if held_out is None else plain(score),
                 "training_score": plain(score) if held_out is None else None,
-                **coherence_facts(model),
+                **topic_facts(model),
                 "first_topics": [topic_as_plain(row) for row in topics],
             }
         )
@@ -257,13 +257,15 @@ def print_fitted(
     if score is not None:
         name, which = ("held-out", "") if held_out is not None else ("score", LEARNED_FROM)
         lines.append((name, f"{score:.4f} per word (perplexity {exp(-score):,.1f}){which}"))
-    coherence = coherence_facts(model)
-    if coherence["coherence"] is not None:
-        below = f"{coherence['incoherent_topics']:,} of {model.n_components:,} topics below 0"
-        lines.append(("coherence", f"{coherence['coherence']:.3f} (NPMI; {below})"))
-    if "stability" in coherence:
-        said = f"{coherence['stability']:.2f} (words in common with the other runs)"
+    found = topic_facts(model)
+    if found["coherence"] is not None:
+        below = f"{found['incoherent_topics']:,} of {model.n_components:,} topics below 0"
+        lines.append(("coherence", f"{found['coherence']:.3f} (NPMI; {below})"))
+    if "stability" in found:
+        said = f"{found['stability']:.2f} (words in common with the other runs)"
         lines.append(("stability", said))
+    if "seed_words_in_top_20" in found:
+        lines.append(("seed words", seeds_text(found["seed_words_in_top_20"])))
     print_facts([*lines, ("model", facts["model"])])
     print_line()
     print_topics(topics)

@@ -16,10 +16,10 @@ from opelda.cli._debris import name_debris
 from opelda.cli._inputs import read_corpus, reading_options, source_of
 from opelda.cli._models import (
     checkpoint_file,
-    coherence_facts,
     columns_of,
     learner_name,
     load_model,
+    topic_facts,
 )
 from opelda.cli._options import LEARNERS, AsJson, Reading, Show, Text, complete_model, refuse
 from opelda.cli._paths import is_model
@@ -132,7 +132,7 @@ def about_model(thing: str) -> dict[str, Any]:
         "documents_seen": model.n_docs_seen_,
         "updates": model.n_batch_iter_,
         "unknown_tokens": model.n_unknown_tokens_,
-        **coherence_facts(model),
+        **topic_facts(model),
         "parameters": {name: _plain(value) for name, value in sorted(parameters.items())},
     }
 

@@ -11,7 +11,14 @@ from opelda.cli._ending import Stop, Stoppable, StoppedError
 from opelda.cli._events import Commands, Lines, Notes
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
 from opelda.cli._live import Live
-from opelda.cli._models import check_same, checkpoint_file, new_learner, on_machine
+from opelda.cli._models import (
+    check_same,
+    checkpoint_file,
+    new_learner,
+    on_machine,
+    seeds_found,
+    seeds_text,
+)
 from opelda.cli._options import (
     AsJson,
     Engine,
@@ -32,7 +39,7 @@ from opelda.cli._show import (
     print_topics,
     skipped_documents,
 )
-from opelda.cli._standard_streams import note, noted, print_json, warnings_noted
+from opelda.cli._standard_streams import note, noted, print_facts, print_json, warnings_noted
 from opelda.errors import InputError
 
 
@@ -185,6 +192,7 @@ def stream(
             opelda.save(model, path)
         n_docs, n_words, problems = model.n_docs_seen_, model.n_features_in_, opened.problems
         skipped_documents(problems.n_skipped, problems.first, show)
+        seeds = seeds_found(model)
         if as_json:
             print_json(
                 {
@@ -196,10 +204,13 @@ def stream(
                     "words": n_words,
                     "unknown_tokens": model.n_unknown_tokens_,
                     "skipped_documents": problems.n_skipped,
+                    **({"seed_words_in_top_20": seeds} if seeds else {}),
                 }
             )
         elif not show.quiet and events != "-":
             print_topics(heaviest(model))
+            if seeds:
+                print_facts([("seed words", seeds_text(seeds))])
         saved = "" if path is None else f"; the model is in {path}"
         note(
             show,
