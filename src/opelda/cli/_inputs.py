@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from opelda.cli._ending import as_option
 from opelda.cli._options import NamelessReading, Show, StreamText, Text
 from opelda.cli._show import reading_bar
-from opelda.cli._standard_streams import warnings_noted
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,9 +27,8 @@ def read_corpus(
 ) -> Any:
     """Read a collection, with a bar where somebody watches."""
     from opelda.corpus import read
-    from opelda.corpus.text._languages import LanguageWarning
 
-    with reading_bar(show) as progress, warnings_noted(show, LanguageWarning):
+    with reading_bar(show) as progress:
         return read(
             source_of(sources),
             **reading_options(reading),

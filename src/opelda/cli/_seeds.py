@@ -1,13 +1,9 @@
-"""Seed words from a file, and what is said of those that do not occur."""
+"""Seed words from a file."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opelda.cli._options import Show
-from opelda.cli._standard_streams import warnings_noted
 from opelda.errors import InputError
 
 FORM = "write a line such as 'health care: health, insurance, medicaid' for each topic"
@@ -62,12 +58,3 @@ def _of_lines(text: str, path: Path) -> dict[str, list[str]]:
             raise InputError(f"{path}, line {number} has {name!r} again; write its words in one.")
         found[name] = words
     return found
-
-
-@contextmanager
-def seeds_noted(show: Show) -> Iterator[None]:
-    """Tell in a line which seed words do not occur."""
-    from opelda.learning._seeds import SeedWarning
-
-    with warnings_noted(show, SeedWarning):
-        yield

@@ -85,19 +85,19 @@ def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
 
 
 @contextmanager
-def warnings_noted(show: "Show", kind: type[Warning] = DataWarning) -> Iterator[None]:
-    """Print each warning of a kind as one line."""
+def warnings_noted(show: "Show") -> Iterator[None]:
+    """Print each `DataWarning` as one line."""
     with warnings.catch_warnings():
         former = warnings.showwarning
 
         def told(message: Any, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, kind):
+            if issubclass(category, DataWarning):
                 note(show, str(message))
             else:
                 former(message, category, *where)
 
         warnings.showwarning = told  # type: ignore[assignment]
-        warnings.simplefilter("always", kind)
+        warnings.simplefilter("always", DataWarning)
         yield
 
 

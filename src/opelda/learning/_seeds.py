@@ -12,7 +12,7 @@ from scipy import sparse
 
 from opelda._validation import number
 from opelda.corpus import Tokenizer, Vocabulary
-from opelda.errors import InputError
+from opelda.errors import DataWarning, InputError
 from opelda.learning._labels import changed_labels
 from opelda.learning._seed_weights import Pull
 
@@ -22,7 +22,7 @@ MOST_NAMED = 20
 N_TOP = 20  # words of a topic among which its seed words are looked for
 
 
-class SeedWarning(UserWarning):
+class SeedWarning(DataWarning):
     """Seed words do not occur in the documents, or are not among the top words of their topic.
 
     Examples

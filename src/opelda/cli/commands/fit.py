@@ -23,7 +23,6 @@ from opelda.cli._options import (
     refuse,
 )
 from opelda.cli._paths import check_model_output, check_model_room, save_model
-from opelda.cli._seeds import seeds_noted
 from opelda.cli._show import count, learning_display
 from opelda.cli._standard_streams import note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
@@ -147,8 +146,7 @@ def fit(
     with Stop() as stop:
         model.callbacks = [stop] if display is None else [display, stop]
         begun = perf_counter()
-        with seeds_noted(show):
-            stop.attempt(learn)
+        stop.attempt(learn)
         interrupted, learning_seconds = stop.stopped, perf_counter() - begun
         if interrupted and not getattr(model, "n_batch_iter_", 0):
             raise StoppedError(

@@ -30,7 +30,6 @@ from opelda.cli._options import (
     given_options,
 )
 from opelda.cli._paths import check_model_output, check_output
-from opelda.cli._seeds import seeds_noted
 from opelda.cli._show import (
     Summaries,
     count,
@@ -39,7 +38,7 @@ from opelda.cli._show import (
     print_topics,
     skipped_documents,
 )
-from opelda.cli._standard_streams import note, noted, print_facts, print_json, warnings_noted
+from opelda.cli._standard_streams import note, noted, print_facts, print_json
 from opelda.errors import InputError
 
 
@@ -134,7 +133,6 @@ def stream(
     import opelda
     from opelda.corpus import stream as open_stream
     from opelda.corpus._gathering import MAX_FEATURES
-    from opelda.corpus.text._languages import LanguageWarning
 
     summaries = None if summary_every == "0" else Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)
@@ -173,8 +171,7 @@ def stream(
     model.callbacks = [listener for listener in listeners if listener is not None]
     if live is not None:
         live.tell(show)
-    language = warnings_noted(show, LanguageWarning)
-    with Stop() as stop, noted(show), language, seeds_noted(show):
+    with Stop() as stop, noted(show):
         try:
             documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)

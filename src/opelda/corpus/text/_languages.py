@@ -15,7 +15,7 @@ from warnings import warn
 from opelda.corpus._matrix import Counted
 from opelda.corpus._packing import encodable
 from opelda.corpus.text import _function_words
-from opelda.errors import InputError
+from opelda.errors import DataWarning, InputError
 
 AUTO = "auto"
 ENGLISH = "en"
@@ -32,10 +32,6 @@ pt:portuguese ro:romanian ru:russian sr:serbian st:sesotho sv:swedish ta:tamil t
 """
 STEMMERS = dict(pair.split(":") for pair in _STEMMERS.split())
 ONE_AT_A_TIME = Lock()  # a stemmer keeps the word it works on
-
-
-class LanguageWarning(UserWarning):
-    """Texts are in a language whose stop words are not installed."""
 
 
 def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
@@ -126,7 +122,7 @@ def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None
         name = max(others, key=others.__getitem__)
         if others[name] > max(shares[best], LEAST_FREQUENT):
             text = f"The texts seem to be {name}, whose stop words are not installed and stay in"
-            warn(f"{text}: {INSTALL}.", LanguageWarning, stacklevel=2)
+            warn(f"{text}: {INSTALL}.", DataWarning, stacklevel=2)
             return None
     return best if shares[best] > LEAST_SHARE else None
 
