@@ -11,7 +11,6 @@ from opelda._every import Every
 from opelda.errors import EngineError, InputError
 from opelda.learning._checkpoint import Checkpoint
 from opelda.spark._errors import LostError, explained, last_batch
-from opelda.spark._memory import check_room, memory
 
 
 @pytest.mark.parametrize("make", [list, iter])
@@ -100,11 +99,3 @@ def test_failures_of_executors_are_explained(text, kind, sentence):
 def test_other_failures_stay_as_they_are(text):
     with pytest.raises(RuntimeError, match=text), explained():
         raise RuntimeError(f"{FAILED}ModuleNotFoundError: {text}")
-
-
-def test_topics_that_the_driver_cannot_hold():
-    check_room(100, 1000, available=2**21)
-    with pytest.raises(EngineError, match=r"take 14\.9 GB on the driver .* it has 1\.0 GB"):
-        check_room(1000, 1_000_000, available=2**30)
-    found = memory()
-    assert found is None or found > 2**20

@@ -12,7 +12,7 @@ from pyspark.ml.linalg import DenseVector, SparseVector
 
 from opelda import TopicModel
 from opelda.errors import EngineError, InputError
-from opelda.spark import LDA, LDAEvaluator, LDAModel, _memory, learn
+from opelda.spark import LDA, LDAEvaluator, LDAModel, learn
 from opelda.spark._session import check_java
 
 from .made import SCHEMA, documents
@@ -115,14 +115,6 @@ def test_streams(spark, tmp_path):
     )
     refused("preset", lambda: learn(stream, tmp_path / "m", textCol="value", preset="bad"))
     assert not (tmp_path / "m").exists()
-
-
-def test_more_topics_than_the_driver_holds(spark, monkeypatch):
-    monkeypatch.setattr(_memory, "memory", lambda: 1000)
-    frame = vectors(spark, DenseVector(np.ones(40)))
-    refused(
-        r"100 topics of 40 words take .* on the driver", lambda: LDA(k=100).fit(frame), EngineError
-    )
 
 
 def java(folder, version):

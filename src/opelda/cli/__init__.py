@@ -25,12 +25,9 @@ def main(args: "Sequence[str] | None" = None) -> int:
     """
     try:
         # not before: it takes a while, in which one may think better of it
-        from opelda.cli._memory import watched
+        from opelda.cli._app import run
 
-        with watched():
-            from opelda.cli._app import run
-
-            return run(args)
+        return run(args)
     except KeyboardInterrupt:
         import sys
 

@@ -12,7 +12,6 @@ import typer
 import opelda
 from opelda.cli._ending import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
 from opelda.cli._standard_streams import tell, usable_streams, warnings_noted
-from opelda.corpus._address_space import check_libraries
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
@@ -90,7 +89,6 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
                 for group, kind in groups.items():
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
-                check_libraries()
                 with warnings_noted(values["show"]):
                     function(**values)
 

@@ -14,18 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import typer
 
 from opelda.cli._standard_streams import silence, tell
-from opelda.corpus._address_space import is_hopeless
 from opelda.errors import InputError, OpeldaError
 
 if TYPE_CHECKING:
     from opelda.corpus import MiniBatch, Stream, Vocabulary
 
 MISTAKE, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
-# in the errors of libraries that load, or start threads, when memory runs out
-SIGNS_OF_NO_MEMORY = (
-    "memory", "failed to map segment", "capacity overflow", "can't start new thread",
-    "could not spawn",
-)  # fmt: skip
 
 # Windows does not have the last
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -92,33 +86,13 @@ def reported(debug: bool = False) -> Iterator[None]:
             traceback.print_exc()
         else:
             tell(sentence(error))
-        by_user = isinstance(error, OpeldaError | OSError) or lacks_memory(error)
+        by_user = isinstance(error, OpeldaError | OSError | MemoryError)
         raise typer.Exit(MISTAKE if by_user else UNEXPECTED) from None
 
 
 def is_usage_error(error: BaseException) -> bool:
     """Whether it comes from the parsing of the command line (whose classes typer keeps private)."""
     return hasattr(error, "format_message")
-
-
-def lacks_memory(error: BaseException | None) -> bool:
-    """Whether memory ran out, however a library says so, or something it was raised from.
-
-    >>> lacks_memory(ImportError("a.so: failed to map segment from shared object"))
-    True
-    """
-    if error is None or isinstance(error, OpeldaError):
-        return False
-    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
-        return True
-    # the class of a panic in Rust cannot be imported
-    panic = type(error).__name__ == "PanicException"
-    library = panic or isinstance(error, ImportError | RuntimeError)
-    if library and any(sign in str(error).lower() for sign in SIGNS_OF_NO_MEMORY):
-        return True
-    if is_hopeless() and not isinstance(error, OSError):
-        return True
-    return lacks_memory(error.__cause__ or error.__context__)
 
 
 def sentence(error: BaseException) -> str:
@@ -135,7 +109,7 @@ def sentence(error: BaseException) -> str:
     text = " ".join(text.split())
     if isinstance(error, OpeldaError):
         return text
-    if lacks_memory(error):
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return "There is not enough memory; try fewer topics, --max-features or `opelda stream`."
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "

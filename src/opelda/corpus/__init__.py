@@ -75,8 +75,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for module, names in _LAZY.items():
         if name in names:
-            if module in ("_read", "_stream"):  # they import polars
-                import_module("opelda.corpus._address_space").check_import()
             return getattr(import_module(f"opelda.corpus.{module}"), name)
     raise AttributeError(f"module 'opelda.corpus' has no attribute {name!r}")
 

@@ -10,7 +10,6 @@ import polars as pl
 from scipy import sparse
 
 from opelda._validation import whole
-from opelda.corpus._address_space import memory_errors
 from opelda.corpus._block import Block
 from opelda.corpus._matrix import Counted
 from opelda.corpus.sources import Source
@@ -43,19 +42,18 @@ class BlockCounter:
 
         Without threads no block is read before the one before it was used.
         """
-        with memory_errors():
-            first = next(blocks, None)
-            if first is None:
-                return
-            if isinstance(first.documents, pl.Series):  # they decide the language
-                self.tokenizer = self.tokenizer.resolved(first.documents)
-            blocks = chain([first], blocks)
-            del first
-            if n_threads:
-                yield from self._run_ahead(blocks, n_threads)
-            else:
-                for block in blocks:
-                    yield block, self._count(block)
+        first = next(blocks, None)
+        if first is None:
+            return
+        if isinstance(first.documents, pl.Series):  # they decide the language
+            self.tokenizer = self.tokenizer.resolved(first.documents)
+        blocks = chain([first], blocks)
+        del first
+        if n_threads:
+            yield from self._run_ahead(blocks, n_threads)
+        else:
+            for block in blocks:
+                yield block, self._count(block)
 
     def _run_ahead(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
         waiting: deque[Future[tuple[Block, Counts]]] = deque()

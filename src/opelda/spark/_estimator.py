@@ -14,7 +14,6 @@ from opelda.errors import InputError
 from opelda.spark import _sda
 from opelda.spark._cluster import Cluster
 from opelda.spark._columns import documents_of
-from opelda.spark._memory import check_room
 from opelda.spark._model import LDAModel
 from opelda.spark._params import ALL, LDAParams, with_setters
 from opelda.spark._text import find_vocabulary
@@ -115,7 +114,6 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
     def _learn(self, model: Any, cluster: Cluster, words: Vocabulary | None) -> None:
         if not cluster.n_docs:
             raise InputError("The table holds no documents: there is nothing to learn from.")
-        check_room(self._given("k"), cluster.n_words)
         if self._given("optimizer") == "sda":
             cluster.number_copies()
             _sda.fit(model, cluster, words, self._given("maxIter"))

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from opelda.corpus._address_space import check_import
 from opelda.corpus._packing import encodable
 from opelda.errors import InputError
 
@@ -18,7 +17,6 @@ FEW = 64
 
 def as_texts(texts: Any) -> "pl.Series":
     """Return a Series of strings without nulls, or say which document is none."""
-    check_import()
     import polars as pl
 
     if isinstance(texts, pl.Series):
