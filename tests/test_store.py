@@ -96,12 +96,17 @@ _store.write(sys.argv[1], dict(pairs), {{'x': 1}}, kind={KIND!r}, version=1)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes")
-def test_mode_is_that_of_any_new_file_and_links_are_followed(tmp_path):
+def test_mode_is_that_of_the_replaced_file_and_links_are_followed(tmp_path):
     for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
         old = os.umask(mask)
+        save(tmp_path / f"m{mode:o}")
         save(tmp_path / "m")
         os.umask(old)
-        assert (tmp_path / "m").stat().st_mode & 0o777 == mode
+        assert (tmp_path / f"m{mode:o}").stat().st_mode & 0o777 == mode  # of a new file
+    for mode in (0o600, 0o640, 0o644, 0o666):
+        (tmp_path / "m").chmod(mode)
+        save(tmp_path / "m")
+        assert (tmp_path / "m").stat().st_mode & 0o7777 == mode
     (tmp_path / "link").symlink_to("m")
     save(tmp_path / "link", header={"by": "link"})
     assert (tmp_path / "link").is_symlink()

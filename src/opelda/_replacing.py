@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -39,6 +40,8 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             check_name(target)  # an error before anything is written
             stack.callback(_remove, temporary)
             files.append(stack.enter_context(open(temporary, "xb")))
+            with suppress(OSError):  # a new file, or a file system without modes
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             with suppress(OSError):  # not every file system can lock
                 lock(files[-1])
         yield files
