@@ -31,7 +31,12 @@ RICH = TopicModel(
     topic_word_prior=np.linspace(0.1, 1, 12),
 ).fit(pd.DataFrame(X.toarray(), columns=WORDS))
 RICH.fit_stream([{"w1": 2}, {"w2": 1, "other": 1}], vocabulary=Vocabulary(WORDS))
-FILES = {"rich": as_parts(RICH), "plain": as_parts(StreamingOPE(3, random_state=0).fit(X))}
+SWEPT = TopicModel(3, batch_size=10, random_state=0).partial_fit(X)  # has a window and a watch
+FILES = {
+    "rich": as_parts(RICH),
+    "plain": as_parts(StreamingOPE(3, random_state=0).fit(X)),
+    "swept": as_parts(SWEPT),
+}
 HEADER = [
     (name, *path)
     for name, (_, header) in FILES.items()
@@ -43,7 +48,7 @@ HEADER = [
 ]
 INFERENCE = ("rich", "parameters", "inference")
 HEADER += [(*INFERENCE, "parameters"), (*INFERENCE, "method"), (*INFERENCE, "parameters", "n_iter")]
-ARRAYS = [(name, array) for name, (arrays, _) in FILES.items() for array in arrays]
+ARRAYS = [(name, array) for name in ("rich", "plain") for array in FILES[name][0]]
 MISSING = object()
 
 
@@ -122,7 +127,7 @@ def test_any_byte_that_has_changed_is_noticed(tmp_path):
 @pytest.mark.parametrize("where", HEADER, ids="-".join)
 def test_every_header_field_is_needed_and_checked(tmp_path, where):
     name, *path = where
-    since = ("tokenizer", "min_df", "n_docs")  # the first files had none
+    since = ("tokenizer", "min_df", "n_docs", "window", "watch")  # some files have none
     missing = [] if path[-1] in since else [MISSING]
     for value in (*missing, {}, [], {"a": {"b": [1]}}, [[2]]):
         assert refused(tmp_path, *mutated(name, path, value)), value

@@ -56,10 +56,8 @@ class Curve:
         return {"documents": documents, "scores": scores}, {"of": self.of, "n": self.n}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], said: Any) -> "Curve":
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> "Curve":
         """Make it; a `ValueError` says what cannot be right."""
-        if not isinstance(said, dict):
-            raise ValueError("its learning curve does not say what it is of")
         made = cls(choice("of", said.get("of"), KINDS), whole("n", said.get("n"), 1))
         n_points = (made.n - 1) // made._spacing + 1 + ((made.n - 1) % made._spacing > 0)
         for name, dtype in (("documents", np.int64), ("scores", np.float64)):

@@ -148,14 +148,15 @@ def restore(model: Any, arrays: Arrays, header: Header, version: int, path: Path
         for part in (state.vocabulary, names, range(_count(header, "n_features_in", 2**31))):
             if part is not None and len(part) != n_words:
                 raise ValueError("its numbers of words do not agree with its topics")
+        shape = n_words, state.weights.n_topics
         if "window" in header:
-            shape = n_words, state.weights.n_topics
-            state.window = Window.from_arrays(_part(arrays, "window"), header["window"], shape)
+            said = _object(header, "window")
+            state.window = Window.from_arrays(_part(arrays, "window"), said, shape)
         if "watch" in header:
-            shape = n_words, state.weights.n_topics
-            state.watch = Watch.from_arrays(_part(arrays, "watch"), header["watch"], shape)
+            said = _object(header, "watch")
+            state.watch = Watch.from_arrays(_part(arrays, "watch"), said, shape)
         if "curve" in header:
-            state.curve = Curve.from_arrays(_part(arrays, "curve"), header["curve"])
+            state.curve = Curve.from_arrays(_part(arrays, "curve"), _object(header, "curve"))
         for name in OF_TOPICS.keys() & arrays.keys():
             setattr(state, name, _of_topics(arrays, name, state.weights.n_topics))
         labels = _part(arrays, "labels")
@@ -215,17 +216,24 @@ def _of_topics(arrays: Arrays, name: str, n_topics: int) -> NDArray[np.float64]:
 
 
 def _vocabulary(arrays: Arrays, header: Header) -> Vocabulary | None:
-    packed, said = _part(arrays, "vocabulary"), header.get("vocabulary")
+    packed = _part(arrays, "vocabulary")
     if not packed and "vocabulary" not in header:
         return None
-    if not isinstance(said, dict):
-        raise ValueError(f"its vocabulary is {_short(said)}")
+    said = _object(header, "vocabulary")
     for name in STOP_WORDS:
         words, tokenizer = _part(arrays, f"vocabulary.{name}"), said.get("tokenizer")
         if words and isinstance(tokenizer, dict):
             said = said | {"tokenizer": tokenizer | {name: unpack_words(words)}}
     _count(said, "n_updates")  # one more must fit too
     return Vocabulary.from_arrays(packed, said)
+
+
+def _object(header: Header, name: str) -> Header:
+    """Return a part of the header, which must be a JSON object."""
+    found = header.get(name)
+    if not isinstance(found, dict):
+        raise ValueError(f"its {name} is {_short(found)}")
+    return found
 
 
 def _part(arrays: Arrays, name: str) -> Arrays:
