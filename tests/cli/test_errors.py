@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import shlex
 import signal
 
 import pytest
@@ -215,6 +216,21 @@ def test_ctrl_c_while_reading(cli, folder, monkeypatch):
     assert done.code == 130
     assert "nothing was learned" in done.err
     assert not (folder / "new.opelda").exists()
+
+
+def test_an_interrupted_fit_names_a_command_that_can_be_typed(cli, folder, monkeypatch):
+    def fit(model, *args, fit=opelda.TopicModel.fit):
+        fit(model, *args)
+        signal.raise_signal(signal.SIGINT)
+
+    (folder / "my texts.txt").write_bytes((folder / "t.txt").read_bytes())
+    with monkeypatch.context() as patched:
+        patched.setattr(opelda.TopicModel, "fit", fit)
+        done = cli("fit", "my texts.txt", "-k", 2, "-o", "a model", "--quiet")
+    assert done.code == 130
+    command = shlex.split(done.err.splitlines()[-1].partition("Go on with: ")[2])
+    assert command == ["opelda", "fit", "my texts.txt", "--continue", "a model"]
+    assert cli(*command[1:]).code == 0
 
 
 def test_signals_are_handled_as_before_once_a_command_is_done(cli, folder):

@@ -1,5 +1,6 @@
 """`opelda fit`: topics of a collection."""
 
+import shlex
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -166,18 +167,18 @@ def fit(
         report = partial(print_fitted, model, documents, facts, valid_X, as_json=as_json, show=show)
         # scoring may take a while; after Ctrl-C it does not, and what was asked for is said
         report() if interrupted else stop.attempt(report)
+    again, named = as_given(corpus, reading), shlex.quote(str(path))
     if interrupted:
         raise StoppedError(
             f"stopped after {count(model.n_batch_iter_, 'update')}; what was learned is in "
-            f"{path}. Go on with: opelda fit {' '.join(corpus)} --continue {path}"
+            f"{path}. Go on with: opelda fit {again} --continue {named}"
         )
     if stop.stopped:
         raise StoppedError(f"stopped; the model is in {path}.")
-    again = as_given(corpus, reading)
     note(
         show,
-        f"saved as {path}. Next: `opelda topics {path}`, `opelda report {path} {again} -o "
-        f"report.html`, or `opelda transform {path} {again} -o theta.parquet`.",
+        f"saved as {path}. Next: `opelda topics {named}`, `opelda report {named} {again} -o "
+        f"report.html`, or `opelda transform {named} {again} -o theta.parquet`.",
     )
 
 
