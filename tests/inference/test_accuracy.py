@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
 from opelda import TopicModel
 from opelda.errors import InputError
@@ -117,6 +118,25 @@ def test_what_cannot_be_proved_is_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(infer(X, topics, max_loss_per_token=1e-6, random_state=0).missed) == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model, X: infer(X, model.components_, max_loss=1e-9),
+        lambda model, X: model.infer(X),
+        lambda model, X: model.transform(X),
+        lambda model, X: model.set_output(transform="pandas").transform(X),
+        lambda model, X: model.fit_transform(X),
+        lambda model, X: make_pipeline(model).transform(X),
+    ],
+)
+def test_the_warning_names_the_line_of_the_caller(call):
+    X = np.random.default_rng(1).poisson(1.0, (9, 30)) * 1000
+    model = TopicModel(3, preset="fast", max_loss=1e-9, random_state=0).fit(X)
+    with pytest.warns(AccuracyWarning) as found:
+        call(model, X)
+    assert {warning.filename for warning in found} == {__file__}
 
 
 def test_empty_documents_lose_nothing():

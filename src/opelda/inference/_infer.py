@@ -1,6 +1,5 @@
 """The one entry point: documents and topics in, certified mixtures out."""
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda._validation import counts, flag, real_array, seed, where_it_was
+from opelda._validation import counts, flag, real_array, seed, warn, where_it_was
 from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines._cuda_given import given_there
 from opelda.engines._engine import Accuracy, Task
@@ -228,22 +227,22 @@ def as_task(
     return Task(method, alpha, random_seed, accuracy, as_exact)
 
 
-def missed(solution: Solution, accuracy: Accuracy | None) -> NDArray[np.intp]:
-    """Return the documents without a proof of the accuracy, and warn of them."""
+def missed(solution: Solution, accuracy: Accuracy | None, of: str = "") -> NDArray[np.intp]:
+    """Return the documents without a proof of the accuracy, and warn of them, by row or as `of`."""
     if accuracy is None:
         return np.empty(0, np.intp)
     assert solution.loss is not None
     assert solution.n_tokens is not None
     found = np.flatnonzero(~(solution.loss <= accuracy.limits(solution.n_tokens)))
     if len(found):
-        named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+        rows = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+        named = of or f"rows {rows}"
         worst = solution.loss[found].max()
         which = "document" if len(found) == 1 else "documents"
-        warnings.warn(
-            f"{len(found)} {which} could not be proved to be as accurate as asked (rows {named}): "
+        warn(
+            f"{len(found)} {which} could not be proved to be as accurate as asked ({named}): "
             f"the best bound is {worst:.3g} nats at worst; ask for less.",
             AccuracyWarning,
-            stacklevel=4,
         )
     return found
 
