@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, say) -> None:
         if n_docs * N_MARKS < (mark + 1) * options.docs:
             continue
         mark = n_docs * N_MARKS // options.docs
-        score = model.score(held_out, n_splits=1)
+        score = model.score(held_out, n_splits=1, method="vb")
         scoring += time.perf_counter() - learned
         columns = history.to_dict()
         say(

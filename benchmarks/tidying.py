@@ -59,14 +59,14 @@ def merged(corpus: Corpus, seed: int = 0) -> Iterator[tuple[str, float, float]]:
     for name, model in learners.items():
         model.fit(train)
         pairs, shares = similar_topics(model, BINS[0]), model._shares()
-        score = model.score(held_out, n_splits=2)
+        score = model.score(held_out, n_splits=2, method="vb")
         for low, high in pairwise(BINS):
             here = [row for row in pairs if low <= row.similarity < high]
             for row in here[:: max(len(here) // PAIRS, 1)][:PAIRS]:
                 other = deepcopy(model)
                 other.merge_topics([row.topic, row.other])
                 weight = shares[row.topic] + shares[row.other]
-                lost = (score - other.score(held_out, n_splits=2)) / weight
+                lost = (score - other.score(held_out, n_splits=2, method="vb")) / weight
                 yield name, row.similarity, lost
 
 

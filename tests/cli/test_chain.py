@@ -239,6 +239,9 @@ def test_an_accuracy_that_is_asked_is_kept(cli, corpus_file, model_file):
     assert found["share_within"] == {"0.01": 1.0, "0.1": 1.0, "1": 1.0}
     told = cli("evaluate", model_file, corpus_file, *asked)
     assert "within 0.01 nats 100.0%" in told.out
+    # the score is that of these mixtures
+    plain = json.loads(cli("evaluate", model_file, corpus_file, "--json").out)
+    assert found["log_predictive_probability"] != plain["log_predictive_probability"]
     refused = cli("transform", model_file, corpus_file, "--max-loss", 0)
     assert (refused.code, refused.out) == (2, "")
     assert "--max-loss must be a number from 1e-09" in refused.err

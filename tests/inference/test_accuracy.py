@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from opelda import TopicModel
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, AccuracyWarning, Exact, Topics, infer
+from opelda.metrics import log_predictive_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 
@@ -129,6 +130,8 @@ def test_what_cannot_be_proved_is_named():
         lambda model, X: model.set_output(transform="pandas").transform(X),
         lambda model, X: model.fit_transform(X),
         lambda model, X: make_pipeline(model).transform(X),
+        lambda model, X: model.score(X),
+        lambda model, X: log_predictive_probability(model, X, method=None),
     ],
 )
 def test_the_warning_names_the_line_of_the_caller(call):

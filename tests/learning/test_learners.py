@@ -202,10 +202,12 @@ def test_a_document_without_words_has_the_priors_mean(cls):
 def test_scores(cls):
     model = cls(**COMMON).fit(X)
     alpha = np.full(K, 1 / K)
-    expected = log_predictive_probability(
-        model.components_, X, doc_topic_prior=alpha, random_state=5
-    )
-    assert model.score(X) == pytest.approx(float(expected), rel=1e-12)
+    for method in ("vb", model._transform_method()):
+        expected = log_predictive_probability(
+            model.components_, X, doc_topic_prior=alpha, method=method, random_state=5
+        )
+        assert model.score(X, method=method) == pytest.approx(float(expected), rel=1e-12)
+    assert model.score(X) == float(expected)
     assert model.perplexity(X) == pytest.approx(np.exp(-model.score(X)), rel=1e-12)
     assert model.score(X, method="ope", n_splits=1) != model.score(X)
     assert model.perplexity(X, method="ope", n_splits=1) == pytest.approx(

@@ -9,6 +9,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import EM, FW, METHODS, OPE, infer
 from opelda.learning import LEARNERS
+from opelda.metrics import log_predictive_probability, split_tokens
 
 K = 4
 X = generate(60, n_words=30, n_topics=K, n_tokens=20, random_state=0).X
@@ -26,6 +27,24 @@ def test_by_default_as_it_learned_but_em_in_the_place_of_ope(name, make):
     method = EM() if isinstance(learned_by, OPE) else learned_by
     assert np.array_equal(model.transform(X), expected(model, method))
     assert (name in ("MLOPE", "OnlineOPE", "StreamingOPE", "TopicModel")) == (method == EM())
+
+
+@pytest.mark.parametrize("max_loss", [None, 1.0, 0.01])
+@pytest.mark.parametrize("given", [None, "exact", "vb", EM(n_kept=2)])
+def test_scores_are_of_the_mixtures_of_transform(given, max_loss):
+    model = TopicModel(K, preset="fast", transform_method=given, max_loss=max_loss, random_state=0)
+    X = generate(60, n_words=30, n_topics=K, n_tokens=6, random_state=1).X
+    X = X[X.sum(axis=1) >= 2]  # others cannot be split
+    model.fit(X)
+    observed, held = split_tokens(X, random_state=np.random.default_rng(0))
+    theta = model.transform(observed.astype(np.float32)).astype(float)
+    logs = held.multiply(np.log(theta @ model.components_.astype(float))).sum(axis=1)
+    expected = np.mean(logs / held.sum(axis=1))
+    assert model.score(X, n_splits=1) == pytest.approx(expected, abs=1e-5)
+    found = log_predictive_probability(model, X, method=None, n_splits=1, random_state=0)
+    assert float(found) == pytest.approx(expected, abs=1e-5)
+    costs = given in (None, "vb") and max_loss == 0.01  # most of these mixtures lose more
+    assert (model.score(X) != model.set_params(max_loss=None).score(X)) or not costs
 
 
 @pytest.mark.parametrize("cls", LEARNERS.values())

@@ -158,11 +158,9 @@ def test_the_order_of_the_documents_does_not_matter(method):
     X = MADE.X[np.ceil(MADE.X.toarray()).sum(axis=1) >= 2]
     n = X.shape[0]
     whole = log_predictive_probability(MADE.topics, X, **options)
-    moved = np.random.default_rng(0).permutation(n)
-    again = log_predictive_probability(MADE.topics, X[moved], **options)
-    assert again.macro == pytest.approx(whole.macro, abs=1e-12)
-    assert again.micro == pytest.approx(whole.micro, abs=1e-12)
-    assert again.splits == pytest.approx(whole.splits, abs=1e-12)
+    for order in range(5):
+        moved = np.random.default_rng(order).permutation(n)
+        assert log_predictive_probability(MADE.topics, X[moved], **options) == whole, "every bit"
     assert len(np.unique(X.toarray(), axis=0)) == n  # a part is scored as part of the whole
     parts = [
         log_predictive_probability(MADE.topics, X[rows], **options)

@@ -1,6 +1,8 @@
 """The accuracy that was asked of mixtures, and the documents that it cannot be proved for."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from opelda.cli._show import count
@@ -17,12 +19,18 @@ class Promise:
         # most topics have no share at all
         self.few_topics = model._transform_method().knows_loss
 
-    def infer(self, X: Any) -> Any:
-        """Infer documents, and say nothing so far."""
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Ignore the library's warnings of documents that `complain` will name."""
         from opelda.inference import AccuracyWarning
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
+            yield
+
+    def infer(self, X: Any) -> Any:
+        """Infer documents, and say nothing so far."""
+        with self.quiet():
             return self._model.infer(X)
 
     def note(self, names: Any, found: Any) -> None:

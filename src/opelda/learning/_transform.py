@@ -23,6 +23,7 @@ from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._ranking import RANKS, Rank, rank_words
+from opelda.metrics._topics import MeasuredTopics
 
 
 class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which is untyped
@@ -193,35 +194,39 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return self._state
 
     def score(
-        self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5
+        self, X: Any, y: Any = None, *, method: str | Method | None = None, n_splits: int = 5
     ) -> float:
         """Return the log predictive probability of held-out tokens, the mean over documents.
 
         Of each document 70% of the tokens are observed and the rest predicted, over `n_splits`
-        random splits. The mixtures are inferred by VB whatever the model learned with, so that the
-        scores of different learners can be compared.
+        random splits.
 
         Parameters
         ----------
         X : array or sparse matrix (D, V)
         y : ignored
-        method : str or Method
+        method : str, Method or None
+            What infers the mixtures. None: what `transform` infers with, `max_loss` included. To
+            compare the topics of models that transform by different methods, name one method.
         n_splits : int
         """
         self._check_topics(self._learned())
         return self._score(self._checked(X), method=method, n_splits=n_splits)
 
     def perplexity(
-        self, X: Any, y: Any = None, *, method: str | Method = "vb", n_splits: int = 5
+        self, X: Any, y: Any = None, *, method: str | Method | None = None, n_splits: int = 5
     ) -> float:
         """Return exp(-score(X))."""
         return float(np.exp(-self.score(X, method=method, n_splits=n_splits)))
 
     def _score(
-        self, matrix: sparse.csr_array, *, method: str | Method = "vb", n_splits: int
+        self, matrix: sparse.csr_array, *, method: str | Method | None = None, n_splits: int
     ) -> float:
         state = self._state
-        if as_method(method).needs_every_word or matrix.nnz >= matrix.shape[1]:
+        used, accuracy = self._transform_method(), self._accuracy()
+        if method is not None:
+            used, accuracy = as_method(method), None
+        if used.needs_every_word or matrix.nnz >= matrix.shape[1]:
             topics, counted = Topics(self._read(state)), matrix
         else:  # the topics of the documents' words will do
             words, slots = np.unique(matrix.indices, return_inverse=True)
@@ -230,10 +235,10 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             parts = (matrix.data, slots, matrix.indptr)
             counted = sparse.csr_array(parts, (matrix.shape[0], len(words)))
         found = log_predictive_probability(
-            topics,
+            MeasuredTopics(topics.components, given=topics, inference=(used, accuracy)),
             counted,
             doc_topic_prior=as_prior(self.doc_topic_prior, state.weights.n_topics),
-            method=method,
+            method=None,
             n_splits=n_splits,
             random_state=state.seed,
             engine=self._engine(),

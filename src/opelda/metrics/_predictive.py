@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,10 @@ from scipy import sparse
 
 from opelda._validation import seed, whole
 from opelda.engines import Engine, get_engine
-from opelda.engines._engine import Task
 from opelda.engines._solutions import MIXTURES
 from opelda.errors import InputError
 from opelda.inference import Method
-from opelda.inference._infer import as_method, as_prior
+from opelda.inference._infer import as_prior, as_task, missed
 from opelda.metrics._split import as_share, positive_counts, split_tokens, tokens_per_document
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
@@ -68,7 +68,7 @@ def log_predictive_probability(
     X: Any,
     *,
     doc_topic_prior: ArrayLike | None = None,
-    method: str | Method = "vb",
+    method: str | Method | None = "vb",
     held_out: float = 0.3,
     n_splits: int = 5,
     random_state: Any = None,
@@ -91,8 +91,9 @@ def log_predictive_probability(
         and counted. Texts, and the words of a corpus, take a model with a vocabulary.
     doc_topic_prior : number, vector (K,) or None
         alpha; None is the model's own, and 1/K for topics without a model.
-    method : str or Method
-        What infers theta. Scores are comparable only between equal methods and priors.
+    method : str, Method or None
+        What infers theta. None: what `transform` of the model infers with, `max_loss` included.
+        Scores are comparable only between equal methods and priors.
     held_out : float
         Share of the tokens to predict.
     n_splits : int
@@ -156,7 +157,7 @@ def predict_held_out(
     splits: Iterable[tuple[Any, Any]],
     *,
     doc_topic_prior: ArrayLike | None = None,
-    method: str | Method = "vb",
+    method: str | Method | None = "vb",
     random_state: Any = None,
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
@@ -196,14 +197,14 @@ def _predicted(
     splits: Iterable[tuple[Any, Any]],
     topics: MeasuredTopics,
     doc_topic_prior: ArrayLike | None,
-    method: str | Method,
+    method: str | Method | None,
     rng: np.random.Generator,
     n_jobs: int | None,
     engine: str | Engine,
     n_left_out: int = 0,
 ) -> PredictiveProbability:
     """Infer and score one split after the other."""
-    resolved, how = get_engine(engine, n_jobs), as_method(method)
+    resolved, (how, accuracy) = get_engine(engine, n_jobs), topics.inferred_by(method)
     alpha = as_prior(topics.prior(doc_topic_prior), topics.table.n_topics)
     handle = topics.table.on(resolved)
     scores: list[NDArray[np.float64]] = []
@@ -220,10 +221,11 @@ def _predicted(
             raise InputError(f"Split {number} has no document with words observed and held out.")
         scores.append(np.zeros(len(usable)))
         masses.append(np.zeros(len(usable)))
-        task, documents = Task(how, alpha, seed(rng)), resolved.documents(observed[usable])
-        theta = np.asarray(resolved.infer(handle, documents, task, MIXTURES).theta)
+        task = as_task(how, alpha, seed(rng), accuracy)
+        found = resolved.infer(handle, resolved.documents(observed[usable]), task, MIXTURES)
+        missed(found, task.accuracy, f"of the observed parts of split {number}")
         hidden = resolved.documents(held[usable])
-        scores[-1][usable] = resolved.predict(topics.weights, hidden, theta)
+        scores[-1][usable] = resolved.predict(topics.weights, hidden, np.asarray(found.theta))
         masses[-1][usable] = hidden.matrix.sum(axis=1)
     if not scores:
         raise InputError("holds no pair of observed and held-out counts.", "splits")
@@ -254,7 +256,10 @@ def _as_pair(
 def _summary(
     scores: NDArray[np.float64], masses: NDArray[np.float64], n_left_out: int
 ) -> PredictiveProbability:
-    """Average over splits and documents; a mass of 0 is a document left out of a split."""
+    """Average over splits and documents; a mass of 0 is a document left out of a split.
+
+    Sums over documents are correctly rounded (`fsum`), so that their order does not matter.
+    """
     scored = masses > 0
     means = np.divide(scores, masses, out=np.zeros_like(scores), where=scored)
     # over the splits first: a document counts once, in however many of them it was scored
@@ -262,12 +267,12 @@ def _summary(
     per_document = means.sum(axis=0)[n_times > 0] / n_times[n_times > 0]
     n_docs = len(per_document)
     return PredictiveProbability(
-        macro=float(per_document.mean()),
-        micro=float(scores.sum() / masses.sum()),
+        macro=_mean(per_document),
+        micro=fsum(scores.flat) / fsum(masses.flat),
         standard_error=standard_error(per_document),
         n_documents=n_docs,
         n_left_out=n_left_out + len(n_times) - n_docs,
-        splits=tuple((means.sum(axis=1) / scored.sum(axis=1)).tolist()),
+        splits=tuple(_mean(split[known]) for split, known in zip(means, scored, strict=True)),
         per_document=per_document,
     )
 
@@ -275,4 +280,8 @@ def _summary(
 def standard_error(values: NDArray[np.float64]) -> float:
     """Return that of the mean; infinite for one value, which says nothing of the spread."""
     n = len(values)
-    return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    return sqrt(fsum((values - _mean(values)) ** 2) / (n - 1) / n) if n > 1 else np.inf
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return fsum(values) / len(values)

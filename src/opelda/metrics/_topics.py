@@ -11,8 +11,10 @@ from scipy import sparse
 
 from opelda import _validation
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
+from opelda.engines._engine import Accuracy
 from opelda.errors import InputError
-from opelda.inference import Topics
+from opelda.inference import Method, Topics
+from opelda.inference._infer import as_method
 from opelda.inference._topics import as_matrix, model_topics
 
 
@@ -42,6 +44,8 @@ class MeasuredTopics:
     weights: NDArray[Any]
     model: Any = None
     given: Topics | None = None  # where `Topics` were given: they have their engines' handles
+    # how the model's `transform` infers; of a learner of opelda alone
+    inference: tuple[Method, Accuracy | None] | None = None
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":
@@ -52,7 +56,9 @@ class MeasuredTopics:
         if isinstance(topics, Topics):
             return cls(topics.components, given=topics)
         if _is_model(topics):
-            return cls(model_topics(topics, name), topics)
+            known = hasattr(topics, "_transform_method")
+            inference = (topics._transform_method(), topics._accuracy()) if known else None
+            return cls(model_topics(topics, name), topics, inference=inference)
         return cls(as_matrix(topics, name))
 
     @property
@@ -124,6 +130,12 @@ class MeasuredTopics:
                 "X",
             )
         return matrix
+
+    def inferred_by(self, method: str | Method | None) -> tuple[Method, Accuracy | None]:
+        """Return the method that was given; without one, how the model infers, or else VB."""
+        if method is None and self.inference is not None:
+            return self.inference
+        return as_method("vb" if method is None else method), None
 
     def prior(self, doc_topic_prior: ArrayLike | None) -> ArrayLike | None:
         """Return alpha as it was given, else the model's own."""

@@ -118,7 +118,7 @@ class _Run:
     @classmethod
     def of(cls, model: Any, documents: Documents, seed: int) -> "_Run":
         model.fit(documents.train)
-        # the same splits for every fit
+        # by VB, whatever `transform` uses, and the same splits for every fit: topics are compared
         predicted = log_predictive_probability(
             model,
             documents.held_out,

@@ -16,9 +16,9 @@ from scipy import sparse
 
 from opelda import load, save
 from opelda.engines import get_engine
-from opelda.engines._engine import Task
 from opelda.engines._solutions import MIXTURES
-from opelda.inference import VB, Topics
+from opelda.inference import Topics
+from opelda.inference._infer import as_prior, as_task
 from opelda.metrics._split import split_numbered
 from opelda.spark._blocks import DENSE_VECTOR
 from opelda.spark._worker import Counter, settle
@@ -142,10 +142,8 @@ def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], N
     observed, held = split_numbered(matrix, HELD_OUT, SCORED_BY, alike)
     engine, state = get_engine("cpu", 1), model._state
     topics = Topics(model._read(state))
-    alpha = np.full(topics.n_topics, 1.0 / topics.n_topics)
-    if model.doc_topic_prior is not None:
-        alpha = np.broadcast_to(np.asarray(model.doc_topic_prior, np.float64), alpha.shape).copy()
-    task = Task(VB(), alpha, SCORED_BY)
+    alpha = as_prior(model.doc_topic_prior, topics.n_topics)
+    task = as_task(model._transform_method(), alpha, SCORED_BY, model._accuracy())
     theta = engine.infer(topics.on(engine), engine.documents(observed), task, MIXTURES).theta
     held = held.astype(np.float64)
     held.eliminate_zeros()

@@ -83,9 +83,11 @@ def measured(
 
     X = documents.X
     # by the model's own seed: the same splits whenever it is evaluated
-    predicted = log_predictive_probability(
-        model, X, n_splits=splits, random_state=model._state.seed, n_jobs=model.n_jobs
-    )
+    seed, jobs = model._state.seed, model.n_jobs
+    with promise.quiet():
+        predicted = log_predictive_probability(
+            model, X, method=None, n_splits=splits, random_state=seed, n_jobs=jobs
+        )
     inferred = promise.infer(X)
     promise.note(range(len(documents)), inferred)
     pairs = npmi_of_pairs(model, X, n_words)

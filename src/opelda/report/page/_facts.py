@@ -115,7 +115,7 @@ def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | No
         counts = counts[np.sort(np.random.default_rng(0).permutation(counts.shape[0])[:n])]
     if not counts.shape[0]:
         return None
-    found = log_predictive_probability(model, counts, random_state=model._state.seed)
+    found = log_predictive_probability(model, counts, method=None, random_state=model._state.seed)
     return payload.score_facts(found)
 
 
