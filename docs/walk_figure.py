@@ -63,7 +63,7 @@ def draw_simplex(axes: Axes, seen: list[Iterate], best: NDArray[np.float64]) -> 
     path = np.array([iterate.x for iterate in seen[:SHOWN]]) @ CORNERS
     axes.plot(*path.T, color=BLUE, marker="o", ms=3, lw=1, label=f"the walk, {SHOWN} iterations")
     axes.plot(*path[0], color=GREEN, marker="s", ls="", label="start: every topic alike")
-    axes.plot(*(best @ CORNERS), color=RED, marker="*", ms=12, ls="", label="the best mixture")
+    axes.plot(*(best @ CORNERS), color=RED, marker="*", ms=12, ls="", label="the optimum")
     for number, (corner, side) in enumerate(zip(CORNERS, ("top", "top", "bottom"), strict=True)):
         axes.text(*corner, f"topic {number} alone", ha="center", va=side)
     axes.set_aspect("equal")

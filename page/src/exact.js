@@ -12,7 +12,7 @@ const MOST_STEPS = 300;
 const AT_A_TIME = 10;
 
 /**
- * Find the best mixture.
+ * Find the most likely mixture.
  * @param {{d: number[], beta: Float64Array[], n_tokens: number}} document
  * @param {number} accuracy nats that any other mixture may be ahead
  * @param {Float64Array} [weight] of each topic's log theta_k in the objective: a prior, with which

@@ -1,13 +1,13 @@
 /**
- * The topic mixture of a document, as `opelda.inference` infers it, and how far from the best it
- * can be. All in double precision.
+ * The topic mixture of a document, as `opelda.inference` infers it, and how far below
+ * the optimum its likelihood can be. All in double precision.
  */
 
 import { climb } from "./exact.js";
 import { bound, dot, largest, logLikelihood, slopes, sum } from "./likelihood.js";
 
 const SMALLEST = 1e-30;
-const CLOSE = 1e-6; // nats to which the best mixture is found
+const CLOSE = 1e-6; // nats to which the most likely mixture is found
 
 /**
  * A document's words that some topic has: `beta` is word-major, n rows of K probabilities.
@@ -50,7 +50,7 @@ export function infer(document, settings) {
   return { theta, loss: Math.min(best.loss + Math.max(behind, 0), bound(document, theta)) };
 }
 
-/** Whether the prior bends the objective, and downwards: then its maximum is the best mixture. */
+/** Whether the prior bends the objective, and downwards: then f has a maximum. */
 export function isConcave(alpha) {
   const known = Float32Array.from(alpha);
   return known.every((a) => a >= 1) && known.some((a) => a > 1);

@@ -1,11 +1,16 @@
 """Messages speak of options, and leave the user's own names alone."""
 
+import re
+from pathlib import Path
+
 import pytest
 import typer
 
 from opelda.cli import app
 from opelda.cli._ending import OPTIONS, as_option, sentence
 from opelda.errors import EngineError, InputError, ModelFileError
+
+TRANSFORMS = ("transform", "evaluate", "serve", "report")  # commands with --max-loss
 
 
 def test_the_options_exist():
@@ -53,6 +58,20 @@ def test_in_commands(cli, corpus_file, args, said):
     done = cli("fit", corpus_file, "-k", 2, *args)
     assert done.code == 2
     assert said in done.err.splitlines()[-1]
+
+
+def test_the_guarantee_is_of_the_likelihood(cli):
+    """`max_loss` bounds the likelihood of the observed words; such mixtures may predict worse."""
+    root = Path(__file__).parents[2]
+    said = [path for folder in ("src", "docs", "page/src") for path in (root / folder).rglob("*")]
+    for path in (root / "README.md", *said):
+        if path.suffix in (".md", ".py", ".js") and "node_modules" not in path.parts:
+            text = " ".join(path.read_text("utf-8").split())
+            assert not re.search(
+                "best mixture|best (one )?there (is|are)|nats of the best", text
+            ), path
+    for text in ((root / "README.md").read_text(), *(cli(c, "--help").out for c in TRANSFORMS)):
+        assert "short texts" in " ".join(re.sub("[│\\s]+", " ", text).split())
 
 
 def test_what_cannot_be_read(cli, tmp_path):

@@ -7,7 +7,6 @@ from pyspark.ml.feature import CountVectorizer, RegexTokenizer
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
 import opelda
-from opelda.inference import infer
 from opelda.metrics import split_tokens
 from opelda.spark import LDA, LDAEvaluator, LDAModel
 
@@ -84,7 +83,7 @@ def test_perplexity(frame, model, X):
     """Against log sum_k theta_k beta_kj of the held-out tokens, document by document."""
     observed, held = split_tokens(X[:N_DOCS], random_state=0)
     topics = model.components_.astype(float)
-    theta = infer(observed, topics, method="vb", doc_topic_prior=1 / 4).theta
+    theta = model.transform(observed.astype(np.float32))
     logs = sum(
         held[[d], j] * np.log(theta[d].astype(float) @ topics[:, j])
         for d in range(N_DOCS)

@@ -81,7 +81,7 @@ export function certificate(loss, n_tokens) {
     ? `at most ${upTo} times as probable`
     : `up to e^${nats(loss)} times as probable`;
   return [
-    h("strong", {}, `Within ${nats(loss)} nats of the best. `),
+    h("strong", {}, `Within ${nats(loss)} nats of the most likely mixture. `),
     "No other mixture of these topics explains its words better by more than that: it makes them ",
     `${times}. This is proved, not estimated.`,
   ];

@@ -64,8 +64,7 @@ function tiles({ score, coherence, diversity, guarantee }) {
     guarantee && tile(
       `${nats(guarantee.mean)} nats`,
       "Guarantee",
-      "is the most that a document\u2019s mixture is behind the best there is, on average; "
-        + "each has its own proof",
+      "below the most likely mixture at most, on average; each document has its own proof",
     ),
   );
 }
@@ -89,7 +88,7 @@ function guaranteeFigure({ guarantee }) {
       + "document\u2019s words better by more than so many nats (0.01 nats: 1% more probable). "
       + `${nats(guarantee.mean)} on average, ${nats(guarantee.max)} at worst, `
       + `over ${plural(guarantee.n_docs, "document")}.`,
-    chart: bars(() => rows, { name: "Share of documents by distance from the best", most: 1 }),
+    chart: bars(() => rows, { name: "Share of documents by distance from the optimum", most: 1 }),
     data: () => ({ columns: ["nats", "share of documents"], rows: guarantee.within }),
   });
 }

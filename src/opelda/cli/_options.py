@@ -94,8 +94,9 @@ class Accuracy:
 
     max_loss: float | None = option(
         None,
-        help="No mixture may be ahead of a document's by more nats than this, such as 0.01; those "
-        "that are not that good are replaced by the best there is.",
+        help="Nats by which the likelihood of a document's words may be below the optimum, such as "
+        "0.01. Other mixtures are replaced by the most likely one, which may predict new words "
+        "of short texts worse: see `opelda evaluate`.",
         metavar="NATS",
     )
     max_loss_per_token: float | None = option(

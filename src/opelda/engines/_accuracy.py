@@ -10,7 +10,7 @@ from opelda.engines._documents import Rows
 from opelda.engines._engine import Accuracy, Task
 from opelda.engines._solutions import Picks, Solution, Wanted, put, with_rows
 
-# Nats to which the best mixture is known where it only serves to say how good another one is.
+# Nats to which the optimum is known where it only serves to say how good another mixture is.
 CLOSE = 0.01
 # What the sums of certificates may be off, a token: those of OPE know the start's words in single
 # precision only.
@@ -18,7 +18,7 @@ OFF_PER_TOKEN = 3e-7
 
 
 def is_concave(alpha: NDArray[np.float64]) -> bool:
-    """Whether the prior bends the objective, and downwards: then its maximum is the best mixture.
+    """Whether the prior bends the objective, and downwards: then f has a maximum.
 
     Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
     """

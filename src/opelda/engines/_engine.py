@@ -37,7 +37,7 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The most nats that a mixture may be behind the best one: a document, and a token."""
+    """The most nats that a mixture may be behind the most likely one: a document, and a token."""
 
     max_loss: float = np.inf
     max_loss_per_token: float = np.inf
@@ -62,8 +62,8 @@ class Task:
     alpha: NDArray[np.float64]
     seed: int  # of 64 bits: the user's in the lower half, in learning the update's number above it
     accuracy: Accuracy | None = None  # that every mixture is to have
-    # makes the method that finds the best mixtures, of an accuracy; needed for one, and for bounds
-    # that are close
+    # makes the method that finds the most likely mixtures, of an accuracy; needed for one, and for
+    # bounds that are close
     exact: Callable[..., Solver] | None = None
 
 

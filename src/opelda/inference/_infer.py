@@ -137,7 +137,7 @@ def infer(
     max_loss, max_loss_per_token : float or None
         The accuracy, in nats per document and per token: no mixture at all may be ahead by more
         (see `Inference.loss`). Documents for which the method's own mixture is not that good get
-        the best one there is, by `Exact`.
+        the most likely one, by `Exact`.
     sparse_output : bool
         Mixtures as a CSR array, which is small where most topics have no share at all, as those of
         ``method="exact"``.

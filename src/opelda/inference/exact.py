@@ -35,7 +35,7 @@ def accuracy_of(max_loss: float | None, max_loss_per_token: float | None) -> Acc
 
 @dataclass
 class Exact(Method):
-    """The best mixture there is: no other is ahead by more than `max_loss`.
+    """The most likely mixture: no other is ahead by more than `max_loss`.
 
     The log-likelihood sum_j d_j log x_j is concave in the mixture, so its maximum can be found and
     proved: at any mixture theta no other is ahead by more than N log(max_k G_k / N), G_k = sum_j

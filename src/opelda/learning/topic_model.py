@@ -131,9 +131,10 @@ class TopicModel(Learner):
         learning. None: the same, but EM in the place of OPE and of what is left out, for its
         mixtures predict unseen words better and cost less.
     max_loss, max_loss_per_token : float or None
-        The accuracy of `transform` and `infer`, in nats per document and per token: no mixture at
-        all may be ahead by more. Documents whose mixture is not that good get the best one there
-        is, by `opelda.inference.Exact`. None: whatever the method finds.
+        The most that the likelihood of a document's words may be below the optimum in `transform`,
+        `infer` and `score`, in nats per document and per token. Other mixtures are replaced by the
+        most likely one (`opelda.inference.Exact`), which may predict new words of short texts
+        worse: compare `score`. None: whatever the method finds.
     sparse_output : bool
         `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
         at all, as with ``transform_method="exact"``.

@@ -25,7 +25,7 @@ MINE = {
         "so many documents at most are learned by the driver",
         TypeConverters.toInt,
     ),
-    "maxLoss": ("nats that a mixture may be behind the best one", TypeConverters.toFloat),
+    "maxLoss": ("nats that a mixture may be behind the most likely one", TypeConverters.toFloat),
     "transformMethod": ("the method that mixtures are inferred with", TypeConverters.toString),
     "certificateCol": ("output column: how far from optimal a mixture can be", str),
     "scoreCol": ("output column: how well held-out tokens are predicted", str),

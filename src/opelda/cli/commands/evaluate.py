@@ -23,7 +23,7 @@ from opelda.cli._promise import Promise
 from opelda.cli._show import count, plain, skipped_documents
 from opelda.cli._standard_streams import print_facts, print_json
 
-WITHIN = (0.01, 0.1, 1)  # nats of the best mixture
+WITHIN = (0.01, 0.1, 1)  # nats of the most likely mixture
 MANY_NEVER_MET = 0.01  # of the pairs of top words: documents are too few for coherence
 
 
@@ -55,9 +55,10 @@ def evaluate(
 ) -> None:
     """Score a model on documents.
 
-    Log predictive probability and perplexity of held-out tokens, NPMI coherence of the topics' top
-    words over the same documents, topic diversity, and how far documents' mixtures are at the most
-    behind the best there are.
+    Log predictive probability and perplexity of held-out tokens, by mixtures as `opelda transform`
+    infers them with the same options; NPMI coherence of the topics' top words over the same
+    documents; topic diversity; and how far the likelihood of documents' mixtures can be below the
+    optimum.
     """
     learned = load_model(model, jobs, engine)
     if transform_method is not None:
@@ -159,6 +160,6 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("perplexity", f"{found['perplexity']:,.1f}"),
         ("coherence (NPMI)", _coherence(found)),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
-        ("behind the best mixture", f"at most: {spread} nats per document"),
+        ("below the optimum", f"at most: {spread} nats per document"),
         ("share of documents", within),
     ]

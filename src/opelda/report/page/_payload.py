@@ -96,7 +96,7 @@ def word_facts(
 
 
 def guarantee(found: Gathered) -> dict[str, Any]:
-    """Return how far documents' mixtures can be from the best ones."""
+    """Return how far documents' mixtures can be from the most likely ones."""
     n = max(found.n_docs, 1)
     return {
         "n_docs": found.n_docs,
@@ -173,8 +173,8 @@ def inferring(model: Any) -> dict[str, Any]:
     says = None
     if not isinstance(method, EM):
         says = (
-            f"The model infers mixtures by {type(method).__name__}; the page finds the best one "
-            "there is, which may differ."
+            f"The model infers mixtures by {type(method).__name__}; the page finds the most "
+            "likely one, which may differ."
         )
     return {
         "method": "em" if says is None else "exact",

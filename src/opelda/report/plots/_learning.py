@@ -54,7 +54,7 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
 
 @styled
 def plot_history(found: Any, *, ax: Any = None) -> Any:
-    """Draw how far mixtures were from the best ones, iteration by iteration.
+    """Draw how far mixtures were from the most likely ones, iteration by iteration.
 
     Parameters
     ----------
