@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 
 import opelda
 from opelda import MLOPE, OnlineOPE, _store
@@ -261,6 +262,22 @@ class Table(HTMLParser):
     def handle_data(self, data):
         if self._open:
             self.rows[-1][-1] += data
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_a_column_transformer_are_named_by_labels(make):
+    """Whose column of texts has a name, while the model's own columns are words."""
+    frame = make({"body": TEXTS, "length": [len(text) for text in TEXTS]})
+    model = OnlineOPE(3, random_state=0)
+    columns = make_column_transformer((model, "body"), ("passthrough", ["length"]))
+    labels = clone(model).fit(TEXTS).topic_labels_
+    expected = [*(f"onlineope__{name}" for name in distinct(labels)), "passthrough__length"]
+    assert columns.fit(frame).get_feature_names_out().tolist() == expected
+    kind = "pandas" if make is pd.DataFrame else "polars"
+    shown = columns.set_output(transform=kind).fit_transform(frame)
+    assert list(shown.columns) == expected
+    mixtures = clone(model).fit_transform(TEXTS)
+    assert np.array_equal(shown.to_numpy()[:, :3].astype(np.float32), mixtures)
 
 
 def test_a_notebook_shows_the_topics(model):

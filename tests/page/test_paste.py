@@ -24,7 +24,7 @@ def test_paste_agrees_with_python(open_page, report, name):
     loss = float(found.get_attribute("data-loss"))
     expected = report.model.infer([TEXTS[name]])
     np.testing.assert_allclose(theta, expected.theta[0], atol=1e-3)
-    # Python is content with a bound of 0.01: how far behind the best a mixture is, is compared
+    # Python is content with a bound of 0.01: how far behind the optimum a mixture is, is compared
     X = report.model._checked([TEXTS[name]])
     prior = report.model.doc_topic_prior
     best = infer(X, report.model, doc_topic_prior=prior, method="exact", max_loss=1e-5)

@@ -109,15 +109,17 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         Parameters
         ----------
         input_features : array of str, optional
-            Only compared with the names seen in `fit`.
+            Compared with the names seen in `fit`; ignored by a model of texts, whose columns are
+            words.
 
         Returns
         -------
         array of str objects (K,)
         """
-        names: NDArray[Any] = super().get_feature_names_out(input_features)
+        of_texts = self._learned().vocabulary is not None
+        names: NDArray[Any] = super().get_feature_names_out(None if of_texts else input_features)
         labels: Mapping[int, str] = self._given_labels()
-        if self._state.vocabulary is not None or hasattr(self, "feature_names_in_"):
+        if of_texts or hasattr(self, "feature_names_in_"):
             labels = dict(enumerate(self.topic_labels_))
         named = [labels.get(topic) or name for topic, name in enumerate(names)]
         return np.array(distinct(named), dtype=object)
