@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import opelda
 from opelda import MLOPE, OnlineOPE, _store
@@ -224,6 +226,34 @@ def test_columns_are_called_by_label_and_rows_by_document(model):
     shown = model.set_output(transform="polars").transform(corpus)
     assert isinstance(shown, pl.DataFrame)
     assert list(shown.columns[:3]) == expected[:3]
+
+
+def test_words_of_a_vectorizer_can_be_given_to_the_model(tmp_path):
+    """In a pipeline the matrix between the steps is sparse and has no names of columns."""
+    steps = make_pipeline(CountVectorizer(), OnlineOPE(3, random_state=0)).fit(TEXTS)
+    counts, model = steps
+    before = model.transform(counts.transform(TEXTS))
+    assert model.topic_labels_[0].startswith("x")
+    assert "set_feature_names" in model._repr_html_inner()
+    names = counts.get_feature_names_out()
+    expected = model.top_words(4, feature_names=names)
+    with pytest.raises(InputError, match=f"has 1 words but .* {len(names)} columns"):
+        model.set_feature_names(["tea"])
+    assert model.set_feature_names(names) is model
+    assert "set_feature_names" not in model._repr_html_inner()
+    for known in (model, round_trip(model, tmp_path)):
+        assert known.top_words(4) == expected
+        assert known.topic_labels_ == label_topics(model.components_, feature_names=names)
+        assert [list(row.words[:4]) for row in topic_table(known)] == expected
+    assert steps.get_feature_names_out().tolist() == distinct(model.topic_labels_)
+    assert np.array_equal(steps.transform(TEXTS), before)
+    with pytest.raises(InputError, match="already"):
+        model.set_feature_names(names)
+
+
+def round_trip(model, folder):
+    opelda.save(model, folder / "m")
+    return opelda.load(folder / "m")
 
 
 def test_columns_without_words_are_called_by_number():

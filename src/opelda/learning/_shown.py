@@ -1,6 +1,6 @@
 """A learned model as people see it: names of topics and documents, a table in notebooks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from html import escape
 from typing import Any, Self
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 
-from opelda.corpus import Corpus
+from opelda.corpus import Corpus, Vocabulary
 from opelda.errors import InputError
+from opelda.learning._as_counts import vocabulary_for
 from opelda.learning._heaviest import heaviest_words
 from opelda.learning._labels import changed_labels
 from opelda.learning._rules import ML
@@ -20,6 +21,7 @@ from opelda.learning._transform import ReadsTopics
 from opelda.metrics._labels import distinct, label_topics
 
 TOPICS_SHOWN, WORDS_SHOWN = 20, 10
+NAMELESS = "x0, x1, ... are columns without names; name them by model.set_feature_names(names)."
 
 
 class ShowsTopics(  # before scikit-learn's classes, which are untyped
@@ -55,6 +57,39 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         with state.lock.writing():
             state.labels = changed_labels(state.labels, labels, state.weights.n_topics)
         return self
+
+    def set_feature_names(self, names: Iterable[str]) -> Self:
+        """Name the words of a model that was fitted on a matrix without names; they are saved.
+
+        In a pipeline, `CountVectorizer` hands on a sparse matrix, which has no names of columns.
+
+        Parameters
+        ----------
+        names : iterable of str
+            A word per column, such as ``vectorizer.get_feature_names_out()``.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from opelda import OnlineOPE
+        >>> model = OnlineOPE(1, random_state=0).fit([[4, 1], [5, 0]])
+        >>> model.top_words(), model.set_feature_names(["tea", "cup"]).top_words()
+        ([['x0', 'x1']], [['tea', 'cup']])
+        """
+        state = self._learned()
+        if self._knows_words():
+            raise InputError("The model already knows the words of its columns.")
+        with state.lock.writing():
+            words = Vocabulary(map(str, names))
+            state.vocabulary = vocabulary_for(None, words, state.weights.n_words)
+            state.own_labels = None
+        return self
+
+    def _knows_words(self) -> bool:
+        return self._learned().vocabulary is not None or hasattr(self, "feature_names_in_")
 
     @property
     def topic_labels_(self) -> list[str]:
@@ -119,7 +154,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         of_texts = self._learned().vocabulary is not None
         names: NDArray[Any] = super().get_feature_names_out(None if of_texts else input_features)
         labels: Mapping[int, str] = self._given_labels()
-        if of_texts or hasattr(self, "feature_names_in_"):
+        if self._knows_words():
             labels = dict(enumerate(self.topic_labels_))
         named = [labels.get(topic) or name for topic, name in enumerate(names)]
         return np.array(distinct(named), dtype=object)
@@ -172,6 +207,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         which = f"{len(rows)} of {len(labels):,} topics" if len(rows) < len(labels) else "Topics"
         which += "" if shares is None else ", heaviest first"
+        which += "" if self._knows_words() else f". {NAMELESS}"
         names = ("topic", "weight", *(() if stability is None else ("stability",)))
         head = "".join(f"<th>{name}</th>" for name in (*names, "label", "words"))
         return (

@@ -256,7 +256,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             Words per topic; all, if there are fewer.
         feature_names : sequence of str, optional
             The words of the columns. By default those of the model's vocabulary, else those of the
-            data frame it was fitted on, else x0, x1, ...
+            data frame it was fitted on, else x0, x1, ...; see `set_feature_names`.
         by : {"relevance", "probability", "tfidf", "frex"}
             How words are ranked; see `opelda.report.rank_words`.
         """

@@ -160,6 +160,7 @@ def topics(
         )
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
+    from opelda.learning._shown import NAMELESS
     from opelda.report import topic_table
 
     if label:
@@ -200,4 +201,6 @@ def topics(
     else:
         print_with_documents(rows, found)
     if not as_json:
+        if not learned._knows_words():
+            note(show, NAMELESS)
         note_similar(learned, model, show)
