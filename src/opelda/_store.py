@@ -92,8 +92,10 @@ def read(
     try:
         if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would wait, a device never end
             raise ModelFileError(f"{str(source)!r} is not a file; give the path of an {kind} file.")
-        with open(source, "rb"):  # says why it cannot; to safetensors the file is just missing
-            pass
+        with open(source, "rb") as file:  # says why it cannot; to safetensors it is just missing
+            begins = file.read(9)
+        if begins[8:] not in (b"{", b""):  # eight bytes of length, then JSON
+            raise ModelFileError(f"{str(source)!r} is not an {kind} file; give the path of one.")
         # reading, not mapping: a mapped file that shrinks kills the process
         with opened(source, "numpy", backend="pread") as file:
             header, version = _read_header(file.metadata() or {}, source, kind, newest)

@@ -19,6 +19,11 @@ COMMANDS = (
     "serve", "evaluate", "convert", "info",
 )  # fmt: skip
 
+# by pydantic's types of errors
+WANTED = {
+    "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}",
+    "int_parsing": "a whole number", "float_parsing": "a number",
+}  # fmt: skip
 METAVARS = {int: "N", int | None: "N", list[int] | None: "N", float | None: "X"}
 
 app = typer.Typer(
@@ -85,10 +90,13 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
             )
 
         def run(**values: Any) -> None:
+            from opelda.cli._paths import check_given  # which imports this module
+
             with reported(debug=bool(values.get("debug"))):
                 for group, kind in groups.items():
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
+                check_given(values.get("model"), values.get("corpus"))
                 with warnings_noted(values["show"]):
                     function(**values)
 
@@ -160,6 +168,16 @@ def run(args: Sequence[str] | None) -> int:
                 return MISTAKE
             context = getattr(error, "ctx", None)
             where = "opelda" if context is None else context.command_path
-            message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+            message = " ".join(_usage(error).split())
             tell(f"{message.rstrip('.')}; see '{where} --help'.")
             return MISTAKE
+
+
+def _usage(error: Any) -> str:
+    """Say what is wrong with the command line, in our words where pydantic checked a value."""
+    cause = error.__cause__
+    for found in cause.errors() if hasattr(cause, "errors") else ():
+        if found["type"] in WANTED:
+            wanted = WANTED[found["type"]].format(**found.get("ctx", {}))
+            return f"{' / '.join(error.param.opts)} must be {wanted}, got {found['input']!r}"
+    return str(error.format_message())
