@@ -214,6 +214,7 @@ def test_tokens_of_a_removed_topic_go_by_the_rest_of_their_document():
 
 MISTAKES = {
     "no such topic": (lambda m: m.merge_topics([[1, 5]]), "no topic 5 to merge; .* 0 to 4"),
+    "no numbers": (lambda m: m.merge_topics(None), "None"),
     "one alone": (lambda m: m.merge_topics([[1]]), "Topic 1 is alone"),
     "twice": (lambda m: m.merge_topics([[1, 2], [2, 3]]), "Topic 2 is named twice"),
     "none": (lambda m: m.merge_topics([]), "no topics to merge"),

@@ -1,6 +1,5 @@
 """TLI: thresholded linear inverse (Arora et al. 2016) for the mixture of a document."""
 
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from opelda._validation import warn
 from opelda.engines._solutions import Batch, Solution
 from opelda.inference._em_steps import likelihood_slope
 from opelda.inference._method import Document, Limits, Method, Vector, between, count, documents
@@ -182,9 +182,8 @@ def _warn(n_failed: int, n_docs: int, inverse: LinearInverse, delta: float) -> N
     else:
         missing = int(np.isnan(inverse.matrix).any(axis=1).sum())
         why = f"{missing} topics have no linear inverse at delta={delta:g} (topics too alike)"
-    warnings.warn(
+    warn(
         f"TLI fell back to the likeliest mixture of all topics for {n_failed} of {n_docs} "
         f"documents: {why}.",
         TLIWarning,
-        stacklevel=5,
     )

@@ -71,7 +71,7 @@ class EditsTopics(ReadsTopics):
         """
         state = self._learned()
         self._check_topics(state)
-        given: list[Any] = list(groups)
+        given: list[Any] = list(groups) if isinstance(groups, Iterable) else [groups]
         lists = [given] if all(np.ndim(part) == 0 for part in given) else given
         checked = [self._numbers(part, "merge") for part in lists]
         for group in checked:
