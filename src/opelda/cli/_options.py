@@ -94,9 +94,8 @@ class Accuracy:
 
     max_loss: float | None = option(
         None,
-        help="Nats by which the likelihood of a document's words may be below the optimum, such as "
-        "0.01. Other mixtures are replaced by the most likely one, which may predict new words "
-        "of short texts worse: see `opelda evaluate`.",
+        help="Nats, such as 0.01, a document's likelihood may be below the optimum. Others get "
+        "the most likely mixture, which may predict short texts worse (see `opelda evaluate`).",
         metavar="NATS",
     )
     max_loss_per_token: float | None = option(
