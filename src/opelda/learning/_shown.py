@@ -85,7 +85,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         with state.lock.writing():
             words = Vocabulary(map(str, names))
             state.vocabulary = vocabulary_for(None, words, state.weights.n_words)
-            state.own_labels = None
+            state.computed = {}
         return self
 
     def _knows_words(self) -> bool:
