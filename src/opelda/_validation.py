@@ -157,8 +157,17 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
         raise InputError(f"must have shape (documents, words), got {X.shape}.", name)
     if X.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
-    matrix: sparse.csr_array = X if type(X) is sparse.csr_array else sparse.csr_array(X)
-    _check_indices(matrix, name)
+    try:
+        if X.format in ("csc", "bsr"):  # SciPy would convert them without a look at their indices
+            X.check_format()
+        matrix = sparse.csr_array(X)  # checks lengths; has none of the caller's flags, maybe stale
+        _check_indices(matrix)
+    except ValueError as error:
+        raise InputError(
+            f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
+            "own constructors and check it with X.check_format(full_check=True).",
+            name,
+        ) from None
     if not matrix.has_canonical_format:
         matrix = matrix.astype(np.float64) if matrix.dtype.kind in "biu" else matrix.copy()
         matrix.sum_duplicates()
@@ -224,17 +233,13 @@ def _sparse(X: Any, name: str) -> Any:
     return sparse.csr_array(array.astype(known, copy=False))
 
 
-def _check_indices(matrix: sparse.csr_array, name: str) -> None:
+def _check_indices(matrix: sparse.csr_array) -> None:
     """SciPy does not look at the indices it is given; native code must be able to trust them."""
     words, indptr = matrix.indices, matrix.indptr
     # one look at the largest finds negative numbers, too, if they are taken for unsigned ones
     largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
     if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
-        raise InputError(
-            "is a sparse matrix whose indices point outside it; build it with SciPy's own "
-            "constructors and check it with X.check_format(full_check=True).",
-            name,
-        )
+        raise ValueError("indices point outside it")
 
 
 def _check_counts(matrix: sparse.csr_array, name: str) -> None:

@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
+from opelda import TopicModel
 from opelda.engines._cpu_tables import Table
 from opelda.engines._cpu_updates import add, transposed
 from opelda.engines._documents import Documents
 from opelda.engines._solutions import Solution
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
+from opelda.metrics import coherence, log_predictive_probability
 
 KERNELS = ("ope", "em", "vb", "cvb0", "cvb", "fw")
 
@@ -68,18 +72,56 @@ def test_tokens_of_a_document_are_its_own():
     assert long.n_tokens[0] == 1000 * 40_000.25
 
 
+def _entries(X):
+    """Infer, measure and learn: everything that takes documents."""
+    topics = np.full((3, X.shape[1]), 1.0 / X.shape[1])
+    yield lambda: infer(X, topics)
+    yield lambda: coherence(topics, X)
+    yield lambda: log_predictive_probability(topics, X)
+    if X.format == "csr":  # scikit-learn converts others, which SciPy does without a look
+        yield lambda: TopicModel(3, n_sweeps=1).fit(X)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize(
     "parts",
     [
-        (np.ones(2), np.array([-5, -4]), np.array([0, 2])),
-        (np.ones(2), np.array([1, 7]), np.array([0, 2])),
+        {"indices": [-5, -4]},
+        {"indices": [1, 7]},
+        {"indptr": [0, 1000, 1000, 1000, 1000, 1000]},
+        {"indptr": [0, 10**8, 10**8, 10**8, 10**8, 10**8]},
+        {"indptr": [1, 2, 2, 2, 2, 2]},
+        {"indptr": [-(10**8), 2, 2, 2, 2, 2]},
+        {"indptr": [0, 2, 1, 2, 2, 2]},
+        {"indptr": [0]},
+        {"indptr": [0, 1, 2, 2, 2, 2, 2]},
+        {"data": [1]},
+        {"data": [1], "indices": np.zeros(10**6), "indptr": [0, *5 * [10**6]]},
     ],
+    ids=str,
 )
-def test_indices_outside_the_matrix(parts):
-    X = sparse.csr_array((1, 5))
-    X.data, X.indices, X.indptr = (np.asarray(part) for part in parts)
-    with pytest.raises(InputError, match="indices point outside"):
+def test_inconsistent_arrays_of_a_sparse_matrix_are_refused(parts, make):
+    X = make(([1.0, 1.0], ([0, 1], [0, 1])), shape=(5, 5))
+    assert X.has_canonical_format
+    for name, values in parts.items():
+        setattr(X, name, np.asarray(values, X.dtype if name == "data" else np.int32))
+    for entry in _entries(X):
+        with pytest.raises(ValueError, match=r"check_format|ind(ex|ices)"):
+            entry()
+    with pytest.raises(InputError, match="arrays do not fit together"):
         infer(X, np.full((3, 5), 0.2))
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_stale_canonical_flag_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.ones(200), 3)
+    X = sparse.csr_array(rng.random((3, 200)) + 0.1)
+    expected = infer(X, topics, method="em", random_state=0).theta
+    assert X.has_canonical_format
+    order = rng.permutation(200)
+    X.indices[:200], X.data[:200] = X.indices[order], X.data[order]
+    assert np.array_equal(infer(X, topics, method="em", random_state=0).theta, expected)
 
 
 def test_repeated_small_integers_are_added_up():
