@@ -7,7 +7,6 @@ from opelda.corpus import generate
 from opelda.engines._keys import content_keys, seeded
 from opelda.errors import InputError
 from opelda.inference import EM, FW, OPE, infer
-from opelda.inference._ope_walk import N_DOCUMENT_SEQUENCES
 from opelda.report import plot_history
 
 MADE = generate(6, n_words=40, n_topics=5, n_tokens=30, random_state=3)
@@ -48,7 +47,7 @@ def test_ope_walks_with_the_coins_it_has():
     for i in range(X.shape[0]):
         part = slice(X.indptr[i], X.indptr[i + 1])
         d, beta = X.data[part].astype(float), TOPICS[:, X.indices[part]]
-        picks, own = np.full(5, 0.2), int(keys[i]) % N_DOCUMENT_SEQUENCES
+        picks, own = np.full(5, 0.2), int(keys[i]) % len(walk.a)
         for s in range(8):
             theta = picks / picks.sum()
             slope = walk.a[own, s] * (beta @ (d / (theta @ beta)))

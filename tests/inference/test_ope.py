@@ -1,5 +1,6 @@
 """OPE: the kernel against its reference, screening, picks, schedules and variants."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -176,6 +177,24 @@ def test_pick_weights_of_every_variant(seed):
     second = plan(variant="ope4", nu=0.0)
     half = plan(variant="ope4", nu=0.5)
     assert np.allclose(half.a, (first.a + second.a) / 2)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_memory_of_long_walks_is_bounded(variant):
+    tracemalloc.start()
+    try:
+        walk = OPE(n_iter=100_000, variant=variant, n_restarts=12)._settings(10, seed=0)
+        assert tracemalloc.get_traced_memory()[1] < 2e8
+    finally:
+        tracemalloc.stop()
+    assert len(np.unique(walk.a, axis=0)) == len(walk.a) >= 12  # restarts differ
+
+
+def test_long_walks_agree_with_their_reference():
+    X, topics = corpus(0)
+    how = {"method": OPE(n_iter=3000), "random_state": 0}
+    fast, slow = (infer(X, topics, engine=engine, **how) for engine in ("cpu", "reference"))
+    np.testing.assert_allclose(fast.objective, slow.objective, rtol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(1))

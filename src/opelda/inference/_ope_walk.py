@@ -18,10 +18,10 @@ from opelda.engines._settings import OPESettings
 # With no likelihood pick so far all topics tie under a symmetric prior; this much of a pick sends
 # the tie to the likelier topic.
 TIE_BREAK = 1e-3
-N_DOCUMENT_SEQUENCES = 1024
+MOST_SEQUENCES, MOST_PICKS = 1024, 2**20  # of which documents share; fewer, the longer they are
 
 
-@lru_cache(maxsize=32)  # serving one document at a time must not draw 1,024 sequences for each
+@lru_cache(maxsize=8)  # serving one document at a time must not draw 1,024 sequences for each
 def make_walk(
     n_topics: int,
     seed: int,
@@ -39,7 +39,8 @@ def make_walk(
     """Draw the pick sequences from the seed; the parameters are those of `OPE`."""
     rng = np.random.default_rng([seed, 1])
     practical = schedule == "practical"
-    shape = (N_DOCUMENT_SEQUENCES if coins == "document" else n_restarts, n_iter)
+    n_sequences = min(MOST_SEQUENCES, max(MOST_PICKS // n_iter, n_restarts))
+    shape = (n_sequences if coins == "document" else n_restarts, n_iter)
     p = p if variant in ("bope", "g-ope", "newope") else 0.5
 
     def weights(starts_with_g1: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -10,7 +10,7 @@ import numpy as np
 from opelda._validation import flag
 from opelda.engines._settings import OPESettings
 from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
-from opelda.inference._ope_walk import N_DOCUMENT_SEQUENCES, make_walk
+from opelda.inference._ope_walk import make_walk
 
 Variant = Literal["ope", "ope1", "ope2", "ope3", "ope4", "bope", "g-ope", "newope"]
 VARIANTS = get_args(Variant)
@@ -36,11 +36,11 @@ class OPE(Method):
         "literal" is Algorithm 1 as printed: its first step lands on a vertex and, for alpha < 1,
         the walk stays there. It is here to be compared with.
     coins : {"document", "shared", "balanced"}
-        Where the random picks between likelihood and prior come from: one of 1,024 sequences,
-        chosen by the document's content; one sequence for all documents; or one for all in which
-        each pair of picks holds one of each. None depends on a document's neighbours. One
-        sequence for all makes the whole result depend on how lucky it is: docs/inference.md has
-        the figures.
+        Where the random picks between likelihood and prior come from: one of 1,024 sequences
+        (2**20 / n_iter for n_iter > 1,024), chosen by the document's content; one sequence for all
+        documents; or one for all in which each pair of picks holds one of each. None depends on a
+        document's neighbours. One sequence for all makes the whole result depend on how lucky it
+        is: docs/inference.md has the figures.
     p : float
         Probability of picking the likelihood, for "bope", "g-ope" and "newope".
     nu : float
@@ -136,7 +136,7 @@ class OPE(Method):
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture, computed step by step as the paper writes it."""
         walk = self._settings(len(document.alpha), seed)
-        first = document.key % N_DOCUMENT_SEQUENCES if self.coins == "document" else 0
+        first = document.key % len(walk.a) if self.coins == "document" else 0
         walks = [
             self._walk(document, walk, (first + r) % len(walk.a)) for r in range(self.n_restarts)
         ]
