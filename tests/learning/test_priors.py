@@ -36,6 +36,23 @@ PAPER = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, Onli
 every_learner = pytest.mark.parametrize("cls", [*PAPER, TopicModel])
 
 
+@pytest.mark.parametrize("seed", range(1))
+def test_ml_goes_on_with_topics_that_sweeps_left_to_the_prior(seed):
+    few = np.zeros((1, V))
+    few[0, :2] = 1  # two tokens, five topics
+    model = TopicModel(K, learning="ml", n_sweeps=1, random_state=seed).fit(few)
+    assert model._state.weights.sums.min() == 0
+    before = model.components_
+    model.set_params(n_sweeps=0).partial_fit(few)
+    rho = (model.n_batch_iter_ + model._schedule().offset) ** -model._schedule().decay
+    # beta <- (1 - rho) beta + rho beta^: a topic that the document uses, or not
+    ratio = model.components_[:, 2:] / before[:, 2:]
+    used = ratio[:, 0] < 1 - rho / 2
+    assert used.any()
+    np.testing.assert_allclose(ratio, np.where(used, 1 - rho, 1)[:, None] * np.ones(V - 2), 1e-4)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, 1e-5)
+
+
 @pytest.mark.parametrize("shape", ETAS)
 @pytest.mark.parametrize("learning", ["online", "streaming"])
 def test_topic_word_prior_in_updates(monkeypatch, learning, shape):

@@ -79,6 +79,8 @@ class ML:
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
         """Keep the sum of every topic's weights: beta is weights over that sum."""
+        if weights.prior_weight:  # sweeps gave one; a topic without tokens is nothing else
+            weights.remake(lambda words, before: before)
         weights.normalise()
         totals = weights.totals
         weights.shrink(max(1.0 - step.rho, LEAST_KEPT))
