@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, load, save
+from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel, load, save
+from opelda.corpus import generate
 from opelda.learning import _heaviest
+from opelda.learning._window import Window
 from opelda.report import rank_words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status")
@@ -51,6 +54,26 @@ def test_memory_does_not_grow_with_the_stream(n_docs):
     assert n_added > 10 * n_words
     assert whole < 1.05 * tenth
     assert whole_now < 1.05 * tenth_now
+
+
+def test_first_update_after_fit_takes_little_more_than_the_model():
+    n_words, n_topics = 30_000, 100
+    X = generate(300, n_words=n_words, n_topics=20, n_tokens=30, random_state=0).X
+    model = TopicModel(n_topics, n_sweeps=3, n_passes=1, random_state=0).fit(X)
+    weights = model._state.weights
+    expected = np.rint(np.ldexp(weights.rows[:, :n_topics].astype(float) * weights.scale, 16))
+    tracemalloc.start()
+    try:
+        window = Window.beside(weights, np.ones(n_topics), 300)
+        beside = tracemalloc.get_traced_memory()[1]
+        model.partial_fit(X[:20])
+        update = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(window.outside.cells.toarray(), expected)
+    print(f"{beside / weights.rows.nbytes:.2f}, {update / weights.rows.nbytes:.2f} models")
+    assert beside < 1.0 * weights.rows.nbytes
+    assert update < 3.0 * weights.rows.nbytes
 
 
 V, K = 200_000, 64

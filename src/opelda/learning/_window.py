@@ -12,7 +12,7 @@ from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, number, whole
 from opelda.engines import Engine
 from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
-from opelda.engines._weights import Weights
+from opelda.engines._weights import WORDS_AT_ONCE, Weights
 from opelda.learning._forgetting import kept_of_past
 from opelda.learning._kept import Kept
 
@@ -59,12 +59,15 @@ class Window:
     @classmethod
     def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
         """Begin; topics that were learned from documents count as those would that left."""
-        cells: Any = np.zeros((0, weights.n_topics))
+        cells, rows = sparse.csr_array((0, weights.n_topics), dtype=np.int64), weights.host().rows
         if n_docs:
-            cells, mass = weights.host().rows.astype(np.float64), float(weights.sums.sum())
+            mass = float(weights.sums.sum())
             # the rows of some rules are probabilities: then a document is one token
-            cells *= np.ldexp(max(weights.scale * mass, n_docs) / mass, FRACTION_SHIFT)
-        outside = TokenCounts(sparse.csr_array(np.rint(cells).astype(np.int64)), FRACTION_SHIFT)
+            unit = np.ldexp(max(weights.scale * mass, n_docs) / mass, FRACTION_SHIFT)
+            at_once = (rows[i : i + WORDS_AT_ONCE] for i in range(0, len(rows), WORDS_AT_ONCE))
+            units = (np.rint(part.astype(np.float64) * unit).astype(np.int64) for part in at_once)
+            cells = sparse.vstack([sparse.csr_array(part) for part in units], format="csr")
+        outside = TokenCounts(cells, FRACTION_SHIFT)
         return cls(alpha, outside, started=2.0 if n_docs else 0.0)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
