@@ -1,4 +1,6 @@
-"""How much of its past each topic keeps."""
+"""How much of its past each topic keeps, and which number."""
+
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from opelda.engines._weights import HostWeights
 from opelda.learning import _window
 from opelda.learning._forgetting import TRIED, kept_of_past, likeliest_rho
 from opelda.learning._kept import Kept
+from opelda.learning._stream_sweeps import _numbers
 from opelda.learning._window import Window
 
 ETA = 0.1
@@ -92,3 +95,43 @@ def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
     stay = np.bincount(words[100:].ravel(), minlength=15)
     assert (counts.cells.sum(axis=1) * 2.0**-FRACTION_SHIFT == stay).all()
     assert counts.cells.data.min() > 0  # nothing is left of what is gone
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_topics=st.integers(1, 12),
+    n_seeded=st.integers(0, 3),
+    share=st.floats(0.0, 1.0),
+)
+def test_topics_learned_anew_keep_their_numbers(seed, n_topics, n_seeded, share):
+    rng, n_seeded = np.random.default_rng(seed), min(n_seeded, n_topics)
+    before = rng.integers(0, n_topics, 300).astype(np.uint16)
+    became = np.arange(n_topics)
+    became[n_seeded:] = rng.permutation(became[n_seeded:])
+    others = rng.integers(0, n_topics, 300)
+    now = np.where(rng.random(300) < share, became[before], others).astype(np.uint16)
+    found, changed = _numbers(before, now, n_topics, n_seeded)
+    assert sorted(found) == list(range(n_topics))
+    assert found[:n_seeded].tolist() == list(range(n_seeded))
+    shared = np.bincount(before.astype(int) * n_topics + now, minlength=n_topics**2)
+    shared = shared.reshape(n_topics, n_topics)
+    for old in range(n_seeded, n_topics):
+        # the topic that has most tokens of both is always found
+        most = 2 * shared[old] > np.maximum(shared[old].sum(), shared.sum(axis=0))
+        assert not most[n_seeded:].any() or most[found[old]]
+        assert (old in changed) == (2 * shared[old, found[old]] < shared[old].sum())
+
+
+def test_many_topics_learned_anew_take_no_table_of_their_pairs():
+    rng, n_topics = np.random.default_rng(0), 20_000
+    before = rng.integers(0, n_topics, 10**5).astype(np.uint16)
+    became = rng.permutation(n_topics).astype(np.uint16)
+    tracemalloc.start()
+    try:
+        found, changed = _numbers(before, became[before], n_topics)
+        assert tracemalloc.get_traced_memory()[1] < 2e7
+    finally:
+        tracemalloc.stop()
+    used = np.unique(before)
+    assert np.array_equal(found[used], became[used])
+    assert not changed

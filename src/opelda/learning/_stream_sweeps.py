@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
@@ -197,17 +196,24 @@ def _numbers(
 ) -> tuple[NDArray[np.int64], list[int]]:
     """Return which of the new topics each former one has become, by the tokens that they share.
 
-    And the former ones of which less than half of the tokens are in there: these are others now.
-    The topics of seed words are what they were.
+    Pairs with most of them come first. And the former ones of which less than half of the tokens
+    are in there: these are others now. The topics of seed words are what they were.
     """
-    pairs = before.astype(np.int64) * n_topics + now
-    shared = np.bincount(pairs, minlength=n_topics**2).reshape(n_topics, n_topics)
-    found: NDArray[np.int64] = np.arange(n_topics)
-    found[n_seeded:] += linear_sum_assignment(shared[n_seeded:, n_seeded:], maximize=True)[1]
-    found[n_seeded:] -= np.arange(n_topics - n_seeded)
-    stayed = shared[np.arange(n_topics), found]
-    others = np.flatnonzero(2 * stayed < shared.sum(axis=1))
-    return found, others[others >= n_seeded].tolist()
+    pairs, shared = np.unique(before.astype(np.int64) * n_topics + now, return_counts=True)
+    order = np.argsort(-shared, kind="stable")
+    olds, news = np.divmod(pairs[order], n_topics)
+    found, stayed = [-1] * n_topics, [0] * n_topics
+    found[:n_seeded] = range(n_seeded)
+    free = dict.fromkeys(range(n_seeded, n_topics))
+    columns: Any = (memoryview(each) for each in (olds, news, shared[order]))
+    for old, new, n in zip(*columns, strict=True):
+        if found[old] < 0 and new in free:
+            found[old], stayed[old] = new, n
+            del free[new]
+    rest = iter(free)
+    found = [next(rest) if new < 0 else new for new in found]
+    others = np.flatnonzero(2 * np.array(stayed) < np.bincount(before, minlength=n_topics))
+    return np.array(found), others[others >= n_seeded].tolist()
 
 
 def _seed(state: State, window: Window) -> int:
