@@ -1,11 +1,13 @@
 """Watching a stream while it is learned from: early checkpoints, and what its reports say."""
 
+import numpy as np
 import pytest
 
 import opelda
-from opelda import OnlineOPE
+from opelda import OnlineOPE, TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.errors import InputError
+from opelda.learning import _watch, _window
 
 X = generate(120, n_words=30, n_topics=3).X
 BATCHES = [X[at : at + 10] for at in range(0, 120, 10)]
@@ -75,3 +77,23 @@ def test_mini_batches_whose_words_all_wait_are_no_updates(tmp_path):
     assert (model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_) == (3, 5, 4)
     with pytest.raises(InputError, match="held no words to make topics of"):
         OnlineOPE(2).fit_stream([["tea", "cup"]] * 2, vocabulary=words)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("max_features", [200, None])
+def test_only_new_words_are_told_though_others_lost_their_columns(monkeypatch, seed, max_features):
+    """Documents in random order, words by Zipf's law; then two new words in some of them."""
+    monkeypatch.setattr(_watch, "BLOCK", 200)
+    monkeypatch.setattr(_window, "MOST_DOCS", 1000)
+    rng, n_docs, n_changed = np.random.default_rng(seed), 12_000, 2000
+    shares = 1 / np.arange(5, 805)
+    texts = [[f"w{i}" for i in rng.choice(800, 6, p=shares / shares.sum())] for _ in range(n_docs)]
+    for text in texts[-n_changed:]:
+        text += ["storm", "flood"] if rng.random() < 0.25 else []
+    words = Vocabulary(growing=True, max_features=max_features, min_df=5)
+    model = TopicModel(2, n_sweeps=1, batch_size=100, n_jobs=1, random_state=seed)
+    model.fit_stream(texts, vocabulary=words)
+    assert (model.vocabulary_.n_evicted > 0) == (max_features is not None)
+    events = [event for event in model.events_ if event.kind == "new words"]
+    assert sorted(word for event in events for word in event.words) == ["flood", "storm"]
+    assert all(0 < event.document - n_docs + n_changed <= 400 for event in events)

@@ -28,6 +28,9 @@ CHANGED, DROPPED = 0.5, 0.1  # nats a token: a topic's fit, prediction
 # New words: so many documents, such a share of those since the first, and so many in as many
 # documents as came before it, had they been in there, too.
 NEW_DOCS, NEW_SHARE, UNSEEN = 20, 0.002, 40
+# In a full vocabulary words that have no column may have come before, but not the frequent ones:
+# a new one is so many times as frequent as the mean column.
+FREQUENT = 3.0
 YOUNG = 10  # blocks
 
 Array = NDArray[np.float64]
@@ -166,8 +169,11 @@ class Watch:
     def _new_words(self, drawn: Drawn, document: int) -> "tuple[Watch, list[Event]]":
         """Look for words that came lately and are frequent; let go those that are not."""
         ids, before, had = self.young
-        since = document - before
-        found = (had >= NEW_DOCS) & (had >= NEW_SHARE * since) & (had * before >= UNSEEN * since)
+        since, share = document - before, NEW_SHARE
+        if drawn.vocabulary is not None and drawn.vocabulary.n_evicted:
+            rows = drawn.kept.rows
+            share = max(share, FREQUENT * len(rows.words) / rows.n_docs / self.n_words)
+        found = (had >= NEW_DOCS) & (had >= share * since) & (had * before >= UNSEEN * since)
         made = replace(self, young=self.young[:, ~found & (since < YOUNG * BLOCK)])
         if not found.any():
             return made, []
