@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -17,6 +17,7 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
+from opelda.errors import InputError
 from opelda.learning import _curve, _learner
 from opelda.learning._saving import as_parts
 
@@ -117,3 +118,41 @@ def test_streams_go_by_the_order_of_their_documents():
         for documents in (X, X[::-1])
     )
     assert not np.array_equal(one, two)
+
+
+def swept(X, **more):
+    return TopicModel(K, n_sweeps=3, n_passes=1, batch_size=50, random_state=0, **more).fit(X)
+
+
+@settings(max_examples=15)
+@given(power=st.integers(8, 66), seed=st.integers(0, 2**32 - 1))
+def test_tiny_counts_are_counts_in_another_unit(power, seed):
+    """Most counts are 1: times a power of 2 they give the same topics, bit for bit."""
+    ordinary = X.astype(np.float64)
+    ordinary.data = np.where(X.data > 4, X.data, 1.0)
+    tiny, expected = ordinary * 2.0**-power, swept(ordinary).components_
+    assert np.array_equal(swept(tiny).components_, expected)
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    assert np.array_equal(swept(tiny[order]).components_, expected)
+
+
+@pytest.mark.parametrize("power", range(2, 22))
+def test_tiny_counts_give_finite_topics(power):
+    tiny = X.astype(np.float64) * 10.0**-power
+    model = swept(tiny)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-5)
+    assert np.isfinite(model.transform(tiny)).all()
+    frequencies = swept(X / X.sum())  # whose sizes are not those of X
+    assert frequencies.score(X) > swept(X).score(X) - 0.5
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-12, 1e-19])
+def test_streams_refuse_counts_that_would_be_rounded_to_nothing(scale):
+    tiny, batches = X * scale, [X, X * scale]
+    for learn in (
+        TopicModel(K, random_state=0).partial_fit,
+        swept(X).partial_fit,
+        lambda tiny: TopicModel(K, random_state=0).fit_stream(batches),
+    ):
+        with pytest.raises(InputError, match="mostly below 2"):
+            learn(tiny)

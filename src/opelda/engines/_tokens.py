@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import SMALLEST_COUNT
 from opelda.engines._documents import Documents, Rows
 from opelda.engines._keys import numbered
 
 MOST_TOKENS = 16  # of one count: more would take time and tell little more
 WHOLE_SHIFT = 4  # in sixteenths every whole count is exact, however many tokens it is
 FRACTION_SHIFT = 16
+TINY = 2.0**-4  # where no count is larger, 2**-16 is too coarse a unit
 
 
 @dataclass(frozen=True)
@@ -196,3 +198,17 @@ def unit_of(whole: bool, total: float) -> int:
 def are_whole(counts: NDArray[np.float32]) -> bool:
     """Whether no count is a fraction."""
     return bool((counts == np.rint(counts)).all())
+
+
+def enlarged(X: sparse.csr_array) -> sparse.csr_array:
+    """Return a collection of tiny counts times a power of 2: their median is above 1/2, at most 1.
+
+    Other collections stay as they are. The order of the documents does not matter.
+    """
+    if X.dtype.kind != "f" or not SMALLEST_COUNT < X.data.max(initial=0.0) < TINY:
+        return X
+    data = np.where(X.data > SMALLEST_COUNT, X.data, 0.0).astype(np.float64)
+    positive = np.sort(data[data > 0])
+    middle, largest = np.nextafter(positive[[len(positive) // 2, -1]], 0.0)
+    power = min(-np.frexp(middle)[1], FRACTION_SHIFT - np.frexp(largest)[1])
+    return sparse.csr_array((np.ldexp(data, power), X.indices, X.indptr), shape=X.shape)

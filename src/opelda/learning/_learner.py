@@ -14,6 +14,7 @@ from opelda._validation import counts, whole
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
+from opelda.engines._tokens import enlarged
 from opelda.errors import InputError
 from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._collection import Collection, Held
@@ -115,6 +116,8 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             n_looks = schedule.n_sweeps + A_PASS * schedule.n_passes
             engine = self._engine(matrix.nnz, n_looks, anew=True)
             plan = replace(plan, schedule=schedule, engine=engine)
+            if schedule.n_sweeps and collection is None:
+                matrix = enlarged(matrix)
             documents = engine.documents(matrix)
             if run is not None:
                 plan = replace(plan, seed=run.seed)

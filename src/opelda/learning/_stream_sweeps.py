@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import SMALLEST_COUNT
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import FRACTION_SHIFT
 from opelda.learning._collection import Held
@@ -26,7 +27,7 @@ from opelda.learning._renewal import give, new_theme
 from opelda.learning._seed_weights import Anchors
 from opelda.learning._seeding import begin
 from opelda.learning._state import State
-from opelda.learning._sweeps import Sweeps
+from opelda.learning._sweeps import Sweeps, too_small
 from opelda.learning._watch import Watch
 from opelda.learning._window import Window, count
 
@@ -59,6 +60,9 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
     if not len(tokens.rows.words):
         plan.count(state, batch, 0)
         return None
+    counted = X.data[X.data > SMALLEST_COUNT]
+    if 2 * np.count_nonzero(counted < 0.5 ** (FRACTION_SHIFT + 1)) > len(counted):
+        raise too_small()
     if state.window is None:
         state.window = Window.beside(
             weights, plan.alpha, state.population if state.n_updates else 0

@@ -17,6 +17,7 @@ from scipy.special import psi
 
 from opelda.engines._engine import Updated
 from opelda.engines._tokens import SizeHistogram, TokenCounts
+from opelda.errors import InputError
 from opelda.learning._collection import Collection, Held
 from opelda.learning._plan import Plan
 from opelda.learning._seed_weights import Anchors
@@ -64,6 +65,8 @@ class Sweeps:
 
     def __post_init__(self) -> None:
         plan, n_docs, n_tokens = self.plan, self.collection.n_docs, self.collection.n_tokens
+        if n_tokens and not self.collection.total:
+            raise too_small()
         self.weight = min(self.collection.total / max(n_tokens, 1), 1.0)  # a token's
         self.trust = n_tokens / max(n_tokens + FEW_TOKENS * n_docs, 1.0)
         self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
@@ -148,6 +151,15 @@ def run_closing_sweeps(plan: Plan, state: State, collection: Collection) -> Iter
         state.n_updates += 1
         state.n_docs_seen += collection.n_docs
         yield done
+
+
+def too_small() -> InputError:
+    """Return the error for counts that are rounded to 0."""
+    return InputError(
+        "holds counts that are mostly below 2**-17, which are rounded to 0; multiply all counts by "
+        "one number, so that most are 1 or more.",
+        "X",
+    )
 
 
 def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
