@@ -184,7 +184,7 @@ def test_memory_of_long_walks_is_bounded(variant):
     tracemalloc.start()
     try:
         walk = OPE(n_iter=100_000, variant=variant, n_restarts=12)._settings(10, seed=0)
-        assert tracemalloc.get_traced_memory()[1] < 2e8
+        assert tracemalloc.get_traced_memory()[1] < 2.5e8
     finally:
         tracemalloc.stop()
     assert len(np.unique(walk.a, axis=0)) == len(walk.a) >= 12  # restarts differ

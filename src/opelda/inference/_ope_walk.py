@@ -18,7 +18,7 @@ from opelda.engines._settings import OPESettings
 # With no likelihood pick so far all topics tie under a symmetric prior; this much of a pick sends
 # the tie to the likelier topic.
 TIE_BREAK = 1e-3
-MOST_SEQUENCES, MOST_PICKS = 1024, 2**20  # of which documents share; fewer, the longer they are
+MOST_SEQUENCES, MOST_PICKS = 1024, 2**21  # of which documents share; fewer, the longer they are
 
 
 @lru_cache(maxsize=8)  # serving one document at a time must not draw 1,024 sequences for each

@@ -37,7 +37,7 @@ class OPE(Method):
         the walk stays there. It is here to be compared with.
     coins : {"document", "shared", "balanced"}
         Where the random picks between likelihood and prior come from: one of 1,024 sequences
-        (2**20 / n_iter for n_iter > 1,024), chosen by the document's content; one sequence for all
+        (2**21 / n_iter for n_iter > 2,048), chosen by the document's content; one sequence for all
         documents; or one for all in which each pair of picks holds one of each. None depends on a
         document's neighbours. One sequence for all makes the whole result depend on how lucky it
         is: docs/inference.md has the figures.
