@@ -6,6 +6,11 @@
 //     L(q) - L(theta) <= N log(max_k G_k),  G_k = sum_j d_j / N beta_kj / x_j
 // (Jensen), so the loop ends when that number, its rounding included, is small enough. Single
 // precision first; what it cannot certify is taken up in double.
+//
+// Documents that need many topics are first explained by all of them, in a few steps of EM, which
+// leave little to Newton's method. A document may cost `max_work` multiply-adds and some gradients:
+// where Newton's next step would cost more than is left, the loop ends with the bound it has, which
+// is valid for any mixture.
 #pragma once
 
 #include <cmath>
@@ -25,11 +30,21 @@ constexpr float kHardly = 2e-2f;      // a topic with less after them is left ou
 constexpr int64_t kMostAdded = 8;     // topics a round, or a quarter of those there are
 constexpr int kMostRounds = 60;
 constexpr int64_t kMostTopics = 1024;  // of a face
+constexpr int64_t kFewTopics = 128;    // a face with more begins anew, with all topics
+constexpr int kLeaps = 16;             // on them: the bound is some 0.01 N afterwards
+// Gradients over all topics that a document may cost beside `max_work`: leaps take two each.
+constexpr int64_t kGradients = 64;
 
 class Exact {
 public:
     Exact(const Problem& p, const ExactSettings& settings)
-        : p(p), settings(settings), ahead(p), outside(p), outside64(p) {}
+        : p(p),
+          settings(settings),
+          ahead(p),
+          face(work),
+          face64(work),
+          outside(p, work),
+          outside64(p, work) {}
 
     void allocate(Arena& arena) {
         doc.allocate(arena, p.max_words);
@@ -50,16 +65,24 @@ public:
         face.size = steps = 0;
         bound = 0;
         if (doc.n == 0) return 0;
+        work.open(settings.max_work + kGradients * doc.n * p.n_topics);
         // many long rows the processor fetches faster by itself, as it reads along them
         large = p.stride >= kManyTopics && doc.n >= 2 * kAlong;
         ahead.aim(large ? last : index + 1, last, 8);
         begin(index);
         const double asked = limit();
         const double off = rounding(0x1p-24);
-        const double top = climb(face, outside, std::exp(asked / doc.tokens) / (1 + off) - 1, off);
+        const double enough = std::exp(asked / doc.tokens) / (1 + off) - 1;
+        double top = climb(face, outside, enough, off, kFewTopics);
+        const bool far = top > 1 + (enough > off ? enough : off);
+        if (far && (face.size > kFewTopics || work.spent()) && !opelda::stopped()) {
+            begin_anew();
+            top = climb(face, outside, enough, off, kMostTopics);
+        }
         bound = doc.tokens * std::log(top * (1 + rounding(0x1p-24)));
         if (face.any_impossible()) bound = HUGE_VAL;
-        if (!(bound <= asked) && !opelda::stopped()) finish(asked);
+        const bool hopeless = work.spent() && bound < HUGE_VAL;
+        if (!(bound <= asked) && !hopeless && !opelda::stopped()) finish(asked);
         ahead.turn();
         face.keep_positive();
         bound = bound != bound ? HUGE_VAL : positive(bound);
@@ -104,15 +127,34 @@ private:
         face.evaluate();
     }
 
-    // Climbs until no topic is steeper than 1 + enough; returns how steep the steepest is.
-    // Differences as small as `rounding` are noise.
+    // Whether the work is spent, or the call is to end.
+    bool ended() const { return work.spent() || doc.stopped(255); }
+
+    // All topics, or as many as there is room for, after steps of EM of twice the length.
+    void begin_anew() {
+        float* score = outside.score;
+        for (int64_t k = 0; k < p.n_topics; ++k) score[k] = std::fabs(score[k]);
+        face.open(doc, means);
+        const int64_t n = face.room() < p.n_topics ? face.room() : p.n_topics;
+        choose_largest(score, p.n_topics, p.stride, n, outside.chosen);
+        for (int64_t i = 0; i < n; ++i) face.add(outside.chosen[i], 1.0f / float(n));
+        face.pack(0);
+        face.evaluate();
+        for (int t = 0; t < kLeaps && !doc.stopped(t); ++t) face.leap();
+        const float hardly = kHardly / float(n);
+        face.drop([&](int64_t i) { return face.weight[i] < hardly && face.slope[i] < 0.98f; });
+        face.evaluate();
+    }
+
+    // Climbs until no topic is steeper than 1 + enough, or more than `most` have joined; returns
+    // how steep the steepest is. Differences as small as `rounding` are noise.
     template <class T>
-    double climb(Face<T>& on, Outside<T>& rest, double enough, double rounding) {
+    double climb(Face<T>& on, Outside<T>& rest, double enough, double rounding, int64_t most) {
         const double goal = enough > rounding ? enough : rounding;
         double within = 0.05;  // how flat the face has to be before all topics are looked at
         for (int round = 0;; ++round) {
             if (within < goal) within = goal;
-            for (int t = 0; t < 8 && on.steepest() > 1 + within && !doc.stopped(255); ++t) {
+            for (int t = 0; t < 8 && on.steepest() > 1 + within && !ended(); ++t) {
                 ahead.turn();
                 on.step();
                 ++steps;
@@ -121,7 +163,8 @@ private:
             const T others = rest.look(on, doc, T(1 + 0.9 * goal), round == 0);
             const T inside = on.steepest();
             const double steepest = others > inside ? others : inside;
-            if (steepest <= 1 + goal || round == kMostRounds || doc.stopped(255)) return steepest;
+            if (steepest <= 1 + goal || round == kMostRounds || ended() || on.size > most)
+                return steepest;
             if (others > 1 + goal) {
                 // from afar a few steps of EM are cheaper than Newton's, but prove nothing
                 const bool far = round < 3 && others > T(1.1);
@@ -132,8 +175,8 @@ private:
                     return true;
                 });
                 const int64_t first = on.size;
-                const int64_t most = first + (first / 4 > kMostAdded ? first / 4 : kMostAdded);
-                for (int64_t i = 0; i < rest.n_chosen && !on.full() && on.size < most; ++i) {
+                const int64_t last = first + (first / 4 > kMostAdded ? first / 4 : kMostAdded);
+                for (int64_t i = 0; i < rest.n_chosen && !on.full() && on.size < last; ++i) {
                     if (!(rest.slope[i] >= worth)) continue;
                     const T some = T(0.1) * (rest.slope[i] - 1);
                     on.add(rest.chosen[i], !far ? 0 : some < T(0.05) ? some : T(0.05));
@@ -161,7 +204,7 @@ private:
         take_over();
         const double off = rounding(0x1p-52);
         const double enough = std::expm1(0.9 * asked / doc.tokens) - off;
-        const double top = climb(face64, outside64, enough, off);
+        const double top = climb(face64, outside64, enough, off, kMostTopics);
         const double ahead_of_this = doc.tokens * std::log1p(top - 1 + off * top);
         if (face64.any_impossible()) return;
         const double exact = face64.log_likelihood();
@@ -207,6 +250,7 @@ private:
     const ExactSettings& settings;
     Prefetcher ahead;
     Document doc;
+    Work work;
     Face<float> face;
     Face<double> face64;
     Outside<float> outside;

@@ -35,6 +35,24 @@ template <> struct FaceNumbers<double> {
     static constexpr double ridge = 1e-7, noise = 1e-14;
 };
 
+// Multiply-adds that a document may still cost; those of doubles count twice. They are counted, not
+// timed, so that a document's mixture and bound do not depend on the machine's
+// load, on threads or on other documents.
+class Work {
+public:
+    void open(int64_t most) { left_ = most; }
+    template <class T> void add(int64_t n) { left_ -= weighed<T>(n); }
+    template <class T> bool allows(int64_t n) const { return weighed<T>(n) <= left_; }
+    bool spent() const { return left_ <= 0; }
+    void end() { left_ = 0; }
+
+private:
+    template <class T> static int64_t weighed(int64_t n) {
+        return n * int64_t(sizeof(T) / sizeof(float));
+    }
+    int64_t left_ = 0;
+};
+
 constexpr int64_t kMostPacked = int64_t(1) << 26;  // weights of a face
 constexpr int64_t kLeastTopics = 32;               // that there is room for, however long
 
@@ -63,11 +81,14 @@ public:
         packed_ = arena.array<T>(fewest > all ? fewest : all);
     }
 
+    explicit Columns(Work& work) : work_(work) {}
+
     // How many topics there is room for depends on the document alone.
-    bool full() const {
+    int64_t room() const {
         const int64_t fit = kMostPacked / words_, most = fit > kLeastTopics ? fit : kLeastTopics;
-        return size >= (most < most_ ? most : most_);
+        return most < most_ ? most : most_;
     }
+    bool full() const { return size >= room(); }
 
     // Takes a document, whose words have these means, and no topics so far.
     void open(const Document& document, const float* means) {
@@ -94,6 +115,7 @@ public:
     void pack(int64_t first) {
         last_ = 0;
         const int64_t end = doc_->n - 1;
+        work_.template add<T>(doc_->n * (size - first));
         for (int64_t j = 0; j < words_; j += kWide) {
             const float* row[kWide];
             for (int l = 0; l < kWide; ++l) row[l] = doc_->row[j + l < end ? j + l : end];
@@ -147,6 +169,7 @@ public:
     void evaluate() {
         const int64_t n = vectors() * kWide;
         for (int64_t i = size; i < n; ++i) column_[i] = column_[0];
+        work_.template add<T>(2 * doc_->n * size);
         V all = {};
         each([&](int64_t i) { all += topics_only(i, load(weight + i)); });
         const T inverse = T(1) / sum(all);
@@ -255,6 +278,7 @@ protected:
         }
     }
 
+    Work& work_;
     const Document* doc_ = nullptr;
     int64_t most_ = 0;
     int64_t words_ = 0;              // of a column, padded

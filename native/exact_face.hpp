@@ -10,25 +10,24 @@
 // In single precision (T = float) first, in double where that is not enough.
 #pragma once
 
-#include "exact_columns.hpp"
+#include "exact_inverse.hpp"
 
 namespace OPELDA_ISA {
 
-template <class T> class Face : public Columns<T> {
-    using Base = Columns<T>;
+template <class T> class Face : public Inverse<T> {
+    using Base = Inverse<T>;
     using Base::most_, Base::words_, Base::column_, Base::curve_, Base::top_, Base::last_,
-        Base::vectors, Base::each, Base::topics_only;
+        Base::work_, Base::doc_, Base::vectors, Base::each, Base::topics_only, Base::side_,
+        Base::more_, Base::in_, Base::matrix_, Base::invert;
     using typename Base::Whole;
 
 public:
-    using Base::kWide, Base::size, Base::weight, Base::slope, Base::evaluate;
+    using Base::Base, Base::kWide, Base::size, Base::weight, Base::slope, Base::evaluate;
     using typename Base::V;
 
     void allocate(Arena& arena, int64_t max_words, int64_t most) {
         Base::allocate(arena, max_words, most);
-        for (T** per_topic : {&before_, &best_, &more_, &factor_, &in_})
-            *per_topic = arena.array<T>(most_);
-        matrix_ = arena.array<T>(most_ * most_);
+        for (T** per_topic : {&before_, &best_, &factor_}) *per_topic = arena.array<T>(most_);
     }
 
     // A step of EM, which never leads downhill.
@@ -136,8 +135,11 @@ private:
     }
 
     // The quadratic model's inverse of H, made a little larger on its diagonal, without the topics
-    // that are out; false where that fails.
+    // that are out; false where that fails, or would cost more work than is left.
     bool model() {
+        const int64_t cost = size * size * (doc_->n / 2 + size);
+        if (!work_.template allows<T>(cost)) return work_.end(), false;
+        work_.template add<T>(cost);
         curvature();
         for (int64_t i = 0; i < size; ++i) {
             more_[i] = matrix_[i * side_ + i] * FaceNumbers<T>::ridge;
@@ -168,51 +170,6 @@ private:
         V steep = {};  // the steepest that is out
         each([&](int64_t i) { steep = max(steep, (T(1) - load(in_ + i)) * load(slope + i)); });
         return !(largest(steep) > 1);
-    }
-
-    bool invert() {
-        switch (vectors()) {
-            case 1:
-                return sweep<1>();
-            case 2:
-                return sweep<2>();
-            case 3:
-                return sweep<3>();
-            case 4:
-                return sweep<4>();
-            default:
-                return sweep<0>();
-        }
-    }
-
-    // Gauss and Jordan, in place; W vectors a row, or any number if 0. No element is written alone:
-    // a vector that is read soon after would wait for it.
-    template <int W> bool sweep() {
-        const int64_t n = W ? W : vectors();
-        for (int64_t k = 0; k < size; ++k) {
-            if (in_[k] == 0) continue;
-            T* pivots = matrix_ + k * side_;
-            const T pivot = pivots[k] + more_[k];
-            if (!(pivot > 0)) return false;
-            const T inverse = T(1) / pivot;
-            for (int64_t v = 0; v < n; ++v)
-                store(pivots + v * kWide,
-                      at_place(v, k, broadcast(T(1)), load(pivots + v * kWide)) * inverse);
-            for (int64_t i = 0; i < size; ++i) {
-                if (i == k) continue;
-                T* row = matrix_ + i * side_;
-                const T by = row[k];
-                for (int64_t v = 0; v < n; ++v)
-                    store(row + v * kWide, at_place(v, k, V{}, load(row + v * kWide)) -
-                                               by * load(pivots + v * kWide));
-            }
-        }
-        return true;
-    }
-
-    // The vector `rest`, number v of a row, with `there` in the row's place k.
-    static OPELDA_INLINE V at_place(int64_t v, int64_t k, V there, V rest) {
-        return FaceNumbers<T>::places() == Whole(k - v * kWide) ? there : rest;
     }
 
     // From `weight` to the maximum of the quadratic model over w >= 0, border by border.
@@ -248,10 +205,11 @@ private:
         if constexpr (sizeof(T) == sizeof(double)) {
             in_[gone] = 0;
             weight[gone] = 0;
-            if (!model()) return false;
+            if (opelda::stopped() || !model()) return false;
             aim(true);
             return true;
         }
+        work_.template add<T>(size * size);
         T* row = matrix_ + gone * side_;
         const T inverse = T(1) / row[gone], away = best_[gone] * inverse;
         each([&](int64_t v) {
@@ -270,11 +228,8 @@ private:
         return true;
     }
 
-    int64_t side_ = 0;
     T *before_, *best_;  // per topic: w before the step, w where the model is largest
-    T *more_, *factor_;  // per topic: what is added to H's diagonal, what rows are multiplied by
-    T* in_;              // per topic: 0 if it stays at 0 in this step, else 1
-    T* matrix_;          // side_ x side_: H, then its inverse
+    T* factor_;          // per topic: what rows are multiplied by
 };
 
 }  // namespace OPELDA_ISA

@@ -15,7 +15,7 @@ public:
     T* slope;  // of the chosen
     int64_t n_chosen = 0;
 
-    explicit Outside(const Problem& p) : p(p) {}
+    Outside(const Problem& p, Work& work) : p(p), work(work) {}
 
     void allocate(Arena& arena) {
         for (T** per_topic : {&score, &slope}) *per_topic = arena.array<T>(p.stride);
@@ -55,6 +55,7 @@ private:
     // Leaves those that are steeper than `limit`, and returns the highest slope or `limit`.
     T look_at_chosen(const Face<T>& on, const Document& doc, T limit) {
         by_row(on, doc);
+        work.add<T>(doc.n * n_chosen);
         T top = limit;
         int64_t kept = 0;
         for (int64_t i = 0; i < n_chosen; ++i) {
@@ -111,6 +112,7 @@ private:
 
     void gradient(const Face<T>& on, const Document& doc) {
         by_row(on, doc);
+        work.add<T>(doc.n * p.n_topics);
         if constexpr (sizeof(T) == sizeof(float)) {
             add_rows(doc.n, doc.row, ratio, p.stride, 1.0f, score);
         } else {
@@ -127,6 +129,7 @@ private:
     }
 
     const Problem& p;
+    Work& work;
     T highest = 0;   // of the scores outside of the face
     int32_t* steep;  // the topics that were steeper than kLowSlope
     int64_t n_steep = 0;

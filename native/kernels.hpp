@@ -103,6 +103,7 @@ struct EmSettings {
 struct ExactSettings {
     double max_loss, max_loss_per_token;  // nats
     const float* start_words;             // V: the words' means over topics
+    int64_t max_work;                     // multiply-adds of a document
 };
 
 // The rows a learner keeps, and where to write the topics of a batch's words:

@@ -155,12 +155,13 @@ void em(const Batch& batch, const Results& results, int64_t n_iter, int64_t n_ke
 }
 
 nb::object exact(const Batch& batch, const Results& results, double max_loss,
-                 double max_loss_per_token, In<float, 1> start_words, bool want_picks,
-                 int n_threads) {
+                 double max_loss_per_token, In<float, 1> start_words, int64_t max_work,
+                 bool want_picks, int n_threads) {
     const auto problem = batch.problem();
     const ExactSettings settings = {.max_loss = max_loss,
                                     .max_loss_per_token = max_loss_per_token,
-                                    .start_words = start_words.data()};
+                                    .start_words = start_words.data(),
+                                    .max_work = max_work};
     const auto outputs = results.outputs();
     PickSink sink(want_picks ? problem.n_docs : 0);
     {
@@ -262,7 +263,7 @@ NB_MODULE(_native, m) {
     m.def("em", &em, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "n_kept"_a, "start_words"_a,
           "n_threads"_a);
     m.def("exact", &exact, "batch"_a, "results"_a, nb::kw_only(), "max_loss"_a,
-          "max_loss_per_token"_a, "start_words"_a, "want_picks"_a, "n_threads"_a);
+          "max_loss_per_token"_a, "start_words"_a, "max_work"_a, "want_picks"_a, "n_threads"_a);
     m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
     m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);

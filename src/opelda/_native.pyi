@@ -65,6 +65,7 @@ def exact(
     max_loss: float,
     max_loss_per_token: float,
     start_words: _Floats,
+    max_work: int,
     want_picks: bool,
     n_threads: int,
 ) -> tuple[_Longs, _Ints, _Floats] | None: ...

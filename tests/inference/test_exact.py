@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from opelda.engines import CPUEngine
-from opelda.inference import Topics, infer
+from opelda.engines import CPUEngine, _cpu_kernels
+from opelda.inference import AccuracyWarning, Topics, infer
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 LOSSES = (1.0, 0.1, 0.01, 1e-4, 1e-6)
@@ -242,3 +242,45 @@ def test_no_mixture_is_ahead_by_more_in_a_million_documents(seed):
         assert (best - values(result.theta) <= result.loss + 1e-10 * (1 + tokens)).all()
     assert (ours[0].loss <= asked).all()
     assert (ours[1].loss <= asked).all()
+
+
+def many_topics(n_topics, rng):
+    """Return topics without a word in common, counts of all words, and the best log-likelihood.
+
+    The likeliest mixture has each topic's part of the tokens as its share.
+    """
+    n_words = 5 * n_topics
+    of_topic = rng.permutation(np.arange(n_words) % n_topics)
+    topics = np.zeros((n_topics, n_words))
+    topics[of_topic, np.arange(n_words)] = rng.uniform(0.2, 1, n_words)
+    topics = single(topics / topics.sum(axis=1, keepdims=True))
+    counts = rng.poisson(3, n_words) + 1.0
+    shares = np.bincount(of_topic, counts) / counts.sum()
+    return topics, counts[None], log_likelihood(counts, topics, shares)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_topics=st.integers(130, 300))
+def test_documents_of_hundreds_of_topics_are_within_what_was_asked(seed, n_topics):
+    topics, X, best = many_topics(n_topics, np.random.default_rng(seed))
+    found = infer(X, topics, method="exact", max_loss=1e-3)
+    assert found.loss[0] <= 1e-3
+    assert best - log_likelihood(X[0], topics, found.theta[0]) <= found.loss[0]
+
+
+@pytest.mark.parametrize("n_topics", [40, 300])
+def test_spent_work_leaves_a_valid_bound(n_topics, monkeypatch):
+    """Kernels count multiply-adds: no document takes much longer than its gradients allow."""
+    topics, X, best = many_topics(n_topics, np.random.default_rng(0))
+    within = infer(X, topics, method="exact", max_loss=1e-6)
+    monkeypatch.setattr(_cpu_kernels, "CERTIFICATE_WORK", -(10**15))
+    monkeypatch.setattr(_cpu_kernels, "ACCURACY_WORK", -(10**15))
+    with pytest.warns(AccuracyWarning):
+        found = infer(X, topics, method="exact", max_loss=1e-6)
+    assert found.missed.tolist() == [0]
+    assert found.n_iter[0] < within.n_iter[0]
+    assert 1e-6 < found.loss[0] < np.inf
+    certified = infer(X, topics, method="em")
+    for result in (found, certified):
+        assert best - log_likelihood(X[0], topics, result.theta[0]) <= result.loss[0]
+    several = infer(np.repeat(X, 70, axis=0), topics, method="em", n_jobs=2)
+    assert (several.loss == certified.loss[0]).all()

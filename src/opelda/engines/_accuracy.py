@@ -47,10 +47,10 @@ def kept(
     asked = accuracy or Accuracy()
     limits = asked.limits(n_tokens)
     some = np.flatnonzero((loss > (np.minimum(limits, CLOSE) if close else limits)) & ~rows.empty)
-    if len(some):
-        assert task.exact is not None
-        exact = replace(task, method=task.exact(**vars(asked.at_most(CLOSE))))
-        best = _bounded(infer, rows.take(some), exact, wanted)
+    exact = None if task.exact is None else task.exact(**vars(asked.at_most(CLOSE)))
+    if len(some) and exact != task.method:
+        assert exact is not None
+        best = _bounded(infer, rows.take(some), replace(task, method=exact), wanted)
         best_loss = _losses(best, n_tokens[some], alpha)
         missed = np.flatnonzero((loss[some] > limits[some]) & (best_loss < loss[some]))
         if close:

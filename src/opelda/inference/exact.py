@@ -13,7 +13,7 @@ from opelda.inference._method import Document, Limits, Method, Vector
 
 LEAST_LOSS = 1e-9  # nats: sums in double precision are good for little more
 DEFAULT_LOSS = 0.01
-MOST_STEPS = 1000
+MOST_STEPS, MOST_WORK = 1000, 2**38  # of a document; multiply-adds
 # Where the barrier ends, in parts of the tokens, and what is no share any more then: the barrier
 # holds a topic without one at about its own size.
 LAST_BARRIER, NO_SHARE = 1e-13, 1e-8
@@ -109,7 +109,8 @@ class Exact(Method):
         weight = document.alpha - 1 if is_concave(document.alpha) else np.zeros(len(beta))
         w = np.full(len(beta), 1.0 / len(beta))
         barrier, n_steps = n_tokens / len(beta), 0
-        while barrier > LAST_BARRIER * n_tokens and n_steps < MOST_STEPS:
+        most = min(MOST_STEPS, 1 + MOST_WORK // (beta.size * min(beta.shape)))
+        while barrier > LAST_BARRIER * n_tokens and n_steps < most:
             a = weight + barrier
             slope, step = _newton(d, beta, a, w)
             rise = float(slope @ step)
