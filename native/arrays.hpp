@@ -28,10 +28,13 @@ template <class A> auto* pointer(const std::optional<A>& array) {
 // threads would wait for each other twice as often.
 //
 // A signal that arrives meanwhile is handled within some 50 ms, and what its handler raises ends
-// the call (threads.hpp). Whoever holds a lock that others wait for with the interpreter in hand,
-// or must not stop half way, takes nb::gil_scoped_release.
+// the call (threads.hpp); so does what the thread's own check raises (`watched`). Whoever holds a
+// lock that others wait for with the interpreter in hand, or must not stop half way, takes
+// nb::gil_scoped_release.
 class Released {
 public:
+    static inline thread_local PyObject* own_check = nullptr;  // a callable, or none
+
     explicit Released(int64_t work = kWorthReleasing) {
         if (work < kWorthReleasing) return;
         release_.emplace();
@@ -42,6 +45,8 @@ private:
     static void check_signals() {
         nb::gil_scoped_acquire acquire;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        const nb::handle own = own_check;
+        if (own) own();
     }
 
     static constexpr int64_t kWorthReleasing =

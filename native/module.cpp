@@ -1,6 +1,7 @@
 // The Python module opelda._native: arrays in, arrays filled. The caller (engines/_cpu*.py) has
 // checked shapes and types.
 #include <algorithm>
+#include <utility>
 
 #include "picks.hpp"
 
@@ -202,6 +203,16 @@ void read_rows(const Batch& batch, int64_t ahead, int n_threads) {
     });
 }
 
+// Returns what `work` returns. The native calls of this thread call `check` meanwhile, now and
+// then, and what it raises ends them.
+nb::object watched(const nb::callable& work, const nb::callable& check) {
+    struct Set {
+        PyObject* outer;
+        ~Set() { Released::own_check = outer; }
+    } const set{std::exchange(Released::own_check, check.ptr())};
+    return work();
+}
+
 }  // namespace
 }  // namespace opelda
 
@@ -272,6 +283,7 @@ NB_MODULE(_native, m) {
     add_sampling(m);
     add_sweeps(m);
     add_counts(m);
+    m.def("watched", &watched, "work"_a, "check"_a);
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &use_kernels, "name"_a);
 }

@@ -1,4 +1,5 @@
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +7,7 @@ from numpy.typing import NDArray
 _Ints: TypeAlias = NDArray[np.int32]
 _Longs: TypeAlias = NDArray[np.int64]
 _Keys: TypeAlias = NDArray[np.uint64]
+_T = TypeVar("_T")
 _Floats: TypeAlias = NDArray[np.float32]
 _Doubles: TypeAlias = NDArray[np.float64]
 
@@ -113,6 +115,7 @@ def em(
 def certify(batch: Batch, theta: _Floats, results: Results, *, n_threads: int) -> None: ...
 def coarsen(rows: _Floats, coarse: _Ints, scale: _Floats, *, n_threads: int) -> None: ...
 def read_rows(batch: Batch, *, ahead: int, n_threads: int) -> None: ...
+def watched(work: Callable[[], _T], check: Callable[[], None]) -> _T: ...
 def instruction_set() -> str: ...
 def use_instruction_set(name: str) -> bool: ...
 

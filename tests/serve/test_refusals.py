@@ -5,8 +5,11 @@ import json
 import logging
 import threading
 
+import numpy as np
 import pytest
 
+from opelda import inference
+from opelda.inference import VB
 from opelda.serve import _app, _requests
 from opelda.serve import app as make_app
 from opelda.serve._site import Site
@@ -118,6 +121,24 @@ def test_time_is_limited_and_others_are_answered_meanwhile(models):
     check_refused(slow, 504, "took more than 0.2 s")
     assert other.status == 200
     service.close()
+
+
+def test_work_ends_when_its_time_has_passed(models):
+    """The call would take long; nobody waits for it any more."""
+    service, ended = make_app(models[0], timeout=0.2), []
+    X, topics = np.ones((400, 500)), np.random.default_rng(0).dirichlet(np.ones(500), 64)
+
+    def infer(texts, certified):
+        try:
+            return inference.infer(X, topics, method=VB(n_iter=5_000, tol=0))
+        except TimeoutError:
+            ended.append(texts)
+            raise
+
+    service.newest.served.infer = infer
+    check_refused(ask(service, "POST", "/infer", b'["oven"]'), 504, "took more than 0.2 s")
+    service._batches._pool.shutdown(wait=True)
+    assert ended == [["oven"]]
 
 
 def hold_up(service, gate, word):

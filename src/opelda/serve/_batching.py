@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
+from opelda import _native
 from opelda.serve._served import Asked, Served
 
 TEXTS_AT_ONCE = 64  # of a request, so that a long one lets others in between
@@ -54,7 +55,9 @@ class Batches:
     def _start(self) -> None:
         while self._n_running < WORKERS and (jobs := self._take()):
             self._n_running += 1
-            task = asyncio.get_running_loop().run_in_executor(self._pool, _work, jobs)
+            work, check = partial(_work, jobs), partial(_check, jobs)
+            loop = asyncio.get_running_loop()
+            task = loop.run_in_executor(self._pool, _native.watched, work, check)
             task.add_done_callback(partial(self._finish, jobs))
 
     def _take(self) -> list[Job]:
@@ -89,6 +92,12 @@ class Batches:
     def close(self) -> None:
         """End the threads when they are done."""
         self._pool.shutdown(wait=False)
+
+
+def _check(jobs: list[Job]) -> None:
+    """End the work if nobody waits for it: the time of every request has passed."""
+    if all(job.answer.done() for job in jobs):
+        raise TimeoutError
 
 
 def _work(jobs: list[Job]) -> list[bytes]:
