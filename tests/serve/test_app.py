@@ -237,3 +237,22 @@ def test_a_page_that_cannot_be_made_says_why(models, tmp_path):
     for _ in range(2):
         check_refused(ask(service), 500, "nowhere.txt")
     service.close()
+
+
+def test_a_page_that_failed_once_is_made_again(service):
+    real, calls = service.newest.served.page, []
+
+    def page(corpus):
+        calls.append(corpus)
+        if len(calls) == 1:
+            raise InputError("The disk is full for a moment.")
+        return real(corpus)
+
+    service.newest.served.page = page
+
+    async def twice():
+        return [await asked(service, "GET", "/") for _ in range(2)]
+
+    failed, made = asyncio.run(twice())
+    check_refused(failed, 500, "for a moment")
+    assert made.status == 200

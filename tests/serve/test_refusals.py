@@ -173,4 +173,8 @@ def test_others_names_and_pages_are_refused(service):
     assert ask(service, path="/health").status == 200  # it is called localhost
     there = {"headers": [(b"sec-fetch-site", b"cross-site")]}
     check_refused(ask(service, path="/health", **there), 403, "Other pages")
+    old = {"headers": [(b"origin", b"https://evil.example")]}  # a browser without Sec-Fetch-Site
+    check_refused(ask(service, path="/health", **old), 403, "Other pages")
+    own = {"headers": [(b"origin", b"http://localhost")]}
+    assert ask(service, path="/health", **own).status == 200
     check_refused(ask(service, path="/health", host=b"evil.example"), 421, "another name")

@@ -143,10 +143,25 @@ def test_who_sends_or_takes_too_slowly_is_hung_up_on(run, models):
 def test_what_is_no_request_is_refused_by_a_sentence(run, models):
     running = run(make_app(models[0]))
     long = b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: %b\r\n" % (b"a" * 1000) * 70
-    for sent, status in ((b"\x16\x03\x01 no HTTP\r\n\r\n", b"400"), (long, b"431")):
+    whole = long + b"\r\n"  # in one piece
+    for sent, status in (
+        (b"\x16\x03\x01 no HTTP\r\n\r\n", b"400"),
+        (long, b"431"),
+        (whole, b"431"),
+        (long[:40] + b"a" * 200_000, b"431"),
+    ):
         head, _, body = everything(running.connect(sent)).partition(b"\r\n\r\n")
         assert status in head.splitlines()[0]
         assert json.loads(body)["error"].endswith(".")
+
+
+def test_pipelined_requests_are_all_answered(run, models):
+    running = run(make_app(models[0]))
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: %b\r\n" % (b"a" * 1000)
+    last = b"Connection: close\r\n\r\n"
+    connection = running.connect((request + b"\r\n") * 80 + request)  # the last comes in two parts
+    connection.sendall(last)
+    assert everything(connection).count(b"HTTP/1.1 200 OK") == 81
 
 
 def test_too_many_connections_are_refused_by_a_sentence(run, models, monkeypatch):

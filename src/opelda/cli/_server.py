@@ -114,8 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with a page, or with a sentence."""
         self._clock.cancel()
         self._limit(TO_ANSWER)
-        host, fetched_from = self.headers.get("Host", ""), self.headers.get("Sec-Fetch-Site")
-        refusal = self.site.refusal(host, fetched_from or "none")
+        names = "Host", "Sec-Fetch-Site", "Origin"
+        refusal = self.site.refusal(*(self.headers.get(name, "") for name in names))
         if refusal is not None:
             self._refuse(*refusal)
         elif (answer := self.answers.get(self.path.partition("?")[0])) is None:

@@ -154,8 +154,8 @@ class App:
 
     async def _routed(self, served: Served, scope: Scope, receive: Receive) -> Answer:
         if self.site is not None:
-            fetched_from = header(scope, b"sec-fetch-site") or "none"
-            refusal = self.site.refusal(header(scope, b"host"), fetched_from)
+            names = b"host", b"sec-fetch-site", b"origin"
+            refusal = self.site.refusal(*(header(scope, name) for name in names))
             if refusal is not None:
                 raise Refused(*refusal)
         # where it is mounted, the path begins with that of the mount

@@ -27,7 +27,8 @@ class Connection(HttpToolsProtocol):
 
     patience = 10.0  # seconds for a step
     deadline = 0.0
-    _head: int | None = 0  # bytes of a head so far; None within a request
+    _head: int | None = 0  # bytes of a head so far, by its parts; None within a request
+    _waiting = 0  # bytes in pieces that complete no part of a head
 
     def connection_made(self, transport: Any) -> None:
         """Begin, if there is room."""
@@ -40,24 +41,37 @@ class Connection(HttpToolsProtocol):
         """Take some bytes of a request."""
         if self.transport.is_closing():
             return
+        self._waiting += len(data)
         super().data_received(data)
-        if self._head is not None:
-            self._head += len(data)
-            if self._head > LONGEST_HEAD:
-                why = f"The head has more than {LONGEST_HEAD:,} bytes."
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+        if self._head is not None and self._head + self._waiting > LONGEST_HEAD:
+            self._refuse_head()
 
     def on_message_begin(self) -> None:
         """Expect a head."""
         super().on_message_begin()
-        self._head = 0
+        self._head = self._waiting = 0
         self._allow(1)
 
     def on_headers_complete(self) -> None:
         """Expect a body, and an answer to be taken."""
-        self._head = None
+        self._head, self._waiting = None, 0
         self._allow(2)
         super().on_headers_complete()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._take_part(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self._take_part(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def _take_part(self, length: int) -> None:
+        self._head, self._waiting = (self._head or 0) + length, 0
+        if self._head > LONGEST_HEAD:
+            raise ValueError  # ends the parsing, and `send_400_response` follows
 
     def on_response_complete(self) -> None:
         """Expect the answer to be taken, and what is left of the body."""
@@ -65,8 +79,15 @@ class Connection(HttpToolsProtocol):
         self._allow(1, 0 if self.transport.get_write_buffer_size() else KEEP_ALIVE)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
-        self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP.")
+        """Refuse what is not HTTP, or too much of it."""
+        if (self._head or 0) > LONGEST_HEAD:
+            self._refuse_head()
+        else:
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP.")
+
+    def _refuse_head(self) -> None:
+        why = f"The head has more than {LONGEST_HEAD:,} bytes."
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
 
     def _allow(self, steps: int, more: float = 0.0) -> None:
         self.deadline = self.loop.time() + steps * self.patience + more

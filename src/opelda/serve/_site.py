@@ -41,17 +41,18 @@ class Site:
             return self.host == "localhost"
 
     @lru_cache(maxsize=256)  # noqa: B019  # there is one site in a process
-    def refusal(self, host: str, fetched_from: str) -> tuple[HTTPStatus, str] | None:
-        """Return why a request with these headers, Host and Sec-Fetch-Site, is not answered.
+    def refusal(self, host: str, site: str, origin: str = "") -> tuple[HTTPStatus, str] | None:
+        """Return why a request with these Host, Sec-Fetch-Site and Origin is not answered.
 
         >>> site = Site("127.0.0.1", 8000)
-        >>> site.refusal("localhost:8000", "none"), site.refusal("evil.example", "none")[0].value
+        >>> site.refusal("localhost:8000", ""), site.refusal("evil.example", "")[0].value
         (None, 421)
         """
         if not self._is_called(host):
             why = "This server has another name; ask for it by its address."
             return HTTPStatus.MISDIRECTED_REQUEST, why
-        if fetched_from not in ("none", "same-origin"):
+        own = origin in ("", f"http://{host}")  # browsers before 2023 send nothing else
+        if site not in ("none", "same-origin", "") or not (site or own):
             return HTTPStatus.FORBIDDEN, "Other pages may not read this one."
         return None
 
