@@ -77,7 +77,7 @@ struct Certifier {
 
     void prepare() {
         for (int64_t k = 0; k < p.stride; ++k) {
-            weights[k] = k < p.n_topics ? double(p.alpha[k]) - 1 : 0;
+            weights[k] = k < p.n_topics ? (p.prior ? p.prior[k] : double(p.alpha[k])) - 1 : 0;
             nothing[k] = 0;
         }
     }

@@ -26,6 +26,7 @@ struct Problem {
     const int32_t* coarse;
     int64_t coarse_stride;  // integers per row
     const float* coarse_scale;
+    const double* prior = nullptr;  // alpha in double precision where a certificate is about it
 
     // Multiplications and additions of so many iterations, roughly.
     int64_t work(int64_t n_iter) const { return indptr[n_docs] * stride * n_iter; }

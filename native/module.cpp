@@ -174,8 +174,10 @@ nb::object exact(const Batch& batch, const Results& results, double max_loss,
     return want_picks ? sink.arrays() : nb::none();
 }
 
-void certify(const Batch& batch, In<float, 2> theta, const Results& results, int n_threads) {
-    const auto problem = batch.problem();
+void certify(const Batch& batch, In<float, 2> theta, In<double, 1> prior, const Results& results,
+             int n_threads) {
+    auto problem = batch.problem();
+    problem.prior = prior.data();
     const auto outputs = results.outputs();
     const Released released(problem.work(1));
     run_ranges(problem.n_docs, n_threads, [&](Queue& queue) {
@@ -275,7 +277,8 @@ NB_MODULE(_native, m) {
           "n_threads"_a);
     m.def("exact", &exact, "batch"_a, "results"_a, nb::kw_only(), "max_loss"_a,
           "max_loss_per_token"_a, "start_words"_a, "max_work"_a, "want_picks"_a, "n_threads"_a);
-    m.def("certify", &certify, "batch"_a, "theta"_a, "results"_a, nb::kw_only(), "n_threads"_a);
+    m.def("certify", &certify, "batch"_a, "theta"_a, "prior"_a, "results"_a, nb::kw_only(),
+          "n_threads"_a);
     m.def("coarsen", &coarsen, "rows"_a, "coarse"_a, "scale"_a, nb::kw_only(), "n_threads"_a);
     m.def("read_rows", &read_rows, "batch"_a, nb::kw_only(), "ahead"_a, "n_threads"_a);
     add_batches(m);

@@ -284,3 +284,21 @@ def test_spent_work_leaves_a_valid_bound(n_topics, monkeypatch):
         assert best - log_likelihood(X[0], topics, result.theta[0]) <= result.loss[0]
     several = infer(np.repeat(X, 70, axis=0), topics, method="em", n_jobs=2)
     assert (several.loss == certified.loss[0]).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), above=st.sampled_from([5e-8, 1e-9, 1e-4, 0.1]))
+def test_the_loss_is_about_the_prior_in_double_precision(seed, above):
+    """Of alpha = 1 + 5e-8 single precision makes 1: f is minus infinity where a share is 0."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(12, 0.3), 4)
+    X = rng.poisson(2, (3, 12)) + 1.0
+    alpha = np.full(4, 1 + above)
+    for method in ("fw", "ope", "em", "exact"):
+        found = infer(X, topics, doc_topic_prior=1 + above, method=method, random_state=0)
+        for d, theta, loss in zip(X, found.theta.astype(np.float64), found.loss, strict=True):
+            if not theta.all():
+                assert loss == np.inf
+                continue
+            f = log_likelihood(d, single(topics), theta) + (alpha - 1) @ np.log(theta / theta.sum())
+            best = best_by_scipy(d, single(topics), alpha - 1)
+            assert best - f <= loss + 1e-9

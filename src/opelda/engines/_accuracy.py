@@ -22,8 +22,7 @@ def is_concave(alpha: NDArray[np.float64]) -> bool:
 
     Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
     """
-    known = alpha.astype(np.float32)  # as kernels do
-    return bool((known >= 1).all() and (known > 1).any())
+    return bool((alpha >= 1).all() and (alpha > 1).any())
 
 
 def kept(

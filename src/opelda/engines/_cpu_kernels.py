@@ -230,6 +230,7 @@ def certify(
     _native.certify(
         native_batch(table, rows, alpha.astype(np.float32)),
         np.ascontiguousarray(theta, np.float32),
+        np.ascontiguousarray(alpha, np.float64),
         native_results(None, None, certificate),
         n_threads=n_threads,
     )
@@ -241,7 +242,6 @@ def solve(
     table: Table, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
 ) -> Solution:
     """Infer by a method's kernel, or by NumPy where it has none; documents' words are known."""
-    alpha = task.alpha.astype(np.float32)
     settings = task.method.kernel(table.n_topics, task.seed)
     if isinstance(settings, s.OPESettings) and not screen:
         settings = replace(settings, screen=False)
@@ -250,10 +250,10 @@ def solve(
     if settings is not None:
         found = run(settings, Call(table, rows, task, wanted, n_threads))
     else:
-        found = task.method.solve(Batch.of(table, rows, alpha), task.seed)
-        theta = np.ascontiguousarray(found.theta, np.float32)
-        found = replace(found, theta=theta)
-        if wanted.certificate:
-            certificate = certify(table, rows, theta, task.alpha, n_threads)
-            found = replace(found, certificate=certificate)
+        found = task.method.solve(Batch.of(table, rows, task.alpha), task.seed)
+        found = replace(found, theta=np.ascontiguousarray(found.theta, np.float32))
+    # kernels know alpha in single precision, which a bound of f must not
+    if wanted.certificate and (settings is None or is_concave(task.alpha)):
+        certificate = certify(table, rows, found.dense(), task.alpha, n_threads)
+        found = replace(found, certificate=certificate)
     return completed(found, rows, task.alpha)
