@@ -91,6 +91,17 @@ def test_readers_who_send_nothing_leave_room_for_others(server):
     assert done == [200] * 4
 
 
+def test_half_sent_requests_leave_room_for_others(server):
+    half = [socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST_AT_ONCE)]
+    for one in half:
+        one.sendall(b"GET / HTTP/1.1\r\n")
+    while len(server._server.half_open) < MOST_AT_ONCE:
+        threading.Event().wait(0.01)
+    assert asked(server)[0] == 200
+    for one in half:
+        one.close()
+
+
 def test_readers_who_send_a_byte_now_and_then_are_hung_up_on(monkeypatch):
     monkeypatch.setattr(_server, "PATIENCE", 0.5)
     server = Server("127.0.0.1:0", {"/": ("text/plain", lambda: "page")})

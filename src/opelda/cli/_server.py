@@ -46,6 +46,7 @@ class Server:
         self._server.socket.close()
         self._server.socket = made
         Handler.answers, Handler.site = answers, self.site
+        Handler.half_open = self._server.half_open
 
     def start(self) -> None:
         """Begin to answer."""
@@ -62,12 +63,16 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._slots = BoundedSemaphore(MOST_AT_ONCE)
+        self.half_open: list[Any] = []  # handlers whose request is not complete, the oldest first
         super().__init__(*args, **options)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._slots.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+            for oldest in self.half_open[:1]:
+                oldest.hang_up()
+            if not self.half_open or not self._slots.acquire(timeout=1):
+                self.shutdown_request(request)
+                return
         try:
             super().process_request(request, client_address)
         except BaseException:
@@ -87,31 +92,40 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     answers: ClassVar[dict[str, tuple[str, Answer]]] = {}
     site: ClassVar[Site]
+    half_open: ClassVar[list["_Handler"]]
     timeout = PATIENCE  # of each read and write; all together have `_limit`
     server_version, sys_version = "opelda", ""
 
     def setup(self) -> None:
         """Begin with a request."""
         super().setup()
+        self.half_open.append(self)
         self._limit(PATIENCE)
 
     def finish(self) -> None:
         """End with it."""
         self._clock.cancel()
+        self._complete()
         super().finish()
+
+    def _complete(self) -> None:
+        if self in self.half_open:
+            self.half_open.remove(self)
 
     def _limit(self, seconds: float) -> None:
         """Hang up after so long, whoever keeps one waiting by a byte now and then."""
-        self._clock = Timer(seconds, self._hang_up)
+        self._clock = Timer(seconds, self.hang_up)
         self._clock.daemon = True
         self._clock.start()
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
+        """End the connection."""
         with suppress(OSError):  # the other side may have done so
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:
         """Answer with a page, or with a sentence."""
+        self._complete()
         self._clock.cancel()
         self._limit(TO_ANSWER)
         names = "Host", "Sec-Fetch-Site", "Origin"
