@@ -29,6 +29,7 @@ MOST_TOKENS = 10**8  # of a document, for CGS, which keeps a topic for each
 # makes a certificate closer, and where an accuracy was asked for.
 CERTIFICATE_WORK, ACCURACY_WORK = 2**30, 2**36
 AT_ONCE = 32  # documents that threads take at a time: fewer need no second one
+watched = _native.watched  # calls work(); what check() raises meanwhile ends its native calls
 
 
 class Call:

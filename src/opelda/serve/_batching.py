@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
-from opelda import _native
+from opelda.engines._cpu_kernels import watched
 from opelda.serve._served import Asked, Served
 
 TEXTS_AT_ONCE = 64  # of a request, so that a long one lets others in between
@@ -57,7 +57,7 @@ class Batches:
             self._n_running += 1
             work, check = partial(_work, jobs), partial(_check, jobs)
             loop = asyncio.get_running_loop()
-            task = loop.run_in_executor(self._pool, _native.watched, work, check)
+            task = loop.run_in_executor(self._pool, watched, work, check)
             task.add_done_callback(partial(self._finish, jobs))
 
     def _take(self) -> list[Job]:
