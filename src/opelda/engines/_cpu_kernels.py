@@ -25,7 +25,7 @@ from opelda.engines._solutions import (
 from opelda.errors import InputError
 
 MOST_TOKENS = 10**8  # of a document, for CGS, which keeps a topic for each
-# Multiply-adds that the exact mixture of a document may cost, about 0.1 s and 7 s: where it only
+# Multiply-adds that the exact mixture of a document may cost, about 0.1 s and 10 s: where it only
 # makes a certificate closer, and where an accuracy was asked for.
 CERTIFICATE_WORK, ACCURACY_WORK = 2**30, 2**36
 AT_ONCE = 32  # documents that threads take at a time: fewer need no second one
