@@ -22,7 +22,7 @@ def main(source: str, column: str, *themes: str) -> None:
     for topic, name in enumerate(seeds):
         print(f"{name}: {' '.join(model.top_words(8)[topic])}")
         for row in topics_by(model, corpus, column, topics=[topic]):
-            print(f"  {row.bin}: {row.share:.1%} ({row.low:.1%} to {row.high:.1%})")
+            print(f"  {row.bin}: {row.corrected_share:.1%} ({row.low:.1%} to {row.high:.1%})")
 
 
 if __name__ == "__main__":

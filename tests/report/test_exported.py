@@ -4,9 +4,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from opelda.report import rank_words
 from opelda.report._times import MOST_BINS
+from opelda.report._unmixing import Unmixing
 from opelda.report.page._exported import SHOWN, ExportedTopics, ranked_words
 from opelda.report.page._packing import joined, packed
 from opelda.report.page._summed import TimedShares
@@ -69,14 +71,25 @@ def test_shares_over_time_are_means_in_bins_that_are_few_enough(years, unit):
     random = np.random.default_rng(0)
     first = datetime(1950, 1, 1)
     chosen = [first + timedelta(days=float(x)) for x in random.uniform(0, 365.25 * years, 1500)]
-    theta = random.dirichlet(np.ones(3), 1500)
+    theta, words = random.dirichlet(np.ones(3), 1500), random.dirichlet(np.ones(5), 1500)
     shares = TimedShares()
     for part in np.array_split(np.arange(1500), 7):
-        shares.add([chosen[i] for i in part], theta[part])
+        shares.add([chosen[i] for i in part], sparse.csr_array(words[part]), theta[part])
     bins = shares.finish()
     assert shares.unit == unit
     assert 1 < len(bins) <= MOST_BINS
-    for at, mean in zip(bins, shares.shares.means(bins), strict=True):
+    unmixing = Unmixing(Known(random.dirichlet(np.ones(5), 3)))
+    found = shares.shares.facts(bins, unmixing)
+    for at, n_docs, corrected, mean in zip(bins, *found.values(), strict=True):
         of = [shares.bin(moment) == at for moment in chosen]
-        assert shares.shares.n_docs[at] == sum(of)
+        assert n_docs == sum(of)
         assert mean == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
+        pooled = unmixing.likeliest(words[of].mean(axis=0)[None])[0]
+        assert corrected == pytest.approx(pooled, abs=1e-4)
+
+
+class Known:
+    """A model of known topics."""
+
+    def __init__(self, topics):
+        self.components_ = topics

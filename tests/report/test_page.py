@@ -16,7 +16,7 @@ from opelda.corpus import Corpus, read
 from opelda.errors import InputError
 from opelda.inference import infer
 from opelda.report import top_documents, write_report
-from opelda.report._unmixing import Unmixing, on_simplex
+from opelda.report._unmixing import Unmixing
 from tests.report.page_data import dense, element, texts, unpacked
 
 HOSTILE = [
@@ -131,20 +131,26 @@ def test_typical_documents_are_those_of_top_documents(model, written):
 
 def test_shares_by_group_and_over_time_are_means(model, meta):
     counts = model.vocabulary_.count([record["text"] for record in records()])
-    theta, _ = Unmixing(model).shares(counts)
+    theta, unmixing = model.transform(counts), Unmixing(model)
+    words = unmixing.frequencies(counts)[0]
     groups = [record["section"] for record in records()]
-    for name, n_docs, shares in zip(
-        *(meta["groups"][k] for k in ("names", "n_docs", "shares")), strict=True
+    for name, n_docs, shares, means in zip(
+        *(meta["groups"][k] for k in ("names", "n_docs", "shares", "means")), strict=True
     ):
         of = [group == name for group in groups]
         assert n_docs == sum(of)
-        assert shares == pytest.approx(on_simplex(theta[of].mean(axis=0)[None])[0], abs=1e-5)
+        assert shares == pytest.approx(
+            unmixing.likeliest(words[of].mean(axis=0)[None])[0], abs=1e-5
+        )
+        assert means == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
     time = meta["time"]
     assert time["column"] == "date"
     assert sum(time["n_docs"]) == 120
     for name, shares in zip(time["bins"], time["shares"], strict=True):
         of = [quarter(record["date"], time["unit"]) == name for record in records()]
-        assert shares == pytest.approx(on_simplex(theta[of].mean(axis=0)[None])[0], abs=1e-5)
+        assert shares == pytest.approx(
+            unmixing.likeliest(words[of].mean(axis=0)[None])[0], abs=1e-5
+        )
 
 
 def quarter(date, unit):
@@ -241,7 +247,7 @@ def test_every_document_of_a_group_is_counted(model, tmp_path, monkeypatch):
     assert counted["staff"] == 150
     assert len(counted) + meta["groups"]["n_others"] == 151
     # known groups are counted on where there is no room for others, and the page says so
-    monkeypatch.setattr(gathered, "GROUP_SUMS", 3 * 40)
+    monkeypatch.setattr(gathered, "GROUP_SUMS", (3 + 3) * 40)  # words and topics
     monkeypatch.setattr(write, "BLOCK", 16)
     meta = facts(write_report(model, rows, tmp_path / "r.html", **how))
     counted = dict(zip(meta["groups"]["names"], meta["groups"]["n_docs"], strict=True))

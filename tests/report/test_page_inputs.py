@@ -52,9 +52,9 @@ def test_shares_by_group_are_those_of_the_figure(model, facts):
     corpus = read(rows, text_column="text", vocabulary=model.vocabulary_, metadata="section")
     found = topics_by(model, corpus, "section")
     assert dict(zip(groups["names"], groups["n_docs"], strict=True)) == {"A": 30, "B": 30}
-    for name, row in zip(groups["names"], groups["shares"], strict=True):
-        shares = [each.share for each in found if each.bin == name]
-        np.testing.assert_allclose(row, shares, atol=1e-5)
+    for name, *rows in zip(*(groups[key] for key in ("names", "shares", "means")), strict=True):
+        shares = [(r.corrected_share, r.mean_share) for r in found if r.bin == name]
+        np.testing.assert_allclose(np.transpose(rows), shares, atol=1e-5)
 
 
 def test_a_column_that_is_named_leaves_the_other_to_be_found(model, facts):

@@ -12,6 +12,7 @@ from scipy import sparse, stats
 
 from opelda.corpus import read
 from opelda.errors import InputError
+from opelda.inference import infer
 from opelda.report import topics_by, topics_over_time
 from opelda.report._shares import corpus_shares
 from opelda.report._times import MOST_BINS, UNITS, group_bins, time_bins
@@ -26,7 +27,7 @@ class Fixed:
         self.feature_names_in_ = [f"w{j}" for j in range(self.components_.shape[1])]
 
     def transform(self, X):
-        raise AssertionError("shares are read off counts")
+        return infer(X, self.components_, method="em").theta
 
 
 K, V = 4, 30
@@ -88,7 +89,15 @@ def test_the_nearest_mixture(seed, n_topics):
         assert ((others - near) @ (row - near) <= 1e-9).all()  # what makes it the nearest
 
 
-def test_shares_of_a_collection_are_means_with_their_intervals():
+def likeliest(frequencies):
+    """Return the mixture of highest likelihood, by many steps of EM."""
+    theta = np.full(K, 1 / K)
+    for _ in range(3000):
+        theta = theta * (MODEL.components_ @ (frequencies / (theta @ MODEL.components_)))
+    return theta
+
+
+def test_shares_of_a_collection_and_their_intervals():
     X = drawn(np.random.default_rng(0).dirichlet(np.ones(K), 9000), 8, 0)
     X[5] = 0  # says nothing of any topic
     index = np.random.default_rng(1).integers(-1, 3, 9000)
@@ -100,8 +109,13 @@ def test_shares_of_a_collection_are_means_with_their_intervals():
     for i in (0, 1):
         mine = values[(index == i) & known]
         low, high = stats.t.interval(0.9, len(mine) - 1, mine.mean(axis=0), stats.sem(mine))
-        assert np.allclose(found.shares[i], on_simplex(mine.mean(axis=0)[None])[0])
-        assert np.allclose(found.half[i], (high - low) / 2)
+        words = X[(index == i) & known]
+        corrected = likeliest((words / words.sum(axis=1, keepdims=True)).mean(axis=0))
+        linear = on_simplex(mine.mean(axis=0)[None])[0]
+        assert np.allclose(found.shares[i], corrected, atol=2e-3)
+        half = np.hypot((high - low) / 2, linear - corrected)
+        assert np.allclose(found.half[i], half, atol=2e-3)
+        assert np.allclose(found.means[i], MODEL.transform(words).mean(axis=0), atol=1e-5)
         assert found.n_docs[i] == len(mine)
         assert np.allclose(found.counts[[i]].toarray()[0], X[index == i].sum(axis=0))
     assert np.isnan(found.half[2]).all()
@@ -118,10 +132,27 @@ def test_shares_are_right_where_documents_are_short(seed):
     chance = np.random.default_rng(seed)
     theta = np.array([chance.dirichlet(2 * np.array(truth[group])) for group in groups])
     for row in topics_by(MODEL, drawn(theta, 3, seed + 1), groups, level=0.9999):
-        half = row.high - row.share  # 3.9 standard errors, of which six are allowed
-        assert abs(row.share - truth[row.bin][row.topic]) <= 6 / 3.9 * half
+        half = row.high - row.corrected_share  # 3.9 standard errors, of which six are allowed
+        assert abs(row.corrected_share - truth[row.bin][row.topic]) <= 6 / 3.9 * half
         assert half < 0.075
         assert row.n_docs == 4000
+
+
+@given(st.integers(0, 9999))
+def test_an_interval_holds_both_estimates_where_a_group_has_its_own_words(seed):
+    """Documents that do not follow the model: a few of a topic's words make up the group's."""
+    chance = np.random.default_rng(seed)
+    own = np.where(chance.random(V) < 0.3, 5.0, 0.2) * MODEL.components_[0]
+    mixed = 0.5 * own / own.sum() + 0.5 * MODEL.components_[1]
+    X = chance.multinomial(30, mixed, size=300)
+    linear = on_simplex(Unmixing(MODEL).shares(X)[0].mean(axis=0)[None])[0]
+    pooled = likeliest((X / 30).mean(axis=0))
+    plain = MODEL.transform(X).mean(axis=0)
+    for row in topics_by(MODEL, X, ["a"] * 300):
+        assert row.low - 2e-3 <= min(linear[row.topic], pooled[row.topic])
+        assert max(linear[row.topic], pooled[row.topic]) <= row.high + 2e-3
+        assert row.corrected_share == pytest.approx(pooled[row.topic], abs=2e-3)
+        assert row.mean_share == pytest.approx(plain[row.topic], abs=1e-5)
 
 
 def test_a_topic_has_other_words_at_other_times():
@@ -135,7 +166,7 @@ def test_a_topic_has_other_words_at_other_times():
         (0, "2001", ["w0", "w1"]), (0, "2002", ["w2", "w3"]),
         (1, "2001", ["w4", "w5"]), (1, "2002", ["w4", "w5"]),
     ]  # fmt: skip
-    assert [round(row.share, 6) for row in rows] == [0.5] * 4
+    assert [round(row.corrected_share, 6) for row in rows] == [0.5] * 4
     only = topics_over_time(Fixed(topics), X, dates, topics=[1], unit="year")
     assert [row.topic for row in only] == [1, 1]
 

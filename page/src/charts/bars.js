@@ -13,7 +13,7 @@ const LETTERS = 14;
 /**
  * Draw bars.
  * @param {() => {label: string, value: number, href: ?string, colour: ?string, strong: ?boolean,
- *   title: ?string}[]} rows
+ *   title: ?string, number: ?string}[]} rows
  * @param {{name: string, most: ?number, format: ?(value: number) => string}} options `most` is what
  *   the whole width stands for
  */
@@ -30,7 +30,9 @@ function draw(svg, width, rows, { most, format }) {
   const longest = Math.max(0, ...rows.map(({ label }) => widthOf(label, LETTERS)));
   const left = Math.min(longest + 14, width * 0.55);
   const whole = most ?? Math.max(1e-12, ...rows.map(({ value }) => value));
-  const x = scaleLinear([0, whole], [0, Math.max(20, width - left - NUMBER)]).clamp(true);
+  const told = ({ value, number }) => number ?? format(value);
+  const right = Math.max(NUMBER, ...rows.map((row) => widthOf(told(row), LETTERS) + 12));
+  const x = scaleLinear([0, whole], [0, Math.max(20, width - left - right)]).clamp(true);
   const lines = svg.selectAll("g.bar").data(rows).join("g");
   lines.attr("class", ({ colour, strong }) => `bar ${colour ?? ""} ${strong ? "strong" : ""}`);
   lines.attr("transform", (_, i) => `translate(0,${i * ROW})`);
@@ -44,5 +46,5 @@ function draw(svg, width, rows, { most, format }) {
   rest.append("rect").attr("class", "value").attr("x", left).attr("y", 8).attr("rx", 2)
     .attr("height", 10).attr("width", ({ value }) => Math.max(value > 0 ? 1.5 : 0, x(value)));
   rest.append("text").attr("class", "share").attr("x", width).attr("y", 17)
-    .attr("text-anchor", "end").text(({ value }) => format(value));
+    .attr("text-anchor", "end").text(told);
 }

@@ -28,6 +28,20 @@ function enough(n_docs) {
   return many.length > 1 ? many : all.filter((i) => n_docs[i] > 0);
 }
 
+const CORRECTED = "Corrected share: the topic\u2019s part of the likeliest mixture of all words of "
+  + "these documents. Mean: of the documents\u2019 own mixtures, biased where these are short.";
+
+/** A bin or a group in words. */
+const told = (name, { shares, means, n_docs }, i, topic) =>
+  `${name}: corrected share ${percent(shares[i][topic])}, mean share ${percent(means[i][topic])} of `
+    + plural(n_docs[i], "document");
+
+/** The table of all bins or groups. */
+const table = (names, column, { shares, means, n_docs }, topic) => ({
+  columns: [column, "documents", "corrected share", "mean share"],
+  rows: names.map((name, i) => [name, n_docs[i], shares[i][topic], means[i][topic]]),
+});
+
 const leftOut = (n, name) => (n > 0
   ? ` ${plural(n, name)} of fewer than ${FEW} documents left out.` : "");
 
@@ -52,25 +66,21 @@ export function timeFigure(topic) {
     x: dated ? dates[i] : i,
     y: time.shares[i][topic],
     href: address("documents", null, { topic, time: time.bins[i] }),
-    title: `${time.bins[i]}: ${percent(time.shares[i][topic])} of `
-      + plural(time.n_docs[i], "document"),
+    title: told(time.bins[i], time, i, topic),
   }));
   return figure({
     title: "Over time",
     name: `topic-${topic}-over-time`,
     about: () => `Topic ${topic}, ${label(topic)}`,
-    note: `Mean share of the topic in the documents of each ${time.unit}.`
+    note: CORRECTED
       + leftOut(some - seen.length, `${time.unit}`),
     chart: curve(points, {
-      name: "Share of the topic over time",
+      name: "Corrected share of the topic over time",
       formatX: dated ? (date) => axis.format(date) : (i) => time.bins[i] ?? "",
       formatY: percentTick,
       fromZero: true,
     }),
-    data: () => ({
-      columns: [time.column, "documents", "share"],
-      rows: time.bins.map((bin, i) => [bin, time.n_docs[i], time.shares[i][topic]]),
-    }),
+    data: () => table(time.bins, time.column, time, topic),
   });
 }
 
@@ -83,8 +93,8 @@ export function groupFigure(topic) {
     label: `${groups.names[i]} (${count(groups.n_docs[i])})`,
     value: groups.shares[i][topic],
     href: address("documents", null, { topic, group: groups.names[i] }),
-    title: `${groups.names[i]}: ${percent(groups.shares[i][topic])} of `
-      + plural(groups.n_docs[i], "document"),
+    number: `${percent(groups.shares[i][topic])}, mean ${percent(groups.means[i][topic])}`,
+    title: told(groups.names[i], groups, i, topic),
   }));
   const order = [...rows].sort((a, b) => b.value - a.value).slice(0, HIGHEST);
   const more = rows.length > order.length
@@ -96,12 +106,8 @@ export function groupFigure(topic) {
     title: `By ${groups.column}`,
     name: `topic-${topic}-by-group`,
     about: () => `Topic ${topic}, ${label(topic)}`,
-    note: "Mean share of the topic in the documents of each, with their number."
-      + `${more}${few}${others}`,
-    chart: bars(() => order, { name: "Share of the topic by group" }),
-    data: () => ({
-      columns: [groups.column, "documents", "share"],
-      rows: groups.names.map((name, i) => [name, groups.n_docs[i], groups.shares[i][topic]]),
-    }),
+    note: `${CORRECTED}${more}${few}${others}`,
+    chart: bars(() => order, { name: "Corrected share of the topic by group" }),
+    data: () => table(groups.names, groups.column, groups, topic),
   });
 }

@@ -71,16 +71,18 @@ def _print_shares(rows: Sequence[Any]) -> None:
     """Write each topic, and below it a line for each time or group."""
     room, topic = console_for(sys.stdout).width, None
     width = max(len(row.bin) for row in rows)
-    digits = max(len(f"{row.n_docs:,}") for row in rows)
+    digits = max(4, *(len(f"{row.n_docs:,}") for row in rows))
+    print_line(
+        f"    {'':{width}}  corrected share, 95%       mean  {'docs':>{digits}}  words"[:room]
+    )
     for row in rows:
         if row.topic != topic:
-            if topic is not None:
-                print_line()
+            print_line()
             topic = row.topic
             print_line(f"{topic}  {row.label}"[:room])
         ends = "" if row.low is None else f"{share(row.low)} to {share(row.high)}"
-        line = f"    {row.bin:<{width}}  {share(row.share):>6}  {ends:<15}  {row.n_docs:>{digits},}"
-        line += f"  {' '.join(row.words)}"
+        line = f"    {row.bin:<{width}}  {share(row.corrected_share):>6}  {ends:<15}  "
+        line += f"{share(row.mean_share):>6}  {row.n_docs:>{digits},}  {' '.join(row.words)}"
         print_line(line if len(line) <= room else line[: room - 1] + "…")
 
 

@@ -14,7 +14,7 @@ from opelda.metrics._ranking import LAMBDA, SMALLEST
 from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import MeasuredTopics
 from opelda.report._columns import column_of, labelled_blocks
-from opelda.report._inferred import check_model, labels_of
+from opelda.report._inferred import check_model, infer_block, labels_of
 from opelda.report._rows import Table
 from opelda.report._times import UNITS, group_bins, time_bins
 from opelda.report._unmixing import Unmixing, on_simplex
@@ -36,10 +36,13 @@ class ShareRow:
         The time or the group.
     topic, label : int, str
         The topic and what it is called.
-    share : float
-        Its mean share of these documents.
+    corrected_share : float
+        Its share of the likeliest mixture of these documents' words, each document counting alike.
     low, high : float or None
-        The ends of the interval of that mean; None for a single document.
+        The ends of the interval of the corrected share; None for a single document.
+    mean_share : float
+        The mean of the weights that `transform` gives these documents. It is drawn to the prior
+        where documents are short.
     n_docs : int
         Documents in the bin, those without a word of the model left out.
     words : tuple of str
@@ -48,28 +51,31 @@ class ShareRow:
     Examples
     --------
     >>> from opelda.report import ShareRow
-    >>> ShareRow("2001", 0, "tea, cup", 0.25, 0.2, 0.3, 40, ("tea", "cup")).share
-    0.25
+    >>> row = ShareRow("2001", 0, "tea, cup", 0.25, 0.2, 0.3, 0.22, 40, ("tea", "cup"))
+    >>> row.corrected_share, row.mean_share
+    (0.25, 0.22)
     """
 
     bin: str
     topic: int
     label: str
-    share: float
+    corrected_share: float
     low: float | None
     high: float | None
+    mean_share: float
     n_docs: int
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Mean shares of topics by bin, as arrays; bins without documents are left out."""
+    """Shares of topics by bin, as arrays; bins without documents are left out."""
 
     bins: NDArray[np.intp]  # the numbers of those that are here
     n_docs: NDArray[np.int64]
-    shares: NDArray[np.float64]  # (bins, topics); rows sum to 1
+    shares: NDArray[np.float64]  # corrected (bins, topics); rows sum to 1
     half: NDArray[np.float64]  # half of an interval's width; NaN for a single document
+    means: NDArray[np.float64]  # of the documents' mixtures
     counts: sparse.csr_array  # (bins, words)
 
     def only(self, kept: NDArray[np.intp]) -> "Shares":
@@ -99,10 +105,11 @@ def topics_over_time(
 ) -> Table[ShareRow]:
     """Return how much of documents topics have, time by time, with intervals and words.
 
-    The topics are taken as known. The intervals are those of means over documents like these:
-    they hold what is due to which documents there are and to which words these have, however
-    short they are (docs/covariates.md). A share is no mean of what `transform` returns, which has
-    a bias where documents are short.
+    A corrected share is a topic's part of the likeliest mixture of a bin's words; the mean share,
+    beside it, is the mean of what `transform` returns, which has a bias where documents are short.
+    The intervals are those of corrected shares of documents like these, whatever their lengths.
+    Where two estimates disagree, because the bin's words do not follow the model, the interval is
+    wider by their difference (docs/covariates.md). The topics are taken as known.
 
     Parameters
     ----------
@@ -134,7 +141,7 @@ def topics_over_time(
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> rows = topics_over_time(model, texts, [2001] * 9 + [2002] * 9)
-    >>> [(row.bin, sorted(row.words), row.n_docs) for row in rows if row.share > 0.5]
+    >>> [(row.bin, sorted(row.words), row.n_docs) for row in rows if row.mean_share > 0.5]
     [('2001', ['cats', 'chase', 'dogs'], 9), ('2002', ['bonds', 'fall', 'rise'], 9)]
     """
     check_model(model)
@@ -188,7 +195,7 @@ def topics_by(
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> rows = topics_by(model, texts, ["pets"] * 9 + ["money"] * 9)
-    >>> sorted((row.bin, round(row.share)) for row in rows)
+    >>> sorted((row.bin, round(row.corrected_share)) for row in rows)
     [('money', 0), ('money', 1), ('pets', 0), ('pets', 1)]
     """
     check_model(model)
@@ -204,32 +211,36 @@ def corpus_shares(
     level: float = 0.95,
     unmixing: Unmixing | None = None,
 ) -> Shares:
-    """Return the mean shares of documents by the number of their bin; -1 is none."""
+    """Return the shares of documents by the number of their bin; -1 is none."""
     level = number("level", level, 0.0, 0.9999, above=True)
     unmixing = unmixing or Unmixing(model)
     n_topics, n_words = unmixing.topics.shape
-    n_docs, sums = np.zeros(n_bins, np.int64), np.zeros((2, n_bins, n_topics))
-    counts = sparse.csr_array((n_bins, n_words))
+    n_docs, sums = np.zeros(n_bins, np.int64), np.zeros((3, n_bins, n_topics))
+    counts = frequencies = sparse.csr_array((n_bins, n_words))
     for X, part in labelled_blocks(model, corpus, index):
-        shares, known = unmixing.shares(X)
+        (shares, known), (parts, _) = unmixing.shares(X), unmixing.frequencies(X)
+        theta = infer_block(model, X, 0).theta
         chosen = np.flatnonzero((part >= 0) & known)
         ones = np.ones(len(chosen)), (part[chosen], chosen)
         picked = sparse.csr_array(ones, shape=(n_bins, X.shape[0]))
-        sums += [picked @ shares, picked @ shares**2]
+        sums += [picked @ shares, picked @ shares**2, picked @ theta]
         n_docs += np.bincount(part[chosen], minlength=n_bins)
-        counts = counts + picked @ X
+        counts, frequencies = counts + picked @ X, frequencies + picked @ parts
     bins = np.flatnonzero(n_docs)
     if not len(bins):
         raise InputError("No document with a word of the model has a time or group; look at both.")
     n = n_docs[bins, np.newaxis]
-    means, squares = sums[:, bins] / n
+    linear, squares, means = sums[:, bins] / n
+    corrected = unmixing.likeliest(sparse.csr_array(frequencies)[bins] / n)
     # what is left of the squares may be rounding alone
-    deviations = np.sqrt(np.maximum(squares - means**2, 0.0) / np.maximum(n - 1, 1))
+    deviations = np.sqrt(np.maximum(squares - linear**2, 0.0) / np.maximum(n - 1, 1))
     quantile = stats.t.ppf(0.5 + level / 2, np.maximum(n - 1, 1))
-    half = np.where(n > 1, quantile * deviations, np.nan)
+    # Both estimates are consistent under the model: where they differ, documents do not follow it.
+    half = np.hypot(quantile * deviations, on_simplex(linear) - corrected)
+    half = np.where(n > 1, half, np.nan)
     counts = sparse.csr_array(counts)[bins]
     counts.sort_indices()
-    return Shares(bins, n_docs[bins], on_simplex(means), half, counts)
+    return Shares(bins, n_docs[bins], corrected, half, means, counts)
 
 
 def _table(
@@ -251,7 +262,7 @@ def _table(
     rows = (
         ShareRow(
             names[of], topic, labels[topic], float(found.shares[i, topic]), low[i, topic],
-            high[i, topic], int(found.n_docs[i]), words[i][topic],
+            high[i, topic], float(found.means[i, topic]), int(found.n_docs[i]), words[i][topic],
         )
         for topic in numbers
         for i, of in enumerate(found.bins.tolist())

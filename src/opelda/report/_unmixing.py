@@ -10,19 +10,27 @@ is linear in the document's counts w_d, and E[w_d] / |w_d| = B' theta_d: its exp
 itself, however short the document. It is each word's p(k | w), summed over the document and
 corrected for how often a word of one topic passes for another's; its entries sum to 1 and some may
 be negative. Of one document it says little; means of it say what they seem to say.
+
+Where a group uses a topic's words unlike the collection does, D weighs the group's own words too
+much. The likeliest mixture of the group's words weighs them by the group's own p(w) and errs less
+(docs/covariates.md): it is a group's corrected share.
 """
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from opelda.inference import EM, infer
 from opelda.metrics._ranking import topic_weights
 from opelda.metrics._topics import MeasuredTopics
 
 # The least eigenvalue of B D B' (scaled: the largest is 1) that is inverted. Below it, topics are
 # the same for all that words can say, and share what is theirs.
 SMALLEST = 1e-3
+# Steps of EM to a group's mixture: on 40 groups of Reuters no share is then off by more than .0012.
+N_ITER, TOKENS, NO_PRIOR = 100, 1e6, 1e-3
 
 
 class Unmixing:
@@ -45,11 +53,24 @@ class Unmixing:
         solved = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
         self._of_words = (scaled * inverse).T @ (solved * root)  # (V, K)
 
+    def frequencies(self, X: Any) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+        """Return the documents' words as parts of each, and whether it has any that says much."""
+        tokens = X @ self._known.astype(np.float64)
+        return sparse.diags_array(1.0 / np.maximum(tokens, 1e-300)) @ X, tokens > 0
+
     def shares(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the documents' shares, and whether each has a word that says anything."""
-        tokens = X @ self._known.astype(np.float64)
-        found = X @ self._of_words / np.maximum(tokens, 1e-300)[:, np.newaxis]
-        return found, tokens > 0
+        found, known = self.frequencies(X)
+        return found @ self._of_words, known
+
+    def likeliest(self, frequencies: Any) -> NDArray[np.float64]:
+        """Return the mixtures that make words of these frequencies most probable."""
+        method = EM(n_iter=N_ITER, n_kept=len(self.topics))
+        words = sparse.csr_array(frequencies) * TOKENS
+        found = infer(words, self.topics, doc_topic_prior=NO_PRIOR, method=method)
+        mixtures: NDArray[np.float64] = found.theta.astype(np.float64)
+        mixtures /= mixtures.sum(axis=1, keepdims=True)
+        return mixtures
 
 
 def on_simplex(shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -113,8 +113,9 @@ def topics(
 ) -> None:
     """Show a model's topics: their share of the tokens, a label, and their words.
 
-    With a corpus, and --docs, documents that are typical of them; with --time or --by, their shares
-    of documents with 95% intervals and their words there; with --effect, how their shares go with
+    With a corpus, and --docs, documents that are typical of them; with --time or --by, their
+    corrected shares of documents with 95% intervals, the mean of the documents' mixtures, and their
+    words there; with --effect, how their shares go with
     columns, the others being equal. With --label, name them first.
     """
     if rank not in RANKS:

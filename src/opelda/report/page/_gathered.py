@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ LONGEST = 20_000  # characters of a text
 SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
 MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
 NEW_AT_ONCE = 20_000
-GROUP_SUMS = 10_000_000  # groups times topics that are summed; a page shows fewer
+GROUP_SUMS = 10_000_000  # entries of the sums of groups
 WITHIN = (0.01, 0.1, 1.0)
 
 
@@ -78,7 +79,6 @@ class Gathered:
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
         self.texts_are_known = False
-        self._unmixing: Unmixing | None = None
         self._typical = Typical(n_typical)
         self._listed, self._told, self._counted = Lot(), Lot(), Lot()
         self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
@@ -102,7 +102,7 @@ class Gathered:
         self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
         times, groups = self._columns(batch, len(theta))
         if self.times is not None or self.groups is not None:
-            self._share(batch.X, times, groups)
+            self._share(batch.X, theta, times, groups)
         self._typical.add(Inferred(first, theta, known, None, None))
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
@@ -121,16 +121,18 @@ class Gathered:
         if self._n_new >= NEW_AT_ONCE:
             self.prune()
 
-    def _share(self, X: Any, times: Any, groups: Any) -> None:
+    @cached_property
+    def unmixing(self) -> Unmixing:
+        """The topics to find shares by."""
+        return Unmixing(self.model)
+
+    def _share(self, X: Any, theta: NDArray[Any], times: Any, groups: Any) -> None:
         """Add documents to the shares by time and by group."""
-        if self._unmixing is None:
-            self._unmixing = Unmixing(self.model)
-        shares, known = self._unmixing.shares(X)
+        words, known = self.unmixing.frequencies(X)
         some = np.flatnonzero(known)
-        if self.times is not None:
-            self.times.add([times[row] for row in some], shares[some])
-        if self.groups is not None:
-            self.groups.add([groups[row] for row in some], shares[some])
+        for sums, keys in ((self.times, times), (self.groups, groups)):
+            if sums is not None:
+                sums.add([keys[row] for row in some], words[some], theta[some])
 
     def typical(self) -> list[list[int]]:
         """Return the numbers of each topic's typical documents, the best first."""
@@ -178,8 +180,7 @@ class Gathered:
             self.time = self.time or time_column(table.columns)
             self.group = self.group or group_column(table.columns)
             self.times = None if self.time is None else TimedShares()
-            most = GROUP_SUMS // self.n_topics
-            self.groups = None if self.group is None else SummedShares(most)
+            self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
         times = none if self.time is None else self._moments(table[self.time].to_list())
         groups = none if self.group is None else [_named(g) for g in table[self.group].to_list()]
         return times, groups

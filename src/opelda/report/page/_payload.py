@@ -110,13 +110,11 @@ def over_time(found: Gathered) -> dict[str, Any] | None:
     """Return the topics' shares over time, where documents have times."""
     if found.times is None or len(bins := found.times.finish()) < 2:
         return None
-    shares = found.times.shares
     return {
         "column": found.time,
         "unit": found.times.unit,
         "bins": [found.times.label(key) for key in bins],
-        "n_docs": [shares.n_docs[key] for key in bins],
-        "shares": shares.means(bins),
+        **found.times.shares.facts(bins, found.unmixing),
     }
 
 
@@ -130,8 +128,7 @@ def by_group(found: Gathered) -> dict[str, Any] | None:
     return {
         "column": found.group,
         "names": shown,
-        "n_docs": [n_docs[name] for name in shown],
-        "shares": found.groups.means(shown),
+        **found.groups.facts(shown, found.unmixing),
         "n_others": len(names) - len(shown),
     }
 

@@ -6,38 +6,46 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, label_of, start_of
-from opelda.report._unmixing import on_simplex
+from opelda.report._unmixing import Unmixing
 
 # Each within the next: weeks are in no month.
 NESTED = ("minute", "hour", "day", "month", "quarter", "year")
-MOST_KEYS = 1_000  # summed at a time
 
 
 class SummedShares:
-    """Sums of documents' shares by a key, such as a time or a group; of so many keys at most."""
+    """Sums of documents' words and mixtures by a key, such as a time or a group.
+
+    A key that is new when the sums have `most` entries is left out.
+    """
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
-        self.sums: dict[Any, Any] = {}
+        self.size = 0  # entries of all sums
+        self.sums: dict[Any, sparse.csr_array] = {}  # (1, words and topics)
         self.n_docs: dict[Any, int] = {}
         self.n_left = 0  # documents of keys beyond these
 
-    def add(self, keys: Iterable[Hashable | None], theta: NDArray[Any]) -> None:
-        """Add documents; those whose key is None are left out."""
+    def add(self, keys: Iterable[Hashable | None], words: Any, theta: NDArray[Any]) -> None:
+        """Add documents' word frequencies and mixtures; those whose key is None are left out."""
+        both = sparse.hstack((words, sparse.csr_array(theta)), format="csr")
         rows: dict[Hashable, list[int]] = {}
         for row, key in enumerate(keys):
             if key is not None:
                 rows.setdefault(key, []).append(row)
         for key, some in rows.items():
-            if self.most is not None and len(self.sums) >= self.most and key not in self.sums:
+            if self.most is not None and self.size >= self.most and key not in self.sums:
                 self.n_left += len(some)
                 continue
-            self._put(key, theta[some].sum(axis=0, dtype=np.float64), len(some))
+            total = sparse.csr_array(np.ones((1, len(some)))) @ both[some]
+            self._put(key, total, len(some))
 
-    def _put(self, key: Hashable, total: NDArray[np.float64], n_docs: int) -> None:
-        self.sums[key] = self.sums.get(key, 0.0) + total
+    def _put(self, key: Hashable, total: sparse.csr_array, n_docs: int) -> None:
+        former = self.sums.get(key)
+        self.sums[key] = total if former is None else former + total
+        self.size += self.sums[key].nnz - (0 if former is None else former.nnz)
         self.n_docs[key] = self.n_docs.get(key, 0) + n_docs
 
     def renamed(self, name: Any) -> "SummedShares":
@@ -47,11 +55,18 @@ class SummedShares:
             found._put(name(key), total, self.n_docs[key])
         return found
 
-    def means(self, keys: Iterable[Any]) -> list[list[float]]:
-        """Return the mean shares of some keys."""
-        found = np.array([self.sums[key] / self.n_docs[key] for key in keys])
-        rows: list[list[float]] = on_simplex(found).round(6).tolist()
-        return rows
+    def facts(self, keys: list[Any], unmixing: Unmixing) -> dict[str, Any]:
+        """Return the documents, corrected shares and mean shares of some keys."""
+        n_docs = [self.n_docs[key] for key in keys]
+        scale = sparse.diags_array(1.0 / np.array(n_docs))
+        both = sparse.csr_array(scale @ sparse.vstack([self.sums[key] for key in keys]))
+        n_words = unmixing.topics.shape[1]
+        corrected, means = unmixing.likeliest(both[:, :n_words]), both[:, n_words:].toarray()
+        return {
+            "n_docs": n_docs,
+            "shares": corrected.round(6).tolist(),
+            "means": means.round(6).tolist(),
+        }
 
 
 class TimedShares:
@@ -61,19 +76,17 @@ class TimedShares:
         self.shares = SummedShares()
         self.unit = NESTED[0]
 
-    def add(self, moments: Iterable[datetime | None], theta: NDArray[Any]) -> None:
+    def add(self, moments: Iterable[datetime | None], words: Any, theta: NDArray[Any]) -> None:
         """Add documents with their times."""
-        self.shares.add([self.bin(moment) for moment in moments], theta)
-        while len(self.shares.sums) > MOST_KEYS and self.unit != NESTED[-1]:
+        self.shares.add([self.bin(moment) for moment in moments], words, theta)
+        while len(self.shares.sums) > MOST_BINS and self.unit != NESTED[-1]:
             self._coarsen()
 
     def finish(self) -> list[datetime]:
         """Return the bins in order: few enough for a picture, with enough documents in each."""
         shares = self.shares
-        while self.unit != NESTED[-1] and (
-            len(shares.sums) > MOST_BINS
-            or sum(shares.n_docs.values()) < FEW_DOCUMENTS * len(shares.sums)
-        ):
+        n_docs = sum(shares.n_docs.values())
+        while self.unit != NESTED[-1] and n_docs < FEW_DOCUMENTS * len(shares.sums):
             self._coarsen()
             shares = self.shares
         # times that are all at the beginning of longer ones have no finer meaning

@@ -70,5 +70,5 @@ def plot_effect(
     axis.locator_params(axis="x", nbins=6)
     widest = float(np.abs([low, high]).max())
     axis.xaxis.set_major_formatter(PercentFormatter(1.0, None if widest < 0.02 else 0))
-    axis.set_xlabel(f"change of the mean share of a document: {written(named, 40)}")
+    axis.set_xlabel(f"change of the corrected share of documents: {written(named, 40)}")
     return axis

@@ -31,7 +31,7 @@ def plot_over_time(
     level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw how the shares of topics changed over time, with intervals (see `topics_over_time`).
+    """Draw how corrected shares changed over time, with intervals (see `topics_over_time`).
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def plot_over_time(
         axis.fill_between(starts, *ends, color=colour, alpha=BAND, lw=0)
     axis.set_ylim(bottom=0)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0 if axis.get_ylim()[1] > 0.05 else None))
-    axis.set_ylabel(f"mean share of a document, by {bins.unit}")
+    axis.set_ylabel(f"corrected share of documents, by {bins.unit}")
     tidy(axis)
     time_axis(axis, starts, bins.unit)
     _name_lines(axis)
@@ -112,7 +112,7 @@ def plot_groups(
     level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw topics' shares of groups of documents, with intervals (see `topics_by`).
+    """Draw topics' corrected shares of groups of documents, with intervals (see `topics_by`).
 
     A panel for each topic, all on one scale.
 
@@ -164,6 +164,7 @@ def plot_groups(
         title = f"{k} {written(labels[k], 24, 2)}"
         ends = found.low[:, k], found.high[:, k]
         bars(axis, ticks, found.shares[:, k], title, most, ends)
+        axis.set_xlabel("corrected share of documents", fontsize="x-small")
     return axes
 
 
