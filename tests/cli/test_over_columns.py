@@ -46,6 +46,7 @@ def test_what_is_shown_is_what_python_says(cli, folder):
         lines = shown.out.splitlines()
         begin = "1  " if name == "shares" else "topic"
         assert any(line.startswith(begin) for line in lines)
+        assert "Intervals take topics as known" in shown.err
         assert name == "effects" or re.search("corrected share.* mean ", lines[0])
         for row in plain:
             said = row["bin"] if name == "shares" else row["term"]

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from opelda.errors import InputError
 from opelda.inference import Topics, infer
@@ -147,6 +148,9 @@ def test_the_figure_has_a_line_for_each_interval():
     assert len(drawn) == 2
     assert all(any(np.allclose(line, ends) for ends in wanted) for line in drawn)
     assert plot_effect(rows).get_xlabel().endswith(": a")
+    for shown in (repr(rows), rows[:2]._repr_html_(), axis.figure.get_supxlabel()):
+        assert "Intervals take topics as known" in " ".join(shown.split())
+    assert not plot_effect(rows, ax=Figure().subplots()).figure.get_supxlabel()
     with pytest.raises(InputError, match="term must be"):
         plot_effect(rows, "c")
     with pytest.raises(InputError, match="has no row"):

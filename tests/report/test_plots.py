@@ -186,6 +186,7 @@ def test_groups_draw_the_means_of_each_group(model, texts):
         assert max(shares) > 0.9
     assert names == ["food (40)", "sky (40)", "law (39)"]
     assert len(plot_groups(model, texts, groups, n_groups=2)[0].patches) == 2
+    assert "take topics as known" in " ".join(axes[0].figure.get_supxlabel().split())
 
 
 def test_bars_of_all_panels_have_one_scale(model, texts):

@@ -42,10 +42,9 @@ def show_over_columns(
         note(show, f"{len(rows):,} rows: {output}")
     elif as_json:
         print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})
-    elif columns.effect:
-        _print_effects(rows)
     else:
-        _print_shares(rows)
+        (_print_effects if columns.effect else _print_shares)(rows)
+    note(show, rows.note)
 
 
 def _rows(model: Any, documents: Any, columns: Columns, topics: list[int], n_words: int) -> Any:

@@ -15,7 +15,7 @@ from opelda.report._columns import column_of, labelled_blocks
 from opelda.report._inferred import check_model, labels_of
 from opelda.report._rows import Table
 from opelda.report._times import group_bins, moments_of
-from opelda.report._unmixing import Unmixing
+from opelda.report._unmixing import INTERVALS_NOTE, Unmixing
 
 INTERCEPT, OTHER = "intercept", "(other)"
 MOST_LEVELS, FEWEST = 20, 10  # of a column, and documents of one
@@ -78,8 +78,9 @@ def estimate_effect(
 
     Ordinary least squares of each document's shares, read off its words without bias, with
     standard errors that hold whatever the errors' variances (HC3), so also for documents of any
-    and of different lengths (docs/covariates.md). The topics are taken as known. Documents without
-    one of the values, or without a word of the model, are left out.
+    and of different lengths (docs/covariates.md). The topics are taken as known: intervals are too
+    narrow where topics were learned from the same documents, and for groups of 10 documents or
+    fewer. Documents without one of the values, or without a word of the model, are left out.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def estimate_effect(
         for k in numbers
         for name, b, se in zip(names, found.estimates[:, k], found.errors[:, k], strict=True)
     )  # fmt: skip
-    return Table(EffectRow, rows)
+    return Table(EffectRow, rows, INTERVALS_NOTE)
 
 
 @dataclass(frozen=True)

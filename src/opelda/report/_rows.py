@@ -17,7 +17,7 @@ ROWS_SHOWN, LETTERS_SHOWN = 50, 60
 class Table(Sequence[Row], Generic[Row]):
     """Rows that all have the same fields: a sequence, and a data frame for whoever wants one.
 
-    A notebook shows it as a table.
+    A notebook shows it as a table. `note` is a sentence on what its numbers mean, or empty.
 
     Examples
     --------
@@ -33,8 +33,8 @@ class Table(Sequence[Row], Generic[Row]):
     ['topic', 'weight', 'label', 'words', 'probabilities']
     """
 
-    def __init__(self, kind: type[Row], rows: Iterable[Row]) -> None:
-        self._kind, self._rows = kind, tuple(rows)
+    def __init__(self, kind: type[Row], rows: Iterable[Row], note: str = "") -> None:
+        self._kind, self._rows, self.note = kind, tuple(rows), note
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -47,7 +47,7 @@ class Table(Sequence[Row], Generic[Row]):
 
     def __getitem__(self, index: int | slice) -> "Row | Table[Row]":
         if isinstance(index, slice):
-            return Table(self._kind, self._rows[index])
+            return Table(self._kind, self._rows[index], self.note)
         return self._rows[index]
 
     def __eq__(self, other: object) -> bool:
@@ -99,7 +99,7 @@ class Table(Sequence[Row], Generic[Row]):
             ).rstrip()
             for line in lines
         )
-        return "\n".join((*shown, *self._left_out()))
+        return "\n".join((*shown, *self._below()))
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
@@ -113,7 +113,7 @@ class Table(Sequence[Row], Generic[Row]):
             + "</tr>"
             for row in self._cells(lambda cell: html.escape(printable(cell)))
         )
-        rest = "".join(f"<p>{line}</p>" for line in self._left_out())
+        rest = "".join(f"<p>{html.escape(line)}</p>" for line in self._below())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
     def _numbers(self) -> list[str]:
@@ -126,9 +126,9 @@ class Table(Sequence[Row], Generic[Row]):
             for row in self._rows[:ROWS_SHOWN]
         ]
 
-    def _left_out(self) -> list[str]:
+    def _below(self) -> list[str]:
         more = len(self) - ROWS_SHOWN
-        return [f"... and {more} more rows"] if more > 0 else []
+        return [line for line in (f"... and {more} more rows" * (more > 0), self.note) if line]
 
 
 def _cell(value: Any) -> str:

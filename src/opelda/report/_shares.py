@@ -17,7 +17,7 @@ from opelda.report._columns import column_of, labelled_blocks
 from opelda.report._inferred import check_model, infer_block, labels_of
 from opelda.report._rows import Table
 from opelda.report._times import UNITS, group_bins, time_bins
-from opelda.report._unmixing import Unmixing, on_simplex
+from opelda.report._unmixing import INTERVALS_NOTE, Unmixing, on_simplex
 
 MOST_GROUPS = 12
 # A bin's words are ranked by relevance, as `rank_words` does, with so many tokens of the topic as
@@ -267,7 +267,7 @@ def _table(
         for topic in numbers
         for i, of in enumerate(found.bins.tolist())
     )  # fmt: skip
-    return Table(ShareRow, rows)
+    return Table(ShareRow, rows, INTERVALS_NOTE)
 
 
 def _words(

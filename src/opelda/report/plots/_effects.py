@@ -8,7 +8,7 @@ import numpy as np
 from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.report._effects import INTERCEPT, EffectRow
-from opelda.report.plots._style import BLUE, GREY, new_axes, styled, tidy, written
+from opelda.report.plots._style import BLUE, GREY, new_axes, note_intervals, styled, tidy, written
 
 MOST_TOPICS, LABEL_SHOWN = 20, 34
 
@@ -71,4 +71,5 @@ def plot_effect(
     widest = float(np.abs([low, high]).max())
     axis.xaxis.set_major_formatter(PercentFormatter(1.0, None if widest < 0.02 else 0))
     axis.set_xlabel(f"change of the corrected share of documents: {written(named, 40)}")
+    note_intervals(axis, ax)
     return axis

@@ -12,7 +12,16 @@ from opelda.report._columns import column_of
 from opelda.report._inferred import check_model, labels_of
 from opelda.report._shares import MOST_GROUPS, Shares, corpus_shares
 from opelda.report._times import UNITS, group_bins, time_bins
-from opelda.report.plots._style import LINES, bars, new_axes, panels, styled, tidy, written
+from opelda.report.plots._style import (
+    LINES,
+    bars,
+    new_axes,
+    note_intervals,
+    panels,
+    styled,
+    tidy,
+    written,
+)
 
 LABEL_SHOWN, GROUP_SHOWN = 28, 24  # letters
 BAND = 0.18  # how opaque an interval is
@@ -97,6 +106,7 @@ def plot_over_time(
     tidy(axis)
     time_axis(axis, starts, bins.unit)
     _name_lines(axis)
+    note_intervals(axis, ax)
     return axis
 
 
@@ -165,6 +175,7 @@ def plot_groups(
         ends = found.low[:, k], found.high[:, k]
         bars(axis, ticks, found.shares[:, k], title, most, ends)
         axis.set_xlabel("corrected share of documents", fontsize="x-small")
+    note_intervals(axes[0], ax)
     return axes
 
 

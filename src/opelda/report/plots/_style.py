@@ -9,6 +9,7 @@ import numpy as np
 
 from opelda._printable import printable
 from opelda.errors import InputError
+from opelda.report._unmixing import INTERVALS_NOTE
 
 # Okabe & Ito's colours, which readers with any kind of colour blindness can tell apart.
 BLUE, ORANGE, GREEN, RED, SKY, PINK = (
@@ -116,6 +117,13 @@ def panels(ax: Any, n: int, most_columns: int, width: float, height: float, **ho
     for axis in axes[n:]:
         axis.remove()
     return axes[:n]
+
+
+def note_intervals(axis: Any, ax: Any) -> None:
+    """Say below a new figure what its intervals do not hold; a figure of the user's is let be."""
+    if ax is None:
+        width = int(14 * axis.figure.get_figwidth())  # letters
+        axis.figure.supxlabel(written(INTERVALS_NOTE, width, 4), fontsize="x-small", color=GREY)
 
 
 def new_axes(width: float, height: float, n_rows: int = 1, n_columns: int = 1, **how: Any) -> Any:
