@@ -86,6 +86,26 @@ def test_it_is_a_sort_whatever_the_blocks(n_topics, n_docs, n, size, seed):
         assert [row.tokens for row in rows] == tokens[best].tolist()
 
 
+@given(st.integers(0, 999), st.integers(1, 4), st.integers(1, 9))
+def test_near_copies_come_after_documents_that_differ(seed, n, size):
+    """Copies with a word more or less score best; each original is to be there once."""
+    chance = np.random.default_rng(seed)
+    originals = np.kron(np.eye(n, dtype=int), np.ones((1, 12), int))
+    copied = np.repeat(originals, 3, axis=0)
+    copied[np.arange(len(copied)), 12 * np.repeat(np.arange(n), 3) + chance.integers(0, 12)] = 0
+    X = sparse.csr_array(np.vstack((originals, copied))[chance.permutation(4 * n)])
+    found = Typical(n)
+    for first in range(0, 4 * n, size):
+        part = X[first : first + size]
+        theta = chance.uniform(0.8, 1.0, (part.shape[0], 1)).astype(np.float32)
+        found.add(Inferred(first, theta, part.sum(axis=1).astype(float), None, None, part))
+    rows = found.table([""])
+    themes = [int(X[[row.document]].indices[0]) // 12 for row in rows]
+    assert len(rows) == n
+    # candidates are three for each wanted: with four of a kind the last kind may be left out
+    assert len(set(themes)) >= n - n // 4
+
+
 def test_short_documents_come_after_long_ones_and_empty_ones_never(model):
     texts = ["star", "", "star galaxy orbit " * 30, "unknown words"]
     assert {row.document for row in top_documents(model, texts, 9)} == {0, 2}

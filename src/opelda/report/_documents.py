@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import whole
+from opelda.corpus._duplicates import LEAST_WORDS, NEARLY_THE_SAME
 from opelda.report._inferred import Inferred, infer_blocks, labels_of
 from opelda.report._rows import Table
 
 SHORT = 30  # tokens that make a document half as typical as a long one of the same mixture
 TEXT_SHOWN, NAME_SHOWN = 200, 80  # letters
+POOL = 3  # candidates for each document wanted, of which some are near copies of others
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def top_documents(
 
     Documents are ranked by the topic's weight times tokens / (tokens + 30): of two with the same
     weight the longer one comes first, for a few words are soon all of one topic. Of equals the
-    earlier one.
+    earlier one. A near copy of a better one, where either has 80% of the other's distinct words,
+    comes last.
 
     Parameters
     ----------
@@ -96,10 +99,10 @@ class Typical:
     """The most typical documents of each topic, among those added so far."""
 
     def __init__(self, n: int) -> None:
-        self._n = n
+        self._n, self._most = n, POOL * n
         # of each topic's documents, best first: their scores; what else is known is by document
         self._best: list[list[tuple[float, float, int]]] = []
-        self._known: dict[int, tuple[float, str | None, str | None]] = {}
+        self._known: dict[int, tuple[float, str | None, str | None, NDArray[Any]]] = {}
 
     def add(self, block: Inferred) -> None:
         """Take up documents, which come after those added before."""
@@ -107,20 +110,31 @@ class Typical:
         if not self._best:
             self._best = [[] for _ in range(theta.shape[1])]
         scores = typicality(theta, block.tokens[:, np.newaxis])
-        n = min(self._n, len(scores))
+        n = min(self._most, len(scores))
         if n == 0:
             return
         # no topic takes more than n of them, nor worse ones than it has
         least = np.partition(scores, len(scores) - n, axis=0)[len(scores) - n]
-        had = [best[-1][0] if len(best) == self._n else 0.0 for best in self._best]
+        had = [best[-1][0] if len(best) == self._most else 0.0 for best in self._best]
         better = (scores >= least) & (scores > np.array(had))
         for row, topic in zip(*(part.tolist() for part in np.nonzero(better)), strict=True):
             entry = (float(scores[row, topic]), float(theta[row, topic]), block.first + row)
             self._best[topic].append(entry)
         for best in self._best:
             best.sort(key=lambda entry: -entry[0])  # stable: of equals the earlier one
-            del best[self._n :]
+            del best[self._most :]
         self._describe(block)
+
+    def finish(self) -> None:
+        """Keep the documents wanted of each topic, those that differ before near copies."""
+        for best in self._best:
+            differ: list[tuple[float, float, int]] = []
+            copies: list[tuple[float, float, int]] = []
+            for entry in best:
+                words = self._known[entry[2]][3]
+                copied = any(_nearly_the_same(words, self._known[i][3]) for _, _, i in differ)
+                (copies if copied else differ).append(entry)
+            best[:] = (differ + copies)[: self._n]
 
     def _describe(self, block: Inferred) -> None:
         kept = {document for best in self._best for _, _, document in best}
@@ -129,26 +143,37 @@ class Typical:
             row = document - block.first
             name = None if block.names is None else block.names[row] or None
             text = None if block.texts is None else beginning(block.texts[row])
-            known[document] = (float(block.tokens[row]), name, text)
+            # copies of words, so that they do not hold all of the block
+            words = np.zeros(0) if block.X is None else block.X[[row]].indices.copy()
+            known[document] = (float(block.tokens[row]), name, text, words)
         self._known = known
 
     def documents(self) -> list[list[int]]:
-        """Return their numbers, topic by topic."""
+        """Return their numbers, topic by topic: of all candidates before `finish`."""
         return [[document for _, _, document in best] for best in self._best]
 
     def table(self, labels: Sequence[str], topics: Iterable[int] | None = None) -> Table[Any]:
-        """Return them as rows."""
+        """Return the documents wanted as rows."""
+        self.finish()
         most = len(labels) - 1
         wanted = range(len(labels)) if topics is None else topics
         numbers = [whole("topics", topic, 0, most) for topic in wanted]
         rows = []
         for topic in numbers if self._best else ():
             for rank, (_, weight, document) in enumerate(self._best[topic], 1):
-                tokens, name, text = self._known[document]
+                tokens, name, text, _ = self._known[document]
                 rows.append(
                     DocumentRow(topic, labels[topic], rank, weight, tokens, document, name, text)
                 )
         return Table(DocumentRow, rows)
+
+
+def _nearly_the_same(some: NDArray[Any], others: NDArray[Any]) -> bool:
+    """Whether the shorter of two documents has most of its distinct words in common."""
+    shorter = min(len(some), len(others))
+    return shorter >= LEAST_WORDS and (
+        len(np.intersect1d(some, others, assume_unique=True)) >= NEARLY_THE_SAME * shorter
+    )
 
 
 def typicality(weights: Any, tokens: Any) -> NDArray[np.float64]:

@@ -35,6 +35,7 @@ class Inferred(NamedTuple):
     tokens: NDArray[np.float64]  # of words that the model has
     names: Sequence[str] | None
     texts: Sequence[str] | None
+    X: Any = None  # CSR, where copies are to be told
 
 
 def infer_blocks(model: Any, documents: Any) -> Iterator[Inferred]:
@@ -75,7 +76,7 @@ def infer_block(model: Any, X: Any, first: int, names: Any = None, texts: Any = 
     with columns_without_names():
         found = model.transform(X)
     theta = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
-    return Inferred(first, theta, row_sums(X), names, texts)
+    return Inferred(first, theta, row_sums(X), names, texts, X)
 
 
 def check_model(model: Any) -> None:

@@ -103,7 +103,7 @@ class Gathered:
         times, groups = self._columns(batch, len(theta))
         if self.times is not None or self.groups is not None:
             self._share(batch.X, theta, times, groups)
-        self._typical.add(Inferred(first, theta, known, None, None))
+        self._typical.add(Inferred(first, theta, known, None, None, batch.X))
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
         listed, told = self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
@@ -198,6 +198,7 @@ class Gathered:
 
     def settle(self) -> None:
         """End: a column that holds hardly any times is refused, or passed over if not asked for."""
+        self._typical.finish()
         self.prune()
         untimed = self._untimed if self._n_untimed > self._n_timed else None
         error = self._reader.contradiction or untimed
