@@ -153,6 +153,20 @@ def test_over_time_draws_the_means_of_each_year(model, texts):
     assert {text.get_text() for text in axis.texts} == {line.get_label() for line in axis.lines}
 
 
+def test_no_line_is_drawn_over_a_gap_of_months(model, texts):
+    """A point of its own keeps a marker, where lines of many points have none."""
+    days = [*range(1, 25), *range(120, 144), 300]
+    dates = [f"{np.datetime64('1987-01-01') + day}" for day in days for _ in range(10)]
+    many = (texts * 5)[: len(dates)]
+    line = plot_over_time(model, many, dates, unit="day", topics=[0]).lines[0]
+    shares, times = line.get_ydata(), line.get_xdata()
+    gaps = np.flatnonzero(np.isnan(shares))
+    assert gaps.tolist() == [24, 49]
+    assert [times[i] for i in gaps] == [times[i + 1] for i in gaps]
+    assert np.isfinite(np.delete(shares, gaps)).all()
+    assert list(line.get_markevery()) == [50]
+
+
 def test_over_time_shows_what_changed_most(model, texts):
     stars = [text for text in texts if text.split()[0] in THEMES[0]]
     some, times = texts + stars, [2001] * 120 + [2002] * len(stars)

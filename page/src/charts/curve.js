@@ -5,6 +5,20 @@ import { scaleLinear, scaleUtc } from "d3-scale";
 import { area, curveMonotoneX, line } from "d3-shape";
 import { responsive } from "../parts/figure.js";
 
+const GAP = 3; // times the usual step: no line is drawn over a longer one
+
+/** The points in runs that a line may join: times without documents are left open. */
+export function runs(points) {
+  const steps = points.slice(1).map(({ x }, i) => x - points[i].x);
+  const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1];
+  const found = points.length ? [[points[0]]] : [];
+  for (const [i, step] of steps.entries()) {
+    if (step > GAP * usual) found.push([]);
+    found.at(-1).push(points[i + 1]);
+  }
+  return found;
+}
+
 const MARGIN = { top: 10, right: 14, bottom: 30, left: 52 };
 
 /**
@@ -40,12 +54,12 @@ function draw(svg, width, points, options) {
   svg.selectAll(".domain").remove();
   const xOf = (point) => x(point.x);
   const yOf = (point) => y(point.y);
-  if (fromZero) {
-    const filled = area().x(xOf).y0(y(0)).y1(yOf).curve(curveMonotoneX);
-    svg.append("path").attr("class", "area").attr("d", filled(points));
-  }
+  const filled = area().x(xOf).y0(y(0)).y1(yOf).curve(curveMonotoneX);
   const path = line().x(xOf).y(yOf).curve(curveMonotoneX);
-  svg.append("path").attr("class", "line").attr("d", path(points));
+  for (const run of times ? runs(points) : [points]) {
+    if (fromZero) svg.append("path").attr("class", "area").attr("d", filled(run));
+    svg.append("path").attr("class", "line").attr("d", path(run));
+  }
   // links are for pointers: what they lead to has ways of its own for keys
   const places = svg.append("g").selectAll("a").data(points).join("a").attr("tabindex", -1);
   places.attr("href", ({ href }) => href ?? null).attr("aria-label", ({ title }) => title);

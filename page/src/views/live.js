@@ -2,6 +2,7 @@
 
 import { curve } from "../charts/curve.js";
 import { moves } from "../charts/moves.js";
+import { mostRising, topicsNow } from "../data/moved.js";
 import { bdi, h } from "../dom.js";
 import { count, day, fixed, percent, plural, size } from "../numbers.js";
 import { figure } from "../parts/figure.js";
@@ -21,7 +22,7 @@ export function live() {
   const isHeld = (part) => part.contains(document.activeElement);
   const status = h("p", { class: "note", role: "status" });
   const stream = () => app.model.meta.stream;
-  const shares = moves(() => changes(stream()).slice(0, SHOWN), "Topics now and before");
+  const shares = moves(() => topicsNow(stream(), SHOWN).map(named), "Topics now and before");
   const scores = curve(() => (stream().scores ?? []).map(([x, y]) => ({ x, y,
     title: `${plural(x, "document")}: ${fixed(y, 3)}` })),
   { name: "Score", formatX: short, formatY: (y) => fixed(y, 2) });
@@ -65,11 +66,12 @@ export function live() {
           title: "Topics now",
           level: 2,
           name: "topics-now",
-          note: "Shares of the newest documents (dots) and before (rings), most changed first.",
+          note: "Shares of the newest documents (dots) and before (rings): the largest topics, and "
+            + "a few others that changed most.",
           chart: h("div", {}, soon, shares),
           data: () => ({
             columns: ["topic", "label", "share before", "share now"],
-            rows: changes(stream()).map(({ topic, before, now }) =>
+            rows: topicsNow(stream()).map(({ topic, before, now }) =>
               [topic, label(topic), before, now]),
           }),
         }),
@@ -99,23 +101,16 @@ function moment(text) {
   return Number.isNaN(date.getTime()) ? text : `${day(text)}, ${text.slice(11, 16)} UTC`;
 }
 
-/** How much a topic's share has changed, in its logarithm; small ones count less. */
-function changes({ shares, before }) {
-  const rows = (shares ?? []).map((now, topic) => ({
-    topic,
-    now,
-    before: before?.[topic] ?? now,
-    label: `${topic}  ${label(topic)}`,
-    href: address("topic", topic),
-  }));
-  const change = (row) => Math.abs(Math.log((row.now + 1e-4) / (row.before + 1e-4)));
-  return rows.sort((a, b) => change(b) - change(a) || a.topic - b.topic);
-}
+const named = (row) => ({
+  ...row,
+  label: `${row.topic}  ${label(row.topic)}`,
+  href: address("topic", row.topic),
+});
 
 function tiles(stream) {
   const tile = (name, value, told) =>
     h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
-  const rising = changes(stream).filter((row) => row.now > row.before)[0];
+  const rising = mostRising(stream);
   return [
     tile("Documents", count(stream.n_docs), "learned from so far"),
     tile("Speed", count(stream.docs_per_second ?? 0), "documents a second"),

@@ -80,7 +80,7 @@ def plot_over_time(
     """
     from matplotlib.ticker import PercentFormatter
 
-    from opelda.report.plots._time_axis import time_axis
+    from opelda.report.plots._time_axis import gaps_after, time_axis
 
     if unit is not None:
         choice("unit", unit, UNITS)
@@ -93,13 +93,20 @@ def plot_over_time(
     chosen = _chosen(found, topics, n_topics, len(LINES))
     labels = labels_of(model)
     starts = [bins.starts[i] for i in found.bins]
+    gaps = gaps_after(starts)
+    # a NaN in each gap: lines and bands are not drawn over it
+    times = [start for i, start in enumerate(starts) for _ in range(1 + (i in gaps))]
     axis = new_axes(7.2, 3.8)[0, 0] if ax is None else ax
     for k, (colour, marker, dash) in zip(chosen, LINES, strict=False):
-        marker = marker if len(starts) <= 40 else ""
-        shares, ends = found.shares[:, k], (found.low[:, k], found.high[:, k])
+        shares, *ends = (
+            np.insert(part[:, k], gaps, np.nan) for part in (found.shares, found.low, found.high)
+        )
+        alone = np.isnan(np.pad(shares, 1, constant_values=np.nan))
+        marked = None if len(starts) <= 40 else np.flatnonzero(alone[:-2] & alone[2:])
         name = f"{k} {written(labels[k], LABEL_SHOWN)}"
-        axis.plot(starts, shares, dash, color=colour, marker=marker, ms=4, lw=1.6, label=name)
-        axis.fill_between(starts, *ends, color=colour, alpha=BAND, lw=0)
+        axis.plot(times, shares, dash, color=colour, marker=marker, markevery=marked, ms=4, lw=1.6,
+                  label=name)  # fmt: skip
+        axis.fill_between(times, *ends, color=colour, alpha=BAND, lw=0)
     axis.set_ylim(bottom=0)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0 if axis.get_ylim()[1] > 0.05 else None))
     axis.set_ylabel(f"corrected share of documents, by {bins.unit}")

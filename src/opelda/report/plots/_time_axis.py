@@ -23,6 +23,7 @@ SHORTEST = {
     "minute": DAY / 1440, "hour": DAY / 24, "day": DAY, "week": 7 * DAY, "month": 28 * DAY,
     "quarter": 90 * DAY, "year": 365 * DAY,
 }  # fmt: skip
+LONGEST_STEP = 3  # between points that a line joins, in usual steps
 FIRST = dt.datetime(1, 1, 1)  # a Monday
 # untyped
 date2num: Any = dates.date2num
@@ -67,6 +68,16 @@ def time_axis(axis: Any, starts: list[dt.datetime], unit: str) -> None:
     axis.tick_params(axis="x", labelsize=SIZE)
     axis.xaxis.set_major_locator(BinLocator(starts, unit))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _label(_moment(at), unit)))
+
+
+def gaps_after(starts: list[dt.datetime]) -> list[int]:
+    """Return which times come after a gap: more than three times the usual step.
+
+    >>> gaps_after([dt.datetime(1987, month, 1) for month in (1, 2, 3, 10, 11)])
+    [3]
+    """
+    steps = np.diff(np.array(starts, "datetime64[s]")).astype(np.int64)
+    return [int(i) + 1 for i in np.flatnonzero(steps > LONGEST_STEP * np.median(steps))]
 
 
 def _label(moment: dt.datetime, unit: str) -> str:
