@@ -154,7 +154,7 @@ def test_a_terminal_that_is_closed(process, corpus_file, tmp_path):
     )
     os.close(other)
     shown = b""
-    while b"docs/s, " not in shown or b"pass " not in shown:
+    while b"visits/s, " not in shown or b"pass " not in shown:
         shown += os.read(main, 65536)
     os.close(main)
     assert running.wait() > 0

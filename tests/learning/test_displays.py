@@ -56,7 +56,7 @@ def test_the_display_does_not_replace_the_callbacks(capsys, verbose):
     assert out == ""
     assert len(err.splitlines()) == (3 if verbose == 2 else 2)  # the first and the last
     assert err.splitlines()[-1].startswith(
-        "opelda: pass 1/2, 300/400 docs, 50 docs/s, 0:00:02 left"
+        "opelda: pass 1/2, 300/400 visits, 50 visits/s, 0:00:02 left"
     )
 
 
@@ -92,7 +92,7 @@ def test_lines_come_first_then_at_most_once_an_interval_and_at_the_end(waits, in
             else:
                 assert now[0] - written_at[-1] < interval
         lines.end("model")
-    documents = [int(line.split(" docs")[0].split()[-1]) for line in text]
+    documents = [int(line.split(" visits")[0].split()[-1]) for line in text]
     assert documents == sorted(set(documents))
     assert documents[-1:] == ([len(waits)] if waits else [])
     assert len(documents) - (len(written_at) - 1) in (0, 1)
@@ -101,14 +101,14 @@ def test_lines_come_first_then_at_most_once_an_interval_and_at_the_end(waits, in
 def test_what_a_line_says():
     assert (
         describe(report())
-        == "pass 1/2, 100/400 docs, 50 docs/s, 0:00:06 left, gap 0.125, step 0.25"
+        == "pass 1/2, 100/400 visits, 50 visits/s, 0:00:06 left, gap 0.125, step 0.25"
     )
     assert "0:00:07 left" in describe(report(docs_per_second=49.0))
     assert "left" not in describe(report(n_docs=400))
     bare = report(n_docs_total=None, n_passes=None, docs_per_second=0.0, mean_gap=math.nan)
     assert describe(bare) == "100 docs, step 0.25"
     full = report(n_docs=12_000, n_docs_total=10**7, n_pass=3, n_passes=None, docs_per_second=1000)
-    assert describe(full).startswith("pass 3, 12,000/10,000,000 docs, 1,000 docs/s, 2:46:28 left")
+    assert describe(full).startswith("pass 3, 12,000/10,000,000 visits, 1,000 visits/s, 2:46:")
     assert describe(report(n_words_added=1200), -7.25).endswith(
         "score -7.2500, gap 0.125, step 0.25, 1,200 words added"
     )
@@ -128,7 +128,7 @@ def test_a_program_that_configured_logging_gets_the_lines_and_stderr_none(capsys
     text = []
     with logged(text, where):
         learn(Listeners(None, verbose=2))
-    assert [line.startswith("pass 1/2, 100/400 docs") for line in text] == [True]
+    assert [line.startswith("pass 1/2, 100/400 visits") for line in text] == [True]
     assert capsys.readouterr() == ("", "")
 
 
@@ -141,7 +141,7 @@ def test_lines_that_no_handler_would_show_are_on_stderr_once(capsys, level):
         learn(Listeners(None, verbose=2))
         assert before == (list(root.handlers), LOGGER.level, LOGGER.propagate, LOGGER.handlers)
     assert text == []
-    assert capsys.readouterr().err.count("opelda: pass 1/2, 100/400 docs") == 1
+    assert capsys.readouterr().err.count("opelda: pass 1/2, 100/400 visits") == 1
 
 
 def test_a_silent_learner_logs_nothing(capsys):
@@ -193,7 +193,7 @@ def test_the_bar(total):
     with pytest.raises(KeyboardInterrupt):
         learn(Listeners([bar]), KeyboardInterrupt, first, report(n_docs=200, n_docs_total=total))
     assert (bar._bar.tasks[0].completed, bar._bar.tasks[0].total) == (200, total)
-    assert f"200{'/400' if total else ''} docs, 50 docs/s" in stream.getvalue()
+    assert f"200{'/400' if total else ''} visits, 50 visits/s" in stream.getvalue()
     assert "score -7.5000" in stream.getvalue()
     assert stream.getvalue().endswith("\x1b[?25h")  # the cursor is back
     stream.truncate(0)

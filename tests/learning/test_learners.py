@@ -53,12 +53,13 @@ def test_the_step_goes_on_over_passes_calls_and_files(tmp_path, cls):
     history = History()
     schedule = {"learning_decay": 0.7, "learning_offset": 3.0}
     model = cls(**common(cls), **schedule, n_passes=2, callbacks=history).fit(X)
-    assert (model.n_batch_iter_, model.n_docs_seen_) == (10, 2 * D)
+    assert (model.n_batch_iter_, model.n_docs_, model.n_docs_seen_) == (10, D, 2 * D)
     model.partial_fit(X[:30]).partial_fit(X[30:35])
     opelda.save(model, tmp_path / "model.opelda")
     model = opelda.load(tmp_path / "model.opelda").set_params(callbacks=history)
     model.partial_fit(X[35:60])
-    assert (model.n_batch_iter_, model.n_docs_seen_) == (15, 2 * D + 60)
+    counts = (model.n_batch_iter_, model.n_docs_, model.n_docs_seen_)
+    assert counts == (15, D + 60, 2 * D + 60)
     table = history.to_dict()
     assert table["n_updates"] == list(range(1, 16))
     steps = [1.0 if "Streaming" in cls.__name__ else (t + 3.0) ** -0.7 for t in range(1, 16)]

@@ -165,6 +165,7 @@ def test_topics_and_health(service, models):
     assert one["probabilities"][:10] == topics[2]["probabilities"]
     health = ask(service, path="/health").json
     assert health["ready"] is True
+    assert health["model"]["documents"] == models[0].n_docs_ < models[0].n_docs_seen_
     assert (health["model"]["topics"], health["model"]["words"]) == (3, len(models[0].vocabulary_))
 
 

@@ -33,7 +33,7 @@ function lede({ model, corpus }) {
   const of = corpus
     ? [", and what they say about ", plural(corpus.n_docs, "document"),
       corpus.name && [" of ", h("span", { class: "file" }, bdi(corpus.name))]]
-    : `, learned from ${plural(model.n_docs_seen, "document")} so far`;
+    : `, learned from ${plural(model.n_docs, "document")} so far`;
   const topics = h("a", { href: address("topics") }, plural(model.n_topics, "topic"));
   return h("p", { class: "lede" }, topics, ` over ${plural(model.n_words, "word")}`, of, ".");
 }
@@ -98,14 +98,15 @@ function curveFigure({ curve: learned }) {
   const points = () => learned.points.map(([x, y]) => ({
     x,
     y,
-    title: `after ${plural(x, "document")}: ${fixed(y, 3)}`,
+    title: `after ${plural(x, "document")} seen: ${fixed(y, 3)}`,
   }));
   return figure({
     title: "Learning",
     name: "learning-curve",
-    note: `Score (log probability of a word) of ${learned.of}, by documents seen.`,
+    note: `Score (log probability of a word) of ${learned.of}, by documents seen: a document `
+      + "counts in each pass.",
     chart: curve(points, { name: "Learning curve", formatX: short, formatY: (y) => fixed(y, 2) }),
-    data: () => ({ columns: ["documents", "score"], rows: learned.points }),
+    data: () => ({ columns: ["documents seen", "score"], rows: learned.points }),
   });
 }
 
@@ -134,7 +135,7 @@ function spreadFigure({ topics }) {
 function made({ model, corpus, version, created }) {
   const facts = [
     ["Model", [bdi(model.name), `, ${model.learner}`]],
-    ["Learned from", `${plural(model.n_docs_seen, "document")}, each counted as often as seen`],
+    ["Learned from", plural(model.n_docs, "document")],
     ...model.settings.map(([name, value]) => [name, bdi(value)]),
     ...(corpus ? lookedAt(corpus) : []),
     ["Written by", `opelda ${version}, ${day(created)}`],

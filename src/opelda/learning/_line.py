@@ -11,12 +11,14 @@ def describe(
 ) -> str:
     """Put what is known of an update, and the last scores, into one line."""
     parts = [f"run {report.n_run}/{report.n_runs}"] if report.n_runs > 1 else []
+    unit = "docs"
     if max(report.n_pass, report.n_passes or 1) > 1:
+        unit = "visits"  # of documents, which each pass sees again
         parts.append(f"pass {report.n_pass}" + (f"/{report.n_passes}" if report.n_passes else ""))
     total, speed = report.n_docs_total, report.docs_per_second
-    parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + " docs")
+    parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + f" {unit}")
     if 0 < speed < math.inf:
-        parts.append(f"{_rate(speed)} docs/s")
+        parts.append(f"{_rate(speed)} {unit}/s")
         recent = report.recent_docs_per_second
         if total is None and abs(recent - speed) > 0.05 * speed:
             parts.append(f"{_rate(recent)} of late")

@@ -50,8 +50,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return self._learned().n_updates
 
     @property
+    def n_docs_(self) -> int:
+        """Documents given to learn from so far: those of `fit` once, whatever its passes."""
+        return int(self._learned().population)
+
+    @property
     def n_docs_seen_(self) -> int:
-        """Documents learned from so far, each as often as it was seen."""
+        """Documents seen while learning: each as often as passes and sweeps saw it."""
         return self._learned().n_docs_seen
 
     @property

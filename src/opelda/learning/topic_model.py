@@ -155,8 +155,8 @@ class TopicModel(Learner):
     ----------
     components_ : float32 array (K, V)
         The topics; rows sum to 1.
-    n_batch_iter_, n_docs_seen_ : int
-        Updates made, and documents learned from.
+    n_batch_iter_, n_docs_, n_docs_seen_ : int
+        Updates made; documents given; documents seen, once for each pass and sweep.
     n_features_in_ : int
         V.
     n_unknown_tokens_ : float

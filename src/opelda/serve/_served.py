@@ -62,7 +62,7 @@ class Served:
             "learner": type(self.model).__name__,
             "topics": len(self.topics),
             "words": int(self.model.n_features_in_),
-            "documents": int(self.model.n_docs_seen_),
+            "documents": int(self.model.n_docs_),
         }
 
     def infer(self, texts: list[str], certified: bool) -> Found:

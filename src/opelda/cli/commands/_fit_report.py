@@ -244,15 +244,16 @@ def print_fitted(
         return
     n_docs, empty = len(corpus), f" ({corpus.n_empty:,} empty)" if corpus.n_empty else ""
 
-    def time(n_docs: int, seconds: float) -> str:
-        return f"{duration(seconds)} ({count(n_docs, 'document')}, {speed(n_docs, seconds)})"
+    def time(told: str, seconds: float) -> str:
+        return f"{duration(seconds)} ({count(n_docs, 'document')}{told}, {speed(n_docs, seconds)})"
 
+    n_passes = facts["runs"] * (facts["passes"] + facts["sweeps"])
     lines = [
         ("documents", f"{n_docs:,}{empty}"),
         ("words", f"{corpus.X.shape[1]:,} ({count(float(corpus.X.sum()), 'token')})"),
         ("topics", f"{model.n_components:,} by {how_learned(model)}"),
-        ("reading", time(n_docs, facts["reading_seconds"])),
-        ("learning", time(model.n_docs_seen_ * facts["runs"], facts["learning_seconds"])),
+        ("reading", time("", facts["reading_seconds"])),
+        ("learning", time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"])),
     ]
     if score is not None:
         name, which = ("held-out", "") if held_out is not None else ("score", LEARNED_FROM)

@@ -131,7 +131,7 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
             "counting": counted - gathered,
             "learning": learned - counted,
         },
-        "documents_per_second": model.n_docs_seen_ / max(learned - counted, 1e-9),
+        "documents_per_second": n_docs / max(learned - counted, 1e-9),
     }
 
 

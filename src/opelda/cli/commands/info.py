@@ -129,6 +129,7 @@ def about_model(thing: str) -> dict[str, Any]:
         "topics": int(model._state.weights.n_topics),
         "words": n_words,
         "vocabulary": None if words is None else _vocabulary(words),
+        "documents": model.n_docs_,
         "documents_seen": model.n_docs_seen_,
         "updates": model.n_batch_iter_,
         "unknown_tokens": model.n_unknown_tokens_,

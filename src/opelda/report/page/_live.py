@@ -52,7 +52,7 @@ class LivePage:
 
     def __call__(self, report: Any) -> None:
         """Note an update, and look at the topics where somebody wants to know."""
-        n_docs = int(report.model.n_docs_seen_)
+        n_docs = int(report.model.n_docs_)
         said = self._look(report.model)
         shares = _shares(report.model)
         with self._lock:
@@ -120,7 +120,7 @@ class LivePage:
 def nothing_yet(name: str) -> dict[str, Any]:
     """Return the facts of a stream from which nothing was learned so far."""
     none = as_base64([], np.uint32)
-    facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs_seen": 0}
+    facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs": 0}
     return dict.fromkeys(NOT_KNOWN) | {
         "format": FORMAT,
         **stamp(),

@@ -41,7 +41,7 @@ def model_facts(model: Any, name: str) -> dict[str, Any]:
         "learner": type(model).__name__,
         "n_topics": int(model.components_.shape[0]),
         "n_words": int(model.n_features_in_),
-        "n_docs_seen": int(model.n_docs_seen_),
+        "n_docs": int(model.n_docs_),
         "settings": settings,
     }
 

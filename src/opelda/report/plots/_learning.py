@@ -32,7 +32,7 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
     >>> from opelda.report import plot_learning
     >>> X = generate(500, n_words=50, n_topics=3).X
     >>> plot_learning(TopicModel(3, random_state=0).fit(X)).get_xlabel()
-    'documents learned from'
+    'documents seen, in each pass'
     """
     curve = list(getattr(model, "learning_curve_", ()))
     if not curve:
@@ -46,7 +46,7 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
         axis.set_xlim(left=0)
         axis.locator_params(axis="x", nbins=5)
         axis.xaxis.set_major_formatter("{x:,.0f}")
-    axis.set_xlabel("documents learned from")
+    axis.set_xlabel("documents seen, in each pass")
     axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
     tidy(axis)
     return axis
