@@ -52,3 +52,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         return posixpath.relpath(name, posixpath.dirname(page.file.src_uri) or ".")
 
     return LINK.sub(led, markdown)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Let the link to the repository be a link alone: the theme asks a network about others."""
+    return output.replace(' data-md-component="source"', "")
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    return on_post_page(output, None, config)
