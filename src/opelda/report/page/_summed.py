@@ -84,18 +84,14 @@ class TimedShares:
 
     def finish(self) -> list[datetime]:
         """Return the bins in order: few enough for a picture, with enough documents in each."""
-        shares = self.shares
-        n_docs = sum(shares.n_docs.values())
-        while self.unit != NESTED[-1] and n_docs < FEW_DOCUMENTS * len(shares.sums):
-            self._coarsen()
-            shares = self.shares
-        # times that are all at the beginning of longer ones have no finer meaning
-        while self.unit != NESTED[-1] and len({self._longer(key) for key in shares.sums}) == len(
-            shares.sums
+        n_docs = sum(self.shares.n_docs.values())
+        while self.unit != NESTED[-1] and (
+            n_docs < FEW_DOCUMENTS * len(self.shares.sums)
+            # times that are all at the beginning of longer ones have no finer meaning
+            or len({self._longer(key) for key in self.shares.sums}) == len(self.shares.sums)
         ):
             self._coarsen()
-            shares = self.shares
-        return sorted(shares.sums)
+        return sorted(self.shares.sums)
 
     def bin(self, moment: datetime | None) -> datetime | None:
         """Return the beginning of a time's bin."""
