@@ -30,7 +30,7 @@ def test_an_interrupted_fit_saves_what_was_learned(process, corpus_file, tmp_pat
         "fit", corpus_file, "-k", 3, "-o", "m.opelda", "--passes", 1_000_000, "-v", wait=False
     )
     line = ""
-    while "docs/s" not in line:  # a line per update
+    while "visits/s" not in line:  # a line per update
         line = running.stderr.readline()
         assert line, running.communicate()
     running.send_signal(signal.SIGINT)

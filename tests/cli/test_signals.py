@@ -20,7 +20,7 @@ def learning(process, corpus_file, **options):
     """Start a fit that would take for ever; return it once it has learned something."""
     running = process("fit", corpus_file, "-k", 3, "-o", "m", *LONG, wait=False, **options)
     line = ""
-    while "docs/s" not in line:  # a line per update
+    while "visits/s" not in line:  # a line per update
         line = running.stderr.readline()
         assert line, running.communicate()
     return running
@@ -167,7 +167,7 @@ def test_what_was_ignored_from_the_start_stays_so(corpus_file, tmp_path):
     running = subprocess.Popen(
         ["bash", "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    while b"docs/s" not in running.stderr.readline():
+    while b"visits/s" not in running.stderr.readline():
         assert running.poll() is None
     running.send_signal(signal.SIGHUP)
     running.communicate()
