@@ -1,9 +1,8 @@
 """Documents that cannot be read: the first one stops the reading, or all are passed over."""
 
-import warnings
 from typing import Any, Literal
 
-from opelda._validation import choice
+from opelda._validation import choice, warn
 from opelda.errors import DataWarning, InputError
 
 REMEMBERED, NAMED = 20, 3
@@ -54,7 +53,7 @@ class Problems:
         what = "file that is" if n_files == 1 else "files that are"
         self._binary.clear()
         message = f"Skipped {n_files:,} {what} not text: {named}{more}."
-        warnings.warn(message, DataWarning, stacklevel=2)
+        warn(message, DataWarning)
 
     def take(self, provisional: "Problems") -> None:
         """Report the problems found provisionally, and clear them there."""

@@ -1,6 +1,5 @@
 """Topics of the user's own: their names and seed words, and which of these lead their topics."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import number
+from opelda._validation import number, warn
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.errors import DataWarning, InputError
 from opelda.learning._labels import changed_labels
@@ -195,12 +194,11 @@ def warn_of_uncovered(coverage: Mapping[str, tuple[int, int]]) -> None:
     found = [(name, *each) for name, each in coverage.items() if is_uncovered(*each)]
     if found:
         named = ", ".join(f"{name!r} ({n_found} of {n_words})" for name, n_found, n_words in found)
-        warnings.warn(
+        warn(
             f"fewer than half of the seed words are among the {N_TOP} top words of {named}; these "
             "labels are shown with a question mark. Give words that occur more often, or more "
             "topics.",
             SeedWarning,
-            stacklevel=4,
         )
 
 
@@ -209,4 +207,4 @@ def warn_of(words: list[str], so_far: str = "") -> None:
     if words:
         more = len(words) - MOST_NAMED
         named = ", ".join(words[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-        warnings.warn(f"seed words that do not occur{so_far}: {named}.", SeedWarning, stacklevel=4)
+        warn(f"seed words that do not occur{so_far}: {named}.", SeedWarning)

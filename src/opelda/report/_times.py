@@ -3,7 +3,6 @@
 import datetime as dt
 import math
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._validation import warn
 from opelda.corpus._kinds import is_missing
 from opelda.errors import DataWarning, InputError
 
@@ -153,11 +153,10 @@ class TimeReader:
     def warn(self) -> None:
         """Warn that the order is a guess, if no date decided."""
         if self._assumed is not None and self._day_first is None:
-            warnings.warn(
+            warn(
                 f"Day and month cannot be told apart in {self._assumed!r} and all other dates; "
                 "month first is assumed. Write dates as 1987-02-26 if that is wrong.",
                 DataWarning,
-                stacklevel=4,
             )
 
     def _find_order(self, texts: Iterable[str]) -> None:

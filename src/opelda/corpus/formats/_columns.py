@@ -1,9 +1,9 @@
 """Which columns of a table, or keys of a record, hold the text, and which are kept beside it."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from opelda._validation import warn
 from opelda.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -162,11 +162,10 @@ def columns_beside(
         unread = [name for name in names if _spelled(name) in likely]
         unread += [name for name in other_texts if name not in unread]
         if unread and not options.text_columns:
-            warnings.warn(
+            warn(
                 f"{where}: the text is read from {_quoted(text)}, not from {_quoted(unread)}; name "
                 f"each {kind} to read with text_column of opelda.corpus.read, or --text-column.",
                 DataWarning,
-                stacklevel=3,
             )
     if AUTO in metadata:
         kept = (name for name in found if _spelled(name) in KEPT)

@@ -2,12 +2,12 @@
 
 import codecs
 import os
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from opelda._validation import warn
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import (
@@ -113,11 +113,10 @@ def as_paths(source: Any) -> list[Any] | None:
         return list(source)
     # strings in a list are texts, whatever files lie about: what is read must not depend on it
     if all(isinstance(item, str) and _names_a_file(item) for item in source):
-        warnings.warn(
+        warn(
             f"The strings in the list are taken as texts, though files are named so ({source[0]!r}"
             "); give pathlib.Path objects to read the files.",
             UserWarning,
-            stacklevel=4,
         )
     return None
 

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from warnings import warn
 
+from opelda._validation import warn
 from opelda.corpus._matrix import Counted
 from opelda.corpus._packing import encodable
 from opelda.corpus.text import _function_words
@@ -122,7 +122,7 @@ def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None
         name = max(others, key=others.__getitem__)
         if others[name] > max(shares[best], LEAST_FREQUENT):
             text = f"The texts seem to be {name}, whose stop words are not installed and stay in"
-            warn(f"{text}: {INSTALL}.", DataWarning, stacklevel=2)
+            warn(f"{text}: {INSTALL}.", DataWarning)
             return None
     return best if shares[best] > LEAST_SHARE else None
 

@@ -1,6 +1,5 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
-import warnings
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import warn
 from opelda.corpus import MiniBatch, group_column, time_column
 from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
@@ -207,11 +207,7 @@ class Gathered:
         elif self._given:
             raise error
         else:
-            warnings.warn(
-                f"The column {self.time!r} is not used for topics over time: {error}",
-                DataWarning,
-                stacklevel=3,
-            )
+            warn(f"The column {self.time!r} is not used for topics over time: {error}", DataWarning)
             self.time = self.times = None
 
     def _entry(
