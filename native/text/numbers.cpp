@@ -2,7 +2,6 @@
 #include "text.hpp"
 
 #include "ldac.hpp"
-#include "matrix_market.hpp"
 #include "numbers_writing.hpp"
 #include "uci.hpp"
 
@@ -63,23 +62,6 @@ nb::tuple pairs(Bytes data, int64_t begin, int64_t end, Words words, Counts coun
                   [&](Found& all) { parse_pairs(lines, {first_id, n_words}, n_threads, all); });
 }
 
-nb::tuple entries(Bytes data, int64_t end, Out<int64_t, 1> rows, Out<int32_t, 1> columns,
-                  Out<double, 1> values, int64_t offset, int64_t line, int layout, int64_t n_rows,
-                  int64_t n_columns, int64_t first) {
-    if (layout < kCoordinate || layout > kArray) throw nb::index_error("there is no such layout");
-    const EntryLimits limits = {Layout(layout), n_rows, n_columns};
-    const Lines lines = lines_of(data, 0, end, offset, line);
-    if (end / least_bytes(limits.layout) + 1 >
-        int64_t(std::min({rows.shape(0), columns.shape(0), values.shape(0)})))
-        throw nb::index_error("there is no room for so many entries");
-    EntriesFound found = {rows.data(), columns.data(), values.data()};
-    {
-        nb::gil_scoped_release release;
-        parse_entries(lines, limits, first, found);
-    }
-    return nb::make_tuple(found.n_entries, table(found.bad), found.n_lines, found.n_values);
-}
-
 template <class Write> nb::bytes written(In<int64_t, 1>& indptr, In<int32_t, 1>& words,
                                          In<float, 1>& counts, const Write& write) {
     const int64_t n_rows = int64_t(indptr.shape(0)) - 1;
@@ -117,8 +99,6 @@ void add_numbers(nb::module_& m) {
           "document"_a, "word"_a, "n_threads"_a);
     m.def("parse_pairs", &pairs, "data"_a, "begin"_a, "end"_a, "words"_a, "counts"_a, "at"_a,
           nb::kw_only(), "offset"_a, "line"_a, "first_id"_a, "n_words"_a, "n_threads"_a);
-    m.def("parse_entries", &entries, "data"_a, "end"_a, "rows"_a, "columns"_a, "values"_a,
-          nb::kw_only(), "offset"_a, "line"_a, "layout"_a, "n_rows"_a, "n_columns"_a, "first"_a);
     m.attr("LEAST_TRIPLE") = kLeastTriple;
     m.attr("LEAST_PAIR") = kLeastPair;
     m.def("write_triples", &triples_text, "indptr"_a, "words"_a, "counts"_a, "first"_a);

@@ -90,20 +90,6 @@ def parse_pairs(
     n_words: int,
     n_threads: int,
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64], int, bool, int]: ...
-def parse_entries(
-    data: NDArray[np.uint8],
-    end: int,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: NDArray[np.float64],
-    *,
-    offset: int,
-    line: int,
-    layout: int,
-    n_rows: int,
-    n_columns: int,
-    first: int,
-) -> tuple[int, NDArray[np.int64], int, int]: ...
 def write_triples(
     indptr: NDArray[np.int64], words: NDArray[np.int32], counts: NDArray[np.float32], first: int
 ) -> bytes: ...

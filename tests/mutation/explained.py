@@ -22,10 +22,6 @@ EXPLAINED = {
         "without weight[gone] = best_[gone] = 0;",
     ): "a topic that is left out is masked by in_ wherever its weight is read",
     (
-        "native/text/matrix_market.hpp",
-        "without q = p;",
-    ): "a number that could not be read ends before the next blank, which is looked for from there",
-    (
         "src/opelda/engines/_tokens.py",
         "FRACTION_SHIFT = 17",
     ): "one bit more of a token's weight than is needed",

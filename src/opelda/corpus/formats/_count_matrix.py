@@ -12,7 +12,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._input import Input, check_position
+from opelda.corpus.formats._input import Input, check_position, reason
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._writing import row_ranges, sidecar_of, write_in_one_step
 from opelda.errors import InputError
@@ -20,6 +20,9 @@ from opelda.errors import InputError
 MOST_WORDS = 2**31 - 1
 # Empty documents cost no bytes in a file, but memory here: so many more than it has bytes.
 SLACK = 100_000
+# Unpacked, at most so many times the file's size and so many bytes. Counts shrink to a third,
+# matrices of ones a little more.
+MOST_TIMES, MOST_BYTES = 200, 2**28
 ENTRIES_AT_ONCE = 2**20
 
 
@@ -51,6 +54,30 @@ def check_total(announced: int, found: int, what: str, label: str, options: Opti
     if found != announced:
         what = f"announces {announced} {what} and has {found}"
         options.problems.add(label, what, "check that it is complete")
+
+
+def file_in_blocks(
+    matrix_of: Callable[[bytes], Any], what: str, input: Input, options: Options, position: Any
+) -> Iterator[Block]:
+    """Yield the rows of the matrix that `matrix_of` makes of a file's bytes, from a position on."""
+    most = -1 if input.size is None else MOST_BYTES + MOST_TIMES * input.size
+    with input.open() as file:
+        data = file.read(most)
+        if most >= 0 and file.read(1):
+            raise InputError(
+                f"{input.label} swells to more than {MOST_TIMES} times its size; "
+                "it holds no matrix of counts."
+            )
+    try:
+        matrix = matrix_of(data)
+    except Exception as error:  # SciPy, NumPy and zlib raise a dozen kinds for what is malformed
+        raise InputError(
+            f"{input.label} cannot be read as {what} ({reason(error)[:200]}); "
+            "check that it is complete."
+        ) from None
+    check_documents(matrix.shape[0], len(data), input.label)
+    del data
+    yield from rows_in_blocks(matrix, input, options, position)
 
 
 def rows_in_blocks(matrix: Any, input: Input, options: Options, position: Any) -> Iterator[Block]:
