@@ -8,7 +8,8 @@ import multiprocessing
 import os
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -157,17 +158,9 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
         raise InputError(f"must have shape (documents, words), got {X.shape}.", name)
     if X.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
-    try:
-        if X.format in ("csc", "bsr"):  # SciPy would convert them without a look at their indices
-            X.check_format()
+    with _refused(name):
         matrix = sparse.csr_array(X)  # checks lengths; has none of the caller's flags, maybe stale
         _check_indices(matrix)
-    except ValueError as error:
-        raise InputError(
-            f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
-            "own constructors and check it with X.check_format(full_check=True).",
-            name,
-        ) from None
     if not matrix.has_canonical_format:
         matrix = matrix.astype(np.float64) if matrix.dtype.kind in "biu" else matrix.copy()
         matrix.sum_duplicates()
@@ -208,6 +201,9 @@ def additive(X: Any, name: str = "X") -> Any:
             name,
         )
     is_sparse = isinstance(X, sparse.sparray | sparse.spmatrix)
+    if is_sparse and X.format in ("csc", "bsr"):  # SciPy would convert them without a look at these
+        with _refused(name):
+            _check_ends(X)
     if is_sparse and X.format != "csr" and X.dtype.kind in "biu":
         return X.astype(np.float64)
     return X
@@ -231,6 +227,26 @@ def _sparse(X: Any, name: str) -> Any:
     # SciPy knows neither halves nor another machine's bytes
     known = np.float32 if array.dtype == np.float16 else array.dtype.newbyteorder("=")
     return sparse.csr_array(array.astype(known, copy=False))
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(
+            f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
+            "own constructors and check it with X.check_format(full_check=True).",
+            name,
+        ) from None
+
+
+def _check_ends(X: Any) -> None:
+    X.check_format()  # which passes over the ends where the last is 0, and over remainders
+    if (np.diff(X.indptr) < 0).any():
+        raise ValueError("index pointer values must form a non-decreasing sequence")
+    if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):
+        raise ValueError(f"blocks of shape {X.blocksize} do not fill it")
 
 
 def _check_indices(matrix: sparse.csr_array) -> None:

@@ -93,6 +93,7 @@ def _entries(X):
         {"indptr": [1, 2, 2, 2, 2, 2]},
         {"indptr": [-(10**8), 2, 2, 2, 2, 2]},
         {"indptr": [0, 2, 1, 2, 2, 2]},
+        {"indptr": [0, 2, 2, 2, 2, 0]},
         {"indptr": [0]},
         {"indptr": [0, 1, 2, 2, 2, 2, 2]},
         {"data": [1]},
@@ -109,6 +110,12 @@ def test_inconsistent_arrays_of_a_sparse_matrix_are_refused(parts, make):
         with pytest.raises(ValueError, match=r"check_format|ind(ex|ices)"):
             entry()
     with pytest.raises(InputError, match="arrays do not fit together"):
+        infer(X, np.full((3, 5), 0.2))
+
+
+def test_blocks_that_do_not_fill_a_sparse_matrix_are_refused():
+    X = sparse.bsr_array((np.ones((2, 2, 2)), [1, 0], [0, 1, 2]), shape=(5, 5))
+    with pytest.raises(InputError, match=r"blocks of shape \(2, 2\) do not fill it"):
         infer(X, np.full((3, 5), 0.2))
 
 
