@@ -7,7 +7,6 @@ form that the rest of the package works with.
 import multiprocessing
 import os
 import sys
-import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -55,14 +54,6 @@ def flag(name: str, value: Any) -> bool:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise InputError(f"must be True or False, got {value!r}.", name)
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called opelda, past its own frames and those of scikit-learn."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("opelda", "sklearn"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def seed(random_state: Any, name: str = "random_state") -> int:

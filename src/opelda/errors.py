@@ -6,6 +6,8 @@ OpeldaError
 └── EngineError (also a RuntimeError)  an engine cannot do what was asked on this machine
 """
 
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -100,3 +102,11 @@ class EngineError(OpeldaError, RuntimeError):
 
 class DataWarning(UserWarning):
     """Some documents or columns are not used, or their meaning was guessed."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called opelda, past its own frames and those of scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("opelda", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

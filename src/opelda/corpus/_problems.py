@@ -2,8 +2,8 @@
 
 from typing import Any, Literal
 
-from opelda._validation import choice, warn
-from opelda.errors import DataWarning, InputError
+from opelda._validation import choice
+from opelda.errors import DataWarning, InputError, warn
 
 REMEMBERED, NAMED = 20, 3
 

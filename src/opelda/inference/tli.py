@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from opelda._validation import warn
 from opelda.engines._solutions import Batch, Solution
+from opelda.errors import warn
 from opelda.inference._em_steps import likelihood_slope
 from opelda.inference._method import Document, Limits, Method, Vector, between, count, documents
 

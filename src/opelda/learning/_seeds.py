@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import number, warn
+from opelda._validation import number
 from opelda.corpus import Tokenizer, Vocabulary
-from opelda.errors import DataWarning, InputError
+from opelda.errors import DataWarning, InputError, warn
 from opelda.learning._labels import changed_labels
 from opelda.learning._seed_weights import Pull
 

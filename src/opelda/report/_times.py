@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import warn
 from opelda.corpus._kinds import is_missing
-from opelda.errors import DataWarning, InputError
+from opelda.errors import DataWarning, InputError, warn
 
 MOST_BINS, FEW_DOCUMENTS = 60, 20
 UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")

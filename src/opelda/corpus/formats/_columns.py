@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opelda._validation import warn
-from opelda.errors import DataWarning, InputError
+from opelda.errors import DataWarning, InputError, warn
 
 if TYPE_CHECKING:
     from opelda.corpus.formats._registry import Options

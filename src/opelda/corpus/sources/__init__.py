@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from opelda._validation import warn
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import (
@@ -24,7 +23,7 @@ from opelda.corpus.sources._folder_source import Folder
 from opelda.corpus.sources._followed import GrowingFile
 from opelda.corpus.sources._frames import in_memory
 from opelda.corpus.sources._source import Source
-from opelda.errors import InputError
+from opelda.errors import InputError, warn
 
 __all__ = ["Source", "open_source"]
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from opelda._validation import warn
 from opelda.corpus._matrix import Counted
 from opelda.corpus._packing import encodable
 from opelda.corpus.text import _function_words
-from opelda.errors import DataWarning, InputError
+from opelda.errors import DataWarning, InputError, warn
 
 AUTO = "auto"
 ENGLISH = "en"
