@@ -72,7 +72,7 @@ def test_copies_of_copies_are_copies_of_the_first():
 
 
 def test_reading_leaves_them_out_with_their_names_and_words():
-    stub = "{} is a village in the gmina within county in poland near warsaw with people and church"
+    stub = "{} is a village of the gmina and county warsaw, poland: people, church, fields, forest"
     texts = [stub.format(name) for name in ("aleksandrow", "borki", "czarna")]
     texts += ["green tea and black tea from china with milk sugar", "court and judge"]
     records = [{"text": text, "title": str(n), "date": f"200{n}"} for n, text in enumerate(texts)]

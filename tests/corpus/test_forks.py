@@ -32,7 +32,6 @@ frame[["text", "title"]].to_csv(folder / "a.tsv", sep="\\t", index=False)
 folder.joinpath("texts").mkdir()
 for i, text in enumerate(texts[:50]):
     folder.joinpath("texts", f"{i}.txt").write_text(text, "utf-8")
-folder.joinpath("a.vw").write_text("\\n".join(f"'{i} | tea:{i} cup" for i in range(9)))
 pid = os.fork()  # polars writes in another process, so that its pool is not started in this one
 if pid == 0:
     pl.DataFrame({"text": texts}).write_parquet(folder / "a.parquet")
@@ -70,7 +69,6 @@ jobs = {
     "fit": fitting,
     "pool": lambda: in_pool(),
     "parquet": reading(lambda: folder / "a.parquet"),
-    "vw": reading(lambda: folder / "a.vw"),
 }
 PARENTS = ("list", "lines", "jsonl", "csv", "folder", "pandas", "polars", "fit", "parquet")
 
@@ -112,6 +110,5 @@ def test_a_forked_child_reads_and_fits_whatever_its_parent_has_read(tmp_path):
     found = dict(json.loads(line) for line in lines.splitlines())
     expected = found.pop("nothing")
     for children in found.values():
-        for name in ("parquet", "vw"):
-            assert children.pop(name).endswith("or start processes by 'spawn'.")
+        assert children.pop("parquet").endswith("or start processes by 'spawn'.")
         assert children == {name: expected[name] for name in children}
