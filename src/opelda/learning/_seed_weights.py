@@ -1,4 +1,4 @@
-"""What seed words weigh while topics are learned, and what documents without them weigh.
+"""Weights of seed words, and of documents without them, while topics are learned.
 
 Wherever tokens are counted, in the statistics of a mini-batch and in the counts that tokens are
 drawn by, a topic's seed words together count as `strength` times an average topic more, divided
