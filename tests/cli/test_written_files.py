@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import resource
 import shutil
-from collections import namedtuple
 
 import numpy as np
 import polars as pl
@@ -172,45 +170,6 @@ def test_a_name_too_long_to_save_is_said_at_once(tmp_path, model_file, monkeypat
     with pytest.raises(opelda.errors.ModelFileError, match="File name too long"):
         opelda.save(model, tmp_path / ("x" * 256))
     assert os.listdir(tmp_path) == []
-
-
-Usage = namedtuple("Usage", "total used free")
-
-
-def test_a_disk_without_room_is_found_before_learning(cli, folder, monkeypatch):
-    def learn(*args):
-        raise AssertionError
-
-    monkeypatch.setattr("opelda.TopicModel.fit", learn)
-    monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(10**9, 10**9 - 900, 900))
-    before = content(folder)
-    done = cli("fit", "t.txt", "-k", 50, "--min-df", 1, "-q")
-    assert done.code == 2
-    assert content(folder) == before
-    said = re.search(r"(\d+\.\d) kB,.* 900 B;", done.err)
-    assert said, done.err
-    assert float(said[1]) >= 50 * 6 * 4 / 1000
-
-
-def test_so_is_a_limit_to_the_size_of_files(process, folder):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
-
-    done = process("fit", "t.txt", "-k", 50, "--min-df", 1, "-q", preexec_fn=limit)
-    assert done.returncode == 2
-    assert "1.0 kB" in done.stderr
-    assert not (folder / "model.opelda").exists()
-
-
-def test_the_size_that_is_asked_for_is_that_of_the_file(cli, folder, monkeypatch):
-    asked = []
-    monkeypatch.setattr("opelda.cli._paths.check_room", lambda path, size: asked.append(size))
-    chance = np.random.default_rng(0)
-    words = [f"word{i}" for i in range(3_000)]
-    lines = (" ".join(chance.choice(words, 40)) for _ in range(2_000))
-    (folder / "many.txt").write_text("\n".join(lines))
-    assert cli("fit", "many.txt", "-k", 20, "--preset", "fast", "-q").code == 0
-    assert asked == pytest.approx([(folder / "model.opelda").stat().st_size], rel=0.05)
 
 
 @pytest.mark.parametrize("places", [1, 2])

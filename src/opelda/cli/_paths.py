@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,7 +12,6 @@ from typing import Any
 
 from opelda._replacing import check_name
 from opelda.cli._inputs import is_pattern
-from opelda.cli._show import size
 from opelda.errors import InputError, ModelFileError
 
 MODEL_MARK = b'"kind":"opelda model"'
@@ -132,30 +130,6 @@ def is_model(path: str | Path) -> bool:
             return MODEL_MARK in file.read(256)
     except OSError:
         return False
-
-
-def check_model_room(path: Path, n_topics: int, documents: Any) -> None:
-    """Refuse a model that will not fit on the disk."""
-    # as the file has it: float32 weights, and the words' own arrays
-    vocabulary = {} if documents.vocabulary is None else documents.vocabulary.to_arrays()[0]
-    words = sum(array.nbytes for array in vocabulary.values())
-    check_room(path, 4 * n_topics * documents.X.shape[1] + words)
-
-
-def check_room(path: Path, n_bytes: int) -> None:
-    """Refuse a file that there is no room for, or that is larger than a file may be."""
-    usage = shutil.disk_usage(path.resolve().parent)
-    room = usage.free if usage.total else n_bytes  # some file systems do not say
-    with suppress(ImportError):  # Windows
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        room = room if limit == resource.RLIM_INFINITY else min(room, limit)
-    if n_bytes > room:
-        raise InputError(
-            f"The output {path} will take {size(n_bytes)}, but there is room for {size(room)}; "
-            "make room, or choose another place with -o."
-        )
 
 
 def save_model(model: Any, path: Path) -> None:

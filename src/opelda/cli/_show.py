@@ -1,12 +1,13 @@
 """Numbers, topics and progress as people and as programs read them."""
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from opelda.cli._options import Show
-from opelda.cli._standard_streams import is_terminal, note, print_table, tell
+from opelda.cli._standard_streams import note, print_table, tell
 
 TOPICS_SHOWN, WORDS_SHOWN, PROBLEMS_SHOWN = 5, 10, 3
 UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -155,7 +156,7 @@ def skipped_documents(number: int, problems: Sequence[str], show: Show) -> None:
 @contextmanager
 def reading_bar(show: Show, what: str = "reading") -> Iterator[Progress | None]:
     """Give what `opelda.corpus.read` calls while it reads, or None where nobody watches."""
-    if show.quiet or not is_terminal():
+    if show.quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
@@ -184,12 +185,12 @@ def learning_display(show: Show, *, lines: bool = False) -> Any:
 
     With `lines` there is a line now and then where there is no terminal.
     """
-    if show.quiet or not (show.verbose or lines or is_terminal()):
+    if show.quiet or not (show.verbose or lines or sys.stderr.isatty()):
         return None
     from opelda.learning._listeners import ProgressBar, ProgressLines
 
     display: Any
-    if show.verbose or not is_terminal():
+    if show.verbose or not sys.stderr.isatty():
         display = ProgressLines(interval=0.0) if show.verbose else ProgressLines()
     else:
         display = ProgressBar()

@@ -1,9 +1,5 @@
-"""Results on standard output, everything else on standard error, whatever these are.
+"""Results on standard output, everything else on standard error."""
 
-They may be a terminal or a file, have a narrow encoding, be full, or closed from the start.
-"""
-
-import io
 import json
 import logging
 import os
@@ -12,8 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from errno import EBADF
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opelda._printable import printable
 from opelda.errors import DataWarning
@@ -101,11 +96,6 @@ def warnings_noted(show: "Show") -> Iterator[None]:
         yield
 
 
-def is_terminal() -> bool:
-    """Whether somebody watches standard error."""
-    return sys.stderr.isatty()
-
-
 def print_line(text: str = "", *, error: bool = False) -> None:
     """Write a line of a result."""
     (sys.stderr if error else sys.stdout).write(printable(text) + "\n")
@@ -161,38 +151,22 @@ def console_for(file: Any) -> Any:
 @contextmanager
 def usable_streams() -> Iterator[None]:
     """See to it that what is printed causes no error but one of the system's."""
-    # Python has None for a stream that was closed when it began
     before = sys.stdout, sys.stderr
-    if None in before:
-        # no file may be opened under its number: a library's last words would go into that
-        while os.open(os.devnull, os.O_RDWR) < 2:
-            pass
     errors = getattr(before[0], "errors", None)
-    # closed from the start, it fails when it is written to, as a full disk would
-    sys.stdout = before[0] or _Closed()
-    # never fails: nobody's work is lost because a terminal was closed
-    stderr = before[1] or os.fdopen(2, "w", closefd=False)
-    sys.stderr = cast(Any, _Forgiving(stderr))
-    if hasattr(sys.stdout, "reconfigure"):  # characters that the encoding lacks are escaped
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        yield
-    finally:
-        if errors is not None and hasattr(before[0], "reconfigure"):
-            with suppress(OSError, ValueError):  # it flushes, and nobody may be there any more
-                before[0].reconfigure(errors=errors)
-        sys.stdout, sys.stderr = before
-
-
-class _Closed(io.TextIOBase):
-    """Stands for a standard output that was closed before the command began."""
-
-    def write(self, text: str) -> NoReturn:
-        raise OSError(EBADF, os.strerror(EBADF), "standard output")
-
-    @property
-    def buffer(self) -> NoReturn:
-        self.write("")
+    with open(os.devnull, "w") as null:
+        # Python has None for a stream that is closed
+        sys.stdout = before[0] or null
+        # never fails: nobody's work is lost because a terminal was closed
+        sys.stderr = cast(Any, _Forgiving(before[1] or null))
+        if hasattr(sys.stdout, "reconfigure"):  # characters that the encoding lacks are escaped
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            yield
+        finally:
+            if errors is not None and hasattr(before[0], "reconfigure"):
+                with suppress(OSError, ValueError):  # it flushes, and nobody may be there any more
+                    before[0].reconfigure(errors=errors)
+            sys.stdout, sys.stderr = before
 
 
 class _Forgiving:

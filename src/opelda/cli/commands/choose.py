@@ -1,5 +1,6 @@
 """`opelda choose`: how many topics a collection has use for."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,13 +23,7 @@ from opelda.cli._options import (
 )
 from opelda.cli._paths import check_output
 from opelda.cli._show import count, duration, plain, skipped_documents
-from opelda.cli._standard_streams import (
-    is_terminal,
-    note,
-    print_json,
-    print_line,
-    print_table,
-)
+from opelda.cli._standard_streams import note, print_json, print_line, print_table
 from opelda.errors import InputError
 
 TABLES = {".csv": ",", ".tsv": "\t"}
@@ -186,7 +181,7 @@ def _print(choice: Any, *, as_json: bool) -> None:
 @contextmanager
 def _bar(show: Show) -> Iterator[Any]:
     """Give what is called before each fit, or None where nobody watches a terminal."""
-    if show.quiet or not is_terminal():
+    if show.quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

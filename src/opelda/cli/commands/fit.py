@@ -23,7 +23,7 @@ from opelda.cli._options import (
     complete_model,
     refuse,
 )
-from opelda.cli._paths import check_model_output, check_model_room, save_model
+from opelda.cli._paths import check_model_output, save_model
 from opelda.cli._show import count, learning_display
 from opelda.cli._standard_streams import note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
@@ -120,7 +120,6 @@ def fit(
                 f"There are no words in these {len(documents):,} documents; look at them with "
                 "`opelda info`, and at --text-column, --format, --stop-words and --pattern."
             )
-        check_model_room(path, model.n_components, documents)
         held_out = None if valid is None else _held_out(valid, documents, reading, show, jobs)
     except KeyboardInterrupt:
         raise StoppedError(
