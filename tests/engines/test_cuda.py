@@ -164,6 +164,20 @@ def test_likeliest_mixtures_keep_what_was_asked(engine, n_topics, n_words, max_l
     assert np.allclose(ours.theta.sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.parametrize("above", [5e-8, 1e-4, -1e-9])
+def test_certificates_take_alpha_in_double_precision(engine, above):
+    """In single precision alpha = 1 + 5e-8 is 1, and a share of 0 would cost nothing."""
+    rng = np.random.default_rng(0)
+    X, topics, alpha = make_documents(rng, 20, 60, True), make_topics(rng, 40, 60), 1 + above
+    theta = rng.dirichlet(np.full(40, 0.5), 20).astype(np.float32) * (rng.random((20, 40)) < 0.5)
+    ours, theirs = (
+        e.certify(e.topics(topics), e.documents(X), theta, np.full(40, alpha))
+        for e in (engine, CPUEngine(1))
+    )
+    assert np.allclose(ours.gap, theirs.gap, rtol=1e-9, atol=1e-9)
+    assert np.allclose(ours.log_prior, theirs.log_prior, rtol=1e-9, atol=1e-12)
+
+
 def test_updates_leave_weights_there_and_rules_find_them_here(engine):
     rng = np.random.default_rng(1)
     host, X = make_weights(rng, 50, 7), make_documents(rng, 40, 50)

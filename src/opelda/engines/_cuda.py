@@ -284,7 +284,7 @@ class CudaEngine(CPUEngine):
             sums.add(table, rows, found, n_tokens, divide)
             if not certify:
                 return np.zeros(0)
-            gaps = kernels.certify(table, rows, found.theta, alpha)[0]
+            gaps = kernels.certify(table, rows, found.theta, task.alpha)[0]
             return gaps[rows.lengths > 0]
 
         gaps = np.concatenate(self.device.side_by_side(add, blocks))

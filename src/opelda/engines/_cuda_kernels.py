@@ -268,7 +268,7 @@ def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solutio
 
 
 def certify(
-    table: CudaTable, rows: CudaRows, theta: Any, alpha: NDArray[np.float32]
+    table: CudaTable, rows: CudaRows, theta: Any, alpha: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Compute the certificates of given mixtures, of documents with words."""
     device = table.device
@@ -284,6 +284,6 @@ def certificate(
     table: CudaTable, rows: CudaRows, host: Rows, theta: Any, alpha: NDArray[np.float64]
 ) -> Certificate:
     """Compute the certificates of given mixtures."""
-    found = Certificate(*certify(table, rows, theta, alpha.astype(np.float32)))
+    found = Certificate(*certify(table, rows, theta, alpha))
     certify_empty(found, host, alpha)
     return found

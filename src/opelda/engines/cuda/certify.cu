@@ -4,9 +4,10 @@
 constexpr double kImpossible = 1e-280;
 
 template <bool Shared>
-__device__ void run_certify(const Batch& b, int room, float* memory, i64 floats, const float* alpha,
-                            const float* theta, double* gap, double* likelihood_gap,
-                            double* log_likelihood, double* log_prior, double* loss) {
+__device__ void run_certify(const Batch& b, int room, float* memory, i64 floats,
+                            const double* alpha, const float* theta, double* gap,
+                            double* likelihood_gap, double* log_likelihood, double* log_prior,
+                            double* loss) {
     const int lane = lane_of();
     double* const x = reinterpret_cast<double*>(own_room<Shared>(memory, floats));
     const i64 n_warps = i64(gridDim.x) * blockDim.x / kLanes;
@@ -41,7 +42,7 @@ __device__ void run_certify(const Batch& b, int room, float* memory, i64 floats,
         double prior = 0, excess = 0, likeliest = -1e300, best = -1e300;
         for (int k = lane; k < b.n_topics; k += kLanes) {
             const double share = fmax(double(mixture[k]) / whole, 1e-30);
-            const double weight = double(alpha[k]) - 1;
+            const double weight = alpha[k] - 1;
             prior += weight * log(share);
             excess += weight;
             double slope = 0;
@@ -66,14 +67,14 @@ __device__ void run_certify(const Batch& b, int room, float* memory, i64 floats,
     }
 }
 
-#define OPELDA_CERTIFY(name, shared)                                                     \
-    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,   \
-                                    const float* alpha, const float* theta, double* gap, \
-                                    double* likelihood_gap, double* log_likelihood,      \
-                                    double* log_prior, double* loss) {                   \
-        const Batch b = OPELDA_MADE;                                                     \
-        run_certify<shared>(b, room, memory, floats, alpha, theta, gap, likelihood_gap,  \
-                            log_likelihood, log_prior, loss);                            \
+#define OPELDA_CERTIFY(name, shared)                                                      \
+    extern "C" __global__ void name(OPELDA_BATCH, int room, float* memory, i64 floats,    \
+                                    const double* alpha, const float* theta, double* gap, \
+                                    double* likelihood_gap, double* log_likelihood,       \
+                                    double* log_prior, double* loss) {                    \
+        const Batch b = OPELDA_MADE;                                                      \
+        run_certify<shared>(b, room, memory, floats, alpha, theta, gap, likelihood_gap,   \
+                            log_likelihood, log_prior, loss);                             \
     }
 OPELDA_CERTIFY(certify_shared, true)
 OPELDA_CERTIFY(certify_memory, false)
