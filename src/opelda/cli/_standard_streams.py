@@ -150,7 +150,7 @@ def console_for(file: Any) -> Any:
 
 @contextmanager
 def usable_streams() -> Iterator[None]:
-    """See to it that what is printed causes no error but one of the system's."""
+    """Make printing work with closed streams and narrow encodings."""
     before = sys.stdout, sys.stderr
     errors = getattr(before[0], "errors", None)
     with open(os.devnull, "w") as null:
