@@ -142,7 +142,7 @@ test-cuda:
 ifdef SANITIZE
 	compute-sanitizer --tool $(SANITIZE) --error-exitcode 1 --target-processes all \
 	  $(if $(filter racecheck,$(SANITIZE)),--kernel-name-exclude kns=cupy_) \
-	  $(PYTHON) -c 'import sys, cupy, pytest; from opelda.engines import _cuda_device as d; d.N_STREAMS = 1; cupy.cuda.set_allocator(None); sys.exit(pytest.main(sys.argv[1:]))' \
+	  $(PYTHON) -c 'import sys, cupy, pytest; from opelda.engines.cuda import _device as d; d.N_STREAMS = 1; cupy.cuda.set_allocator(None); sys.exit(pytest.main(sys.argv[1:]))' \
 	  -W ignore::pytest.PytestAssertRewriteWarning \
 	  -q -m "cuda and not heavy" -p no:cacheprovider $(CUDA_TESTS)
 else

@@ -21,7 +21,9 @@ import numpy as np
 from scipy import sparse
 
 from opelda import OnlineOPE, TopicModel
-from opelda.engines import _cuda_device, _cuda_sweeps, get_engine
+from opelda.engines import get_engine
+from opelda.engines.cuda import _device as _cuda_device
+from opelda.engines.cuda import _sweeps as _cuda_sweeps
 from opelda.learning._seeding import LOOKED_AT, _weighed
 from opelda.metrics import log_predictive_probability, npmi
 from reproduction.generated import drawn

@@ -22,7 +22,7 @@ from transform import peers
 
 from opelda import _native
 from opelda.engines import CPUEngine
-from opelda.engines._cpu_kernels import native_batch
+from opelda.engines.cpu._kernels import native_batch
 from opelda.inference import METHODS, OPE, Topics, infer
 
 SLOW = ("ofw", "cccp", "smm", "pmd", "hamcmc")  # plain NumPy, a document at a time

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import opelda
 from opelda.corpus import read, stream
-from opelda.engines import CPUEngine, _cpu_updates
+from opelda.engines import CPUEngine
+from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.learning import _learner
 from opelda.learning._plan import Plan
 from opelda.metrics import npmi

@@ -13,7 +13,7 @@ using opelda::Addition;
 using opelda::Mixtures;
 using opelda::TopicRows;
 
-// Smaller probabilities count as zero (see inference/_topics.py).
+// Smaller probabilities count as zero (see inference/_checked_topics.py).
 constexpr float kSmallestProbability = 1e-15f;
 // A row of exp(E[log beta]) is lifted to this: between the topics of one word only ratios matter,
 // and those of a word that no topic has seen much of would be lost below the range of floats.

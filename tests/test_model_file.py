@@ -17,7 +17,7 @@ from opelda.corpus import Tokenizer, Vocabulary, generate, generate_stream
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, VB, Method
 from opelda.learning import LEARNERS
-from opelda.learning._saving import as_parts
+from opelda.learning.persistence._saving import as_parts
 
 GOLDEN = Path(__file__).parent / "golden"
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X

@@ -15,8 +15,8 @@ from opelda import StreamingOPE, TopicModel, _store
 from opelda.corpus import Vocabulary, generate
 from opelda.errors import ModelFileError
 from opelda.inference import EM, OPE
-from opelda.learning._loading import SINCE, _short
-from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._loading import SINCE, _short
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
 
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
 WORDS = [f"w{j}" for j in range(12)]

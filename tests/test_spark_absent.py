@@ -9,7 +9,7 @@ import opelda.spark
 from opelda import TopicModel
 from opelda._every import Every
 from opelda.errors import EngineError, InputError
-from opelda.learning._checkpoint import Checkpoint
+from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.spark._errors import LostError, explained, last_batch
 
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from benchmarks.corpora import load_all, load_counts
 from opelda.metrics import log_predictive_probability, npmi
 from opelda.spark import session
-from opelda.spark._infer import VECTOR
+from opelda.spark._executor_inference import VECTOR
 
 FILES = 8  # partitions of a table
 

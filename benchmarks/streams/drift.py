@@ -90,7 +90,7 @@ def parsed() -> argparse.Namespace:
 def measure(run: Run, data: Path, out: Path, n_jobs: int) -> None:
     """Make a run and add its line."""
     if run.system in MEMORY:
-        from opelda.learning import _window
+        from opelda.learning.streaming import _window
 
         if not hasattr(_window, "MEMORY"):
             raise SystemExit(f"{run.system} is no more: the window has no MEMORY to be set.")

@@ -37,7 +37,7 @@ def private_uses(source):
         "from opelda._validation import whole",
         "from opelda.inference import _infer",
         "from opelda.inference.tli import _inverses",
-        "import opelda.engines._cpu",
+        "import opelda.engines.cpu._engine",
         "model._engine",
         "fit(X)._topics.rows",
     ],

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from opelda import _store
 from opelda._every import Every
 from opelda._validation import flag, number
-from opelda.corpus.text._learned import with_split
+from opelda.corpus.text._model_tokenizer import with_split
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import LEARNERS
-from opelda.learning._checkpoint import FILE, Checkpoint
-from opelda.learning._loading import from_parts
-from opelda.learning._saving import FORMAT, KIND, as_parts
 from opelda.learning._state import State, check_words_rest
+from opelda.learning.persistence._checkpoint import FILE, Checkpoint
+from opelda.learning.persistence._loading import from_parts
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts
 
 __all__ = ["follow", "load", "save"]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import opelda
-from opelda.learning._checkpoint import FILE, Checkpoint
-from opelda.learning._edit import Edit
+from opelda.learning.editing._state_edit import Edit
+from opelda.learning.persistence._checkpoint import FILE, Checkpoint
 
 OTHERS = [" ".join(f"w{j}" for j in range(k, k + 9)) for k in range(0, 180, 3)]
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from opelda.engines import _cuda_device
+from opelda.engines.cuda import _device as _cuda_device
 
 
 @pytest.fixture

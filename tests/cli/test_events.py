@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from opelda.cli import _events
-from opelda.cli._events import Commands, Lines
-from opelda.learning import Event, _watch, _window
+from opelda.cli import _event_hooks as _events
+from opelda.cli._event_hooks import Commands, Lines
+from opelda.learning import Event
+from opelda.learning.streaming import _watch, _window
 
 OPTIONS = ("-k", 3, "--batch-size", 50, "--every", 5)
 N_BEFORE = 2500

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import opelda
-from opelda.learning._checkpoint import FILE, Checkpoint
+from opelda.learning.persistence._checkpoint import FILE, Checkpoint
 from opelda.report import top_documents
 
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import opelda
+from opelda.cli._accuracy import Promise
 from opelda.cli._inputs import read_corpus
 from opelda.cli._options import NamelessReading, Reading, Show, Text
-from opelda.cli._promise import Promise
 
 HOSTILE = ["=1+1\n\x1b[2J\u202e", "x" * 5_000, "<script>", "plain"]
 

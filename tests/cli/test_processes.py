@@ -12,7 +12,7 @@ import time
 import pytest
 
 import opelda
-from opelda.learning._checkpoint import FILE
+from opelda.learning.persistence._checkpoint import FILE
 
 
 def wait_for(reached, process, what):

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import opelda
-from opelda.learning._checkpoint import FILE
-from opelda.learning._saving import as_parts
+from opelda.learning.persistence._checkpoint import FILE
+from opelda.learning.persistence._saving import as_parts
 from tests.cli.forking import KILLED, Server
 
 N_DOCS = 1000

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import opelda
-from opelda.learning._checkpoint import FILE
+from opelda.learning.persistence._checkpoint import FILE
 
 LONG = ("--passes", 1_000_000, "-v")
 STREAM = ("--checkpoint", "c", "-k", 3, "--batch-size", 20, "--every", 1000)
@@ -107,7 +107,7 @@ def test_a_signal_at_any_moment_is_taken_once(tmp_path):
 
 STRIKES = """
 import os, signal, sys
-from opelda.cli._ending import Stop
+from opelda.cli._exit import Stop
 
 def strike(frame, event, argument):  # before every line, of `attempt` and of the handler
     moments.append(frame.f_lineno)

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from opelda.cli import app
-from opelda.cli._ending import OPTIONS, as_option, sentence
+from opelda.cli._exit import OPTIONS, as_option, sentence
 from opelda.errors import EngineError, InputError, ModelFileError
 
 TRANSFORMS = ("transform", "evaluate", "serve", "report")  # commands with --max-loss

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opelda.corpus import COUNT_VECTORIZER, WHITESPACE, Tokenizer, Vocabulary
-from opelda.corpus.text import _few_texts as few_texts
+from opelda.corpus.text import _direct_counting as few_texts
 from opelda.corpus.text import _texts
 from opelda.errors import InputError
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.corpus import _seen, stream
+from opelda.corpus import _replay as _seen
+from opelda.corpus import stream
 from opelda.corpus._new_items import item_key
-from opelda.corpus._seen import SURE, Former, Seen, ended, recognise
+from opelda.corpus._replay import SURE, Former, Seen, ended, recognise
 from opelda.errors import InputError
 from tests.corpus.restarts import Once
 

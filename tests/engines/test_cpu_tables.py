@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import polygamma, psi
 
-from opelda.engines import CPUEngine, _cpu_tables
-from opelda.engines._cpu_tables import Table, padded_rows, topic_rows
+from opelda.engines import CPUEngine
+from opelda.engines.cpu import _tables as _cpu_tables
+from opelda.engines.cpu._tables import Table, padded_rows, topic_rows
 
 from .made import (
     EPS,

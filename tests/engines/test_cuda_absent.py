@@ -17,11 +17,11 @@ from opelda.engines import (
     AN_INFERENCE,
     LEAST_WORK,
     CPUEngine,
-    _cuda_device,
-    _cuda_documents,
     get_engine,
 )
 from opelda.engines._documents import Documents
+from opelda.engines.cuda import _device as _cuda_device
+from opelda.engines.cuda import _documents as _cuda_documents
 from opelda.errors import EngineError
 from opelda.inference import infer
 

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from opelda import TopicModel
 from opelda.corpus import generate
-from opelda.engines import _cuda_documents, _cuda_given
+from opelda.engines.cuda import _device_arrays as _cuda_given
+from opelda.engines.cuda import _documents as _cuda_documents
 from opelda.errors import InputError
 from opelda.inference import CGS, EM, OPE, VB, Exact, infer
 

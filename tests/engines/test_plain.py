@@ -76,5 +76,5 @@ def test_scores_of_documents_that_do_not_fit_are_the_same(monkeypatch):
     X, topics = make_documents(rng, 60, 50), make_topics(rng, 9, 50)
     theta = rng.dirichlet(np.ones(9), 60).astype(np.float32)
     whole = engine.predict(topics, engine.documents(X), theta)
-    monkeypatch.setattr("opelda.engines._cuda_documents.AT_ONCE", 1000)
+    monkeypatch.setattr("opelda.engines.cuda._documents.AT_ONCE", 1000)
     assert np.array_equal(engine.predict(topics, engine.documents(X), theta), whole)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from opelda.engines import CPUEngine, _cpu_kernels
+from opelda.engines import CPUEngine
+from opelda.engines.cpu import _kernels as _cpu_kernels
 from opelda.inference import AccuracyWarning, Topics, infer
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from opelda.engines._cpu_tables import Table
+from opelda.engines.cpu._tables import Table
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.inference.ope import VARIANTS

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import opelda
 from opelda import TopicModel
-from opelda.learning import _drawn
-from opelda.learning._drawn import Drawn
-from opelda.learning._kept import Kept
-from opelda.learning._watch import Watch
+from opelda.learning.streaming import _observations as _drawn
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._observations import Drawn
+from opelda.learning.streaming._watch import Watch
 
 
 def some_drawn(rng, n_words=12, n_topics=3):

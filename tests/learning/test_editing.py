@@ -15,10 +15,10 @@ from opelda.corpus import generate
 from opelda.engines._documents import Rows
 from opelda.errors import InputError
 from opelda.learning import LEARNERS
-from opelda.learning._edit import Edit, likeliest_topics
-from opelda.learning._event import Event
-from opelda.learning._kept import Kept
-from opelda.learning._splitting import expected_counts
+from opelda.learning.editing._splitting import expected_counts
+from opelda.learning.editing._state_edit import Edit, likeliest_topics
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._events import Event
 
 X = generate(500, n_words=90, n_topics=5, separated=True, random_state=3).X
 HALVES = np.full((90, 2), 0.5)

@@ -13,13 +13,14 @@ from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
 from opelda.engines._weights import HostWeights
 from opelda.errors import InputError, ModelFileError
-from opelda.learning import Event, History, OnEvent, OnlineOPE, _watch, _window
-from opelda.learning._drawn import Drawn
-from opelda.learning._event import KINDS
-from opelda.learning._kept import Kept
-from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
-from opelda.learning._times import FILE, MOST_BYTES, Times, note_time
-from opelda.learning._watch import Watch
+from opelda.learning import Event, History, OnEvent, OnlineOPE
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.streaming import _watch, _window
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._events import KINDS
+from opelda.learning.streaming._observations import Drawn
+from opelda.learning.streaming._timestamps import FILE, MOST_BYTES, Times, note_time
+from opelda.learning.streaming._watch import Watch
 
 THEMES = [[f"{theme}{n}" for n in range(8)] for theme in ("tea", "sea", "law", "sun")]
 WORDS = [word for theme in THEMES for word in theme]

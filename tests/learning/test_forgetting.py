@@ -12,11 +12,11 @@ from opelda.engines import CPUEngine
 from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._weights import HostWeights
-from opelda.learning import _window
-from opelda.learning._forgetting import TRIED, kept_of_past, likeliest_rho
-from opelda.learning._kept import Kept
-from opelda.learning._stream_sweeps import _numbers
-from opelda.learning._window import Window
+from opelda.learning.streaming import _window
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._forgetting import TRIED, kept_of_past, likeliest_rho
+from opelda.learning.streaming._window import Window
+from opelda.learning.streaming._window_sweeps import _numbers
 
 ETA = 0.1
 

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
-from opelda.learning._kept import Kept
-from opelda.learning._window import Window
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._window import Window
 
 
 def kept(rng, n_docs, n_words=6, n_topics=4):

@@ -21,10 +21,10 @@ import opelda
 from opelda import MLOPE, OnlineOPE, _store
 from opelda.corpus import generate, read
 from opelda.errors import InputError, ModelFileError
-from opelda.learning import _stream_sweeps
-from opelda.learning._labels import LONGEST
-from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
-from opelda.metrics._labels import distinct
+from opelda.learning.editing._topic_labels import LONGEST
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.streaming import _window_sweeps as _stream_sweeps
+from opelda.metrics._label_words import distinct
 from opelda.report import label_topics, topic_table
 
 TEXTS = ["green tea cup", "black tea pot", "red wine glass", "white wine bottle", "loud jazz"] * 20

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opelda.learning import _points
-from opelda.learning._lanes import AT_LEAST, LEAST, Levels, Shares
-from opelda.learning._points import MOST_POINTS, Points
+from opelda.learning.streaming import _history as _points
+from opelda.learning.streaming._cusum import AT_LEAST, LEAST, Levels, Shares
+from opelda.learning.streaming._history import MOST_POINTS, Points
 
 SEEDS = st.integers(0, 2**32 - 1)
 

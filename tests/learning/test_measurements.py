@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from opelda import OnlineOPE, TopicModel
 from opelda.corpus import Vocabulary, generate, mini_batches
 from opelda.learning import History
-from opelda.learning._line import describe
 from opelda.learning._listeners import Listeners, ProgressLines
 from opelda.learning._measurements import (
     LARGEST_SHARE,
@@ -21,6 +20,7 @@ from opelda.learning._measurements import (
     Pace,
     resident_bytes,
 )
+from opelda.learning._progress_line import describe
 from tests.learning.test_callbacks import report
 
 X = generate(900, n_words=60, n_topics=3, random_state=0).X

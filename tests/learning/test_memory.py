@@ -10,8 +10,8 @@ from scipy import sparse
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel, load, save
 from opelda.corpus import generate
-from opelda.learning import _heaviest
-from opelda.learning._window import Window
+from opelda.learning import _best_words as _heaviest
+from opelda.learning.streaming._window import Window
 from opelda.report import rank_words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status")

@@ -13,10 +13,11 @@ from opelda.engines import CPUEngine
 from opelda.engines._documents import Rows
 from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
 from opelda.engines._weights import HostWeights
-from opelda.learning import _renewal, _stream_sweeps, _window
-from opelda.learning._kept import Kept
-from opelda.learning._renewal import give, new_theme
-from opelda.learning._window import Window
+from opelda.learning.streaming import _renewal, _window
+from opelda.learning.streaming import _window_sweeps as _stream_sweeps
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._renewal import give, new_theme
+from opelda.learning.streaming._window import Window
 
 THEMES = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea", "law", "sun", "art", "ice")]
 N_OLD, N_NEW = 2000, 400

@@ -7,9 +7,9 @@ import opelda
 from opelda import OnlineOPE, TopicModel, _store
 from opelda.corpus import generate
 from opelda.errors import InputError, ModelFileError
-from opelda.learning._line import describe
+from opelda.learning._progress_line import describe
 from opelda.learning._runs import run_seeds
-from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
 from opelda.metrics import match_topics
 from opelda.metrics._matching import stability_over_runs
 

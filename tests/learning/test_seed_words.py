@@ -11,11 +11,13 @@ from opelda import TopicModel
 from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
-from opelda.learning import SeedWarning, _stream_sweeps, _sweeps, _window
+from opelda.learning import SeedWarning, _sweeps
 from opelda.learning._collection import Held
 from opelda.learning._seed_weights import Pull
+from opelda.learning._seed_words import Seeds
 from opelda.learning._seeding import seed_topics
-from opelda.learning._seeds import Seeds
+from opelda.learning.streaming import _window
+from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 
 K, V = 9, 90  # more topics than themes: a theme without one would look for another's
 THEMES = 6

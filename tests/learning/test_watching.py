@@ -7,7 +7,7 @@ import opelda
 from opelda import OnlineOPE, TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.errors import InputError
-from opelda.learning import _watch, _window
+from opelda.learning.streaming import _watch, _window
 
 X = generate(120, n_words=30, n_topics=3).X
 BATCHES = [X[at : at + 10] for at in range(0, 120, 10)]

@@ -17,9 +17,10 @@ from opelda import TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.engines import CPUEngine
 from opelda.errors import ModelFileError
-from opelda.learning import _stream_sweeps, _window
-from opelda.learning._saving import FORMAT, KIND, as_parts, checksum
-from opelda.learning._window import Window
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.streaming import _window
+from opelda.learning.streaming import _window_sweeps as _stream_sweeps
+from opelda.learning.streaming._window import Window
 from opelda.metrics import log_predictive_probability
 from tests.learning.test_kept import listed
 

@@ -42,7 +42,7 @@ EXPLAINED = {
         "double aside = 1;  // sum of the alpha of the topics set aside",
     ): "set to 0 for every document, before anybody reads it",
     (
-        "src/opelda/learning/_stream_sweeps.py",
+        "src/opelda/learning/streaming/_window_sweeps.py",
         "PASSES = 6",
     ): "a choice: passes with which a stream starts",
     (
@@ -50,11 +50,11 @@ EXPLAINED = {
         "const int64_t first = large ? 2 / kFirstTopics : kFirstTopics;",
     ): "a start: topics that it lacks are added on the way, and what is lost is proved at the end",
     (
-        "src/opelda/learning/_lanes.py",
+        "src/opelda/learning/streaming/_cusum.py",
         "AT_LEAST = 5  # blocks make an alarm: a single one that is odd does not",
     ): "a choice, by which tests go, too",
     (
-        "src/opelda/learning/_seeds.py",
+        "src/opelda/learning/_seed_words.py",
         "cells = np.array(found, np.int32).reshape(-2, 2)",
     ): "NumPy takes any negative number for the length that follows from the others",
     (
@@ -114,7 +114,7 @@ EXPLAINED = {
         "float prior = 1;",
     ): "set for every word, before anybody reads it",
     (
-        "src/opelda/learning/_edit.py",
+        "src/opelda/learning/editing/_state_edit.py",
         "for number in np.flatnonzero(times >= 1).tolist():",
     ): "a topic of one has itself as its origin, and nothing joins it",
     (

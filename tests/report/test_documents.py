@@ -13,8 +13,8 @@ import opelda
 from opelda.corpus import read
 from opelda.errors import InputError
 from opelda.report import top_documents
-from opelda.report._documents import SHORT, Typical, beginning
 from opelda.report._inferred import BLOCK, Inferred
+from opelda.report._typical_documents import SHORT, Typical, beginning
 
 THEMES = (
     ["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"],

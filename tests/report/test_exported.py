@@ -9,8 +9,8 @@ from scipy import sparse
 from opelda.report import rank_words
 from opelda.report._times import MOST_BINS
 from opelda.report._unmixing import Unmixing
+from opelda.report.page._encoded_arrays import joined, packed
 from opelda.report.page._exported import SHOWN, ExportedTopics, ranked_words
-from opelda.report.page._packing import joined, packed
 from opelda.report.page._summed import TimedShares
 from tests.report.page_data import dense, unpacked
 

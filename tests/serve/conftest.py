@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 import opelda
-from opelda.serve import _newest
+from opelda.serve import _reload as _newest
 from opelda.serve import app as make_app
 
 THEMES = (

@@ -10,7 +10,8 @@ import pytest
 
 from opelda import inference
 from opelda.inference import VB
-from opelda.serve import _app, _requests
+from opelda.serve import _application as _app
+from opelda.serve import _requests
 from opelda.serve import app as make_app
 from opelda.serve._site import Site
 

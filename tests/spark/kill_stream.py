@@ -9,7 +9,7 @@ import signal
 import sys
 
 from opelda.spark import learn, session
-from opelda.spark._streaming import Learning
+from opelda.spark._structured_streaming import Learning
 
 
 def main(master: str, source: str, folder: str, number: str = "") -> None:

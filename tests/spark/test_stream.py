@@ -12,9 +12,10 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
-from opelda.learning import OnEvent, _watch, _window
+from opelda.learning import OnEvent
+from opelda.learning.streaming import _watch, _window
 from opelda.spark import learn
-from opelda.spark._streaming import Learning
+from opelda.spark._structured_streaming import Learning
 
 from .made import SCHEMA, WORDS, documents, same, table, texts
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import opelda
-from opelda.cli._ending import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
+from opelda.cli._exit import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
 from opelda.cli._standard_streams import tell, usable_streams, warnings_noted
 
 # in the order of the help; each is a module that declares itself with `command`

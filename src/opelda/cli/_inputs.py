@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opelda.cli._ending import as_option
+from opelda.cli._exit import as_option
 from opelda.cli._options import NamelessReading, Show, StreamText, Text
 from opelda.cli._show import reading_bar
 from opelda.errors import InputError

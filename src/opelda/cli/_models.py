@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from opelda.cli._options import LEARNERS, Learning, dashed, given_options
-from opelda.cli._seeds import read_seeds
+from opelda.cli._seed_files import read_seeds
 from opelda.errors import InputError
 
 PRESET, SEED = "best", 0
@@ -18,7 +18,7 @@ WITHOUT_STEPS = "the updates of a streaming learner add up, without steps"
 
 def checkpoint_file(folder: str | Path) -> Path:
     """Return the file that holds the model of a stream's checkpoint."""
-    from opelda.learning._checkpoint import FILE
+    from opelda.learning.persistence._checkpoint import FILE
 
     return Path(folder) / FILE
 

@@ -16,8 +16,8 @@ def typical_documents(
     model: Any, n: int, sources: list[str], reading: Reading, show: Show, jobs: int | None
 ) -> Any:
     """Return the most typical documents of each topic as rows."""
-    from opelda.report._documents import Typical
     from opelda.report._inferred import infer_block, labels_of
+    from opelda.report._typical_documents import Typical
 
     columns = columns_of(model)
     opened = open_over(columns, sources, reading, jobs)
@@ -39,7 +39,7 @@ def as_plain(row: Any, documents: Sequence[Any]) -> dict[str, Any]:
 
 def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
     """Write each topic, its words, and below them its documents, a line each."""
-    from opelda.report._documents import called
+    from opelda.report._typical_documents import called
 
     room = console_for(sys.stdout).width
     for row in rows:

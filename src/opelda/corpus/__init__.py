@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opelda.corpus._vocabulary import Vocabulary
     from opelda.corpus._word_columns import VocabularyChange
     from opelda.corpus.formats import FORMATS
-    from opelda.corpus.formats._columns import group_column, time_column
+    from opelda.corpus.formats._text_columns import group_column, time_column
     from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
 
 # imported on first use: the list of formats alone needs neither SciPy nor polars
@@ -42,7 +42,7 @@ _LAZY = {
     "_vocabulary": ("Vocabulary",),
     "_word_columns": ("VocabularyChange",),
     "formats": ("FORMATS",),
-    "formats._columns": ("group_column", "time_column"),
+    "formats._text_columns": ("group_column", "time_column"),
     "text": ("COUNT_VECTORIZER", "WHITESPACE", "Tokenizer", "stop_words_from"),
 }
 

@@ -11,8 +11,8 @@ from opelda.corpus._gathering import BatchMaker, Seeking
 from opelda.corpus._kinds import are_documents, is_column, is_matrix, is_table
 from opelda.corpus._mini_batch import MiniBatch as MiniBatch
 from opelda.corpus._new_items import NewItems
-from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
+from opelda.corpus._timeout import Patience
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.errors import InputError
 

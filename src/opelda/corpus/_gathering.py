@@ -5,12 +5,12 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from opelda.corpus._documents import count_words
+from opelda.corpus._document_counts import count_words
 from opelda.corpus._kinds import is_document, is_matrix, is_record
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._mini_batch import MiniBatch
 from opelda.corpus._new_items import NOTHING, NewItems
-from opelda.corpus._patience import Patience
+from opelda.corpus._timeout import Patience
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError

@@ -91,7 +91,7 @@ def is_record(item: Any) -> bool:
     """Whether this is a dictionary with a text, or a missing one, and not counts of words."""
     if not is_mapping(item):
         return False
-    from opelda.corpus.formats._columns import usual  # and polars, only now
+    from opelda.corpus.formats._text_columns import usual  # and polars, only now
 
     # whatever is no number is no count either
     if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):

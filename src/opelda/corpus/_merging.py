@@ -11,8 +11,8 @@ from opelda import _text
 from opelda._validation import whole
 from opelda.corpus._counting import BlockCounter, Counts
 from opelda.corpus._matrix import Counted, as_counts, keep_columns, remap_columns, stacked
-from opelda.corpus._packing import encodable
 from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus._vocabulary_arrays import encodable
 from opelda.corpus._waiting_words import FEW, usual_min_df
 from opelda.errors import InputError
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from opelda.corpus._kinds import is_matrix
-from opelda.corpus._seen import Former, Seen, digest, recognise
+from opelda.corpus._replay import Former, Seen, digest, recognise
 from opelda.errors import InputError
 
 

@@ -16,8 +16,8 @@ from opelda.corpus._merging import Merger
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import open_source
 from opelda.corpus.text import Tokenizer
+from opelda.corpus.text._auto_settings import pairs_too, wants_phrases, with_language
 from opelda.corpus.text._phrases import chosen
-from opelda.corpus.text._resolving import pairs_too, wants_phrases, with_language
 from opelda.errors import InputError
 
 # Documents counted at a time.

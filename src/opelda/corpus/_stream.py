@@ -12,8 +12,8 @@ from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import BlockCounter, limited
 from opelda.corpus._gathering import MAX_FEATURES, counting_words
 from opelda.corpus._matrix import Counted, as_counts, remap_columns, row_sums
-from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
+from opelda.corpus._timeout import Patience
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import Source, open_source
 from opelda.corpus.text import Tokenizer

@@ -8,13 +8,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import choice, flag, whole
-from opelda.corpus._documents import as_list, count_words
+from opelda.corpus._document_counts import as_list, count_words
 from opelda.corpus._matrix import Counted, remap_columns
-from opelda.corpus._packing import checked_words, stored_number, stored_value, unpack_words
+from opelda.corpus._vocabulary_arrays import (
+    checked_words,
+    stored_number,
+    stored_value,
+    unpack_words,
+)
 from opelda.corpus._waiting_words import WaitingWords, usual_min_df
 from opelda.corpus._word_columns import VocabularyChange, WordColumns, without_column
 from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer
-from opelda.corpus.text._few_texts import FewTexts
+from opelda.corpus.text._direct_counting import FewTexts
 from opelda.errors import InputError
 
 MOST_WORDS = 2**31 - 1

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.corpus._packing import checked_words, damaged, pack_words, stored_array, unpack_words
+from opelda.corpus._vocabulary_arrays import (
+    checked_words,
+    damaged,
+    pack_words,
+    stored_array,
+    unpack_words,
+)
 
 # As many words at most may wait, for each column there may be, and where columns have no limit.
 PER_COLUMN, MOST = 2, 500_000

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.corpus._packing import damaged, encodable, pack_words, stored_array
+from opelda.corpus._vocabulary_arrays import damaged, encodable, pack_words, stored_array
 
 # A word's document frequency counts for so much one update after it was last seen, against
 # newcomers: words that were common once must not keep their columns for ever.

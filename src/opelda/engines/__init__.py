@@ -13,9 +13,9 @@ from typing import Any
 
 from opelda._names import ENGINES
 from opelda._validation import threads
-from opelda.engines._cpu import CPUEngine
 from opelda.engines._engine import Engine
-from opelda.engines._reference import ReferenceEngine
+from opelda.engines.cpu._engine import CPUEngine
+from opelda.engines.reference._engine import ReferenceEngine
 from opelda.errors import EngineError, InputError
 
 __all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]
@@ -68,14 +68,14 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None, work: fl
 
 
 def _cuda_engine(number: int, n_jobs: int | None) -> Any:
-    from opelda.engines._cuda import CudaEngine
+    from opelda.engines.cuda._engine import CudaEngine
 
     return CudaEngine(number, n_jobs)
 
 
 def _found(n_jobs: int | None) -> Any:
     """Return the first GPU's engine, or the processor's, and say which, once."""
-    from opelda.engines._cuda_device import tell
+    from opelda.engines.cuda._device import tell
 
     try:
         engine = _cuda_engine(0, n_jobs)

@@ -8,9 +8,9 @@ Examples
 """
 
 from opelda import _names
+from opelda.inference._checked_topics import Topics
 from opelda.inference._infer import AccuracyWarning, Inference, InferenceHistory, infer
 from opelda.inference._method import Method
-from opelda.inference._topics import Topics
 from opelda.inference.cccp import CCCP
 from opelda.inference.cgs import CGS
 from opelda.inference.cvb import CVB

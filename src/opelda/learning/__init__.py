@@ -10,7 +10,7 @@ Examples
 """
 
 from opelda import _names
-from opelda.learning._seeds import SeedWarning
+from opelda.learning._seed_words import SeedWarning
 from opelda.learning.callbacks import (
     BatchReport,
     Callback,

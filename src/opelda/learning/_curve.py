@@ -10,7 +10,7 @@ from scipy import sparse
 from opelda._validation import choice, whole
 from opelda.engines._documents import Documents
 from opelda.engines._keys import ranked
-from opelda.metrics._split import can_be_split
+from opelda.metrics._token_split import can_be_split
 
 VALIDATION = "validation documents"
 LEARNED_FROM = "documents it learned from"

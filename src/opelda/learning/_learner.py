@@ -16,22 +16,22 @@ from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
 from opelda.engines._tokens import enlarged
 from opelda.errors import InputError
-from opelda.learning._as_counts import as_corpus, counts_of, vocabulary_for
+from opelda.learning._best_words import heaviest_words
 from opelda.learning._collection import Collection, Held
 from opelda.learning._curve import Sample, drawn
-from opelda.learning._editing import EditsTopics
-from opelda.learning._heaviest import heaviest_words
+from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter
+from opelda.learning._representation import ShowsTopics, with_names
 from opelda.learning._runs import Run, learn_runs, run_seeds
+from opelda.learning._seed_words import warn_of_uncovered
 from opelda.learning._seeding import begin
-from opelda.learning._seeds import warn_of_uncovered
-from opelda.learning._shown import ShowsTopics, with_names
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
-from opelda.learning._stream_sweeps import learn
-from opelda.learning._streaming import LearnsStreams
 from opelda.learning._sweeps import run_closing_sweeps
+from opelda.learning.editing._editor import EditsTopics
+from opelda.learning.streaming._stream_run import LearnsStreams
+from opelda.learning.streaming._window_sweeps import learn
 from opelda.metrics import npmi
-from opelda.metrics._split import can_be_split
+from opelda.metrics._token_split import can_be_split
 
 COHERENT_WORDS = 10
 # Coherence takes a percent or two of the time, also where documents are seen once; where they are

@@ -16,12 +16,12 @@ from opelda.corpus import MiniBatch
 from opelda.engines._engine import Updated
 from opelda.errors import InputError
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
-from opelda.learning._event import Event
-from opelda.learning._line import describe
 from opelda.learning._measurements import NextScore, Pace, resident_bytes
+from opelda.learning._progress_line import describe
 from opelda.learning._runs import Run
 from opelda.learning.callbacks import BatchReport
-from opelda.metrics._split import can_be_split
+from opelda.learning.streaming._events import Event
+from opelda.metrics._token_split import can_be_split
 
 LOGGER = logging.getLogger("opelda")
 SECONDS_BETWEEN_LINES = 10.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from opelda.corpus import MiniBatch
 from opelda.corpus._matrix import remap_columns
-from opelda.metrics._split import can_be_split
+from opelda.metrics._token_split import can_be_split
 
 try:
     import resource

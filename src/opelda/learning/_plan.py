@@ -20,7 +20,7 @@ from opelda.learning._listeners import Listeners
 from opelda.learning._rules import Rule, Sampler, rule_of
 from opelda.learning._schedule import Schedule
 from opelda.learning._seed_weights import Pull
-from opelda.learning._seeds import Seeds
+from opelda.learning._seed_words import Seeds
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it

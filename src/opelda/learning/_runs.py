@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opelda.learning._heaviest import heaviest_words
+from opelda.learning._best_words import heaviest_words
 from opelda.learning._state import State
 from opelda.metrics._matching import stability_over_runs
 

@@ -19,8 +19,8 @@ from opelda.corpus import Vocabulary
 from opelda.engines._weights import Weights
 from opelda.errors import InputError
 from opelda.learning._curve import Curve
-from opelda.learning._watch import Watch
-from opelda.learning._window import Window
+from opelda.learning.streaming._watch import Watch
+from opelda.learning.streaming._window import Window
 
 P = ParamSpec("P")
 R = TypeVar("R")

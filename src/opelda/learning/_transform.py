@@ -10,17 +10,17 @@ from sklearn.exceptions import NotFittedError
 
 from opelda._validation import choice, flag, where_it_was, whole
 from opelda.corpus import Vocabulary
-from opelda.engines._cuda_given import given_there
 from opelda.engines._documents import Documents
 from opelda.engines._engine import Task
 from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
+from opelda.engines.cuda._device_arrays import given_there
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
-from opelda.learning._event import Event
-from opelda.learning._heaviest import heaviest_words
+from opelda.learning._best_words import heaviest_words
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
+from opelda.learning.streaming._events import Event
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._ranking import RANKS, Rank, rank_words
 from opelda.metrics._topics import MeasuredTopics

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 
 from opelda._validation import number, whole
 from opelda.errors import InputError
-from opelda.learning._event import Event
+from opelda.learning.streaming._events import Event
 
 __all__ = ["BatchReport", "Callback", "EarlyStopping", "Event", "History", "OnEvent"]
 

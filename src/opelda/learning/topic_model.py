@@ -12,7 +12,7 @@ from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner
 from opelda.learning._plan import MOST_SWEPT_TOPICS
 from opelda.learning._rules import Rule, Sampler
-from opelda.learning._seeds import SEED_STRENGTH, Seeds
+from opelda.learning._seed_words import SEED_STRENGTH, Seeds
 
 MANY_TOPICS = 500
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise

@@ -24,7 +24,7 @@ from opelda.metrics._predictive import (
     perplexity,
     predict_held_out,
 )
-from opelda.metrics._split import split_tokens
+from opelda.metrics._token_split import split_tokens
 from opelda.metrics._top_words import topic_diversity, topic_exclusivity
 from opelda.metrics._windows import windows
 

@@ -11,7 +11,7 @@ from opelda._validation import number, seed, whole
 from opelda.engines import Engine
 from opelda.errors import InputError
 from opelda.inference import Method, infer
-from opelda.inference._topics import as_matrix
+from opelda.inference._checked_topics import as_matrix
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 

@@ -15,7 +15,7 @@ from opelda.engines._solutions import MIXTURES
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._infer import as_prior, as_task, missed
-from opelda.metrics._split import as_share, positive_counts, split_tokens, tokens_per_document
+from opelda.metrics._token_split import as_share, positive_counts, split_tokens, tokens_per_document
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 

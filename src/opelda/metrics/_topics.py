@@ -14,8 +14,8 @@ from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.engines._engine import Accuracy
 from opelda.errors import InputError
 from opelda.inference import Method, Topics
+from opelda.inference._checked_topics import as_matrix, model_topics
 from opelda.inference._infer import as_method
-from opelda.inference._topics import as_matrix, model_topics
 
 
 class FittedModel(Protocol):

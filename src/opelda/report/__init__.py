@@ -13,7 +13,6 @@ Examples
 """
 
 from opelda.metrics._ranking import rank_words, topic_weights
-from opelda.report._documents import DocumentRow, top_documents
 from opelda.report._effects import EffectRow, estimate_effect
 from opelda.report._labels import TopicToLabel, label_topics
 from opelda.report._map import map_positions
@@ -24,6 +23,7 @@ from opelda.report._shares import ShareRow, topics_by, topics_over_time
 from opelda.report._similar import SimilarRow, similar_topics
 from opelda.report._table import TopicRow, topic_table
 from opelda.report._tree import MergeRow, TopicTree, topic_tree
+from opelda.report._typical_documents import DocumentRow, top_documents
 from opelda.report.page import write_report
 from opelda.report.plots import (
     STYLE,

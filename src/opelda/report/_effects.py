@@ -11,7 +11,7 @@ from scipy import stats
 from opelda._validation import number, whole
 from opelda.corpus._kinds import is_missing
 from opelda.errors import InputError
-from opelda.report._columns import column_of, labelled_blocks
+from opelda.report._document_columns import column_of, labelled_blocks
 from opelda.report._inferred import check_model, labels_of
 from opelda.report._rows import Table
 from opelda.report._times import group_bins, moments_of

@@ -12,7 +12,7 @@ from opelda.corpus import Corpus
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
-from opelda.metrics._labels import label_topics
+from opelda.metrics._label_words import label_topics
 from opelda.metrics._topics import MeasuredTopics
 
 BLOCK = 4096

@@ -6,11 +6,11 @@ from typing import Any
 
 from opelda._validation import whole
 from opelda.errors import InputError
-from opelda.metrics import _labels
-from opelda.metrics._labels import distinct
+from opelda.metrics import _label_words as _labels
+from opelda.metrics._label_words import distinct
 from opelda.metrics._topics import GivenTopics
-from opelda.report._documents import DocumentRow, called, top_documents
 from opelda.report._table import TopicRow, topic_table
+from opelda.report._typical_documents import DocumentRow, called, top_documents
 
 TIMES_ASKED = 3  # for a label that no other topic has
 N_WORDS, N_DOCS = 15, 4  # to name a topic by

@@ -15,9 +15,9 @@ from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
 from opelda.metrics._ranking import SMALLEST, topic_weights
 from opelda.metrics._topics import MeasuredTopics
-from opelda.report._documents import beginning, typicality
 from opelda.report._inferred import Counted, check_model, count_blocks, infer_block
 from opelda.report._rows import Table
+from opelda.report._typical_documents import beginning, typicality
 
 # How much alike mixtures count beside alike words; chosen on BBC News and 20 Newsgroups, reported
 # on Reuters and arXiv. Labels in common with the ten nearest: 84.6% and 21.3%; by words alone 81.8%

@@ -13,7 +13,7 @@ from opelda.errors import InputError
 from opelda.metrics._ranking import LAMBDA, SMALLEST
 from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import MeasuredTopics
-from opelda.report._columns import column_of, labelled_blocks
+from opelda.report._document_columns import column_of, labelled_blocks
 from opelda.report._inferred import check_model, infer_block, labels_of
 from opelda.report._rows import Table
 from opelda.report._times import UNITS, group_bins, time_bins

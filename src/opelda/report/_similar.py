@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from opelda._validation import number
-from opelda.metrics._labels import label_topics
+from opelda.metrics._label_words import label_topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._map import hellinger
 from opelda.report._rows import Table

@@ -13,7 +13,7 @@ from scipy.special import xlogy
 from opelda._printable import printable
 from opelda._validation import whole
 from opelda.errors import InputError
-from opelda.metrics._labels import label_topics
+from opelda.metrics._label_words import label_topics
 from opelda.metrics._ranking import SMALLEST, best_words, topic_weights, word_factors
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._rows import Table

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from opelda.corpus import Corpus
 from opelda.errors import InputError
-from opelda.learning._as_counts import as_corpus
+from opelda.learning._input_counts import as_corpus
 from opelda.learning._runs import another, compared_words, run_seeds
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._matching import similarities, stability_over_runs
-from opelda.metrics._split import as_share, can_be_split
+from opelda.metrics._token_split import as_share, can_be_split
 
 HELD_OUT = 0.1  # of the documents
 MOST_SCORED = 1_000  # documents: their standard error is far below what differs between fits

@@ -11,14 +11,14 @@ It needs nothing but the package; `opelda serve` runs it under uvicorn: ``pip in
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opelda.serve._app import app
+    from opelda.serve._application import app
 
 __all__ = ["app"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "app":
-        from opelda.serve._app import app
+        from opelda.serve._application import app
 
         return app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

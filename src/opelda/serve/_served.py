@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.corpus._documents import count_words
+from opelda.corpus._document_counts import count_words
 from opelda.corpus._matrix import remap_columns, row_sums
 from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE
 from opelda.errors import InputError

@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from opelda.serve._app import App
+from opelda.serve._application import App
 from opelda.serve._served import as_json
 
 MOST_CONNECTIONS = 512

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opelda.spark._evaluator import LDAEvaluator
     from opelda.spark._model import LDAModel
     from opelda.spark._session import session
-    from opelda.spark._streaming import learn
+    from opelda.spark._structured_streaming import learn
 
 __all__ = ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
 _WHERE = {

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import counts as checked
-from opelda.engines import _cpu_kernels as kernels
 from opelda.engines._documents import Documents, Rows
 from opelda.engines._tokens import (
     FRACTION_SHIFT,
@@ -20,6 +19,7 @@ from opelda.engines._tokens import (
     tokens_of,
     unit_of,
 )
+from opelda.engines.cpu import _kernels as kernels
 from opelda.errors import InputError
 
 # Kinds of rows; below 0 are keys, by their first bits.

@@ -13,7 +13,7 @@ from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 from opelda.spark import _sda
 from opelda.spark._cluster import Cluster
-from opelda.spark._columns import documents_of
+from opelda.spark._document_column import documents_of
 from opelda.spark._model import LDAModel
 from opelda.spark._params import ALL, LDAParams, with_setters
 from opelda.spark._text import find_vocabulary

@@ -27,9 +27,9 @@ import opelda
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 from opelda.inference._infer import as_prior
-from opelda.spark._columns import documents_of
+from opelda.spark._document_column import documents_of
 from opelda.spark._errors import explained
-from opelda.spark._infer import CERTIFICATE, MIXTURE, SCORE, TYPES, Shipped, inferring
+from opelda.spark._executor_inference import CERTIFICATE, MIXTURE, SCORE, TYPES, Shipped, inferring
 from opelda.spark._params import OF_MODELS, LDAParams, with_setters
 
 CHUNK = 32 * 2**20  # bytes of a model file in a row

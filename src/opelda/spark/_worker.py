@@ -16,10 +16,10 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
-from opelda.engines._cpu_sweeps import BlockTokens
 from opelda.engines._keys import copy_numbers, numbered
 from opelda.engines._tokens import SizeHistogram, TokenCounts, looked_at
 from opelda.engines._weights import HostWeights, Prior
+from opelda.engines.cpu._sweeps import BlockTokens
 from opelda.spark._blocks import (
     KEY_RANGES,
     MOST_DOCS,

@@ -19,7 +19,7 @@ from opelda.cli._show import (
     topic_as_plain,
 )
 from opelda.cli._standard_streams import note, print_facts, print_json, print_line
-from opelda.cli._tree import note_similar
+from opelda.cli._tree_table import note_similar
 
 # With fewer documents for each topic than these, the user is told.
 DOCUMENTS_PER_TOPIC = 50

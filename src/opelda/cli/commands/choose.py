@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opelda.cli._app import command, option
-from opelda.cli._ending import Stop, StoppedError
+from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._figures import FIGURES, save_figure
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import new_learner, on_machine

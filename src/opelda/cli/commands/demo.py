@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from opelda import _names
 from opelda.cli._app import command, option
-from opelda.cli._ending import StoppedError
+from opelda.cli._exit import StoppedError
 from opelda.cli._models import PRESET, SEED, on_machine
 from opelda.cli._options import AsJson, Engine, Jobs, Show
 from opelda.cli._paths import check_model_output, check_output
@@ -152,7 +152,7 @@ def write_page(model: Any, texts: dict[str, str], path: str) -> str:
 
 def typical(rows: Sequence[Any], n: int = 3) -> list[str]:
     """Return names of a topic's typical docstrings, of different packages if possible."""
-    from opelda.report._documents import typicality
+    from opelda.report._typical_documents import typicality
 
     scores = [typicality(row.weight, row.tokens) for row in rows]
     close = [

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opelda.cli._accuracy import Promise
 from opelda.cli._app import command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
@@ -19,7 +20,6 @@ from opelda.cli._options import (
     given_options,
     transform_option,
 )
-from opelda.cli._promise import Promise
 from opelda.cli._show import count, plain, skipped_documents
 from opelda.cli._standard_streams import print_facts, print_json
 

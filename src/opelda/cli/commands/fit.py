@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any
 
 from opelda.cli._app import command, option
-from opelda.cli._debris import name_debris
-from opelda.cli._ending import Stop, StoppedError
+from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import as_given, read_corpus, read_over
+from opelda.cli._markup_notice import name_debris
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
 from opelda.cli._options import (
     AsJson,
@@ -196,7 +196,7 @@ def _held_out(
     valid: str, documents: Any, reading: NamelessReading, show: Show, jobs: int | None
 ) -> Any:
     """Read the documents to score on, which are counted with the collection's own words."""
-    from opelda.metrics._split import can_be_split
+    from opelda.metrics._token_split import can_be_split
 
     columns = documents.vocabulary, documents.X.shape[1]
     found = read_over(columns, [valid], replace(reading, limit=None), show, jobs).X

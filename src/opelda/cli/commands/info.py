@@ -12,8 +12,8 @@ import typer
 import opelda
 from opelda import _names
 from opelda.cli._app import command
-from opelda.cli._debris import name_debris
 from opelda.cli._inputs import read_corpus, reading_options, source_of
+from opelda.cli._markup_notice import name_debris
 from opelda.cli._models import (
     checkpoint_file,
     columns_of,
@@ -110,7 +110,7 @@ def installation() -> dict[str, Any]:
 def about_model(thing: str) -> dict[str, Any]:
     """Return facts about a model file."""
     from opelda._store import read
-    from opelda.learning._saving import FORMAT, KIND, NOT_SAVED
+    from opelda.learning.persistence._saving import FORMAT, KIND, NOT_SAVED
     from opelda.model_file import model_path
 
     path = model_path(thing)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from opelda.cli._app import command, option
-from opelda.cli._ending import StoppedError
+from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import reading_options, source_of
 from opelda.cli._models import load_model
 from opelda.cli._options import (

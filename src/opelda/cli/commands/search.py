@@ -98,7 +98,7 @@ def _text(like: str, encoding: str) -> str:
 
 
 def _print(found: Any) -> None:
-    from opelda.report._documents import called
+    from opelda.report._typical_documents import called
 
     room = console_for(sys.stdout).width
     for row in found:

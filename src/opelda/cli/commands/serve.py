@@ -3,7 +3,7 @@
 from typing import Any
 
 from opelda.cli._app import command, option
-from opelda.cli._ending import StoppedError, handled
+from opelda.cli._exit import StoppedError, handled
 from opelda.cli._inputs import source_of
 from opelda.cli._options import Accuracy, Jobs, Model, Show, given_options
 from opelda.cli._show import count

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from opelda.cli._app import command, option
-from opelda.cli._debris import Debris
-from opelda.cli._ending import Stop, Stoppable, StoppedError
-from opelda.cli._events import Commands, Lines, Notes
+from opelda.cli._event_hooks import Commands, Lines, Notes
+from opelda.cli._exit import Stop, Stoppable, StoppedError
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
-from opelda.cli._live import Live
+from opelda.cli._live_site import Live
+from opelda.cli._markup_notice import Debris
 from opelda.cli._models import (
     check_same,
     checkpoint_file,
@@ -228,7 +228,7 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText
     """Refuse options for texts that are not those the checkpoint was made with."""
     if not given_options(text) or words is None:
         return
-    from opelda.corpus.text._learned import going_on_as
+    from opelda.corpus.text._model_tokenizer import going_on_as
 
     own = former.vocabulary_
     theirs = going_on_as(words.tokenizer, own.tokenizer)

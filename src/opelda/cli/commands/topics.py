@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from opelda.cli._app import command, option
+from opelda.cli._change_table import show_moves
+from opelda.cli._column_tables import show_over_columns
 from opelda.cli._inputs import read_over
-from opelda.cli._labels import labels_by_command, labels_from
+from opelda.cli._label_options import labels_by_command, labels_from
 from opelda.cli._models import columns_of, load_model, save_labels
-from opelda.cli._moves import show_moves
 from opelda.cli._options import (
     AsJson,
     Columns,
@@ -19,10 +20,9 @@ from opelda.cli._options import (
     given_options,
     refuse,
 )
-from opelda.cli._over_columns import show_over_columns
 from opelda.cli._show import by_weight, count, print_topics, topic_as_plain
 from opelda.cli._standard_streams import note, print_json
-from opelda.cli._tree import note_similar, show_tree
+from opelda.cli._tree_table import note_similar, show_tree
 from opelda.cli._typical import as_plain, print_with_documents, typical_documents
 from opelda.errors import InputError
 
@@ -161,7 +161,7 @@ def topics(
         )
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
-    from opelda.learning._shown import NAMELESS
+    from opelda.learning._representation import NAMELESS
     from opelda.report import topic_table
 
     if label:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from opelda.cli._accuracy import Promise
 from opelda.cli._app import command, option
-from opelda.cli._ending import StoppedError
+from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import blocks, open_over
 from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import (
@@ -18,7 +19,6 @@ from opelda.cli._options import (
     transform_option,
 )
 from opelda.cli._paths import check_output
-from opelda.cli._promise import Promise
 from opelda.cli._show import count, skipped_documents
 from opelda.cli._standard_streams import note
 from opelda.errors import InputError

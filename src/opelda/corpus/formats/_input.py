@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from opelda.corpus._new_items import report
-from opelda.corpus._patience import Patience
+from opelda.corpus._timeout import Patience
 from opelda.corpus.formats._compression import (
     CHUNK,
     N_MAGIC,

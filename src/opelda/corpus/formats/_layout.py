@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from opelda.corpus.formats._cells import LONE
-from opelda.corpus.formats._columns import choose, columns_beside, wanted_columns
 from opelda.corpus.formats._fields import OPEN, fields_of
 from opelda.corpus.formats._input import check_position
 from opelda.corpus.formats._line_reader import LONGEST_LINE, LineReader
 from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._text_columns import choose, columns_beside, wanted_columns
 from opelda.errors import InputError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opelda.corpus._block import Beside, Block
-from opelda.corpus._seen import Former, Seen, digest, ended, recognise
+from opelda.corpus._replay import Former, Seen, digest, ended, recognise
 from opelda.corpus.formats._cells import as_series, cells
 from opelda.corpus.formats._compression import Stream
 from opelda.corpus.formats._encodings import codec, decoded

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from opelda.corpus.formats._columns import AUTO
+from opelda.corpus.formats._text_columns import AUTO
 from opelda.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from opelda.corpus._patience import Patience
+from opelda.corpus._timeout import Patience
 
 # Seconds until a request to end is heard.
 HEARD = 0.1

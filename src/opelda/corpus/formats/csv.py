@@ -10,7 +10,6 @@ import polars as pl
 from opelda.corpus._block import Beside, Block, joined_columns
 from opelda.corpus._forks import lacks_pool
 from opelda.corpus.formats._cells import LONE, as_series, cells
-from opelda.corpus.formats._columns import wanted_columns
 from opelda.corpus.formats._encodings import report_encoding
 from opelda.corpus.formats._fields import OPEN, fields_of
 from opelda.corpus.formats._input import Input
@@ -23,6 +22,7 @@ from opelda.corpus.formats._line_reader import (
     count_lines,
 )
 from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._text_columns import wanted_columns
 from opelda.errors import InputError
 
 NEWLINE, QUOTE, RETURN = b'\n"\r'

@@ -10,9 +10,9 @@ import polars as pl
 from opelda.corpus._block import Block
 from opelda.corpus._forks import require_pool
 from opelda.corpus.formats._cells import cells, is_plain
-from opelda.corpus.formats._columns import columns_beside, text_columns
 from opelda.corpus.formats._input import Input, check_position, reason
 from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._text_columns import columns_beside, text_columns
 from opelda.errors import InputError
 
 # Rows that are read at a time.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from opelda.corpus._block import Block, BlockJoiner
-from opelda.corpus._patience import Patience
-from opelda.corpus._seen import unpacked
+from opelda.corpus._replay import unpacked
+from opelda.corpus._timeout import Patience
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._input import printable
 from opelda.corpus.sources._rotation import goes_on, is_where, key_of

@@ -23,7 +23,7 @@ from opelda.corpus._kinds import (
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._cells import TEXTUAL, cells, is_plain
-from opelda.corpus.formats._columns import (
+from opelda.corpus.formats._text_columns import (
     AUTO,
     columns_beside,
     require,

@@ -9,13 +9,13 @@ import polars as pl
 from scipy import sparse
 
 from opelda.corpus._block import Beside, Block
-from opelda.corpus._documents import count_words
+from opelda.corpus._document_counts import count_words
 from opelda.corpus._kinds import is_bag, is_empty, is_missing, is_record
 from opelda.corpus._matrix import Counted, as_counts
 from opelda.corpus._new_items import NOTHING, NewItems
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._cells import as_series, cells
-from opelda.corpus.formats._columns import (
+from opelda.corpus.formats._text_columns import (
     choose_keys,
     columns_beside,
     listed,

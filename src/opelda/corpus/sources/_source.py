@@ -8,8 +8,8 @@ from scipy import sparse
 
 from opelda.corpus._block import Beside, Block, rows_of
 from opelda.corpus._new_items import item_key, report
-from opelda.corpus._patience import Patience
 from opelda.corpus._problems import Problems
+from opelda.corpus._timeout import Patience
 from opelda.errors import InputError
 
 

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from opelda.corpus._matrix import Counted
-from opelda.corpus._packing import encodable
+from opelda.corpus._vocabulary_arrays import encodable
 from opelda.corpus.text import _function_words
 from opelda.errors import DataWarning, InputError, warn
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opelda import _text
 from opelda.corpus._forks import contains, evaluate
-from opelda.corpus._packing import encodable
+from opelda.corpus._vocabulary_arrays import encodable
 from opelda.errors import InputError
 
 if TYPE_CHECKING:

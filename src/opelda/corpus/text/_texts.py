@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from opelda.corpus._packing import encodable
+from opelda.corpus._vocabulary_arrays import encodable
 from opelda.errors import InputError
 
 if TYPE_CHECKING:

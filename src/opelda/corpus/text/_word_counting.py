@@ -11,11 +11,11 @@ from scipy import sparse
 
 from opelda import _text
 from opelda.corpus._matrix import Counted, csr
+from opelda.corpus.text._custom_splitter import Calls
 from opelda.corpus.text._languages import stems
 from opelda.corpus.text._markup import without_markup
 from opelda.corpus.text._patterns import Matches, Runs
 from opelda.corpus.text._phrases import join, keys_of
-from opelda.corpus.text._split import Calls
 from opelda.corpus.text._texts import lowered_column
 from opelda.corpus.text._unspaced import with_spaces
 from opelda.errors import InputError

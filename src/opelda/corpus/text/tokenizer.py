@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from opelda._validation import flag, threads
 from opelda.corpus._matrix import Counted
+from opelda.corpus.text._auto_settings import decided, is_open, resolved
+from opelda.corpus.text._custom_splitter import Calls, Split, checked_split, forgotten, name_of
 from opelda.corpus.text._languages import (
     AUTO,
     checked_stem,
@@ -21,8 +23,6 @@ from opelda.corpus.text._patterns import (
     cutter,
 )
 from opelda.corpus.text._phrases import checked_phrases
-from opelda.corpus.text._resolving import decided, is_open, resolved
-from opelda.corpus.text._split import Calls, Split, checked_split, forgotten, name_of
 from opelda.corpus.text._stop_words import left_out, loaded, saved
 from opelda.corpus.text._texts import as_texts
 from opelda.corpus.text._unspaced import PAIRS, WORDS, checked_unspaced

@@ -13,9 +13,9 @@ from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._ranking import topic_weights
 from opelda.report._map import map_positions
 from opelda.report.page import _payload as payload
+from opelda.report.page._encoded_arrays import as_base64
 from opelda.report.page._exported import ExportedTopics
 from opelda.report.page._gathered import Gathered
-from opelda.report.page._packing import as_base64
 
 SCORED, LEAST_TOKENS = 1_000, 2  # documents, and words of each
 N_COMPARED_WORDS = 12

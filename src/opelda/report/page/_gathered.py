@@ -14,9 +14,9 @@ from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines._keys import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
-from opelda.report._documents import Typical, called
 from opelda.report._inferred import Inferred
 from opelda.report._times import TimeReader
+from opelda.report._typical_documents import Typical, called
 from opelda.report._unmixing import Unmixing
 from opelda.report.page._summed import SummedShares, TimedShares
 

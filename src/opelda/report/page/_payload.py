@@ -12,9 +12,9 @@ from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.corpus.text._markup import SPELLED
 from opelda.inference import EM
 from opelda.inference._infer import as_prior
+from opelda.report.page._encoded_arrays import as_base64, joined, packed
 from opelda.report.page._exported import ExportedTopics, ranked_words
 from opelda.report.page._gathered import LONGEST, WITHIN, Gathered
-from opelda.report.page._packing import as_base64, joined, packed
 
 FORMAT = 1
 N_RELATED = 8

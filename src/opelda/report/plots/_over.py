@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from opelda._validation import choice, whole
 from opelda.errors import InputError
-from opelda.report._columns import column_of
+from opelda.report._document_columns import column_of
 from opelda.report._inferred import check_model, labels_of
 from opelda.report._shares import MOST_GROUPS, Shares, corpus_shares
 from opelda.report._times import UNITS, group_bins, time_bins

@@ -1,0 +1,1 @@
+"""The CPU engine and its private parts."""

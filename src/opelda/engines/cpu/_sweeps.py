@@ -1,0 +1,215 @@
+"""The CPU's private parts of a sweep: tokens in blocks, drawn and counted by native code."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda import _native
+from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
+from opelda.engines._weights import Prior, Weights, prior_sums
+from opelda.engines.cpu import _tables as tables
+from opelda.engines.cpu._updates import check_words
+
+# Documents of a block: more, and too few of their topics stay in the second cache; fewer, and rows
+# of words are laid out for too few tokens.
+MOST_DOCS = 12_288
+LEAST_DOCS = 128
+LAYOUT = (
+    "block_docs",
+    "block_groups",
+    "block_runs",
+    "run_words",
+    "run_starts",
+    "at",
+    "first_group",
+    "run_alike",
+    "sizes",
+    "weights",
+)
+ORDERED = ("block_docs", "block_runs", "run_starts", "at", "first_group")
+
+
+@dataclass(frozen=True)
+class BlockTokens(Tokens):
+    """Tokens in blocks of documents, word by word."""
+
+    layout: dict[str, Any]  # as native code calls it; weights are None where all are 1
+    units: NDArray[np.int64] | None  # that tokens weigh in counts, likewise
+    z: NDArray[np.uint16]  # topics; after an interrupted sweep, from both
+    slots: _native.SlotStore  # the topics that each document has
+    given: bool  # topics are those that tokens began with, which slots learn of when they are swept
+
+    @classmethod
+    def laid_out(
+        cls, tokens: Tokens, topics: NDArray[np.uint16] | None, n_threads: int
+    ) -> "BlockTokens":
+        """Divide documents into blocks: enough for all threads, if there are as many documents."""
+        rows = tokens.rows
+        found = _native.token_blocks(
+            rows.indptr,
+            rows.words,
+            rows.counts,
+            tokens.first,
+            n_topics=tokens.n_topics,
+            n_words=tokens.n_words,
+            shift=tokens.shift,
+            alike=tokens.shift >= 0 and bool((rows.counts == tokens_of(rows.counts)).all()),
+            most_docs=min(max(rows.n_docs // (4 * n_threads), LEAST_DOCS), MOST_DOCS),
+            n_threads=n_threads,
+        )
+        layout: dict[str, Any] = dict(zip(LAYOUT, found[:-1], strict=True))
+        made = cls(
+            **{field.name: getattr(tokens, field.name) for field in fields(tokens)},
+            layout=layout,
+            units=found[-1],
+            z=np.zeros(int(tokens.first[-1]), np.uint16),
+            slots=_native.SlotStore(len(layout["block_docs"]) - 1, rows.n_docs),
+            given=topics is not None,
+        )
+        if topics is not None:
+            made.z[made.order(n_threads)] = topics
+        return made
+
+    def order(self, n_threads: int) -> NDArray[np.int64]:
+        """Return which token each of the documents' is, one document after the other."""
+        layout = {name: self.layout[name] for name in ORDERED}
+        return _native.token_order(**layout, first_token=self.first, n_threads=n_threads)
+
+    @property
+    def topics(self) -> NDArray[np.uint16]:
+        """The topics of the tokens, document by document."""
+        return self.z[self.order(1)]
+
+    def histogram(self, share: float) -> SizeHistogram:
+        """Count documents by their tokens per topic; see `Engine.histogram`."""
+        docs = looked_at(self.keys, share)
+        topics, sizes = _native.slot_sizes(self.slots, self.layout["block_docs"], docs)
+        return SizeHistogram.of(topics, sizes, self.lengths[docs])
+
+
+def sweep(
+    weights: Weights | None,
+    tokens: BlockTokens,
+    alpha: NDArray[np.float64],
+    counts: TokenCounts | None,
+    prior: Prior | None,
+    *,
+    seed: int,
+    n_draws: int,
+    n_threads: int,
+) -> TokenCounts:
+    """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
+    n_topics = tokens.n_topics
+    stride = tables.row_width(n_topics)
+    padded_alpha = tables.padded(alpha, stride)
+    layout = tokens.layout
+    if counts is None:
+        assert weights is not None
+        n_words = weights.n_words
+        check_words(tokens.rows.words, n_words)
+        words, slots = np.unique(layout["run_words"], return_inverse=True)
+        table = tables.topic_rows(weights, words, n_threads=n_threads)
+        layout = layout | {"run_words": slots.astype(np.int32)}
+        inverse = np.zeros(stride, np.float32)  # no token is in the weights
+        topics = _dense(table.rows, padded_alpha)
+    else:
+        n_words = counts.n_words
+        check_words(tokens.rows.words, n_words)
+        if prior is not None:
+            eta = tables.padded_prior(prior, n_topics)
+        else:
+            assert weights is not None
+            eta = weights.prior
+        inverse = tables.padded(1.0 / (counts.sums + prior_sums(eta, n_words, n_topics)), stride)
+        topics = _of_counts(counts, eta, inverse, padded_alpha, n_threads)
+    _native.sweep(
+        **layout,
+        z=tokens.z,
+        slots=tokens.slots,
+        keys=tokens.keys,
+        n_topics=n_topics,
+        **topics,
+        alpha=padded_alpha,
+        inverse=inverse,
+        seed=seed,
+        fresh=counts is None,
+        given=tokens.given,
+        n_draws=n_draws,
+        n_threads=n_threads,
+    )
+    return _counted(tokens, n_words, n_threads)
+
+
+def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:
+    none: dict[str, Any] = dict.fromkeys(("row_starts", "row_topics", "row_values", "base"))
+    # (by NumPy's own loop: it is the same for any number of BLAS's threads)
+    return none | {"dense": rows, "prior": np.einsum("jk,k->j", rows, alpha)}
+
+
+def _of_counts(
+    counts: TokenCounts,
+    prior: Prior,
+    inverse: NDArray[np.float32],
+    alpha: NDArray[np.float32],
+    n_threads: int,
+) -> dict[str, Any]:
+    """Return the topics that counts and a prior are: sparse rows, where the prior is one number."""
+    starts, topics, cells = counts.arrays
+    if isinstance(prior, np.ndarray):
+        dense = tables.aligned_empty(counts.cells.shape[0], len(inverse))
+        dense[:] = prior[:, None] if prior.ndim == 1 else prior
+        _native.add_counts(
+            dense, starts, topics, cells, factor=2.0**-counts.shift, n_threads=n_threads
+        )
+        dense *= inverse
+        return _dense(dense, alpha)
+    values = np.empty(len(topics), np.float32)
+    masses = np.empty(len(starts) - 1, np.float32)
+    base = np.float32(prior) * inverse
+    _native.count_rows(
+        starts,
+        topics,
+        cells,
+        shift=counts.shift,
+        prior=prior,
+        inverse=inverse,
+        alpha=alpha,
+        base_mass=float(base.astype(np.float64) @ alpha),
+        values=values,
+        masses=masses,
+        n_threads=n_threads,
+    )
+    rows = {"row_starts": starts, "row_topics": topics, "row_values": values, "base": base}
+    return rows | {"dense": None, "prior": masses}
+
+
+def _counted(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
+    """Count the tokens of each word and topic."""
+    layout, shape = tokens.layout, (n_words, tokens.n_topics)
+    starts, topics, cells = _native.count_tokens(
+        layout["block_runs"],
+        layout["run_words"],
+        layout["run_starts"],
+        layout["run_alike"],
+        tokens.units,
+        tokens.z,
+        n_words=n_words,
+        n_topics=tokens.n_topics,
+        shift=tokens.shift,
+        n_threads=n_threads,
+    )
+    return TokenCounts(sparse.csr_array((cells, topics, starts), shape=shape), tokens.shift)
+
+
+def blend(weights: Weights, counts: TokenCounts, share: float, n_threads: int) -> None:
+    """Move weights towards counts; see `Engine.blend`. Only what the counts have is touched."""
+
+    def add(rows: NDArray[np.float32], factor: float) -> NDArray[np.float64]:
+        unit = factor * 2.0**-counts.shift
+        _native.add_counts(rows, *counts.arrays, factor=unit, n_threads=n_threads)
+        return factor * counts.sums
+
+    weights.blend(share, add)

@@ -1,0 +1,1 @@
+"""The CUDA engine: its Python, and its kernels (``*.cu``)."""

@@ -1,0 +1,231 @@
+"""A GPU as the CUDA engine sees it: CuPy, imported when it is asked for, and compiled kernels."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, cached_property
+from importlib.resources import files
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.engines.cuda._copies import LARGE, Copies
+from opelda.errors import EngineError
+
+LANES = 32  # of a warp, which rows of topics are padded to
+THREADS = 256  # of a block
+OPTIONS = ("-std=c++17",)
+N_PARTS = 264  # of rows, whose sums are added up in order
+MOST_FIXED, SMALL = 64, 2**16  # arrays that are kept on the GPU, and bytes of those compared
+PLAIN_SHARED = 48 * 1024  # bytes of shared memory that a block has without being asked
+N_STREAMS = 2  # that work side by side
+OLD_DRIVER = 35  # of CUDA's errors; also where there is none
+log = logging.getLogger("opelda")
+Block = TypeVar("Block")
+Done = TypeVar("Done")
+
+
+def cupy() -> Any:
+    """Return CuPy; nothing of it is imported before."""
+    try:
+        import cupy as found
+    except ImportError as error:
+        raise EngineError(
+            "The engine 'cuda' needs CuPy, which cannot be imported here; install it with "
+            "pip install 'opelda[cuda]', or use the engine 'cpu'."
+        ) from error
+    return found
+
+
+class Device:
+    """One GPU: its kernels, and what goes there and back.
+
+    Parameters
+    ----------
+    number : int
+        Which of the GPUs.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.cp, self.number = cupy(), number
+        self._fixed: dict[Any, tuple[Any, Any]] = {}
+        self._numbers: Any = ()
+        self._copies = Copies(self.cp)
+        runtime = self.cp.cuda.runtime
+        try:
+            n_devices = runtime.getDeviceCount()
+        except runtime.CUDARuntimeError as error:
+            if error.status == OLD_DRIVER and runtime.driverGetVersion():
+                raise EngineError(
+                    "The driver of the GPU is older than CuPy's CUDA "
+                    f"{runtime.runtimeGetVersion() // 1000}; update it, install the CuPy of its "
+                    "version, or use the engine 'cpu'."
+                ) from error
+            n_devices = 0
+        if number >= n_devices:
+            which = "" if number == 0 else f" number {number}"
+            raise EngineError(f"There is no GPU{which} on this machine; use the engine 'cpu'.")
+
+    @cached_property
+    def title(self) -> str:
+        """The maker's name of it."""
+        return str(self.cp.cuda.runtime.getDeviceProperties(self.number)["name"].decode())
+
+    @cached_property
+    def most_shared(self) -> int:
+        """The most bytes of shared memory that a block can have."""
+        name = "sharedMemPerBlockOptin"
+        return int(self.cp.cuda.runtime.getDeviceProperties(self.number)[name])
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Work on this GPU; too little memory is said in one sentence."""
+        try:
+            with self.cp.cuda.Device(self.number):
+                yield
+        except self.cp.cuda.memory.OutOfMemoryError as error:
+            free, total = self.cp.cuda.runtime.memGetInfo()
+            raise EngineError(
+                f"The GPU has too little memory: {free / 1e9:.1f} of {total / 1e9:.1f} GB are "
+                "free; give fewer documents or topics at a time, or use the engine 'cpu'."
+            ) from error
+
+    def free(self) -> int:
+        """Return the bytes that are free, those that CuPy keeps for later among them."""
+        kept = self.cp.get_default_memory_pool().free_bytes()
+        return int(self.cp.cuda.runtime.memGetInfo()[0]) + int(kept)
+
+    def array(self, values: Any, dtype: Any = None) -> Any:
+        """Copy an array to the GPU, if it is not there; None stays None."""
+        if values is None:
+            return None
+        if isinstance(values, np.ndarray) and values.nbytes >= LARGE:
+            return self._copies.to_device(np.ascontiguousarray(values, dtype))
+        return self.cp.ascontiguousarray(self.cp.asarray(values, dtype))
+
+    def host(self, values: Any) -> NDArray[Any]:
+        """Copy an array from the GPU."""
+        if getattr(values, "nbytes", 0) >= LARGE and values.flags.c_contiguous:
+            return self._copies.to_host(values)
+        found: NDArray[Any] = self.cp.asnumpy(values)
+        return found
+
+    def fixed(self, values: NDArray[Any]) -> Any:
+        """Copy an array that stays as it is to the GPU, once; small ones are known by content."""
+        key: Any = id(values)
+        if values.nbytes <= SMALL:
+            key = values.dtype.str, values.tobytes()
+        kept = self._fixed.get(key)
+        if kept is None or (key == id(values) and kept[0] is not values):
+            if len(self._fixed) >= MOST_FIXED:
+                self._fixed.clear()
+            kept = values, self.array(values)
+            self.wait()  # streams share it
+            self._fixed[key] = kept
+        return kept[1]
+
+    def numbers(self, n: int) -> Any:
+        """Return 0, 1, 2, ... on the GPU."""
+        if len(self._numbers) < n:
+            numbers = self.cp.arange(2 * n, dtype=np.int32)
+            self.wait()  # streams share them
+            self._numbers = numbers
+        return self._numbers[:n]
+
+    def wait(self) -> None:
+        """Wait for what was begun."""
+        self.cp.cuda.get_current_stream().synchronize()
+
+    def side_by_side(self, work: Callable[[Block], Done], blocks: Sequence[Block]) -> list[Done]:
+        """Do some work for each block, two at a time: while one is copied the other is computed.
+
+        Each has a stream, which has nothing left to do when the work is done: what it has used can
+        be given back then.
+        """
+        if len(blocks) == 1:
+            return [work(blocks[0])]
+        self.wait()
+
+        def done(block: Block) -> Done:
+            stream = self._streams.get()
+            try:
+                with self.cp.cuda.Device(self.number), stream:
+                    found = work(block)
+                    stream.synchronize()
+            finally:
+                self._streams.put(stream)
+            return found
+
+        pool = ThreadPoolExecutor(N_STREAMS)
+        try:
+            return list(pool.map(done, blocks))
+        finally:  # also of an interruption
+            pool.shutdown(cancel_futures=True)
+
+    @cached_property
+    def _streams(self) -> "SimpleQueue[Any]":
+        streams: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(N_STREAMS):
+            streams.put(self.cp.cuda.Stream(non_blocking=True))
+        return streams
+
+    def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
+        """Run a kernel for n things, with so many threads each; None is a null pointer."""
+        if n:
+            self.launch(file, name, -(-n * threads // THREADS), *arguments)
+
+    def launch(
+        self,
+        file: str,
+        name: str,
+        blocks: int,
+        *arguments: Any,
+        threads: int = THREADS,
+        shared: int = 0,
+    ) -> None:
+        """Run a kernel in so many blocks of threads, with so many bytes of shared memory each."""
+        given = tuple(np.uint64(0) if a is None else a for a in arguments)
+        kernel = _kernel(self.number, file, name)
+        if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = shared
+        kernel((blocks,), (threads,), given, shared_mem=shared)
+
+    def column_sums(self, rows: Any, n_columns: int) -> Any:
+        """Return the sums of the first columns on the GPU, in 64 bits and in a fixed order."""
+        total = np.int64 if rows.dtype.kind == "i" else np.float64
+        parts, sums = self.cp.empty((N_PARTS, n_columns), total), self.cp.empty(n_columns, total)
+        for blocks, to, (n_rows, stride) in ((N_PARTS, parts, rows.shape), (1, sums, parts.shape)):
+            self.launch(
+                "update", f"columns_of_{rows.dtype.name}", blocks,
+                rows, np.int32(n_rows), np.int32(stride), np.int32(n_columns), to,
+            )  # fmt: skip
+            rows = parts
+        return sums
+
+
+@cache
+def device_of(number: int) -> Device:
+    """Return the GPU of that number: one object, for what it keeps serves all engines."""
+    return Device(number)
+
+
+@cache
+def _kernel(number: int, file: str, name: str) -> Any:
+    return _module(number, file).get_function(name)
+
+
+@cache
+def _module(number: int, file: str) -> Any:
+    """Compile a file of kernels; CuPy keeps what it has compiled before."""
+    sources = files("opelda.engines") / "cuda"
+    parts = [(sources / name).read_text(encoding="utf-8") for name in ("common.cuh", f"{file}.cu")]
+    return cupy().RawModule(code="\n".join(parts), options=OPTIONS)
+
+
+@cache
+def tell(sentence: str) -> None:
+    """Log a sentence, once."""
+    log.warning(sentence)

@@ -1,0 +1,155 @@
+"""Documents on a GPU: all of a collection, or one block after another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.engines._documents import Chosen, Documents, Rows
+from opelda.engines.cpu._updates import gathered
+from opelda.engines.cuda._device import LANES, Device
+
+# Words of documents that are worked on in a launch of their own: shared memory is for the longest.
+ROOMS = (32, 64, 128, 256, 512)
+FEW_DOCS = 8192
+# Bytes of documents, and of what is found about them, that are on the GPU at a time.
+BLOCK = 2**28
+# Bytes of documents that stay there; None: by free memory, where they are more than a block.
+AT_ONCE: int | None = None
+
+
+@dataclass(frozen=True)
+class CudaRows:
+    """Documents on the GPU, and which of them are meant."""
+
+    indptr: Any
+    words: Any
+    counts: Any
+    lengths: NDArray[np.int64]  # distinct words of those that are meant
+    chosen: Any = None  # their numbers; None: all
+    _classes: list[tuple[int, int, Any]] | None = None
+
+    @classmethod
+    def of(cls, device: Device, rows: "CudaRows | Rows") -> "CudaRows":
+        """Copy documents to the GPU, if they are not there."""
+        # (`GivenRows` have them)
+        given: CudaRows | None = rows if isinstance(rows, cls) else getattr(rows, "there", None)
+        if given is not None:
+            return given
+        assert isinstance(rows, Rows)
+        there = device.array(rows.indptr), device.array(rows.words), device.array(rows.counts)
+        return cls(*there, lengths=np.diff(rows.indptr))
+
+    def some(self, device: Device, chosen: NDArray[np.int64]) -> "CudaRows":
+        """Return some of the documents, without a copy."""
+        there = device.array(chosen.astype(np.int32))
+        return replace(self, lengths=self.lengths[chosen], chosen=there, _classes=None)
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents that are meant."""
+        return len(self.lengths)
+
+    def by_length(self, device: Device) -> list[tuple[int, int, Any]]:
+        """Return (words that there is room for, number of documents, their places) by length.
+
+        Few documents are taken together: they leave most of the GPU idle, one launch or another.
+        """
+        if self._classes is not None or not self.n_docs:
+            return self._classes or []
+        longest = int(self.lengths.max(initial=0))
+        rooms = [room for room in ROOMS if room < longest]
+        rooms.append(next((r for r in ROOMS if r >= longest), -(-longest // LANES) * LANES))
+        if self.n_docs <= FEW_DOCS and rooms[-1] <= ROOMS[-1]:
+            return [(rooms[-1], self.n_docs, device.numbers(self.n_docs))]
+        found, below = [], -1
+        for room in rooms:
+            docs = np.flatnonzero((self.lengths > below) & (self.lengths <= room))
+            if len(docs):
+                found.append((room, len(docs), device.array(docs.astype(np.int32))))
+            below = room
+        object.__setattr__(self, "_classes", found)
+        return found
+
+
+def has_room(device: Device, n_bytes: float, most_free: float = 1 / 3) -> bool:
+    """Whether so many bytes can stay on the GPU, and take no more than a part of what is free."""
+    if AT_ONCE is not None:
+        return n_bytes <= AT_ONCE
+    return n_bytes <= BLOCK or n_bytes <= most_free * device.free()
+
+
+def cut(before: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Divide documents, with so many bytes before each and in all, into blocks: first and last."""
+    most, first, found = BLOCK if AT_ONCE is None else AT_ONCE, 0, []
+    while first < len(before) - 1:
+        last = int(np.searchsorted(before, before[first] + most, "right")) - 1
+        last = max(last, first + 1)
+        found.append((first, last))
+        first = last
+    return found or [(0, 0)]
+
+
+def in_blocks(rows: Rows, n_topics: int) -> list[tuple[slice, Rows]]:
+    """Divide documents into consecutive ones that fit on the GPU with their mixtures."""
+    # a word and a count; where the document begins, and at most three arrays over topics
+    before = 8 * rows.indptr + (8 + 12 * n_topics) * np.arange(len(rows.indptr))
+    blocks = cut(before)
+    if len(blocks) == 1:
+        return [(slice(None), rows)]
+    return [(slice(*block), rows.between(*block)) for block in blocks]
+
+
+class CudaDocuments(Documents):
+    """A collection that is copied to the GPU when it is first asked for there."""
+
+    @classmethod
+    def of(cls, rows: Rows, n_words: int) -> "CudaDocuments":
+        """Take documents in the types that kernels take."""
+        parts = rows.counts, rows.words, rows.indptr
+        return cls(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
+
+    _there: CudaRows | None = None
+    _fits: bool | None = None
+    _tokens: NDArray[np.float64] | None = None
+
+    def fits(self, device: Device) -> bool:
+        """Whether there is room for all documents on the GPU, which is found out once."""
+        if self._fits is None:
+            n_bytes = 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
+            self._fits = self._there is not None or has_room(device, n_bytes)
+        return self._fits
+
+    def there(self, device: Device) -> CudaRows:
+        """Return all documents on the GPU."""
+        if self._there is None:
+            self._there = CudaRows.of(device, self.part())
+        return self._there
+
+    def some(
+        self, device: Device, chosen: Chosen, n_topics: int, n_threads: int
+    ) -> tuple[Sequence[CudaRows | Rows], NDArray[np.float64]]:
+        """Return some documents, block by block, and the tokens of each.
+
+        Of a collection that does not fit, only they go to the GPU.
+        """
+        if not self.fits(device):
+            rows = gathered(self, chosen, n_threads)
+            return [block for _, block in in_blocks(rows, n_topics)], rows.tokens()
+        there, lengths = self.there(device), self.lengths(device)
+        if chosen is not None:
+            there, lengths = there.some(device, chosen), lengths[chosen]
+        return [there], lengths
+
+    def lengths(self, device: Device) -> NDArray[np.float64]:
+        """Return the tokens of each document."""
+        if self._tokens is None:
+            rows, n_docs = self.there(device), self.n_docs
+            found = device.cp.empty(n_docs)
+            given = rows.indptr, rows.counts, np.int32(n_docs), found
+            device.run("counts", "lengths", n_docs, *given, threads=LANES)
+            self._tokens = device.host(found)
+        return self._tokens

@@ -1,0 +1,289 @@
+"""One call of a kernel on a GPU: inference from its settings, and certificates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from opelda.engines import _settings as s
+from opelda.engines._documents import Rows
+from opelda.engines._engine import Solver, Task
+from opelda.engines._keys import GOLDEN, mix
+from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, certify_empty
+from opelda.engines.cpu import _kernels as cpu
+from opelda.engines.cpu._tables import padded
+from opelda.engines.cuda._device import LANES, Device, tell
+from opelda.engines.cuda._device_arrays import GivenRows
+from opelda.engines.cuda._documents import CudaRows
+from opelda.engines.cuda._tables import CudaTable
+
+WARPS = (4, 2, 1)  # of a block, each with a document
+MOST_SHARED = 96 * 1024  # bytes of a block
+MOST_COLUMNS = 16  # topics that OPE has the words of at hand: few documents pick more
+MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
+
+
+@dataclass(frozen=True)
+class CudaPicks:
+    """Mixtures on the GPU: a few topics of each document, and a rest spread like the start."""
+
+    topics: Any  # (n_docs, most)
+    values: Any  # likewise; times `share` they are shares
+    n_picked: Any  # of each document; None: all
+    share: float
+    rest: float  # negative: what is missing to 1
+    start: NDArray[np.float32]
+    start_words: Any  # words under the start
+
+
+@dataclass(frozen=True)
+class Found:
+    """Mixtures on the GPU."""
+
+    theta: Any
+    picks: CudaPicks | None  # of OPE, EM and Exact
+    n_iter: Any  # of all documents, or of each
+    factors: Any = None  # VB's
+    loss: Any = None  # Exact's
+
+
+def has_kernel(settings: s.KernelSettings | None) -> bool:
+    """Whether there is a kernel for the settings."""
+    if isinstance(settings, s.OPESettings):
+        return settings.a2 is None and settings.n_restarts == 1 and settings.tol == 0
+    return isinstance(settings, s.EMSettings | s.VBSettings | s.CVB0Settings)
+
+
+def for_updates(task: Task, n_topics: int) -> s.KernelSettings | None:
+    """Return the settings of an update's kernel; None where the processor infers, which is said."""
+    settings = task.method.kernel(n_topics, task.seed)
+    if has_kernel(settings) and task.accuracy is None:
+        return settings
+    tell_of(task.method)
+    return None
+
+
+def tell_of(method: Solver) -> None:
+    """Say, once, that the processor infers."""
+    name = type(method).__name__
+    tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")
+
+
+def each_document(
+    device: Device,
+    name: str,
+    rows: CudaRows,
+    table: CudaTable,
+    floats: Callable[[int], int],
+    *given: Any,
+) -> None:
+    """Run a kernel with a warp for each document, which has that many floats for so many words."""
+    for room, n_docs, docs in rows.by_length(device):
+        room_of_one = floats(room) + floats(room) % 2
+        most = min(MOST_SHARED, device.most_shared) // (4 * room_of_one)
+        warps, fits = next((n for n in WARPS if n <= most), WARPS[0]), most > 0
+        n_warps = n_docs if fits else min(n_docs, max(MOST_MEMORY // (4 * room_of_one), 1))
+        blocks = -(-n_warps // warps)
+        memory = None if fits else device.cp.empty((blocks * warps, room_of_one), np.float32)
+        device.launch(
+            name, f"{name}_shared" if fits else f"{name}_memory", blocks,
+            *batch_of(docs, rows, table),
+            np.int32(room), memory, np.int64(room_of_one), *given,
+            threads=warps * LANES, shared=4 * warps * room_of_one if fits else 0,
+        )  # fmt: skip
+
+
+def batch_of(docs: Any, rows: CudaRows, table: CudaTable) -> tuple[Any, ...]:
+    """Return documents and topics as kernels take them."""
+    topics = table.beta, np.int32(table.n_topics), np.int32(table.beta.shape[1])
+    parts = rows.chosen, rows.indptr, rows.words, rows.counts
+    return (docs, np.int32(len(docs)), *parts, *topics)
+
+
+def words_under(table: CudaTable, start: NDArray[np.float32]) -> Any:
+    """Return the words' probabilities under a mixture."""
+    if (start == start[0]).all():
+        return table.means
+    device, width = table.device, table.beta.shape[1]
+    blocks = device.cp.empty((table.n_words, width // LANES), np.float32)
+    words = device.cp.empty(table.n_words, np.float32)
+    device.run(
+        "counts", "masses", table.n_words,
+        table.beta, np.int32(table.n_words), np.int32(width // LANES),
+        device.array(padded(start, width)), blocks, words,
+        threads=LANES,
+    )  # fmt: skip
+    return words
+
+
+def solve(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.KernelSettings,
+    alpha: NDArray[np.float32],
+    theta: bool,
+    factors: bool = False,
+) -> Found:
+    """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
+    is_dense = theta or isinstance(settings, s.VBSettings | s.CVB0Settings)
+    # (of documents without words nothing is written)
+    dense = table.device.cp.zeros((rows.n_docs, table.n_topics), np.float32) if is_dense else None
+    if isinstance(settings, s.OPESettings):
+        return _ope(table, rows, settings, alpha, dense)
+    if isinstance(settings, s.VBSettings):
+        return _vb(table, rows, settings, alpha, dense, factors)
+    if isinstance(settings, s.CVB0Settings):
+        return _cvb0(table, rows, settings, alpha, dense)
+    assert isinstance(settings, s.EMSettings)
+    return _em(table, rows, settings, alpha, dense)
+
+
+def _ope(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.OPESettings,
+    alpha: NDArray[np.float32],
+    theta: Any,
+) -> Found:
+    device, n_topics = table.device, table.n_topics
+    n_sequences, n_moves = settings.a.shape
+    most = min(n_topics, n_moves)
+    shape = rows.n_docs, most
+    topics, times = device.cp.zeros(shape, np.int32), device.cp.zeros(shape, np.float32)
+    n_picked = device.cp.empty(rows.n_docs, np.int32)
+    start = settings.start.astype(np.float32)
+    start_words = words_under(table, start)
+    by_content = settings.seed is not None
+    seed = mix(np.array([settings.seed or 0], np.uint64) + GOLDEN)[0]
+    prior = ((alpha.astype(np.float64) - 1) / start).astype(np.float32)
+
+    columns = min(int(most), MOST_COLUMNS)
+
+    def floats(room: int) -> int:
+        return room * (2 + (columns | 1)) + int(table.beta.shape[1]) + 2 * int(most)
+
+    each_document(
+        device, "ope", rows, table, floats,
+        device.fixed(settings.a), device.fixed(settings.b), device.fixed(settings.base),
+        device.fixed(alpha), device.fixed(start), device.fixed(prior), start_words,
+        device.array(table.ids), seed, np.int32(n_moves), np.int32(n_sequences), np.int32(most),
+        np.int32(by_content), np.int32(columns), theta, n_picked, topics, times,
+    )  # fmt: skip
+    base = float(settings.base[n_moves])
+    mass = base + n_moves
+    picks = CudaPicks(topics, times, n_picked, 1.0 / mass, base / mass, start, start_words)
+    return Found(theta, picks, int(n_moves) + settings.first_t - 1)
+
+
+def _em(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.EMSettings,
+    alpha: NDArray[np.float32],
+    theta: Any,
+) -> Found:
+    device, n_topics = table.device, table.n_topics
+    n_kept = min(settings.n_kept, n_topics)
+    step = n_kept | 1  # odd: neither words nor topics side by side meet in a bank
+    total = float(alpha.sum(dtype=np.float64))
+    start = (alpha / total).astype(np.float32)
+    start_words = words_under(table, start)
+    shape = rows.n_docs, n_kept
+    topics, shares = device.cp.zeros(shape, np.int32), device.cp.zeros(shape, np.float32)
+
+    def floats(room: int) -> int:
+        return room * (3 + step) + int(table.beta.shape[1]) + 3 * n_kept
+
+    each_document(
+        device, "em", rows, table, floats,
+        device.fixed(alpha), device.fixed(start), start_words, np.float64(total),
+        np.int32(settings.n_iter), np.int32(n_kept), np.int32(step), theta, topics, shares,
+    )  # fmt: skip
+    picks = CudaPicks(topics, shares, None, 1.0, -1.0, start, start_words)
+    return Found(theta, picks, settings.n_iter)
+
+
+def _vb(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.VBSettings,
+    alpha: NDArray[np.float32],
+    theta: Any,
+    factors: bool,
+) -> Found:
+    device, n_topics = table.device, table.n_topics
+    n_iter = device.cp.zeros(rows.n_docs, np.int32)
+    weighs = device.cp.zeros_like(theta) if factors else None
+    of_alpha = np.float64(gammaln(np.maximum(alpha, 1e-30).sum(dtype=np.float64)))
+    start = None if settings.start is None else device.array(settings.start, np.float64)
+    each_document(
+        device, "vb", rows, table, lambda room: 2 * (room + 2 * n_topics),
+        device.fixed(alpha), of_alpha, np.int32(settings.n_iter), np.float64(settings.tol), start,
+        theta, weighs, n_iter,
+    )  # fmt: skip
+    return Found(theta, None, n_iter, weighs)
+
+
+def _cvb0(
+    table: CudaTable,
+    rows: CudaRows,
+    settings: s.CVB0Settings,
+    alpha: NDArray[np.float32],
+    theta: Any,
+) -> Found:
+    device, passes = table.device, (settings.burn_in, settings.n_samples)
+    each_document(
+        device, "cvb0", rows, table, lambda room: 4 * table.n_topics,
+        device.fixed(alpha), np.float64(alpha.sum(dtype=np.float64)), *map(np.int32, passes),
+        *map(np.float64, (settings.scale, settings.offset, settings.decay)), theta,
+    )  # fmt: skip
+    return Found(theta, None, sum(passes))
+
+
+def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solution:
+    """Return mixtures as the CPU's kernels make them; dense ones stay where the documents were."""
+    n_iter = np.full(rows.n_docs, device.host(found.n_iter), np.int32)
+    picks, loss = found.picks, None if found.loss is None else device.host(found.loss)
+    theta = found.theta if wanted.theta or picks is None else None
+    if theta is not None and not isinstance(rows, GivenRows):
+        theta = device.host(theta)
+    if picks is None:
+        factors = None if found.factors is None else device.host(found.factors)
+        return Solution(theta, n_iter, factors=factors)
+    if not wanted.picks:
+        return Solution(theta, n_iter, loss=loss)
+    topics, values = device.host(picks.topics), device.host(picks.values)
+    if picks.n_picked is None:
+        return Solution(theta, n_iter, picks=cpu.em_picks(rows, picks.start, topics, values))
+    n_picked = device.host(picks.n_picked)
+    used = np.arange(topics.shape[1]) < n_picked[:, None]
+    indptr = np.concatenate(([0], np.cumsum(n_picked))).astype(np.int64)
+    shares = (values[used] * picks.share).astype(np.float32)
+    rest = np.where(rows.empty, 1.0, picks.rest).astype(np.float32)
+    few = Picks(indptr, topics[used], shares, rest, picks.start)
+    return Solution(theta, n_iter, picks=few, loss=loss)
+
+
+def certify(
+    table: CudaTable, rows: CudaRows, theta: Any, alpha: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Compute the certificates of given mixtures, of documents with words."""
+    device = table.device
+    values = [device.cp.zeros(rows.n_docs) for _ in range(5)]
+    each_document(
+        device, "certify", rows, table, lambda room: 2 * room,
+        device.fixed(alpha), device.array(theta, np.float32), *values,
+    )  # fmt: skip
+    return [device.host(value) for value in values]
+
+
+def certificate(
+    table: CudaTable, rows: CudaRows, host: Rows, theta: Any, alpha: NDArray[np.float64]
+) -> Certificate:
+    """Compute the certificates of given mixtures."""
+    found = Certificate(*certify(table, rows, theta, alpha))
+    certify_empty(found, host, alpha)
+    return found

@@ -1,0 +1,224 @@
+"""A learned model as people see it: names of topics and documents, a table in notebooks."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from html import escape
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+
+from opelda.corpus import Corpus, Vocabulary
+from opelda.errors import InputError
+from opelda.learning._best_words import heaviest_words
+from opelda.learning._input_counts import vocabulary_for
+from opelda.learning._rules import ML
+from opelda.learning._seed_words import N_TOP, is_uncovered
+from opelda.learning._state import check_words_rest
+from opelda.learning._transform import ReadsTopics
+from opelda.learning.editing._topic_labels import changed_labels
+from opelda.metrics._label_words import distinct, label_topics
+
+TOPICS_SHOWN, WORDS_SHOWN = 20, 10
+NAMELESS = "x0, x1, ... are columns without names; name them by model.set_feature_names(names)."
+
+
+class ShowsTopics(  # before scikit-learn's classes, which are untyped
+    ReadsTopics,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """The part of a learner that names what it shows."""
+
+    def set_topic_labels(self, labels: Mapping[int, str | None]) -> Self:
+        """Name topics; tables, columns and pages show these names, and model files keep them.
+
+        `fit` forgets them. In a stream a topic that becomes another theme's loses its label.
+
+        Parameters
+        ----------
+        labels : mapping from int to str or None
+            Labels by the numbers of topics, each a line of at most 200 characters. None or "" takes
+            a label back; topics that are not named here keep theirs.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from opelda import OnlineOPE
+        >>> model = OnlineOPE(2, random_state=0).fit(["green tea", "black tea", "red wine"] * 9)
+        >>> model.set_topic_labels({1: "drinks"}).topic_labels_[1]
+        'drinks'
+        """
+        state = self._learned()
+        with state.lock.writing():
+            state.labels = changed_labels(state.labels, labels, state.weights.n_topics)
+        return self
+
+    def set_feature_names(self, names: Iterable[str]) -> Self:
+        """Name the words of a model that was fitted on a matrix without names; they are saved.
+
+        In a pipeline, `CountVectorizer` hands on a sparse matrix, which has no names of columns.
+
+        Parameters
+        ----------
+        names : iterable of str
+            A word per column, such as ``vectorizer.get_feature_names_out()``.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from opelda import OnlineOPE
+        >>> model = OnlineOPE(1, random_state=0).fit([[4, 1], [5, 0]])
+        >>> model.top_words(), model.set_feature_names(["tea", "cup"]).top_words()
+        ([['x0', 'x1']], [['tea', 'cup']])
+        """
+        state = self._learned()
+        if self._knows_words():
+            raise InputError("The model already knows the words of its columns.")
+        with state.lock.writing():
+            words = Vocabulary(map(str, names))
+            state.vocabulary = vocabulary_for(None, words, state.weights.n_words)
+            state.computed = {}
+        return self
+
+    def _knows_words(self) -> bool:
+        return self._learned().vocabulary is not None or hasattr(self, "feature_names_in_")
+
+    @property
+    def topic_labels_(self) -> list[str]:
+        """The name of each topic: the label it was given, else `opelda.report.label_topics`."""
+        self._learned()
+        check_words_rest(self)
+        own, given = self._computed("labels", lambda: label_topics(self)), self._given_labels()
+        return [given.get(topic, label) for topic, label in enumerate(own)]
+
+    @property
+    def seed_coverage_(self) -> dict[str, tuple[int, int]]:
+        """How many seed words of each seeded topic are among its 20 top words, and of how many.
+
+        Below half, the topic is about something else: its label is shown with a question mark.
+        """
+        state = self._learned()
+        seeds = self._seeds(state.weights.n_topics)
+        if seeds is None or not state.n_updates:
+            return {}
+        check_words_rest(self)
+        seeds = replace(seeds, columns=getattr(self, "feature_names_in_", None))
+        words, n_words = state.vocabulary, state.weights.n_words
+        found: dict[str, tuple[int, int]] = self._computed(
+            "seeds",
+            lambda: seeds.coverage(words, heaviest_words(self, min(N_TOP, n_words)), n_words),
+        )
+        return found
+
+    def _given_labels(self) -> dict[int, str]:
+        """Return the labels that people gave; those that seeded topics are not about, in doubt."""
+        labels = dict(self._learned().labels)
+        for topic, (name, found) in enumerate(self.seed_coverage_.items()):
+            if labels.get(topic) == name and is_uncovered(*found):
+                labels[topic] = f"{name}?"
+        return labels
+
+    def _computed(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return what is computed from the topics, once for each version of them."""
+        state, weights = self._state, self._state.weights
+        kept = state.computed.get(name)
+        if kept is None or kept[0] is not weights or kept[1] != weights.version:
+            # the version before: a value computed while the topics change is not used again
+            kept = state.computed[name] = (weights, weights.version, compute())
+        return kept[2]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform` for `set_output`: the topics' labels.
+
+        Labels that several topics have get the topic's number: "tea (3)". Topics whose words are
+        not known and that were given no label are called by class and number: "topicmodel3".
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Compared with the names seen in `fit`; ignored by a model of texts, whose columns are
+            words.
+
+        Returns
+        -------
+        array of str objects (K,)
+        """
+        of_texts = self._learned().vocabulary is not None
+        names: NDArray[Any] = super().get_feature_names_out(None if of_texts else input_features)
+        labels: Mapping[int, str] = self._given_labels()
+        if self._knows_words():
+            labels = dict(enumerate(self.topic_labels_))
+        named = [labels.get(topic) or name for topic, name in enumerate(names)]
+        return np.array(distinct(named), dtype=object)
+
+    def transform(self, X: Any) -> Any:
+        return with_names(super().transform(X), X)
+
+    transform.__doc__ = ReadsTopics.transform.__doc__
+
+    def _shares(self) -> NDArray[np.float64] | None:
+        """Return each topic's share of the tokens learned from, where the rule keeps that."""
+        state = self._learned()
+        if isinstance(self._rule(), ML):
+            return None
+        # the rows' sums alone: what the prior adds is kept apart from them
+        mass = np.maximum(state.weights.sums, 0.0)
+        if not state.n_updates or not mass.any():  # nothing was learned so far
+            mass = np.ones(len(mass))
+        shares: NDArray[np.float64] = mass / mass.sum()
+        return shares
+
+    # scikit-learn's diagram, and below it the topics
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._topics_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in shown:
+            shown["text/html"] += self._topics_html()
+        return shown
+
+    def _topics_html(self) -> str:
+        """Return a table of the heaviest topics; every text in it is escaped."""
+        if not hasattr(self, "_state"):
+            return ""
+        try:
+            labels, words = self.topic_labels_, self.top_words(WORDS_SHOWN)
+        except InputError:  # another thread is learning words
+            return ""
+        shares, stability = self._shares(), self.topic_stability_
+        order = np.arange(len(labels)) if shares is None else np.argsort(-shares, kind="stable")
+        rows = []
+        for topic in order[:TOPICS_SHOWN].tolist():
+            weight = "" if shares is None else f"{shares[topic]:.1%}"
+            texts = (
+                f"<bdi>{escape(text)}</bdi>" for text in (labels[topic], " ".join(words[topic]))
+            )
+            again = () if stability is None else (f"{stability[topic]:.2f}",)
+            cells = (str(topic), weight, *again, *texts)
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        which = f"{len(rows)} of {len(labels):,} topics" if len(rows) < len(labels) else "Topics"
+        which += "" if shares is None else ", heaviest first"
+        which += "" if self._knows_words() else f". {NAMELESS}"
+        names = ("topic", "weight", *(() if stability is None else ("stability",)))
+        head = "".join(f"<th>{name}</th>" for name in (*names, "label", "words"))
+        return (
+            f"<table><caption>{which}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        )
+
+
+def with_names(found: Any, X: Any) -> Any:
+    """Give mixtures in a pandas frame the index of the documents: a frame's, or their names."""
+    if not hasattr(found, "set_axis"):
+        return found
+    names = X.names if isinstance(X, Corpus) else X.index if hasattr(X, "iloc") else None
+    return found if names is None else found.set_axis(names, axis=0)

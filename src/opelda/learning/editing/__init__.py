@@ -1,0 +1,1 @@
+"""Topics merged, removed, split and named by people."""

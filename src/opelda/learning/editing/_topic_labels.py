@@ -1,0 +1,83 @@
+"""What people call topics: checked, kept in model files, and as names of columns."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from unicodedata import category
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda._validation import whole
+from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
+from opelda.errors import InputError
+
+LONGEST = 200  # characters
+# Control characters, lone surrogates, and ends of lines and paragraphs; all else is text.
+REFUSED = ("Cc", "Cs", "Zl", "Zp")
+
+
+def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict[int, str]:
+    """Return labels with those that were given; None or a blank takes one back."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f'must map numbers of topics to texts, as {{17: "health care"}}, got {given!r:.60}.',
+            "labels",
+        )
+    labels = dict(former)
+    for topic, label in given.items():
+        number = topic_number(topic, n_topics, "label")
+        if label is not None and not isinstance(label, str):
+            raise InputError(f"The label of topic {number} must be text, got {label!r:.60}.")
+        text = "" if label is None else label.strip()
+        _check(number, text)
+        labels.pop(number, None)
+        if text:
+            labels[number] = text
+    return dict(sorted(labels.items()))
+
+
+def topic_number(topic: Any, n_topics: int, to: str) -> int:
+    """Return the number of a topic that something is to be done to, or say that there is none."""
+    try:
+        return whole("topic", topic, 0, n_topics - 1)
+    except InputError:
+        raise InputError(
+            f"There is no topic {topic!r:.60} to {to}; topics have the numbers 0 to "
+            f"{n_topics - 1:,}."
+        ) from None
+
+
+def _check(number: int, text: str) -> None:
+    if len(text) > LONGEST:
+        raise InputError(
+            f"The label of topic {number} has {len(text):,} characters; give {LONGEST} at most."
+        )
+    odd = next((each for each in text if category(each) in REFUSED), None)
+    if odd is not None:
+        raise InputError(
+            f"The label of topic {number} has the character {odd!a}, which cannot be shown in a "
+            "line; leave it out."
+        )
+
+
+def to_arrays(labels: Mapping[int, str]) -> dict[str, NDArray[Any]]:
+    """Return what `from_arrays` makes the same of."""
+    letters, offsets = pack_words(labels.values())
+    return {"topics": np.array(list(labels), np.int64), "bytes": letters, "offsets": offsets}
+
+
+def from_arrays(arrays: Mapping[str, NDArray[Any]], n_topics: int) -> dict[int, str]:
+    """Make labels of what a file holds; a `ValueError` says what cannot be right."""
+    topics, texts = arrays.get("topics"), unpack_words(arrays)
+    if topics is None or topics.dtype != np.int64 or topics.shape != (len(texts),):
+        raise ValueError("its labels do not say of which topics they are")
+    labels = changed_labels({}, dict(zip(topics.tolist(), texts, strict=True)), n_topics)
+    if list(labels) != topics.tolist() or list(labels.values()) != texts:
+        raise ValueError("its labels are out of order or blank")
+    return labels
+
+
+def without(labels: Mapping[int, str], topics: Iterable[int]) -> dict[int, str]:
+    """Return labels but those of some topics, which are others' now."""
+    gone = set(topics)
+    return {number: label for number, label in labels.items() if number not in gone}

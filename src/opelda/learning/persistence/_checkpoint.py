@@ -1,0 +1,176 @@
+"""Checkpoints of a stream: the model and the position in the source, written in one rename."""
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from opelda import _store
+from opelda._every import Every
+from opelda._replacing import lock, remove_leftovers
+from opelda.corpus._batches import Seekable
+from opelda.errors import InputError, ModelFileError
+from opelda.learning.persistence._loading import as_today, restore
+from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, parameters
+from opelda.learning.streaming._timestamps import note_time
+
+FILE = "checkpoint.opelda"
+# Parameters that may change between a run and its continuation without changing the result.
+FREE = ("n_passes", "transform_method", "max_loss", "max_loss_per_token", "sparse_output")
+
+
+class Checkpoint:
+    """A folder that holds a model and its position in a source; one run at a time may use it.
+
+    The position in a source that can seek is what the source says, in any other that of
+    `corpus.mini_batches`.
+    """
+
+    def __init__(self, folder: str | PathLike[str], source: Iterable[Any], every: Every) -> None:
+        try:
+            self.folder = _store._as_path(folder)
+        except InputError:
+            raise InputError(
+                f"must be the path of a folder, got {folder!r}.", "checkpoint"
+            ) from None
+        self.path = self.folder / FILE
+        self._seeks = isinstance(source, Seekable)
+        self._every = every
+        self._n_updates = -1  # of the model that was committed last
+        self._lock: Any = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _opened(self.folder / ".lock")
+        except OSError as error:
+            raise ModelFileError(
+                f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
+                "another folder."
+            ) from None
+        try:
+            lock(self._lock)
+        except BlockingIOError:
+            self._lock.close()
+            raise ModelFileError(
+                f"The checkpoint folder {self.folder} is in use by another run; stop that, or "
+                "choose another folder."
+            ) from None
+        except OSError:  # not every file system can lock
+            pass
+        remove_leftovers(self.folder, FILE)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.close()
+
+    def resume(self, model: Any) -> Any:
+        """Give the model what the checkpoint holds; return the position in the source, or None."""
+        from opelda.learning import LEARNERS
+
+        if LEARNERS.get(type(model).__name__) is not type(model):
+            raise InputError(
+                f"A checkpoint holds one of opelda's learners, got {type(model).__name__}; a "
+                "subclass of your own could not be loaded again without its code."
+            )
+        parameters(model)  # complains of what a file cannot hold before anything is learned
+        if not self.path.exists():
+            return None
+        arrays, header, version = _store.read(self.path, kind=KIND, newest=FORMAT)
+        stream = header.get("stream")
+        if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
+            raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
+        self._check_same(model, header, arrays)
+        self._check_position(stream["position"], stream["seeks"])
+        restore(model, arrays, header, version, self.path)
+        return stream["position"]
+
+    def commit_if_due(self, model: Any, position: Any) -> None:
+        """Commit, if there was an update since, and it is time; it is after the first one."""
+        n_updates = model._state.n_updates
+        if n_updates != self._n_updates and self._every.is_due(n_updates):
+            self.commit(model, position)
+            self._every.done()
+            self._n_updates = n_updates
+
+    def commit(self, model: Any, position: Any) -> None:
+        """Write the model and the position in the source, or neither."""
+        if not _is_json(position):
+            raise InputError(
+                f"The source's position is {position!r}; it must be made of what JSON can hold: "
+                "numbers, strings, lists, and dictionaries whose keys are strings."
+            )
+        arrays, header = as_parts(model, {"position": position, "seeks": self._seeks})
+        _store.write(self.path, arrays, header, kind=KIND, version=FORMAT)
+        if model._state.watch is not None:
+            note_time(self.folder, model._state.n_docs_seen)
+
+    def _check_same(self, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        learner = type(model).__name__
+        if header.get("class") != learner:
+            raise ModelFileError(
+                f"{self.path} was made by {header.get('class')}, this is a {learner}; choose "
+                "another folder, or go on with the same learner."
+            )
+        ours, our_arrays = parameters(model)
+        theirs = header.get("parameters")
+        if isinstance(theirs, dict):
+            theirs = as_today(theirs, ours)
+        if not isinstance(theirs, dict) or set(theirs) != set(ours):
+            raise ModelFileError(
+                f"{self.path} has other parameters than {learner}; choose another folder."
+            )
+        for key, value in ours.items():
+            if key in FREE or (key == "random_state" and None in (value, theirs[key])):
+                continue
+            name = f"parameters.{key}"
+            same = value == theirs[key]
+            if name in our_arrays and same:
+                same = np.array_equal(our_arrays[name], arrays.get(name, ()))
+            if not same:
+                raise ModelFileError(
+                    f"{self.path} was made with {key}={theirs[key]!r}, this model has "
+                    f"{'another one' if name in our_arrays else repr(value)}; choose another "
+                    f"folder, or set {key} back."
+                )
+
+    def _check_position(self, position: Any, seeks: Any) -> None:
+        if seeks is not self._seeks:
+            kind = "that can" if seeks else "that cannot"
+            raise ModelFileError(
+                f"{self.path} was made from a source {kind} seek; give that source again."
+            )
+        counted = isinstance(position, int) and not isinstance(position, bool) and position >= 0
+        if not (seeks or position is None or counted or isinstance(position, dict)):
+            raise ModelFileError(
+                f"{self.path} is damaged (its position in the source is {position!r}); choose "
+                "another folder."
+            )
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _opened(path: Path) -> Any:
+    """Open a file to lock; whoever can write to the folder could point a link anywhere."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait
+    try:
+        handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise OSError(errno.ELOOP, f"{path.name} is a symbolic link") from None
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, f"{path.name} is no plain file")
+    return os.fdopen(handle, "r+")

@@ -1,0 +1,1 @@
+"""Learning from streams: the window, its sweeps, forgetting, new topics, events."""

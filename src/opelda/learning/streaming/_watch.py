@@ -1,0 +1,286 @@
+"""Watching a stream that is learned by sweeps: shares and fit of its topics, its new words.
+
+Fed with the topics drawn for new documents, which learning needs anyway. Everything follows from
+the documents, so that a stream that goes on from a checkpoint has the same history and events.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda._validation import whole
+from opelda.learning.streaming._cusum import ROWS, Alarms, Lanes, Levels, Shares
+from opelda.learning.streaming._events import Event
+from opelda.learning.streaming._history import MOST_POINTS, TOP_WORDS, Points
+from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn
+
+BLOCK = 2000  # documents at least, of one step of the lanes
+FALSE_ALARMS = 1e-6  # a document, of all lanes together
+MOST_EVENTS = 256  # that are kept
+# Times as much, or as little, of a topic: while topics are still being learned, and then. They
+# wander by a fifth on their own, and half of a change is borne.
+UNSETTLED, SETTLED = 2.0, 1.4
+CHANGED, DROPPED = 0.5, 0.1  # nats a token: a topic's fit, prediction
+# New words: so many documents, such a share of those since the first, and so many in as many
+# documents as came before it, had they been in there, too.
+NEW_DOCS, NEW_SHARE, UNSEEN = 20, 0.002, 40
+# In a full vocabulary words that have no column may have come before, but not the frequent ones:
+# a new one is so many times as frequent as the mean column.
+FREQUENT = 3.0
+YOUNG = 10  # blocks
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A stream's past, as far as it is known; nothing is changed in place."""
+
+    shares: Lanes  # of the tokens of new documents, per topic
+    fits: Lanes  # log probability of a topic's new tokens by its words
+    score: Lanes  # of new documents' tokens
+    points: Points
+    n_words: int  # columns that there are
+    n_judged: int  # of those, the first, by which fits and score are judged: new words are rarer
+    sums: Array  # (2, 3, K): tokens, those judged and their logs, in this block and since a point
+    totals: Array  # (3,): documents of this block, score and tokens of its sample
+    young: NDArray[np.int64]  # (3, n): column, documents before it came, documents that had it
+    is_settled: bool = False  # whether topics are not to be learned anew any more
+    n_blocks: int = 0
+    events: tuple[Event, ...] = ()  # the last ones
+    block_score: float | None = None  # of the block that the last documents ended, per token
+
+    @classmethod
+    def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
+        """Begin."""
+        return cls(
+            *_lanes(n_topics, is_settled),
+            Points.none(n_topics),
+            n_words,
+            n_words,
+            np.zeros((2, 3, n_topics)),
+            np.zeros(3),
+            np.zeros((3, 0), np.int64),
+            is_settled,
+        )
+
+    @property
+    def n_topics(self) -> int:
+        """K."""
+        return int(self.sums.shape[2])
+
+    def restarted(self, *, is_settled: bool) -> "Watch":
+        """Forget what is usual, for topics were learned anew; history and events stay."""
+        made = Watch.of(self.n_topics, self.n_words, is_settled=is_settled)
+        kept = ("points", "young", "n_blocks", "events", "block_score")
+        return replace(made, **{name: getattr(self, name) for name in kept})
+
+    def new_topic(
+        self, topic: int, document: int, numbers: Mapping[str, float], words: Sequence[str]
+    ) -> "Watch":
+        """Note that a topic is another from now on."""
+        some = np.array([topic])
+        event = Event("new topic", document, topic, numbers, tuple(words))
+        shares, fits = self.shares.renewed(some), self.fits.renewed(some)
+        sums = self.sums.copy()
+        sums[:, :, topic] = 0.0
+        return replace(self, shares=shares, fits=fits, sums=sums)._noting([event])
+
+    def forget(self, words: NDArray[np.integer], document: int) -> "Watch":
+        """Let columns stand for other words, which are new."""
+        young = self.young[:, ~np.isin(self.young[0], words)]
+        return replace(
+            self, points=self.points.without(words), young=_grown(young, words, document)
+        )
+
+    def after(self, drawn: Drawn, document: int) -> "Watch":
+        """Take in new documents, the last of them the stream's `document`-th."""
+        rows, (words, topics, weights) = drawn.kept.rows, drawn.cells
+        judged = weights * (words < self.n_judged)
+        of = (weights, judged, judged * drawn.logs)
+        sums = np.stack([np.bincount(topics, each, self.n_topics) for each in of])
+        known = drawn.weights.n_words
+        young = _grown(self.young, np.arange(self.n_words, known), document - rows.n_docs)
+        if young.shape[1]:
+            had = np.bincount(rows.words, minlength=known)
+            young = np.concatenate((young[:2], young[2:] + had[young[0]]))
+        made = replace(
+            self,
+            sums=self.sums + sums,
+            totals=self.totals + np.array((rows.n_docs, *drawn.score(self.n_judged))),
+            young=young,
+            n_words=known,
+            block_score=None,
+        )
+        return made._judged(drawn, document) if made.totals[0] >= BLOCK else made
+
+    def _judged(self, drawn: Drawn, document: int) -> "Watch":
+        """End a block."""
+        n_docs, total, n_scored = self.totals
+        tokens, judged, logs = self.sums[0]
+        n_lanes = 3 * self.n_topics + 1
+        limit = log(n_lanes / min(FALSE_ALARMS * n_docs, 1.0))
+        shares, moved = self.shares.see(
+            tokens / tokens.sum(), np.full(self.n_topics, tokens.sum()), limit
+        )
+        fits, changed = self.fits.see(logs / np.maximum(judged, 1e-12), judged, limit)
+        scored = np.array([n_scored])
+        score, dropped = self.score.see(np.array([total]) / np.maximum(scored, 1.0), scored, limit)
+        made = replace(
+            self,
+            shares=shares,
+            fits=fits,
+            score=score,
+            sums=self.sums * [[[0]], [[1]]],
+            totals=np.zeros(3),
+            n_blocks=self.n_blocks + 1,
+            block_score=float(total / n_scored) if n_scored else None,
+        )
+        events = list(self._events(moved, changed, dropped, drawn, document))
+        made, found = made._new_words(drawn, document)
+        if made.n_blocks % made.points.spacing == 0:
+            made = made._pointed(drawn, document)
+        return made._noting(events + found)
+
+    def _events(
+        self, moved: Alarms, changed: Alarms, dropped: Alarms, drawn: Drawn, document: int
+    ) -> Iterator[Event]:
+        """Say what the lanes' alarms mean."""
+        for kind, which in (("topic rising", moved.up), ("topic fading", moved.down)):
+            for topic in np.flatnonzero(which).tolist():
+                shares = {
+                    "share_before": float(moved.before[topic]),
+                    "share": float(moved.now[topic]),
+                }
+                words = drawn.names(self._tops(drawn)[topic])
+                yield Event(kind, document, topic, shares, words)
+        for topic in np.flatnonzero(changed.down).tolist():
+            rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
+            words = drawn.unexpected(topic)
+            yield Event("topic changed", document, topic, rho, words)
+        if dropped.down.any():
+            scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
+            yield Event("prediction dropped", document, None, scores)
+
+    def _new_words(self, drawn: Drawn, document: int) -> "tuple[Watch, list[Event]]":
+        """Look for words that came lately and are frequent; let go those that are not."""
+        ids, before, had = self.young
+        since, share = document - before, NEW_SHARE
+        if drawn.vocabulary is not None and drawn.vocabulary.n_evicted:
+            rows = drawn.kept.rows
+            share = max(share, FREQUENT * len(rows.words) / rows.n_docs / self.n_words)
+        found = (had >= NEW_DOCS) & (had >= share * since) & (had * before >= UNSEEN * since)
+        made = replace(self, young=self.young[:, ~found & (since < YOUNG * BLOCK)])
+        if not found.any():
+            return made, []
+        order = np.flatnonzero(found)
+        order = order[np.argsort(-had[order], kind="stable")][:WORDS_OF_EVENT]
+        first = order[0]
+        numbers = {"documents": float(had[first]), "share": float(had[first] / since[first])}
+        topic = drawn.topic_of(int(ids[first]))
+        return made, [Event("new words", document, topic, numbers, drawn.names(ids[order]))]
+
+    def _pointed(self, drawn: Drawn, document: int) -> "Watch":
+        """Add a point to the history."""
+        words = self._tops(drawn)
+        tokens, judged, logs = self.sums[1]
+        usual = self.fits.table[2]
+        fit = np.where(judged > 0, logs / np.maximum(judged, 1e-12), usual)
+        rho = np.exp(np.minimum(fit - usual, 0.0))
+        points = self.points.added(document, tokens / tokens.sum(), rho, words)
+        return replace(self, points=points, sums=self.sums * [[[1]], [[0]]])
+
+    def _tops(self, drawn: Drawn) -> NDArray[np.int32]:
+        """Return the first words of each topic."""
+        none = np.full((self.n_topics, TOP_WORDS), -1, np.int32)
+        return drawn.tops(self.points.words[-1] if len(self.points) else none)
+
+    def _noting(self, events: Sequence[Event]) -> "Watch":
+        return replace(self, events=(*self.events, *events)[-MOST_EVENTS:])
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what `from_arrays` makes the same of."""
+        arrays = {name: getattr(self, name).table for name in ("shares", "fits", "score")}
+        arrays |= {name: getattr(self, name) for name in ("sums", "totals", "young")}
+        arrays |= {f"points.{name}": part for name, part in self.points.to_arrays().items()}
+        return arrays, {
+            "n_words": self.n_words,
+            "n_judged": self.n_judged,
+            "n_blocks": self.n_blocks,
+            "is_settled": self.is_settled,
+            "spacing": self.points.spacing,
+            "events": [event.as_saved() for event in self.events],
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: dict[str, NDArray[Any]], said: dict[str, Any], shape: tuple[int, int]
+    ) -> "Watch":
+        """Make it for topics of a shape; a `ValueError` says what cannot be right."""
+        n_words, n = shape
+        is_settled = said.get("is_settled")
+        if not isinstance(is_settled, bool):
+            raise ValueError("its history does not say whether topics are settled")
+        made, events = cls.of(n, n_words, is_settled=is_settled), said.get("events")
+        n_points, n_young = (len(arrays.get(name, ())) for name in ("points.documents", "young"))
+        n_young = arrays["young"].shape[-1] if n_young else 0
+        expected: dict[str, tuple[type, tuple[int, ...]]] = {
+            "shares": (np.float64, (ROWS, n)),
+            "fits": (np.float64, (ROWS, n)),
+            "score": (np.float64, (ROWS, 1)),
+            "sums": (np.float64, (2, 3, n)),
+            "totals": (np.float64, (3,)),
+            "young": (np.int64, (3, n_young)),
+            "points.documents": (np.int64, (n_points,)),
+            "points.shares": (np.float32, (n_points, n)),
+            "points.rho": (np.float32, (n_points, n)),
+            "points.words": (np.int32, (n_points, n, TOP_WORDS)),
+        }
+        for name, (dtype, wanted) in expected.items():
+            array = arrays.get(name)
+            if array is None or array.dtype != dtype or array.shape != wanted:
+                raise ValueError(f"its history's array {name!r} is missing or of another type")
+            if not np.isfinite(array).all():
+                raise ValueError("its history holds values that are no numbers")
+        young, words = arrays["young"], arrays["points.words"]
+        if n_points > MOST_POINTS or not isinstance(events, list) or len(events) > MOST_EVENTS:
+            raise ValueError("its history is longer than any")
+        for columns, least in ((young[0], 0), (words, -1)):
+            if columns.size and (columns.min() < least or columns.max() >= n_words):
+                raise ValueError("its history holds words that it does not have")
+        if (young < 0).any() or (np.diff(arrays["points.documents"]) < 0).any():
+            raise ValueError("its history is out of order")
+        parts = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
+        sums: dict[str, Any] = {name: arrays[name] for name in ("sums", "totals", "young")}
+        return replace(
+            made,
+            shares=replace(made.shares, table=arrays["shares"]),
+            fits=replace(made.fits, table=arrays["fits"]),
+            score=replace(made.score, table=arrays["score"]),
+            points=Points(**parts, spacing=whole("spacing", said.get("spacing"), 1, 2**62)),
+            n_words=whole("n_words", said.get("n_words"), 0, n_words),
+            n_judged=whole("n_judged", said.get("n_judged"), 0, n_words),
+            n_blocks=whole("n_blocks", said.get("n_blocks"), 0, 2**62),
+            events=tuple(Event.from_saved(event, n) for event in events),
+            **sums,
+        )
+
+
+def _lanes(n_topics: int, is_settled: bool) -> tuple[Lanes, Lanes, Lanes]:
+    return (
+        Shares.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
+        Levels.of(n_topics, drop=CHANGED),
+        Levels.of(1, drop=DROPPED),
+    )
+
+
+def _grown(
+    young: NDArray[np.int64], words: NDArray[np.integer], document: int
+) -> NDArray[np.int64]:
+    """Return young words and more of them, which came after so many documents."""
+    more = np.stack((words, np.full(len(words), document), np.zeros(len(words)))).astype(np.int64)
+    return np.concatenate((young, more), axis=1)

@@ -1,0 +1,237 @@
+"""The last documents of a stream with their tokens' topics, and the counts of those before them."""
+
+from dataclasses import dataclass, field
+from math import exp, floor, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, number, whole
+from opelda.engines import Engine
+from opelda.engines._documents import Rows
+from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
+from opelda.engines._weights import WORDS_AT_ONCE, Weights
+from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._forgetting import kept_of_past
+
+# As many documents, or as many tokens, whatever comes first.
+MOST_DOCS = 400_000
+MOST_TOKENS = 4_000_000
+ROUND = 0.1  # new documents of those in the window, after which all are swept
+MEMORY = 1.25  # windows of documents in which what left it fades to 1 / e
+# Topics are learned anew when it has as many tokens, or this part of the documents, and whenever it
+# has grown so many times before that: of more documents as few sweeps would learn less.
+STARTED = 0.25
+GROWN = 4
+DTYPES = {
+    "indptr": np.int64,
+    "words": np.int32,
+    "counts": np.float32,
+    "topics": np.uint16,
+    "alpha": np.float64,
+    "outside.indptr": np.int64,
+    "outside.topics": np.int32,
+    "outside.counts": np.int64,
+}
+COUNTERS = "n_new", "n_sweeps", "n_averaged"
+
+
+@dataclass
+class Window:
+    """The documents that are swept again and again, and what is left of those that left.
+
+    Nothing in it is changed in place but the list of parts, so that copies can share the arrays.
+    """
+
+    alpha: NDArray[np.float64]
+    outside: TokenCounts
+    parts: list[Kept] = field(default_factory=lambda: [Kept.none()])
+    forgotten: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # entries
+    n_docs: int = 0
+    n_tokens: int = 0
+    n_new: int = 0  # documents since the last round
+    n_sweeps: int = 0  # made so far: each has a seed of its own
+    n_averaged: int = 0  # of those, that the weights are an average of
+    started: float = 0.0  # what `begun` was when topics were learned anew; 2: they never are
+
+    @classmethod
+    def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
+        """Begin; topics that were learned from documents count as those would that left."""
+        cells, rows = sparse.csr_array((0, weights.n_topics), dtype=np.int64), weights.host().rows
+        if n_docs:
+            mass = float(weights.sums.sum())
+            # the rows of some rules are probabilities: then a document is one token
+            unit = np.ldexp(max(weights.scale * mass, n_docs) / mass, FRACTION_SHIFT)
+            at_once = (rows[i : i + WORDS_AT_ONCE] for i in range(0, len(rows), WORDS_AT_ONCE))
+            units = (np.rint(part.astype(np.float64) * unit).astype(np.int64) for part in at_once)
+            cells = sparse.vstack([sparse.csr_array(part) for part in units], format="csr")
+        outside = TokenCounts(cells, FRACTION_SHIFT)
+        return cls(alpha, outside, started=2.0 if n_docs else 0.0)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what `from_arrays` makes the same window of."""
+        kept, cells = self.kept, self.outside.cells
+        arrays: dict[str, NDArray[Any]] = {
+            "indptr": kept.rows.indptr,
+            "words": kept.rows.words,
+            "counts": kept.rows.counts,
+            "topics": kept.topics,
+            "alpha": self.alpha,
+            "outside.indptr": cells.indptr.astype(np.int64),
+            "outside.topics": cells.indices.astype(np.int32),
+            "outside.counts": cells.data,
+        }
+        numbers = {name: int(getattr(self, name)) for name in COUNTERS}
+        return arrays, numbers | {"started": float(self.started)}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any], shape: tuple[int, int]
+    ) -> "Window":
+        """Make a window for topics of a shape; a `ValueError` says what cannot be right."""
+        for name, dtype in DTYPES.items():
+            if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
+                raise ValueError(f"its documents' array {name!r} is missing or of another type")
+        n_words, n_topics = shape
+        rows = Rows(arrays["indptr"], arrays["words"], arrays["counts"])
+        _check_offsets(rows.indptr, len(rows.words), rows.words, n_words)
+        if (
+            len(rows.counts) != len(rows.words)
+            or not ((rows.counts > SMALLEST_COUNT) & (rows.counts <= LARGEST_COUNT)).all()
+        ):
+            raise ValueError("its documents hold counts that are none")
+        kept, alpha = Kept(rows, arrays["topics"]), arrays["alpha"]
+        if len(kept.topics) != kept.ends[-1] or (kept.topics >= n_topics).any():
+            raise ValueError("its documents' topics do not fit")
+        if alpha.shape != (n_topics,) or not ((alpha > 0) & (alpha < np.inf)).all():
+            raise ValueError("its documents' alpha cannot be one")
+        indptr, topics, data = (arrays[f"outside.{n}"] for n in ("indptr", "topics", "counts"))
+        _check_offsets(indptr, len(topics), topics, n_topics)
+        if len(indptr) > n_words + 1 or len(data) != len(topics) or (data < 0).any():
+            raise ValueError("its former documents' counts do not fit")
+        cells = sparse.csr_array((data, topics, indptr), shape=(len(indptr) - 1, n_topics))
+        made = cls(alpha, TokenCounts(cells, FRACTION_SHIFT), [kept])
+        made.n_docs, made.n_tokens = rows.n_docs, len(kept.topics)
+        for name in COUNTERS:
+            setattr(made, name, whole(name, numbers.get(name), 0, 2**62))
+        made.started = number("started", numbers.get("started"), 0.0, 2.0)
+        if made.n_new > made.n_docs:
+            raise ValueError("it has more new documents than documents")
+        return made
+
+    @property
+    def kept(self) -> Kept:
+        """All documents."""
+        self.parts = [Kept.joined(self.parts).without(self.forgotten)]
+        self.forgotten = self.forgotten[:0]
+        return self.parts[0]
+
+    @property
+    def fullness(self) -> float:
+        """How full it is; 1 is full."""
+        return min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
+
+    @property
+    def begun(self) -> float:
+        """How much it has of what topics are learned anew from for the last time; 1 is all."""
+        return min(max(self.n_docs / (STARTED * MOST_DOCS), self.n_tokens / MOST_TOKENS), 1.0)
+
+    @property
+    def starts(self) -> bool:
+        """Whether topics are to be learned anew: a power of 1/4 was passed, or it is all."""
+        now, before = self.begun, self.started
+        return now > 0 and (before == 0 or floor(log(now, GROWN)) > floor(log(before, GROWN)))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether topics are not to be learned anew any more."""
+        return self.started >= 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so many documents came in that all are to be swept."""
+        return self.n_new >= ROUND * (self.n_docs - self.n_new)
+
+    def take(self, more: Kept) -> None:
+        """Take in documents."""
+        self.parts.append(more)
+        self.n_docs += more.rows.n_docs
+        self.n_new += more.rows.n_docs
+        self.n_tokens += len(more.topics)
+
+    def forget(self, words: NDArray[np.integer]) -> None:
+        """Forget words whose columns are others' from now on.
+
+        Their entries are only noted: taking them out is left to when the documents are asked for.
+        """
+        gone = np.zeros(words.max() + 2, bool)
+        gone[words] = True  # and not the last, which stands for all words beyond
+        forgotten = np.zeros(sum(len(part.rows.words) for part in self.parts), bool)
+        forgotten[: len(self.forgotten)] = self.forgotten
+        first = 0
+        for rows in (part.rows for part in self.parts):
+            here = forgotten[first : first + len(rows.words)]
+            found = np.take(gone, rows.words, mode="clip") & ~here
+            self.n_tokens -= int(tokens_of(rows.counts[found]).sum())
+            here |= found
+            first += len(rows.words)
+        self.forgotten, cells = forgotten, self.outside.cells
+        of_row = np.take(gone, np.arange(cells.shape[0]), mode="clip")
+        counts = np.where(np.repeat(of_row, np.diff(cells.indptr)), 0, cells.data)
+        parts = counts, cells.indices, cells.indptr
+        self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
+
+    def trim(self, engine: Engine, weights: Weights) -> tuple[Any, TokenCounts]:
+        """Let the oldest documents go that are beyond the bounds, into counts that fade.
+
+        Return the tokens of the others, and their counts.
+        """
+        kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
+        # whatever comes in pushes the rest away, by its share of a full window
+        usual = exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
+        ends = kept.ends
+        beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
+        first = max(self.n_docs - MOST_DOCS, beyond, 0)
+        left, kept = kept.divided(first) if first else (Kept.none(), kept)
+        self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
+        tokens = kept.tokens(engine, weights)
+        counts = count(engine, weights, tokens)
+        if cells.nnz:
+            recent = kept.divided(max(self.n_docs - self.n_new, 0))[1]
+            new = count(engine, weights, recent.tokens(engine, weights))
+            past, eta = TokenCounts(cells, FRACTION_SHIFT), float(np.mean(weights.prior))
+            part = kept_of_past(new, counts - new, past, eta, usual)
+            cells.data = np.floor(cells.data * part[cells.indices] + 0.5).astype(np.int64)
+            cells.eliminate_zeros()
+        self.outside = TokenCounts(cells, FRACTION_SHIFT)
+        if first:
+            self.outside += count(engine, weights, left.tokens(engine, weights))
+        return tokens, counts
+
+
+def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
+    """Count tokens that have their topics."""
+    shape, alpha = (weights.n_words, weights.n_topics), np.ones(weights.n_topics)
+    none = TokenCounts(sparse.csr_array(shape, dtype=np.int64), FRACTION_SHIFT)
+    return engine.sweep(weights, tokens, alpha, counts=none, seed=0, n_draws=0)
+
+
+def _resized(cells: sparse.csr_array, n_words: int) -> sparse.csr_array:
+    """Return a copy with as many words."""
+    more = np.full(n_words - cells.shape[0], cells.indptr[-1], cells.indptr.dtype)
+    parts = cells.data.copy(), cells.indices.copy(), np.concatenate((cells.indptr, more))
+    return sparse.csr_array(parts, shape=(n_words, cells.shape[1]))
+
+
+def _check_offsets(
+    indptr: NDArray[np.int64], n: int, indices: NDArray[np.int32], n_columns: int
+) -> None:
+    """Refuse what is no matrix of sorted, distinct columns."""
+    if not len(indptr) or indptr[0] != 0 or indptr[-1] != n or (np.diff(indptr) < 0).any():
+        raise ValueError("its documents' offsets are out of order")
+    ascends = np.diff(indices) > 0
+    ascends[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < n)] - 1] = True  # another row's
+    if n and not (indices.min() >= 0 and indices.max() < n_columns and ascends.all()):
+        raise ValueError("its documents hold words out of order")

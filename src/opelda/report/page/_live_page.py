@@ -1,0 +1,174 @@
+"""The page of a stream while it is learned."""
+
+import threading
+import time
+from collections import deque
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.metrics._ranking import topic_weights
+from opelda.report._map import map_positions
+from opelda.report.page._encoded_arrays import as_base64
+from opelda.report.page._exported import ExportedTopics
+from opelda.report.page._facts import NOT_KNOWN, model_facts
+from opelda.report.page._payload import FORMAT, number, stamp
+from opelda.report.page._write import as_json, page
+
+MOST_EVENTS, MOST_SCORES = 100, 400
+MOST_ENTRIES = 500_000  # of the topics, from which words are ranked
+EVERY = 2.0  # seconds between two looks of a page
+LARGEST_SHARE = 0.05  # of the time that looking at the model may take
+PATIENCE = 60.0  # seconds for which somebody who asked is taken to be there
+
+
+class LivePage:
+    """A callback that knows what a page about the stream shows.
+
+    Topics are looked at while somebody asks, in a small part of the time.
+    """
+
+    needs_gap: ClassVar[bool] = False
+    needs_score: ClassVar[bool] = True
+
+    def __init__(self, title: str, name: str) -> None:
+        self._title, self._name = title, name
+        self._lock = threading.Lock()
+        self._events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
+        self._scores: deque[list[float]] = deque(maxlen=MOST_SCORES)
+        self._now: dict[str, Any] = {}
+        self._said: dict[str, Any] | None = None  # of the topics
+        self._positions: NDArray[np.float64] | None = None
+        self._next = self._asked = 0.0
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def begin(self, model: Any) -> None:
+        """Take up what a stream that goes on has noticed before."""
+        if hasattr(model, "_state"):
+            for event in model.events_:
+                self._events.appendleft(_event(event))
+
+    def __call__(self, report: Any) -> None:
+        """Note an update, and look at the topics where somebody wants to know."""
+        n_docs = int(report.model.n_docs_)
+        said = self._look(report.model)
+        shares = _shares(report.model)
+        with self._lock:
+            self._said = said
+            self._now = {
+                "n_docs": n_docs,
+                "docs_per_second": number(report.recent_docs_per_second),
+                "gap": number(report.mean_gap),
+                "memory": report.memory,
+                **shares,
+            }
+            if report.batch_score is not None:
+                self._scores.append([n_docs, round(float(report.batch_score), 4)])
+            self._events.extendleft(_event(event) for event in report.events)
+
+    def json(self) -> str:
+        """Return the newest facts."""
+        return as_json(self._meta())
+
+    def html(self) -> str:
+        """Return the page."""
+        return page(self._meta())
+
+    def _meta(self) -> dict[str, Any]:
+        with self._lock:
+            self._asked = time.monotonic()
+            scores = list(self._scores)
+            stream = dict.fromkeys(("docs_per_second", "gap", "memory", "shares", "before")) | {
+                "n_docs": 0,
+                **self._now,
+                "score": scores[-1][1] if scores else None,
+                "scores": scores,
+                "events": list(self._events),
+                "started": self._started,
+            }
+            return (self._said or nothing_yet(self._name)) | {
+                "title": self._title,
+                "live": {"every": EVERY},
+                "stream": stream,
+                "corpus": None,
+            }
+
+    def _look(self, model: Any) -> dict[str, Any] | None:
+        """Return what is to be said of the topics now; by the learner's own thread alone.
+
+        Others would find words that have no topics yet.
+        """
+        began = time.monotonic()
+        asked = self._said is None or began - self._asked < PATIENCE
+        if not asked or began < self._next:
+            return self._said
+        topics = np.asarray(model.components_)
+        weights = topic_weights(model)
+        if weights is None:
+            weights = np.full(len(topics), 1.0 / len(topics))
+        self._positions = turned(map_positions(topics), self._positions)
+        kept = ExportedTopics.of(topics, MOST_ENTRIES)
+        said = model_facts(model, topics, weights, kept, positions=self._positions)
+        said["model"]["name"] = self._name
+        ended = time.monotonic()
+        self._next = ended + max(EVERY, (ended - began) / LARGEST_SHARE)
+        return said
+
+
+def nothing_yet(name: str) -> dict[str, Any]:
+    """Return the facts of a stream from which nothing was learned so far."""
+    none = as_base64([], np.uint32)
+    facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs": 0}
+    return dict.fromkeys(NOT_KNOWN) | {
+        "format": FORMAT,
+        **stamp(),
+        "model": facts | {"settings": []},
+        "topics": [],
+        "words": [],
+        "sampled": [],
+        "frequency": none,
+        "ranked": {"offsets": as_base64([0], np.uint32), "words": none, "probability": none},
+    }
+
+
+def turned(
+    positions: NDArray[np.float64], former: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return positions turned, and mirrored, as near as can be to former ones: Procrustes.
+
+    >>> corner = np.array([[1.0, 0.0], [0.0, 0.5], [-1.0, 0.2]])
+    >>> bool(np.allclose(turned(corner @ [[0.0, -1.0], [1.0, 0.0]], corner), corner))
+    True
+    """
+    if former is None or former.shape != positions.shape:
+        return positions
+    left, _, right = np.linalg.svd(positions.T @ former)
+    found: NDArray[np.float64] = positions @ left @ right
+    return found
+
+
+def _shares(model: Any) -> dict[str, Any]:
+    """Return topics' shares of the newest documents, and of those before."""
+    watch = getattr(getattr(model, "_state", None), "watch", None)
+    if watch is None or len(watch.points) < 2:
+        return {"shares": None, "before": None}
+    shares = watch.points.shares
+    earlier = shares[max(len(shares) - 11, 0) : -1]
+    return {
+        "shares": [round(float(x), 6) for x in shares[-1]],
+        "before": [round(float(x), 6) for x in earlier.mean(axis=0)],
+    }
+
+
+def _event(event: Any) -> dict[str, Any]:
+    when = event.as_dict()["time"]
+    return {
+        "kind": event.kind,
+        "after": event.document,
+        "topic": event.topic,
+        "text": str(event),
+        "words": list(event.words),
+        "time": when,
+    }

@@ -1,0 +1,151 @@
+"""A model on executors: loaded once by each worker, asked for many batches of documents."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda import load, save
+from opelda.engines import get_engine
+from opelda.engines._solutions import MIXTURES
+from opelda.inference import Topics
+from opelda.inference._infer import as_prior, as_task
+from opelda.metrics._token_split import split_numbered
+from opelda.spark._blocks import DENSE_VECTOR
+from opelda.spark._worker import Counter, settle
+
+MIXTURE, CERTIFICATE, SCORE = "mixture", "certificate", "score"
+BOUNDS = "gap", "likelihood_gap", "likelihood_loss", "loss", "log_likelihood", "log_prior"
+SCORES = "log_probability", "n_tokens"
+# As MLlib's vectors are stored: Spark makes vectors of arrays a number at a time.
+VECTOR = pa.struct(
+    [
+        pa.field("type", pa.int8(), nullable=False),
+        pa.field("size", pa.int32()),
+        pa.field("indices", pa.list_(pa.field("element", pa.int32(), nullable=False))),
+        pa.field("values", pa.list_(pa.field("element", pa.float64(), nullable=False))),
+    ]
+)
+TYPES = {
+    MIXTURE: VECTOR,
+    CERTIFICATE: pa.struct([(name, pa.float64()) for name in BOUNDS]),
+    SCORE: pa.struct([(name, pa.float64()) for name in SCORES]),
+}
+HELD_OUT = 0.3  # of a document's tokens, as everywhere
+SCORED_BY = 0  # the seed of splits, the same for every model: scores compare
+
+_loaded: OrderedDict[str, Any] = OrderedDict()  # models of this process, the last two
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A model file's bytes, which every worker loads once."""
+
+    data: bytes
+    digest: str
+
+    @classmethod
+    def of(cls, model: Any) -> "Shipped":
+        """Take a model."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "model")
+            save(model, path, documents=False)
+            data = path.read_bytes()
+        return cls(data, sha256(data).hexdigest())
+
+    def load(self) -> Any:
+        """Return the model, on one thread: a task has a core."""
+        if self.digest not in _loaded:
+            with TemporaryDirectory() as folder:
+                path = Path(folder, "model")
+                path.write_bytes(self.data)
+                model = load(path)
+            model.n_jobs = 1
+            _loaded[self.digest] = model
+            while len(_loaded) > 2:
+                _loaded.popitem(last=False)
+        return _loaded[self.digest]
+
+
+def inferring(
+    shipped: Shipped, wanted: tuple[str, ...], *, texts: bool
+) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    """Return a function from documents to what is wanted of them, for `arrow_udf`."""
+
+    def infer(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        model = shipped.load()
+        settle()
+        state = model._state
+        counter = Counter(state.weights.n_words, state.vocabulary if texts else None)
+        for column in columns:
+            yield _answered(model, counter, column, wanted)
+
+    # pyspark looks at these to know what kind of function it is
+    infer.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
+    return infer
+
+
+def _answered(
+    model: Any, counter: Counter, column: pa.Array, wanted: tuple[str, ...]
+) -> pa.StructArray:
+    """Return what is wanted of the documents of a column; null where these are."""
+    missing = pc.is_null(column)
+    matrix, known = counter(column).astype(np.float32), ~missing.to_numpy(zero_copy_only=False)
+    n_docs, n_topics = len(column), model._state.weights.n_topics
+    if not known.any():  # which a model takes for a mistake
+        return pa.nulls(n_docs, pa.struct([(part, TYPES[part]) for part in wanted]))
+    answers: dict[str, pa.Array] = {}
+    found = model.infer(matrix) if CERTIFICATE in wanted else None
+    if MIXTURE in wanted:
+        theta = np.zeros((n_docs, n_topics))
+        theta[known] = model.transform(matrix) if found is None else found.theta
+        answers[MIXTURE] = dense_vectors(theta)
+    if found is not None:
+        bounds = [_spread(getattr(found, name), known) for name in BOUNDS]
+        answers[CERTIFICATE] = pa.StructArray.from_arrays(bounds, BOUNDS)
+    if SCORE in wanted:
+        scores = [_spread(values, known) for values in scored(model, matrix)]
+        answers[SCORE] = pa.StructArray.from_arrays(scores, SCORES)
+    return pa.StructArray.from_arrays(list(answers.values()), list(answers), mask=missing)
+
+
+def dense_vectors(rows: NDArray[np.float64]) -> pa.StructArray:
+    """Return rows as vectors of MLlib, unwrapped."""
+    ends = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * rows.shape[1])
+    parts = [
+        pa.array(np.full(len(rows), DENSE_VECTOR, np.int8)),
+        pa.nulls(len(rows), VECTOR.field("size").type),
+        pa.nulls(len(rows), VECTOR.field("indices").type),
+        pa.ListArray.from_arrays(ends, pa.array(rows.ravel()), type=VECTOR.field("values").type),
+    ]
+    return pa.StructArray.from_arrays(parts, fields=list(VECTOR))
+
+
+def _spread(values: NDArray[Any], known: NDArray[np.bool_]) -> pa.Array:
+    spread = np.zeros(len(known))
+    spread[known] = values
+    return pa.array(spread)
+
+
+def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log probability of each document's held-out tokens by its others, and how many."""
+    alike = np.zeros(matrix.shape[0], np.int64)  # for who else is in a batch must not matter
+    observed, held = split_numbered(matrix, HELD_OUT, SCORED_BY, alike)
+    engine, state = get_engine("cpu", 1), model._state
+    topics = Topics(model._read(state))
+    alpha = as_prior(model.doc_topic_prior, topics.n_topics)
+    task = as_task(model._transform_method(), alpha, SCORED_BY, model._accuracy())
+    theta = engine.infer(topics.on(engine), engine.documents(observed), task, MIXTURES).theta
+    held = held.astype(np.float64)
+    held.eliminate_zeros()
+    logs = engine.predict(np.asarray(model._read(state)), engine.documents(held), theta)
+    return logs, held.sum(axis=1).astype(np.float64)

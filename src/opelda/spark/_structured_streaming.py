@@ -1,0 +1,224 @@
+"""`learn`: topics from Structured Streaming, every micro-batch exactly once."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col, unwrap_udt
+from scipy import sparse
+
+from opelda import TopicModel
+from opelda._every import Every
+from opelda.corpus import Vocabulary
+from opelda.engines._engine import Updated
+from opelda.engines._keys import ranked
+from opelda.errors import InputError
+from opelda.learning._listeners import Reporter
+from opelda.learning.persistence._checkpoint import Checkpoint
+from opelda.spark import _sda
+from opelda.spark._document_column import documents_of
+from opelda.spark._errors import explained, last_batch
+from opelda.spark._worker import Counter
+
+SPARK = "spark"  # the folder of Spark's own checkpoint
+QUERY = "query"  # the file with the query that learned
+
+
+def learn(
+    stream: DataFrame,
+    path: str | PathLike[str],
+    k: int = 10,
+    *,
+    featuresCol: str = "features",
+    textCol: str | None = None,
+    vocabulary: Vocabulary | None = None,
+    seed: int | None = None,
+    spread: bool = False,
+    checkpointLocation: str | None = None,
+    trigger: dict[str, Any] | None = None,
+    queryName: str | None = None,
+    **settings: Any,
+) -> Any:
+    """Learn topics from a stream, and go on where a query that ended or was killed had been.
+
+    A micro-batch is learned by the driver in one or more mini-batches, in an order that its
+    documents decide, and committed: the model and the number of the micro-batch go into one file in
+    one step. One that Spark gives again is passed over. So the topics are the same bytes however
+    often the query was killed, as long as micro-batches are the same.
+
+    Parameters
+    ----------
+    stream : streaming DataFrame
+    path : path
+        A folder on the driver's file system. It can be given to `opelda.load` and `opelda.follow`
+        at any moment.
+    k : int
+        Topics.
+    featuresCol, textCol : str
+        The column of vectors, or that of texts, whose words are found as they come.
+    vocabulary : Vocabulary, optional
+        As for `TopicModel.fit_stream`: by default one that grows to 100,000 words of texts.
+    seed : int, optional
+    spread : bool
+        Let executors sum up what documents add to topics, in one update a micro-batch: the paper's
+        streaming rule over partitions. It takes vectors, or a vocabulary that does not grow, and
+        learns less from as many documents (docs/spark.md).
+    checkpointLocation : str, optional
+        Where Spark keeps the positions of its sources; by default the folder ``spark`` in `path`.
+    trigger : dict, optional
+        As of `DataStreamWriter.trigger`: ``{"availableNow": True}``, ``{"processingTime": "10s"}``.
+    queryName : str, optional
+    **settings
+        Parameters of `TopicModel`, such as ``preset="fast"`` or ``callbacks``.
+
+    Returns
+    -------
+    StreamingQuery
+        Which runs; `awaitTermination` waits for its end and raises what it failed of.
+    """
+    if not stream.isStreaming:
+        raise InputError("The table is not a stream; LDA learns from it as it is.")
+    if spread:
+        settings = {"learning": "streaming", "n_sweeps": 0} | settings
+        if textCol is not None and (vocabulary is None or vocabulary.growing):
+            raise InputError("takes a vocabulary that does not grow to count texts with.", "spread")
+    model = TopicModel(k, random_state=seed, **settings)
+    model._plan(listen=False)
+    column = documents_of(stream, _Named(featuresCol, textCol))
+    if textCol is None:
+        column = column.select(unwrap_udt(column.columns[0]).alias("document"))
+    else:
+        column = column.select(col(column.columns[0]).alias("document"))
+    folder = Path(os.fsdecode(path)).absolute()
+    spark_folder = checkpointLocation or (folder / SPARK).as_uri()
+    learning = Learning(model, folder, spark_folder, vocabulary, textCol is not None, spread)
+    writer = column.writeStream.foreachBatch(learning).option("checkpointLocation", spark_folder)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)
+    if queryName is not None:
+        writer = writer.queryName(queryName)
+    return writer.start()
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Names of columns, as `documents_of` asks for them."""
+
+    features: str
+    texts: str | None
+
+    def _given(self, name: str) -> str | None:
+        return self.features if name == "featuresCol" else self.texts
+
+
+@dataclass
+class Learning:
+    """Learns from micro-batches, one after the other."""
+
+    model: Any
+    folder: Path
+    spark_folder: str
+    vocabulary: Vocabulary | None
+    texts: bool
+    spread: bool
+    _last: int | None = field(default=None, init=False)  # micro-batch, once it is known
+    _stamp: tuple[int, ...] | None = field(default=None, init=False)
+
+    def __call__(self, table: DataFrame, number: int) -> None:
+        """Learn from a micro-batch unless that was done before, and commit."""
+        with Checkpoint(self.folder, (), Every("every", 1)) as saved:
+            if self._last is None:
+                position = saved.resume(self.model)
+                self._check_query(known=position is not None)
+                self._last = last_batch(position, self.folder)
+            elif self._stamp != _stamp(saved.path):
+                raise InputError(
+                    f"{saved.path} was changed by another run while this one learned; stop one."
+                )
+            if number > self._last and self._learned(table):
+                saved.commit(self.model, {"batch": number})
+                self._last = number
+            self._stamp = _stamp(saved.path)
+
+    def _learned(self, table: DataFrame) -> bool:
+        """Learn; whether there was anything to learn from."""
+        if self.spread:
+            return self._spread(table)
+        with explained():
+            column = table.where(col("document").isNotNull()).toArrow().column("document")
+        column = column.combine_chunks()
+        if not len(column):
+            return False
+        size = self.model._schedule().batch_size
+        if self.texts:
+            texts = column.to_pylist()
+            texts.sort(key=lambda text: (crc32(text.encode()), text))
+            self.model.fit_stream(texts, vocabulary=self.vocabulary)
+            return True
+        X = Counter(self._n_words())(column).astype(np.float32)
+        X = X[ranked(self.model._engine().documents(X).keys)]
+        batches = [sparse.csr_array(X[at : at + size]) for at in range(0, X.shape[0], size)]
+        self.model.fit_stream(batches, vocabulary=self.vocabulary)
+        return True
+
+    def _spread(self, table: DataFrame) -> bool:
+        model = self.model
+        counter = Counter(self._n_words(), self.vocabulary if self.texts else None)
+        plan = model._plan(getattr(model, "_state", None))
+        if not hasattr(model, "_state"):
+            if counter.n_words is None:
+                first = table.where(col("document").isNotNull()).limit(1).toArrow()
+                if not first.num_rows:
+                    return False
+                matrix = counter(first.column(0).combine_chunks())
+                counter = Counter(matrix.shape[1])
+            state = plan.start(counter.n_words)
+            state.vocabulary, model.n_features_in_ = self.vocabulary, counter.n_words
+            model._state = state
+        started, reporter = perf_counter(), Reporter(model, plan.listeners)
+        with plan.listeners(model):
+            n_docs = _sda.add(plan, model._state, table, _sda.Column(counter))
+            if n_docs:
+                reporter.tell(Updated(1.0, perf_counter() - started, 0.0, np.nan), 1, n_docs)
+        return n_docs > 0
+
+    def _n_words(self) -> int | None:
+        """Return the number of words that vectors must have; None where any will do."""
+        if hasattr(self.model, "_state"):
+            return int(self.model._state.weights.n_words)
+        return None if self.vocabulary is None else len(self.vocabulary)
+
+    def _check_query(self, *, known: bool) -> None:
+        """Refuse a folder that another query learned in: its numbers are of other documents."""
+        query, file = _query_of(self.spark_folder), self.folder / QUERY
+        if known and query is not None and file.exists() and file.read_text().strip() != query:
+            raise InputError(
+                f"{self.folder} was learned by another query, whose positions are not in "
+                f"{self.spark_folder}; give its checkpointLocation, or another path."
+            )
+        if query is not None and not (known and file.exists()):
+            file.write_text(query + "\n")
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _query_of(folder: str) -> str | None:
+    """Return the name that Spark gave a query; None where its folder is not on this machine."""
+    file = Path(folder.removeprefix("file://"), "metadata")
+    try:
+        return str(json.loads(file.read_text())["id"])
+    except (OSError, ValueError, KeyError):
+        return None
