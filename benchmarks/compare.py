@@ -1,4 +1,4 @@
-"""Two builds of opelda side by side: learning, sweeps, transform, the fixed costs of a call.
+"""Two builds of opelda side by side: reading, learning, streams, transform, files, start-up.
 
     python benchmarks/compare.py OLD/bin/python NEW/bin/python --data DIR [--rounds 5] [--jobs 2]
 
@@ -9,14 +9,20 @@ two. DIR holds arXiv's counts and abstracts.
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import polars as pl
 from scipy import sparse
+
+from opelda import OnlineOPE, TopicModel, load, save
+from opelda.corpus import read
 
 # name: unit, and whether more is better
 FIGURES = {
@@ -32,6 +38,12 @@ FIGURES = {
     "requests of 1 row, 2 threads": ("1/s", True),
     "requests of 100 rows, 1 thread": ("1/s", True),
     "requests of 100 rows, 2 threads": ("1/s", True),
+    "read, 40,000 abstracts": ("texts/s", True),
+    "read, CSV of 40,000 abstracts": ("texts/s", True),
+    "stream with sweeps, 20,000 abstracts": ("texts/s", True),
+    "save and load": ("ms", False),
+    "opelda topics": ("CPU ms", False),
+    "largest resident memory": ("MB", False),
 }
 
 
@@ -50,9 +62,6 @@ class Clock:
 
 
 def measure(data: Path, jobs: int) -> dict[str, float]:
-    from opelda import OnlineOPE, TopicModel
-    from opelda.corpus import read
-
     X = sparse.csr_array(sparse.load_npz(data / "counts-train-100k.npz"))
     held_out = sparse.csr_array(sparse.load_npz(data / "counts-heldout-1k.npz"), dtype=np.float32)
     found = {}
@@ -94,11 +103,50 @@ def measure(data: Path, jobs: int) -> dict[str, float]:
                 rate = len(requests) / (perf_counter() - started)
             threads = "threads" if n_threads > 1 else "thread"
             found[f"requests of {name}, {n_threads} {threads}"] = rate
-    import polars as pl
-
-    texts = pl.read_parquet(data / "abstracts-250k.parquet", n_rows=6_000)["abstract"].to_list()
+    table = pl.read_parquet(data / "abstracts-250k.parquet", n_rows=40_000)
+    texts = table["abstract"].to_list()
     reader = OnlineOPE(100, batch_size=1000, random_state=0, n_jobs=jobs).fit(read(texts[:5_000]))
-    found.update(latencies("one text", reader, [[text] for text in texts[5_000:]]))
+    found.update(latencies("one text", reader, [[text] for text in texts[5_000:6_000]]))
+    found |= rates_of_texts(table, texts, jobs)
+    found |= files(learner)
+    found["largest resident memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return found
+
+
+def rates_of_texts(table, texts, jobs):
+    """Return texts a second: read from memory and from a file, learned from as a stream."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "abstracts.csv")
+        table.write_csv(path)
+        for name, source, column in (
+            ("read, 40,000 abstracts", texts, None),
+            ("read, CSV of 40,000 abstracts", path, "abstract"),
+        ):
+            started = perf_counter()
+            read(source, text_column=column, n_jobs=jobs)
+            found[name] = len(texts) / (perf_counter() - started)
+    model = TopicModel(50, batch_size=1000, random_state=0, n_jobs=jobs)
+    started = perf_counter()
+    model.fit_stream(texts[:20_000])
+    found["stream with sweeps, 20,000 abstracts"] = 20_000 / (perf_counter() - started)
+    return found
+
+
+def files(learner):
+    """Return what it takes to save and load a model, and to print its topics."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.opelda")
+        started = perf_counter()
+        save(learner, path)
+        load(path)
+        found = {"save and load": 1e3 * (perf_counter() - started)}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "opelda", "topics", str(path)]
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        found["opelda topics"] = 1e3 * spent
     return found
 
 
