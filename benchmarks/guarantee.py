@@ -154,7 +154,7 @@ def transform(X: sparse.csr_array, table: Topics, method: Method, sparse_output:
     """Infer mixtures as an estimator's `transform` does: without certificates."""
     from opelda._validation import counts
     from opelda.engines import CPUEngine
-    from opelda.engines._solutions import FEW_TOPICS, MIXTURES
+    from opelda.engines.seam import FEW_TOPICS, MIXTURES
     from opelda.inference._infer import as_prior, as_task
 
     engine = CPUEngine(1)

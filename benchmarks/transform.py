@@ -23,7 +23,7 @@ from scipy import sparse
 
 from opelda import OnlineOPE, TopicModel
 from opelda.engines import CPUEngine
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights
 from opelda.inference import CGS, CVB, CVB0, EM, FW, OPE, VB, Method, Topics
 from opelda.learning._state import State
 

@@ -125,7 +125,7 @@ private:
         in_use[at] = k;
     }
 
-    // The stream of engines/_keys.py (uniforms).
+    // The stream of engines/_documents.py (uniforms).
     OPELDA_INLINE double uniform() {
         return (double(mix(key + ++drawn * kGolden) >> 40) + 0.5) / 16777216.0;
     }

@@ -66,7 +66,7 @@ struct OpePlan {
     bool screen;
 };
 
-// The numbers of the iterative methods, as engines/_settings.py has them. Where `tol` is 0 none
+// The numbers of the iterative methods, as engines/seam.py has them. Where `tol` is 0 none
 // stops early.
 struct VbSettings {
     int64_t n_iter;  // at most

@@ -1,4 +1,4 @@
-// The 64-bit arithmetic of random numbers, the same as in engines/_keys.py. Always inlined: code
+// The 64-bit arithmetic of random numbers, the same as in engines/_documents.py. Always inlined: code
 // that is built for one processor must not be what the linker keeps for all.
 #pragma once
 

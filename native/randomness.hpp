@@ -1,5 +1,5 @@
 // Random numbers that depend on the seed and the document's content alone: the same arithmetic as
-// engines/_keys.py.
+// engines/_documents.py.
 #pragma once
 
 #include "document.hpp"

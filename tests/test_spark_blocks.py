@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine
-from opelda.engines._tokens import TokenCounts, looked_at
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights, TokenCounts, looked_at
 from opelda.errors import InputError
 from opelda.spark import _blocks, _worker
 from opelda.spark._blocks import COUNTS, DOCUMENTS, SIZES, SUMMARY, Block, Summary, rows_of

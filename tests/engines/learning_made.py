@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from opelda.engines._solutions import Wanted
+from opelda.engines.seam import Wanted
 from opelda.inference import CGS, CVB0, EM, FW, OFW, OPE, TLI, VB, Method
 from opelda.learning._rules import ML, SCVB0, Online, Streaming
 

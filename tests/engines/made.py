@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.engines._engine import Task
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights, Task
 from opelda.inference import OPE
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine, ReferenceEngine
-from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
-from opelda.engines._tokens import tokens_of as each_tokens
 from opelda.engines.cpu import _sweeps as _cpu_sweeps
+from opelda.engines.seam import FRACTION_SHIFT, TokenCounts
+from opelda.engines.seam import tokens_of as each_tokens
 
 from .made import PRIORS, SEEDS, as_topics, make_documents, make_prior, make_topics
 from .tokens_made import by_document, cells_of, copy_numbers, draw, tokens_of

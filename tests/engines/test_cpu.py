@@ -9,13 +9,11 @@ from scipy import sparse
 
 from opelda import _native
 from opelda.engines import CPUEngine, ReferenceEngine
-from opelda.engines._documents import Documents
-from opelda.engines._engine import Step
-from opelda.engines._solutions import MIXTURES, Wanted
 from opelda.engines.cpu import _engine as _cpu
 from opelda.engines.cpu import _kernels as _cpu_kernels
 from opelda.engines.cpu import _tables as _cpu_tables
 from opelda.engines.cpu._tables import Table
+from opelda.engines.seam import MIXTURES, Documents, Step, Wanted
 from opelda.errors import EngineError, InputError
 from opelda.inference import CGS, CVB, CVB0, EM, FW, OFW, OPE, TLI, VB
 from opelda.learning._rules import ML, Online, Streaming

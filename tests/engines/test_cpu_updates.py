@@ -10,12 +10,10 @@ from scipy import sparse
 from scipy.special import polygamma, psi
 
 from opelda.engines import CPUEngine
-from opelda.engines._documents import Documents
-from opelda.engines._engine import Step
-from opelda.engines._solutions import Picks, Solution, Wanted
 from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.engines.cpu._tables import Table, padded_rows, topic_rows
 from opelda.engines.cpu._updates import add, mass, transposed
+from opelda.engines.seam import Documents, Picks, Solution, Step, Wanted
 from opelda.errors import InputError
 from opelda.inference import EM, OPE, VB
 from opelda.learning._rules import Online

@@ -10,10 +10,10 @@ from scipy import sparse
 from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine, get_engine
-from opelda.engines._engine import Step
 from opelda.engines.cuda import _device as _cuda_device
 from opelda.engines.cuda import _documents as _cuda_documents
 from opelda.engines.cuda import _kernels as _cuda_kernels
+from opelda.engines.seam import Step
 from opelda.inference import CGS, CVB0, EM, OPE, VB, Exact
 from opelda.learning._rules import Online
 

@@ -19,9 +19,9 @@ from opelda.engines import (
     CPUEngine,
     get_engine,
 )
-from opelda.engines._documents import Documents
 from opelda.engines.cuda import _device as _cuda_device
 from opelda.engines.cuda import _documents as _cuda_documents
+from opelda.engines.seam import Documents
 from opelda.errors import EngineError
 from opelda.inference import infer
 

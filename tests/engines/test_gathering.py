@@ -13,8 +13,8 @@ from scipy import sparse
 
 from opelda import OnlineOPE
 from opelda._validation import counts
-from opelda.engines._documents import Documents
 from opelda.engines.cpu._updates import gathered, transposed
+from opelda.engines.seam import Documents
 
 from .made import make_documents
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine, Engine, ReferenceEngine, get_engine
-from opelda.engines._engine import Step
-from opelda.engines._tokens import TokenCounts
+from opelda.engines.seam import Step, TokenCounts
 from opelda.errors import EngineError, InputError
 from opelda.learning._rules import Online
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import ReferenceEngine
-from opelda.engines._keys import content_keys, seeded
-from opelda.engines._solutions import MIXTURES, Wanted, joined
+from opelda.engines._solutions import joined
+from opelda.engines.seam import MIXTURES, Wanted, content_keys, seeded
 from opelda.inference import (
     CCCP,
     CGS,

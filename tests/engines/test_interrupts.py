@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from opelda.engines import CPUEngine
-from opelda.engines._engine import Step
 from opelda.engines.cpu import _kernels as _cpu_kernels
+from opelda.engines.seam import Step
 from opelda.inference import CGS, CVB, CVB0, EM, FW, OPE, VB
 from opelda.learning._rules import Online
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine, ReferenceEngine
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._tokens import tokens_of as each_tokens
 from opelda.engines.cpu import _sweeps as _cpu_sweeps
+from opelda.engines.seam import TokenCounts
+from opelda.engines.seam import tokens_of as each_tokens
 
 from .made import SEEDS, make_documents, make_topics, plain_weights
 from .tokens_made import by_document, cells_of, tokens_of

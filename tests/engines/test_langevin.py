@@ -5,9 +5,7 @@ import pytest
 from scipy import sparse
 
 from opelda.engines import CPUEngine, ReferenceEngine, _weights
-from opelda.engines._engine import Step
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights, Step, TokenCounts
 from opelda.learning._rules import SGRLD
 from tests import equations
 

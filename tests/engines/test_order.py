@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import ReferenceEngine, _documents
-from opelda.engines._keys import numbered, ordering, ranked
+from opelda.engines.seam import numbered, ordering, ranked
 
 from .made import SEEDS, make_documents
 from .tokens_made import copy_numbers

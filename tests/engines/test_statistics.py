@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.engines._engine import Statistics, Step
+from opelda.engines.seam import Statistics, Step
 from opelda.inference import EM
 from opelda.learning._rules import ML, Online
 from tests import equations

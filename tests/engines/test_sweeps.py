@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda.engines import ReferenceEngine
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights
 
 from .made import PRIORS, SEEDS, make_documents, make_topics, make_weights, plain_weights
 from .tokens_made import by_document, cells_of, copy_numbers, counts_of, draw, tokens_of

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from opelda.engines import ReferenceEngine
-from opelda.engines._engine import Step
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights, Step
 from opelda.inference import CGS, EM, VB
 from opelda.learning._rules import ML, SCVB0, Online
 from tests import equations

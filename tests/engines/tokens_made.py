@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from opelda.engines._tokens import TokenCounts
+from opelda.engines.seam import TokenCounts
 
 from .made import plain_weights
 

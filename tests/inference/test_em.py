@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 
 from opelda import TopicModel
 from opelda.engines import CPUEngine
-from opelda.engines._engine import Task
-from opelda.engines._solutions import Wanted
+from opelda.engines.seam import Task, Wanted
 from opelda.errors import InputError
 from opelda.inference import EM, Topics, infer
 from opelda.inference._method import Document

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import TopicModel
-from opelda.engines._documents import Documents
-from opelda.engines._solutions import Solution
 from opelda.engines.cpu._tables import Table
 from opelda.engines.cpu._updates import add, transposed
+from opelda.engines.seam import Documents, Solution
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
 from opelda.metrics import coherence, log_predictive_probability

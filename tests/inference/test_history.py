@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opelda.corpus import generate
-from opelda.engines._keys import content_keys, seeded
+from opelda.engines.seam import content_keys, seeded
 from opelda.errors import InputError
 from opelda.inference import EM, FW, OPE, infer
 from opelda.report import plot_history

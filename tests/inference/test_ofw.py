@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opelda.engines._keys import uniforms
+from opelda.engines.seam import uniforms
 from opelda.inference import infer
 from opelda.inference._method import Document
 from opelda.inference.ofw import OFW

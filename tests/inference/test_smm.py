@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import brentq
 
-from opelda.engines._keys import uniforms
+from opelda.engines.seam import uniforms
 from opelda.inference import infer
 from opelda.inference.smm import SMM
 

@@ -19,11 +19,11 @@ from opelda import (
 )
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.engines._documents import Rows
 from opelda.engines._solutions import joined
 from opelda.engines.cpu import _engine as _cpu
 from opelda.engines.cpu import _tables as _cpu_tables
 from opelda.engines.cpu._tables import Table
+from opelda.engines.seam import Rows
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, PMD, SMM, VB
 from opelda.learning import History
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import opelda
 from opelda import TopicModel
 from opelda.corpus import generate
-from opelda.engines._documents import Rows
+from opelda.engines.seam import Rows
 from opelda.errors import InputError
 from opelda.learning import LEARNERS
 from opelda.learning.editing._splitting import expected_counts

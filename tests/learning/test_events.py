@@ -11,7 +11,7 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import Event, History, OnEvent, OnlineOPE
 from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum

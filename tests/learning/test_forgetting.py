@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine
-from opelda.engines._documents import Rows
-from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import FRACTION_SHIFT, HostWeights, Rows, TokenCounts
 from opelda.learning.streaming import _window
 from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._forgetting import TRIED, kept_of_past, likeliest_rho

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from opelda.engines._documents import Rows
-from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
+from opelda.engines.seam import FRACTION_SHIFT, Rows, TokenCounts, tokens_of
 from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._window import Window
 

@@ -10,9 +10,7 @@ from scipy.stats import poisson
 from opelda import TopicModel
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
-from opelda.engines._documents import Rows
-from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import FRACTION_SHIFT, HostWeights, Rows, TokenCounts
 from opelda.learning.streaming import _renewal, _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 from opelda.learning.streaming._assignments import Kept

@@ -9,8 +9,7 @@ from scipy import sparse
 from opelda import TopicModel, load, save
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.engines._engine import Statistics
-from opelda.engines._tokens import TokenCounts
+from opelda.engines.seam import Statistics, TokenCounts
 from opelda.learning import SeedWarning
 from opelda.learning._seed_weights import Anchors, Pull
 from opelda.report import topic_table

@@ -8,8 +8,7 @@ from scipy.special import gammaln
 from opelda import TopicModel, load, save
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.engines._tokens import SizeHistogram, TokenCounts
-from opelda.engines._weights import Weights
+from opelda.engines.seam import SizeHistogram, TokenCounts, Weights
 from opelda.errors import InputError
 from opelda.learning import _sweeps
 from opelda.learning._sweeps import likelier_prior, with_share

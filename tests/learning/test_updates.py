@@ -11,8 +11,8 @@ from scipy.special import psi
 from opelda import OnlineVB, TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.engines._engine import Task
 from opelda.engines.cpu._tables import topic_rows
+from opelda.engines.seam import Task
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB
 from opelda.learning._rules import LEAST_SHARE
 from tests import equations as reference

@@ -10,7 +10,7 @@ EXPLAINED = {
         '"pairs"_a = true)',
     ): "a default that nobody uses: whoever scans says which",
     (
-        "src/opelda/engines/_engine.py",
+        "src/opelda/engines/seam.py",
         "n_draws: int = 2,",
     ): "of an abstract method: every engine has a default of its own",
     (

@@ -13,9 +13,9 @@ from typing import Any
 
 from opelda._names import ENGINES
 from opelda._validation import threads
-from opelda.engines._engine import Engine
 from opelda.engines.cpu._engine import CPUEngine
 from opelda.engines.reference._engine import ReferenceEngine
+from opelda.engines.seam import Engine
 from opelda.errors import EngineError, InputError
 
 __all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]

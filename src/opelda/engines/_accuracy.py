@@ -6,23 +6,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._documents import Rows
-from opelda.engines._engine import Accuracy, Task
-from opelda.engines._solutions import Picks, Solution, Wanted, put, with_rows
+from opelda.engines._solutions import put, with_rows
+from opelda.engines.seam import Accuracy, Picks, Rows, Solution, Task, Wanted, is_concave
 
 # Nats to which the optimum is known where it only serves to say how good another mixture is.
 CLOSE = 0.01
 # What the sums of certificates may be off, a token: those of OPE know the start's words in single
 # precision only.
 OFF_PER_TOKEN = 3e-7
-
-
-def is_concave(alpha: NDArray[np.float64]) -> bool:
-    """Whether the prior bends the objective, and downwards: then f has a maximum.
-
-    Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
-    """
-    return bool((alpha >= 1).all() and (alpha > 1).any())
 
 
 def kept(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Documents
+from opelda.engines.seam import Documents
 
 SMALLEST = 1e-30  # a word to which a document's mixture gives less counts as this
 NEAR = 1e-9  # documents that are no farther from each other hold the same words

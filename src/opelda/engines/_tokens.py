@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
-from opelda.engines._documents import Documents, Rows
-from opelda.engines._keys import numbered
+from opelda.engines._documents import Documents, Rows, numbered
 
 MOST_TOKENS = 16  # of one count: more would take time and tell little more
 WHOLE_SHIFT = 4  # in sixteenths every whole count is exact, however many tokens it is

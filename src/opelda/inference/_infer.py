@@ -9,9 +9,8 @@ from scipy import sparse
 
 from opelda._validation import counts, flag, real_array, seed, where_it_was
 from opelda.engines import AN_INFERENCE, Engine, get_engine
-from opelda.engines._engine import Accuracy, Task
-from opelda.engines._solutions import EVERYTHING, SPARSE, Solution
 from opelda.engines.cuda._device_arrays import given_there
+from opelda.engines.seam import EVERYTHING, SPARSE, Accuracy, Solution, Task
 from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics
 from opelda.inference._method import Method

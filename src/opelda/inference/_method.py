@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from opelda._validation import choice, number, whole
-from opelda.engines._keys import content_keys, seeded
-from opelda.engines._settings import KernelSettings
-from opelda.engines._solutions import Batch, Solution
+from opelda.engines.seam import Batch, KernelSettings, Solution, content_keys, seeded
 from opelda.errors import InputError
 
 Vector: TypeAlias = NDArray[np.float64]

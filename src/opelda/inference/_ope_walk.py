@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._settings import OPESettings
+from opelda.engines.seam import OPESettings
 
 # With no likelihood pick so far all topics tie under a symmetric prior; this much of a pick sends
 # the tie to the likelier topic.

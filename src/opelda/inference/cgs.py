@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._keys import uniforms
-from opelda.engines._settings import CGSSettings
+from opelda.engines.seam import CGSSettings, uniforms
 from opelda.inference._method import Document, Limits, Method, Vector, count
 
 

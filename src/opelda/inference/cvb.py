@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from opelda.engines._settings import CVBSettings
+from opelda.engines.seam import CVBSettings
 from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 # an alpha below this counts as this, as in the kernel: its square is divided by

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from opelda.engines._settings import CVB0Settings
+from opelda.engines.seam import CVB0Settings
 from opelda.inference._method import Document, Limits, Method, Vector, between, count
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from opelda.engines._settings import EMSettings
+from opelda.engines.seam import EMSettings
 from opelda.inference._method import Document, Limits, Method, Vector, count
 
 # probabilities below this count as this, so that a word that no topic kept has does no harm

@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opelda._validation import number
-from opelda.engines._accuracy import is_concave
-from opelda.engines._engine import Accuracy
-from opelda.engines._settings import ExactSettings
+from opelda.engines.seam import Accuracy, ExactSettings, is_concave
 from opelda.inference._method import Document, Limits, Method, Vector
 
 LEAST_LOSS = 1e-9  # nats: sums in double precision are good for little more

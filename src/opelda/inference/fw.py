@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from opelda.engines._settings import FWSettings
+from opelda.engines.seam import FWSettings
 from opelda.inference._method import Document, Limits, Method, Vector, count, one_of
 
 # probabilities below this count as this, so that a vertex that lacks a word has a finite slope

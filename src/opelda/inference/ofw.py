@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from opelda.engines._keys import uniforms
+from opelda.engines.seam import uniforms
 from opelda.inference._em_steps import SMALLEST, word_probabilities
 from opelda.inference._method import Document, Limits, Method, Vector, between, count
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from opelda._validation import flag
-from opelda.engines._settings import OPESettings
+from opelda.engines.seam import OPESettings
 from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
 from opelda.inference._ope_walk import make_walk
 

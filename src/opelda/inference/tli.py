@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from opelda.engines._solutions import Batch, Solution
+from opelda.engines.seam import Batch, Solution
 from opelda.errors import warn
 from opelda.inference._em_steps import likelihood_slope
 from opelda.inference._method import Document, Limits, Method, Vector, between, count, documents

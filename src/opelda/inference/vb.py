@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import gammaln, psi
 
-from opelda.engines._settings import VBSettings
-from opelda.engines._solutions import Batch, Solution
+from opelda.engines.seam import Batch, Solution, VBSettings
 from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
 
 SMALLEST_PHINORM = 1e-300

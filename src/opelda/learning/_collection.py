@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.engines import Engine
-from opelda.engines._tokens import SizeHistogram, TokenCounts
-from opelda.engines._weights import Prior, Weights
+from opelda.engines.seam import Prior, SizeHistogram, TokenCounts, Weights
 
 
 class Collection(Protocol):

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import choice, whole
-from opelda.engines._documents import Documents
-from opelda.engines._keys import ranked
+from opelda.engines.seam import Documents, ranked
 from opelda.metrics._token_split import can_be_split
 
 VALIDATION = "validation documents"

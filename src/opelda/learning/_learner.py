@@ -14,7 +14,7 @@ from opelda._validation import counts, whole
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
-from opelda.engines._tokens import enlarged
+from opelda.engines.seam import enlarged
 from opelda.errors import InputError
 from opelda.learning._best_words import heaviest_words
 from opelda.learning._collection import Collection, Held

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from opelda.corpus import MiniBatch
-from opelda.engines._engine import Updated
+from opelda.engines.seam import Updated
 from opelda.errors import InputError
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
 from opelda.learning._measurements import NextScore, Pace, resident_bytes

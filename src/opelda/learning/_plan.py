@@ -9,9 +9,17 @@ from numpy.typing import NDArray
 
 from opelda._validation import flag, number, real_array, seed, whole
 from opelda.engines import AN_INFERENCE, Engine, get_engine
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._engine import Accuracy, Step, Task, Updated
-from opelda.engines._weights import Prior, Weights, extended
+from opelda.engines.seam import (
+    Accuracy,
+    Chosen,
+    Documents,
+    Prior,
+    Step,
+    Task,
+    Updated,
+    Weights,
+    extended,
+)
 from opelda.errors import InputError
 from opelda.inference import EM, Method
 from opelda.inference._infer import as_method, as_prior

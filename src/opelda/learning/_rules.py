@@ -14,11 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import choice, flag
-from opelda.engines import _engine as engine
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._engine import Engine, Step, Task, Updated, changing
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._weights import Weights, prior_sums
+from opelda.engines import seam
+from opelda.engines.seam import (
+    Chosen,
+    Documents,
+    Engine,
+    Step,
+    Task,
+    TokenCounts,
+    Updated,
+    Weights,
+    changing,
+    prior_sums,
+)
 from opelda.inference import Method
 
 Mass: TypeAlias = Callable[[], NDArray[np.float64]]
@@ -33,7 +41,7 @@ LEAST_KEPT = 1e-16
 LEAST_SHARE = 1e-15
 
 
-class Rule(engine.Rule, Protocol):
+class Rule(seam.Rule, Protocol):
     """A way to update topics, as learners know it."""
 
     decays: bool  # steps are rho_t; without, every batch counts alike

@@ -21,10 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._engine import Engine, Rule, Statistics, Step, Task, Updated
-from opelda.engines._tokens import TokenCounts, tokens_of
-from opelda.engines._weights import Weights
+from opelda.engines.seam import (
+    Chosen,
+    Documents,
+    Engine,
+    Rule,
+    Statistics,
+    Step,
+    Task,
+    TokenCounts,
+    Updated,
+    Weights,
+    tokens_of,
+)
 
 # Weight of the documents without seed words in a seeded topic, relative to those with one, at most:
 # chosen on tweets and 20 Newsgroups with rare themes by benchmarks/seeds.

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines import Engine
-from opelda.engines._documents import Documents
-from opelda.engines._weights import Weights
+from opelda.engines.seam import Documents, Weights
 from opelda.learning._plan import Plan
 from opelda.learning._seed_weights import Pull
 from opelda.learning._state import State

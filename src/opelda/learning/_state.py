@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.corpus import Vocabulary
-from opelda.engines._weights import Weights
+from opelda.engines.seam import Weights
 from opelda.errors import InputError
 from opelda.learning._curve import Curve
 from opelda.learning.streaming._watch import Watch

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines._engine import Updated
-from opelda.engines._tokens import SizeHistogram, TokenCounts
+from opelda.engines.seam import SizeHistogram, TokenCounts, Updated
 from opelda.errors import InputError
 from opelda.learning._collection import Collection, Held
 from opelda.learning._plan import Plan

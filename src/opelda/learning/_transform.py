@@ -10,10 +10,17 @@ from sklearn.exceptions import NotFittedError
 
 from opelda._validation import choice, flag, where_it_was, whole
 from opelda.corpus import Vocabulary
-from opelda.engines._documents import Documents
-from opelda.engines._engine import Task
-from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE, Solution, Wanted
 from opelda.engines.cuda._device_arrays import given_there
+from opelda.engines.seam import (
+    EVERYTHING,
+    FEW_TOPICS,
+    MIXTURES,
+    SPARSE,
+    Documents,
+    Solution,
+    Task,
+    Wanted,
+)
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from opelda._validation import seed, whole
 from opelda.engines import Engine, get_engine
-from opelda.engines._solutions import MIXTURES
+from opelda.engines.seam import MIXTURES
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._infer import as_prior, as_task, missed

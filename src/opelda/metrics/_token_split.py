@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opelda._validation import counts, seed
 from opelda.corpus import Corpus
-from opelda.engines._keys import GOLDEN, content_keys, mix, numbered, seeded
+from opelda.engines.seam import GOLDEN, content_keys, mix, numbered, seeded
 from opelda.errors import InputError
 
 TOKENS_AT_ONCE = 2**21

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from opelda import _validation
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
-from opelda.engines._engine import Accuracy
+from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
 from opelda.inference import Method, Topics
 from opelda.inference._checked_topics import as_matrix, model_topics

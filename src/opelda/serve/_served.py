@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from opelda.corpus._document_counts import count_words
 from opelda.corpus._matrix import remap_columns, row_sums
-from opelda.engines._solutions import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE
+from opelda.engines.seam import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE
 from opelda.errors import InputError
 from opelda.report import topic_table, write_report
 from opelda.report.page import model_page

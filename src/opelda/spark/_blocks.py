@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import counts as checked
-from opelda.engines._documents import Documents, Rows
-from opelda.engines._tokens import (
+from opelda.engines.cpu import _kernels as kernels
+from opelda.engines.seam import (
     FRACTION_SHIFT,
+    Documents,
+    Rows,
     SizeHistogram,
     TokenCounts,
     tokens_of,
     unit_of,
 )
-from opelda.engines.cpu import _kernels as kernels
 from opelda.errors import InputError
 
 # Kinds of rows; below 0 are keys, by their first bits.

@@ -14,8 +14,7 @@ from pyspark.sql.functions import col
 from pyspark.sql.utils import is_remote
 from scipy import sparse
 
-from opelda.engines._tokens import SizeHistogram, TokenCounts
-from opelda.engines._weights import Prior, Weights
+from opelda.engines.seam import Prior, SizeHistogram, TokenCounts, Weights
 from opelda.errors import EngineError
 from opelda.learning._sweeps import MOST_DOCUMENTS
 from opelda.spark._blocks import (

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from opelda import load, save
 from opelda.engines import get_engine
-from opelda.engines._solutions import MIXTURES
+from opelda.engines.seam import MIXTURES
 from opelda.inference import Topics
 from opelda.inference._infer import as_prior, as_task
 from opelda.metrics._token_split import split_numbered

@@ -17,9 +17,7 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
-from opelda.engines._engine import Statistics, Step, Task, Updated
-from opelda.engines._keys import ranked
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights, Statistics, Step, Task, Updated, ranked
 from opelda.learning._listeners import Reporter
 from opelda.learning._plan import Plan
 from opelda.learning._seeding import LOOKED_AT, seed_topics

@@ -17,8 +17,7 @@ from scipy import sparse
 from opelda import TopicModel
 from opelda._every import Every
 from opelda.corpus import Vocabulary
-from opelda.engines._engine import Updated
-from opelda.engines._keys import ranked
+from opelda.engines.seam import Updated, ranked
 from opelda.errors import InputError
 from opelda.learning._listeners import Reporter
 from opelda.learning.persistence._checkpoint import Checkpoint

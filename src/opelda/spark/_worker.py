@@ -16,10 +16,16 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
-from opelda.engines._keys import copy_numbers, numbered
-from opelda.engines._tokens import SizeHistogram, TokenCounts, looked_at
-from opelda.engines._weights import HostWeights, Prior
 from opelda.engines.cpu._sweeps import BlockTokens
+from opelda.engines.seam import (
+    HostWeights,
+    Prior,
+    SizeHistogram,
+    TokenCounts,
+    copy_numbers,
+    looked_at,
+    numbered,
+)
 from opelda.spark._blocks import (
     KEY_RANGES,
     MOST_DOCS,

@@ -12,18 +12,35 @@ from scipy import sparse
 from opelda import _native
 from opelda._validation import threads
 from opelda.engines._accuracy import kept
-from opelda.engines._documents import Chosen, Documents, Rows
-from opelda.engines._engine import Rule, Solver, Statistics, Step, Task, Updated, changing
 from opelda.engines._numpy_scores import Plain
-from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
-from opelda.engines._tokens import TokenCounts, Tokens
-from opelda.engines._weights import HostWeights, Prior, Weights
+from opelda.engines._solutions import joined
 from opelda.engines.cpu import _kernels as kernels
 from opelda.engines.cpu import _sweeps as sweeps
 from opelda.engines.cpu import _tables as tables
 from opelda.engines.cpu import _updates as updates
 from opelda.engines.cpu._sweeps import BlockTokens
 from opelda.engines.cpu._tables import Table
+from opelda.engines.seam import (
+    EVERYTHING,
+    Certificate,
+    Chosen,
+    Documents,
+    HostWeights,
+    Prior,
+    Rows,
+    Rule,
+    Solution,
+    Solver,
+    Statistics,
+    Step,
+    Task,
+    TokenCounts,
+    Tokens,
+    Updated,
+    Wanted,
+    Weights,
+    changing,
+)
 from opelda.errors import EngineError
 
 CHUNK = 16_384  # documents at a time whose topics are made for them

@@ -7,21 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _native
-from opelda.engines import _settings as s
-from opelda.engines._accuracy import is_concave
-from opelda.engines._documents import Rows
-from opelda.engines._engine import Task
-from opelda.engines._keys import seeded
-from opelda.engines._solutions import (
+from opelda.engines import seam as s
+from opelda.engines._solutions import certify_empty, completed
+from opelda.engines.cpu._tables import Table
+from opelda.engines.seam import (
     Batch,
     Certificate,
     Picks,
+    Rows,
     Solution,
+    Task,
     Wanted,
-    certify_empty,
-    completed,
+    is_concave,
+    seeded,
 )
-from opelda.engines.cpu._tables import Table
 from opelda.errors import InputError
 
 MOST_TOKENS = 10**8  # of a document, for CGS, which keeps a topic for each
@@ -219,7 +218,7 @@ def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
 
 
 def content_keys(rows: Rows, ids: NDArray[np.int32] | None, n_threads: int) -> NDArray[np.uint64]:
-    """Return a key per document, of its words and counts alone; see `_keys.content_keys`."""
+    """Return a key per document, of its words and counts alone; see `seam.content_keys`."""
     return _native.content_keys(rows.indptr, rows.words, rows.counts, ids, n_threads=n_threads)
 
 

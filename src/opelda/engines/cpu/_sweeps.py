@@ -8,10 +8,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _native
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
-from opelda.engines._weights import Prior, Weights, prior_sums
 from opelda.engines.cpu import _tables as tables
 from opelda.engines.cpu._updates import check_words
+from opelda.engines.seam import (
+    Prior,
+    SizeHistogram,
+    TokenCounts,
+    Tokens,
+    Weights,
+    looked_at,
+    prior_sums,
+    tokens_of,
+)
 
 # Documents of a block: more, and too few of their topics stay in the second cache; fewer, and rows
 # of words are laid out for too few tokens.

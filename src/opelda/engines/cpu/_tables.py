@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import psi
 
 from opelda import _native
-from opelda.engines._documents import Rows
-from opelda.engines._weights import Prior, Weights
+from opelda.engines.seam import Prior, Rows, Weights
 
 LANES = 16  # floats of a cache line, which rows are padded to
 MANY_TOPICS = 256  # from here on OPE's bounds are taken from one-byte rows

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _native
-from opelda.engines._documents import Chosen, Documents, Rows
-from opelda.engines._solutions import Picks, Solution
 from opelda.engines.cpu._tables import Table, padded
+from opelda.engines.seam import Chosen, Documents, Picks, Rows, Solution
 from opelda.errors import InputError
 
 # types of counts that documents are gathered from as they are

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._tokens import TokenCounts
 from opelda.engines.cuda._device import Device
 from opelda.engines.cuda._tables import CudaWeights
+from opelda.engines.seam import TokenCounts
 
 
 class CudaCounts(TokenCounts):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, counts, is_on_gpu
-from opelda.engines._documents import Documents, Rows
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaDocuments, CudaRows
+from opelda.engines.seam import Documents, Rows
 
 
 class GivenRows(Rows):

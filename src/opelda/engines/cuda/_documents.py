@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Chosen, Documents, Rows
 from opelda.engines.cpu._updates import gathered
 from opelda.engines.cuda._device import LANES, Device
+from opelda.engines.seam import Chosen, Documents, Rows
 
 # Words of documents that are worked on in a launch of their own: shared memory is for the longest.
 ROOMS = (32, 64, 128, 256, 512)

@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Chosen, Documents, Rows
-from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
-from opelda.engines._settings import KernelSettings
-from opelda.engines._solutions import EVERYTHING, Certificate, Solution, Wanted, joined
-from opelda.engines._tokens import SizeHistogram, TokenCounts
-from opelda.engines._weights import HostWeights, Prior, Weights
+from opelda.engines._solutions import joined
 from opelda.engines.cpu._engine import CPUEngine
 from opelda.engines.cpu._updates import check_words
 from opelda.engines.cuda import _held_out as plain
@@ -29,6 +24,27 @@ from opelda.engines.cuda._sweeps import CudaTokens
 from opelda.engines.cuda._tables import CudaTable, CudaWeights
 from opelda.engines.cuda._token_blocks import CudaTokenBlocks, tokens_made
 from opelda.engines.cuda._updates import Sums
+from opelda.engines.seam import (
+    EVERYTHING,
+    Certificate,
+    Chosen,
+    Documents,
+    HostWeights,
+    KernelSettings,
+    Prior,
+    Rows,
+    Rule,
+    SizeHistogram,
+    Solution,
+    Statistics,
+    Step,
+    Task,
+    TokenCounts,
+    Updated,
+    Wanted,
+    Weights,
+    changing,
+)
 
 
 class CudaEngine(CPUEngine):

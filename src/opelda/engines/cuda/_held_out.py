@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Documents, Rows
 from opelda.engines._numpy_scores import NEAR, SMALLEST
 from opelda.engines.cuda._device import LANES, THREADS, Device
 from opelda.engines.cuda._documents import CudaRows, in_blocks
+from opelda.engines.seam import Documents, Rows
 
 
 def predict(

@@ -8,17 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from opelda.engines import _settings as s
-from opelda.engines._documents import Rows
-from opelda.engines._engine import Solver, Task
-from opelda.engines._keys import GOLDEN, mix
-from opelda.engines._solutions import Certificate, Picks, Solution, Wanted, certify_empty
+from opelda.engines import seam as s
+from opelda.engines._solutions import certify_empty
 from opelda.engines.cpu import _kernels as cpu
 from opelda.engines.cpu._tables import padded
 from opelda.engines.cuda._device import LANES, Device, tell
 from opelda.engines.cuda._device_arrays import GivenRows
 from opelda.engines.cuda._documents import CudaRows
 from opelda.engines.cuda._tables import CudaTable
+from opelda.engines.seam import (
+    GOLDEN,
+    Certificate,
+    Picks,
+    Rows,
+    Solution,
+    Solver,
+    Task,
+    Wanted,
+    mix,
+)
 
 WARPS = (4, 2, 1)  # of a block, each with a document
 MOST_SHARED = 96 * 1024  # bytes of a block

@@ -7,17 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._accuracy import is_concave, kept, replaced
-from opelda.engines._documents import Rows
-from opelda.engines._engine import Accuracy, Task
-from opelda.engines._settings import ExactSettings, KernelSettings
-from opelda.engines._solutions import Solution, Wanted, completed
+from opelda.engines._accuracy import kept, replaced
+from opelda.engines._solutions import completed
 from opelda.engines.cpu import _kernels as cpu_kernels
 from opelda.engines.cuda import _kernels as kernels
 from opelda.engines.cuda._device_arrays import GivenRows
 from opelda.engines.cuda._documents import CudaRows
 from opelda.engines.cuda._kernels import CudaPicks, Found, each_document
 from opelda.engines.cuda._tables import CudaTable
+from opelda.engines.seam import (
+    Accuracy,
+    ExactSettings,
+    KernelSettings,
+    Rows,
+    Solution,
+    Task,
+    Wanted,
+    is_concave,
+)
 
 FACE = 32  # topics of a document that are worked on at a time, at most: one for each lane
 

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._keys import GOLDEN, mix
-from opelda.engines._tokens import (
-    MOST_TOKENS,
-    SizeHistogram,
-    TokenCounts,
-    Tokens,
-    looked_at,
-    unit_of,
-)
-from opelda.engines._weights import Prior, prior_sums
+from opelda.engines._tokens import MOST_TOKENS
 from opelda.engines.cpu._tables import padded
 from opelda.engines.cpu._updates import check_words
 from opelda.engines.cuda._counts import CudaCounts
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaDocuments
 from opelda.engines.cuda._tables import CudaTable, CudaWeights, prior_parts, width_of
+from opelda.engines.seam import (
+    GOLDEN,
+    Prior,
+    SizeHistogram,
+    TokenCounts,
+    Tokens,
+    looked_at,
+    mix,
+    prior_sums,
+    unit_of,
+)
 
 if TYPE_CHECKING:
     from opelda.engines.cuda._token_blocks import CudaTokenBlocks

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines._weights import Prior, Weights, prior_sums
 from opelda.engines.cpu._tables import SMALLEST, Table
 from opelda.engines.cuda._device import LANES, Device, device_of
+from opelda.engines.seam import Prior, Weights, prior_sums
 from opelda.errors import EngineError
 
 

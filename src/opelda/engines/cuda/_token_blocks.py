@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._documents import Rows
-from opelda.engines._keys import numbered
-from opelda.engines._tokens import SizeHistogram, Tokens, looked_at
 from opelda.engines.cpu._updates import check_words
 from opelda.engines.cuda._device import Device
 from opelda.engines.cuda._documents import CudaDocuments, cut, has_room
 from opelda.engines.cuda._sweeps import MOST_SMALL, CudaTokens
+from opelda.engines.seam import Rows, SizeHistogram, Tokens, looked_at, numbered
 
 # Bytes on the GPU, at most, of an entry (with what it takes to lay out its tokens) and of a token.
 OF_ENTRY, OF_TOKEN, OF_DOC = 40, 22, 64

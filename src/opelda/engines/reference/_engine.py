@@ -12,15 +12,37 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines._accuracy import kept
-from opelda.engines._documents import Chosen, Documents, Rows
-from opelda.engines._engine import Rule, Statistics, Step, Task, Updated, changing
-from opelda.engines._keys import GOLDEN, mix, seeded
 from opelda.engines._numpy_scores import Plain
-from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted, completed
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens, looked_at, tokens_of
-from opelda.engines._weights import HostWeights, Prior, Weights
+from opelda.engines._solutions import completed
 from opelda.engines.reference import _equations as equations
 from opelda.engines.reference._equations import SMALLEST, Fixed
+from opelda.engines.seam import (
+    EVERYTHING,
+    GOLDEN,
+    Batch,
+    Certificate,
+    Chosen,
+    Documents,
+    HostWeights,
+    Prior,
+    Rows,
+    Rule,
+    SizeHistogram,
+    Solution,
+    Statistics,
+    Step,
+    Task,
+    TokenCounts,
+    Tokens,
+    Updated,
+    Wanted,
+    Weights,
+    changing,
+    looked_at,
+    mix,
+    seeded,
+    tokens_of,
+)
 
 Array = NDArray[np.float64]
 

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines._documents import Rows
-from opelda.engines._keys import uniforms
-from opelda.engines._solutions import Certificate, certify_empty
-from opelda.engines._weights import Weights
+from opelda.engines._solutions import certify_empty
+from opelda.engines.seam import Certificate, Rows, Weights, uniforms
 
 # As in the kernels: smaller probabilities count as zero, a word that no topic knows is alike in all
 # of them, and a mixture's logarithm and ratios exist.

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from opelda._validation import additive, whole
-from opelda.engines._solutions import MIXTURES
+from opelda.engines.seam import MIXTURES
 from opelda.errors import InputError
 from opelda.learning._seed_words import renumbered
 from opelda.learning._state import State, check_rests, learns_alone

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines import Engine
-from opelda.engines._weights import HostWeights, Weights
+from opelda.engines.seam import HostWeights, Weights
 from opelda.errors import InputError
 from opelda.learning.streaming._assignments import Kept
 

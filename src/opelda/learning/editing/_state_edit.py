@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._weights import HostWeights
+from opelda.engines.seam import HostWeights, TokenCounts
 from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._history import Points
 from opelda.learning.streaming._watch import Watch

@@ -15,7 +15,7 @@ from opelda._validation import number, whole
 from opelda.corpus import Vocabulary
 from opelda.corpus._vocabulary_arrays import unpack_words
 from opelda.engines import Engine
-from opelda.engines._weights import SMALLEST_SCALE, HostWeights, Prior, Weights
+from opelda.engines.seam import SMALLEST_SCALE, HostWeights, Prior, Weights
 from opelda.errors import ModelFileError
 from opelda.inference import METHODS, Method
 from opelda.learning._curve import Curve

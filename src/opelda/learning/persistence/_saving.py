@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.corpus._vocabulary_arrays import pack_words
-from opelda.engines._weights import Weights
+from opelda.engines.seam import Weights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
 from opelda.learning._seed_words import checked_words

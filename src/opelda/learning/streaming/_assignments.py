@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines import Engine
-from opelda.engines._documents import Documents, Rows
-from opelda.engines._tokens import FRACTION_SHIFT, tokens_of
-from opelda.engines._weights import Weights
+from opelda.engines.seam import FRACTION_SHIFT, Documents, Rows, Weights, tokens_of
 
 
 @dataclass(frozen=True)

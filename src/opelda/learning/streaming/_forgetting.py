@@ -9,7 +9,7 @@ measure each would forget too much: the best for the next documents is not the b
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.engines._tokens import TokenCounts
+from opelda.engines.seam import TokenCounts
 
 TRIED = np.linspace(1.0, 0.0, 11)
 PRIOR = 10.0  # nats for a rho of 1 against 0: little evidence is none

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from opelda.corpus import Vocabulary
 from opelda.engines import Engine
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._weights import Weights
+from opelda.engines.seam import TokenCounts, Weights
 from opelda.learning.streaming._assignments import Kept
 
 SCORED_TOKENS = 500  # of a mini-batch, at most, but for its first document

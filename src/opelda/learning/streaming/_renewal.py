@@ -15,9 +15,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
-from opelda.engines._documents import Rows
-from opelda.engines._tokens import TokenCounts
-from opelda.engines._weights import HostWeights, Weights
+from opelda.engines.seam import HostWeights, Rows, TokenCounts, Weights
 from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._observations import log_probabilities
 from opelda.learning.streaming._window import Window

@@ -15,7 +15,7 @@ from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary, mini_ba
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.text._model_tokenizer import going_on_as, recalling
-from opelda.engines._weights import extended
+from opelda.engines.seam import extended
 from opelda.errors import InputError
 from opelda.learning._input_counts import as_vocabulary, counts_of
 from opelda.learning._listeners import Reporter

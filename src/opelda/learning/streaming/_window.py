@@ -10,9 +10,7 @@ from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, number, whole
 from opelda.engines import Engine
-from opelda.engines._documents import Rows
-from opelda.engines._tokens import FRACTION_SHIFT, TokenCounts, tokens_of
-from opelda.engines._weights import WORDS_AT_ONCE, Weights
+from opelda.engines.seam import FRACTION_SHIFT, WORDS_AT_ONCE, Rows, TokenCounts, Weights, tokens_of
 from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._forgetting import kept_of_past
 

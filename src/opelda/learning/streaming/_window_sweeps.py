@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
-from opelda.engines._engine import Updated
-from opelda.engines._tokens import FRACTION_SHIFT
+from opelda.engines.seam import FRACTION_SHIFT, Updated
 from opelda.learning._collection import Held
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._seed_weights import Anchors

@@ -12,7 +12,7 @@ from scipy import sparse
 from opelda.corpus import MiniBatch, group_column, time_column
 from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
-from opelda.engines._keys import GOLDEN, mix
+from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
 from opelda.report._inferred import Inferred
 from opelda.report._times import TimeReader

@@ -1,22 +1,162 @@
-"""An engine: where documents and topics live, and the few coarse things asked of it.
+"""The seam between engines and what runs on them: an engine's protocol, and the types it speaks.
 
-docs/architecture.md has the same as one table, to write an engine from.
+The one module that methods, rules and learners import from; docs/architecture.md has the calls of
+an engine as one table, to write an engine from.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._documents import Chosen, Documents
-from opelda.engines._settings import KernelSettings
-from opelda.engines._solutions import EVERYTHING, Batch, Certificate, Solution, Wanted
-from opelda.engines._tokens import SizeHistogram, TokenCounts, Tokens
-from opelda.engines._weights import HostWeights, Prior, Weights
+from opelda.engines._documents import (
+    GOLDEN,
+    Chosen,
+    Documents,
+    Rows,
+    content_keys,
+    copy_numbers,
+    mix,
+    numbered,
+    ordering,
+    ranked,
+    seeded,
+    uniforms,
+)
+from opelda.engines._solutions import (
+    EVERYTHING,
+    FEW_TOPICS,
+    MIXTURES,
+    SPARSE,
+    Batch,
+    Certificate,
+    Picks,
+    Solution,
+    Wanted,
+)
+from opelda.engines._tokens import (
+    FRACTION_SHIFT,
+    SizeHistogram,
+    TokenCounts,
+    Tokens,
+    enlarged,
+    looked_at,
+    tokens_of,
+    unit_of,
+)
+from opelda.engines._weights import (
+    SMALLEST_SCALE,
+    WORDS_AT_ONCE,
+    HostWeights,
+    Prior,
+    Weights,
+    extended,
+    prior_sums,
+)
+
+
+@dataclass(frozen=True)
+class OPESettings:
+    """A walk of OPE of S moves, by one of R sequences; see `opelda.inference._ope_walk`."""
+
+    a: NDArray[np.float32]  # (R, S): the weight of the likelihood's gradient at each move
+    b: NDArray[np.float32]  # (R, S): of the prior's
+    a2: NDArray[np.float32] | None  # (R, S): the second sequence of OPE2, OPE3 and BOPE
+    b2: NDArray[np.float32] | None
+    coin: NDArray[np.float32] | None  # (S,): OPE2's uniform numbers
+    # (S + 1,): after s moves the mixture is proportional to base[s] * start + (times picked)
+    base: NDArray[np.float32]
+    start: NDArray[np.float32]  # (K,)
+    first_t: int  # the t of the first move: the step of move s is 1/(s + first_t)
+    n_restarts: int
+    # with a document's content it chooses the sequence; None: the first for all
+    seed: int | None = None
+    tol: float = 0.0
+    screen: bool = True  # skip topics that provably cannot be picked
+
+
+@dataclass(frozen=True)
+class EMSettings:
+    """Iterations of EM, on the `n_kept` topics that explain most."""
+
+    n_iter: int
+    n_kept: int
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """The most nats that a mixture may be behind the likeliest one, a document and a token."""
+
+    max_loss: float
+    max_loss_per_token: float = float("inf")
+
+
+@dataclass(frozen=True)
+class VBSettings:
+    """Iterations at most, when to stop, and the first gamma (K,) where it is not alpha + N/K."""
+
+    n_iter: int
+    tol: float
+    start: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class CVB0Settings:
+    """Passes thrown away and averaged; the rate of visit t is scale / (offset + t)^decay."""
+
+    burn_in: int
+    n_samples: int
+    scale: float
+    offset: float
+    decay: float
+
+
+@dataclass(frozen=True)
+class CVBSettings:
+    """Passes at most, and when to stop."""
+
+    n_iter: int
+    tol: float
+
+
+@dataclass(frozen=True)
+class CGSSettings:
+    """Sweeps thrown away and averaged, and the seed that documents' keys are made with."""
+
+    burn_in: int
+    n_samples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class FWSettings:
+    """The length of each step."""
+
+    steps: NDArray[np.float64]
+
+
+KernelSettings: TypeAlias = (
+    OPESettings
+    | EMSettings
+    | ExactSettings
+    | VBSettings
+    | CVB0Settings
+    | CVBSettings
+    | CGSSettings
+    | FWSettings
+)
+
+
+def is_concave(alpha: NDArray[np.float64]) -> bool:
+    """Whether the prior bends the objective, and downwards: then f has a maximum.
+
+    Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
+    """
+    return bool((alpha >= 1).all() and (alpha > 1).any())
 
 
 class Solver(Protocol):
