@@ -152,7 +152,7 @@ def measure(docs: Collection, n_docs: int, rounds: int) -> None:
 
 def transform(X: sparse.csr_array, table: Topics, method: Method, sparse_output: bool) -> object:
     """Infer mixtures as an estimator's `transform` does: without certificates."""
-    from opelda._validation import counts
+    from opelda._count_matrix import counts
     from opelda.engines import CPUEngine
     from opelda.engines.seam import FEW_TOPICS, MIXTURES
     from opelda.inference._infer import as_prior, as_task

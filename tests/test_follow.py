@@ -11,8 +11,8 @@ import opelda
 from opelda import OnlineOPE
 from opelda.corpus import generate
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._checkpoint import FILE
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 X = generate(60, n_words=40, n_topics=3).X
 

@@ -4,6 +4,8 @@ import base64
 import copy
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,9 @@ from opelda.corpus import Tokenizer, Vocabulary, generate, generate_stream
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, VB, Method
 from opelda.learning import LEARNERS
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import StoredModel
+from opelda.report import topic_table, topic_weights
 
 GOLDEN = Path(__file__).parent / "golden"
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
@@ -273,3 +277,33 @@ def test_a_short_list_of_stop_words_is_where_earlier_versions_look(tmp_path):
     words = Vocabulary(["tea", "cup"], tokenizer=Tokenizer(stop_words=["the", "a"]))
     _, header = as_parts(made().fit(["the tea", "a cup"] * 5, vocabulary=words))
     assert header["vocabulary"]["tokenizer"]["stop_words"] == ["a", "the"]
+
+
+@pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
+@pytest.mark.parametrize("name", ["OnlineOPE", "MLOPE", "TopicModel", "stream", "matrix prior"])
+def test_a_stored_model_shows_its_topics_without_being_loaded(name, tmp_path):
+    model = copy.deepcopy(KINDS[name])
+    model = model if hasattr(model, "_state") else model.fit(X)
+    opelda.save(model, tmp_path / "m")
+    model, stored = opelda.load(tmp_path / "m"), StoredModel.read(tmp_path / "m")
+    np.testing.assert_array_max_ulp(stored.components, model.components_, maxulp=1)
+    shares = topic_weights(model)
+    assert (stored.shares is None) == (shares is None)
+    if shares is not None:
+        np.testing.assert_array_equal(stored.shares, shares)
+    if not stored.has_seed_words:
+        for row, expected in zip(stored.topics(4), topic_table(model, 4), strict=True):
+            assert (row.topic, row.weight, row.label) == (
+                expected.topic, expected.weight, expected.label,
+            )  # fmt: skip
+            assert (row.words, row.stability) == (expected.words, expected.stability)
+            np.testing.assert_allclose(row.probabilities, expected.probabilities, rtol=1e-6)
+
+
+def test_reading_the_topics_of_a_file_takes_numpy_alone():
+    code = (
+        "import sys, opelda.learning.persistence._stored_model\n"
+        "print({'sklearn', 'scipy', 'polars', 'typer'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

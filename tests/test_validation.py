@@ -9,7 +9,8 @@ import pytest
 from joblib import Parallel, delayed
 from scipy import sparse
 
-from opelda._validation import choice, counts, flag, number, seed, threads, whole
+from opelda._count_matrix import counts
+from opelda._validation import choice, flag, number, seed, threads, whole
 from opelda.errors import InputError
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

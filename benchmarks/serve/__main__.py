@@ -29,7 +29,7 @@ from pathlib import Path
 
 import opelda
 from benchmarks.serve.client import Check, Request, Tally, load
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 BAD_EVERY = 40
 HEAD = (

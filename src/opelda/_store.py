@@ -153,7 +153,8 @@ def _read_header(
 ) -> tuple[dict[str, Any], int]:
     found, version = metadata.get("kind"), metadata.get("version", "")
     if found != kind:
-        raise ValueError("it says nothing of itself" if found is None else f"it is {found[:40]!r}")
+        said = "missing metadata" if found is None else f"it is {found[:40]!r}"
+        raise ValueError(f"{said}: not an {kind}")
     if not re.fullmatch("[1-9][0-9]{0,8}", version):
         raise ValueError("its version is not a number")
     if int(version) > newest:

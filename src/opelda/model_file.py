@@ -15,12 +15,17 @@ from opelda import _store
 from opelda._every import Every
 from opelda._validation import flag, number
 from opelda.corpus.text._model_tokenizer import with_split
-from opelda.errors import InputError, ModelFileError
-from opelda.learning import LEARNERS
+from opelda.errors import ModelFileError
 from opelda.learning._state import State, check_words_rest
-from opelda.learning.persistence._checkpoint import FILE, Checkpoint
-from opelda.learning.persistence._loading import from_parts
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts
+from opelda.learning.persistence._checkpoint import Checkpoint
+from opelda.learning.persistence._model_arrays import as_parts, check_own, loaded
+from opelda.learning.persistence._stored_model import (
+    CHECKPOINT_FILE,
+    FORMAT,
+    KIND,
+    StoredModel,
+    model_path,
+)
 
 __all__ = ["follow", "load", "save"]
 
@@ -52,11 +57,7 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
-    if LEARNERS.get(type(model).__name__) is not type(model):
-        raise InputError(
-            f"save takes one of opelda's learners, got {type(model).__name__}; a subclass of your "
-            "own cannot be loaded again without its code."
-        )
+    check_own(model, "save takes")
     check_is_fitted(model)
     state: State = vars(model)["_state"]
     check_words_rest(model)
@@ -87,7 +88,7 @@ def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     Traceback (most recent call last):
     opelda.errors.ModelFileError: ...
     """
-    model = read(model_path(path))[0]
+    model = read(path)[0]
     if split is not None:
         words = model._state.vocabulary
         tokenizer = with_split(None if words is None else words.tokenizer, split)
@@ -99,20 +100,16 @@ def change(path: str | PathLike[str], edit: Callable[[Any], None]) -> None:
     """Change the model of a file and write it back; a stream's while no stream learns on there."""
     target = model_path(path)
     # a stream would replace the file by what it has in memory
-    with Checkpoint(target.parent, (), Every("every", 1)) if target.name == FILE else nullcontext():
-        arrays, header, version = _store.read(target, kind=KIND, newest=FORMAT)
-        model = from_parts(LEARNERS, arrays, header, version, target)
+    with (
+        Checkpoint(target.parent, (), Every("every", 1))
+        if target.name == CHECKPOINT_FILE
+        else nullcontext()
+    ):
+        stored = StoredModel.read(target)
+        model = loaded(stored)
         edit(model)
-        arrays, header = as_parts(model, header.get("stream"))
+        arrays, header = as_parts(model, stored.header.get("stream"))
         _store.write(target, arrays, header, kind=KIND, version=FORMAT)
-
-
-def model_path(path: str | PathLike[str]) -> Path:
-    """Return the file that holds a model: the path itself, or a checkpoint folder's file."""
-    given = _store._as_path(path)
-    if given.is_dir() and not (given / FILE).exists():
-        raise ModelFileError(f"{given} is a folder without a checkpoint; give a model file.")
-    return given / FILE if given.is_dir() else given
 
 
 def follow(
@@ -174,7 +171,7 @@ def followed(
         stamp = stamp_of(path)
         if stamp is not None and stamp != seen:
             try:
-                model, checksum = read(model_path(path))
+                model, checksum = read(path)
             except ModelFileError as error:
                 if failed == stamp == stamp_of(path):
                     if complain is None:
@@ -206,7 +203,7 @@ def stamp_of(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def read(path: Path) -> tuple[Any, int]:
+def read(path: str | PathLike[str]) -> tuple[Any, int]:
     """Return a model, and a number that tells it from others."""
-    arrays, header, version = _store.read(path, kind=KIND, newest=FORMAT)
-    return from_parts(LEARNERS, arrays, header, version, path), header["checksum"]
+    stored = StoredModel.read(path)
+    return loaded(stored), stored.header["checksum"]

@@ -26,7 +26,7 @@ from opelda.cli._app import with_commands
 from opelda.corpus import Vocabulary, _duplicates, _merging, _read, stream  # noqa: F401
 from opelda.corpus.sources import _followed
 from opelda.errors import InputError
-from opelda.learning.persistence._checkpoint import FILE
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 SIZE = 50
 

@@ -8,7 +8,8 @@ import pytest
 
 import opelda
 from opelda.learning.editing._state_edit import Edit
-from opelda.learning.persistence._checkpoint import FILE, Checkpoint
+from opelda.learning.persistence._checkpoint import Checkpoint
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 OTHERS = [" ".join(f"w{j}" for j in range(k, k + 9)) for k in range(0, 180, 3)]
 

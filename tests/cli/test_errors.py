@@ -10,7 +10,7 @@ from polars.exceptions import PanicException
 
 import opelda
 from opelda import _store
-from opelda.learning.persistence._saving import FORMAT, KIND, checksum
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 
 MISTAKES = {
     "no command": (["nothing"], "No such command"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import opelda
-from opelda.learning.persistence._checkpoint import FILE, Checkpoint
+from opelda.learning.persistence._checkpoint import Checkpoint
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 from opelda.report import top_documents
 
 

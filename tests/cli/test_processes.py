@@ -12,7 +12,7 @@ import time
 import pytest
 
 import opelda
-from opelda.learning.persistence._checkpoint import FILE
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 
 def wait_for(reached, process, what):

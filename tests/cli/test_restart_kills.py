@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import opelda
-from opelda.learning.persistence._checkpoint import FILE
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 from tests.cli.forking import KILLED, Server
 
 N_DOCS = 1000

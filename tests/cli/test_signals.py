@@ -10,7 +10,7 @@ import time
 import pytest
 
 import opelda
-from opelda.learning.persistence._checkpoint import FILE
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 LONG = ("--passes", 1_000_000, "-v")
 STREAM = ("--checkpoint", "c", "-k", 3, "--batch-size", 20, "--every", 1000)

@@ -6,7 +6,7 @@ import pytest
 
 import opelda
 from opelda.corpus import stream
-from opelda.learning.persistence._checkpoint import FILE
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 OPTIONS = ("-k", 3, "--batch-size", 20, "--every", 2, "-q")
 

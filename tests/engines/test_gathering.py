@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import OnlineOPE
-from opelda._validation import counts
+from opelda._count_matrix import counts
 from opelda.engines.cpu._updates import gathered, transposed
 from opelda.engines.seam import Documents
 

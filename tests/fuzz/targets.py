@@ -26,7 +26,7 @@ from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._saving import FORMAT, KIND, checksum
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.serve import app as make_app
 from opelda.serve._server import Server
 from tests.corpus.formats import test_counts_formats_fuzz as counts_cases

@@ -10,7 +10,7 @@ import pytest
 import opelda
 from opelda import _store
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._saving import FORMAT, KIND, checksum
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from tests.learning.test_checkpoints import FILE, MATRICES, X, made, run
 
 

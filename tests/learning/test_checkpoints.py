@@ -10,7 +10,7 @@ from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.errors import InputError, ModelFileError
 from opelda.inference import OPE, VB
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 X = generate(40, n_words=20, n_topics=3, n_tokens=15).X
 MATRICES = [X[at : at + 4] for at in range(0, 40, 4)]

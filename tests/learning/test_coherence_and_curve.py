@@ -14,7 +14,8 @@ from opelda.engines import ReferenceEngine
 from opelda.errors import ModelFileError
 from opelda.learning import _curve, _learner
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming._watch import Watch
 from opelda.metrics import npmi
 

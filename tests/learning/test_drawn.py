@@ -18,7 +18,7 @@ def some_drawn(rng, n_words=12, n_topics=3):
     X = rng.poisson(0.6, (30, n_words))
     model = TopicModel(n_topics, random_state=0, n_sweeps=4).partial_fit(X + 1)
     plan, weights = model._plan(model._state), model._state.weights
-    tokens = plan.engine.tokens(plan.engine.documents(opelda._validation.counts(X)), n_topics)
+    tokens = plan.engine.tokens(plan.engine.documents(opelda._count_matrix.counts(X)), n_topics)
     alpha = rng.uniform(0.1, 2.0, n_topics)
     counts = plan.engine.sweep(weights, tokens, alpha, seed=1)
     kept = Kept(tokens.rows, tokens.topics)

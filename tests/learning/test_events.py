@@ -14,7 +14,8 @@ from opelda.engines import CPUEngine
 from opelda.engines.seam import HostWeights
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import Event, History, OnEvent, OnlineOPE
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming import _watch, _window
 from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._events import KINDS

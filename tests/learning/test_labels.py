@@ -19,12 +19,13 @@ from sklearn.pipeline import make_pipeline
 
 import opelda
 from opelda import MLOPE, OnlineOPE, _store
+from opelda._word_ranking import distinct
 from opelda.corpus import generate, read
 from opelda.errors import InputError, ModelFileError
 from opelda.learning.editing._topic_labels import LONGEST
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
-from opelda.metrics._label_words import distinct
 from opelda.report import label_topics, topic_table
 
 TEXTS = ["green tea cup", "black tea pot", "red wine glass", "white wine bottle", "loud jazz"] * 20

@@ -19,7 +19,7 @@ from opelda import (
 from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.learning import _curve, _learner
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 D, V, K = 150, 60, 5
 X = generate(D, n_words=V, n_topics=K, n_tokens=20, random_state=1).X.tolil()

@@ -14,7 +14,7 @@ from opelda.engines import CPUEngine
 from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.errors import InputError, ModelFileError, OpeldaError
 from opelda.inference import OPE
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 X = generate(60, n_words=50, n_topics=4, random_state=0).X
 SOME = [MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB]

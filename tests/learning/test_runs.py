@@ -9,7 +9,8 @@ from opelda.corpus import generate
 from opelda.errors import InputError, ModelFileError
 from opelda.learning._progress_line import describe
 from opelda.learning._runs import run_seeds
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.metrics import match_topics
 from opelda.metrics._matching import stability_over_runs
 

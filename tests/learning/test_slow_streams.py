@@ -8,7 +8,8 @@ import pytest
 import opelda
 from opelda import OnlineOPE, TopicModel
 from opelda.corpus import stream
-from opelda.learning.persistence._checkpoint import FILE, Checkpoint
+from opelda.learning.persistence._checkpoint import Checkpoint
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
 TEXTS = [f"{a} {b} {c}" for a in ("tea", "cup", "pot") for b in "opqr" for c in "abcdef"]
 SECONDS = 60  # then the source ends, and a test that waits for something fails

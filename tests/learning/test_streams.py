@@ -14,7 +14,7 @@ from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE
 from opelda.corpus import Corpus, Vocabulary, generate
 from opelda.errors import InputError
 from opelda.learning import LEARNERS, History
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 WORDS = [f"w{j}" for j in range(30)]
 X = generate(60, n_words=30, n_topics=3, n_tokens=20).X

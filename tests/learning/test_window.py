@@ -17,7 +17,8 @@ from opelda import TopicModel
 from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.engines import CPUEngine
 from opelda.errors import ModelFileError
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, checksum
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 from opelda.learning.streaming._window import Window

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from opelda._word_ranking import heaviest
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics import topic_diversity, topic_exclusivity
-from opelda.metrics._top_words import heaviest
 
 # few different weights: ties everywhere
 weights = hnp.arrays(

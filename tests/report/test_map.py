@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
+from opelda._word_ranking import hellinger
 from opelda.report import map_positions
-from opelda.report._map import hellinger
 
 
 def some_topics(n_topics, n_words, seed, sparsity=0.2):

@@ -6,7 +6,7 @@ from pyspark.sql.types import StructType
 from scipy import sparse
 
 from opelda.corpus import generate
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 WORDS = (
     ("star", "galaxy", "orbit", "planet", "telescope"),

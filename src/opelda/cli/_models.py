@@ -18,7 +18,7 @@ WITHOUT_STEPS = "the updates of a streaming learner add up, without steps"
 
 def checkpoint_file(folder: str | Path) -> Path:
     """Return the file that holds the model of a stream's checkpoint."""
-    from opelda.learning.persistence._checkpoint import FILE
+    from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
     return Path(folder) / FILE
 

@@ -8,7 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import counts, number
+from opelda._count_matrix import counts
+from opelda._validation import number
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import keep_columns

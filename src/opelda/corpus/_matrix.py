@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _text
-from opelda._validation import counts
+from opelda._count_matrix import counts
 from opelda.errors import InputError
 
 FEW_ROWS = 64

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda._validation import counts, flag, real_array, seed, where_it_was
+from opelda._count_matrix import counts
+from opelda._validation import flag, real_array, seed, where_it_was
 from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines.cuda._device_arrays import given_there
 from opelda.engines.seam import EVERYTHING, SPARSE, Accuracy, Solution, Task

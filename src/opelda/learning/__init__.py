@@ -1,4 +1,4 @@
-"""Topics from documents: three update rules, the estimators that combine them with inference.
+"""Topics from documents: update rules, and the estimators that combine them with inference.
 
 Examples
 --------
@@ -9,28 +9,41 @@ Examples
 (3, 60)
 """
 
-from opelda import _names
-from opelda.learning._seed_words import SeedWarning
-from opelda.learning.callbacks import (
-    BatchReport,
-    Callback,
-    EarlyStopping,
-    Event,
-    History,
-    OnEvent,
-)
-from opelda.learning.learners import (
-    MLOPE,
-    OnlineCGS,
-    OnlineCVB0,
-    OnlineOPE,
-    OnlineVB,
-    StreamingOPE,
-    StreamingVB,
-)
-from opelda.learning.topic_model import TopicModel
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-LEARNERS: dict[str, type] = {name: globals()[name] for name in (*_names.LEARNERS, "TopicModel")}
+from opelda import _names
+
+if TYPE_CHECKING:
+    from opelda.learning._seed_words import SeedWarning
+    from opelda.learning.callbacks import (
+        BatchReport,
+        Callback,
+        EarlyStopping,
+        Event,
+        History,
+        OnEvent,
+    )
+    from opelda.learning.learners import (
+        MLOPE,
+        OnlineCGS,
+        OnlineCVB0,
+        OnlineOPE,
+        OnlineVB,
+        StreamingOPE,
+        StreamingVB,
+    )
+    from opelda.learning.topic_model import TopicModel
+
+    LEARNERS: dict[str, type]
+
+# imported on first use: model files are read without scikit-learn, which takes a second or two
+_LAZY = {
+    "_seed_words": ("SeedWarning",),
+    "callbacks": ("BatchReport", "Callback", "EarlyStopping", "Event", "History", "OnEvent"),
+    "learners": _names.LEARNERS,
+    "topic_model": ("TopicModel",),
+}
 
 __all__ = [
     "LEARNERS",
@@ -50,3 +63,16 @@ __all__ = [
     "StreamingVB",
     "TopicModel",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LEARNERS":
+        return {each: __getattr__(each) for each in (*_names.LEARNERS, "TopicModel")}
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(f"opelda.learning.{module}"), name)
+    raise AttributeError(f"module 'opelda.learning' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.metrics._ranking import Rank, best_words, topic_weights, word_factors
-from opelda.metrics._top_words import heaviest
+from opelda._word_ranking import Rank, best_words, heaviest, word_factors
+from opelda.metrics._ranking import topic_weights
 
 WEIGHTS_AT_ONCE = 2**24  # that are ranked
 

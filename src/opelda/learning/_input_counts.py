@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from opelda._validation import additive, is_on_gpu
+from opelda._count_matrix import additive
+from opelda._validation import is_on_gpu
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents, first_of, is_bag, is_mapping, is_record
 from opelda.corpus._matrix import remap_columns

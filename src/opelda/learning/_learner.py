@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from opelda._validation import counts, whole
+from opelda._count_matrix import counts
+from opelda._validation import whole
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS

@@ -9,6 +9,7 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from opelda._validation import choice, flag, where_it_was, whole
+from opelda._word_ranking import RANKS, Rank
 from opelda.corpus import Vocabulary
 from opelda.engines.cuda._device_arrays import given_there
 from opelda.engines.seam import (
@@ -29,7 +30,7 @@ from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.learning.streaming._events import Event
 from opelda.metrics import log_predictive_probability
-from opelda.metrics._ranking import RANKS, Rank, rank_words
+from opelda.metrics._ranking import rank_words
 from opelda.metrics._topics import MeasuredTopics
 
 

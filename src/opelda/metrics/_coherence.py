@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import choice, counts
+from opelda._count_matrix import counts
+from opelda._validation import choice
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.corpus._kinds import is_batch, is_matrix
 from opelda.errors import InputError

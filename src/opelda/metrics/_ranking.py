@@ -1,22 +1,16 @@
 """How much each topic weighs, and the words that stand for it."""
 
-from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opelda._validation import choice, number, real_array, whole
+from opelda._validation import choice, real_array, whole
+from opelda._word_ranking import LAMBDA, RANKS, Rank, ranked
 from opelda.errors import InputError
 from opelda.metrics._coherence import npmi_of_pairs
-from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
-Rank = Literal["relevance", "probability", "tfidf", "frex", "coherence"]
-RANKS: tuple[Rank, ...] = get_args(Rank)
-
-LAMBDA = 0.6
-SMALLEST = 1e-30  # a probability below this counts as this: it can be divided by
 CANDIDATES = 2  # times as many words as wanted, of which those that occur together are kept
 
 
@@ -128,73 +122,20 @@ def rank_words(
         raise InputError(f'{said} by="coherence": the documents that words occur in.', "X")
     # whole numbers are weights here, and no ids: those are ranked already
     table = measured.weights.astype(np.float64) if measured.are_ids else measured.weights
-    if by == "frex":
-        return np.array([heaviest(score[np.newaxis], n)[0] for score in _frex(table)])
     if weights is None:
         weights = topic_weights(measured.model)
-    if by == "coherence":
-        few = min(CANDIDATES * n, measured.n_words)
-        return _together(_heaviest(table, few, "relevance", weights, lambda_), n, measured, X)
-    return _heaviest(table, n, by, weights, lambda_)
-
-
-def _heaviest(
-    table: NDArray[Any], n: int, by: Rank, weights: ArrayLike | None, lambda_: float
-) -> NDArray[np.intp]:
     shares = np.ones(len(table))
-    if weights is not None:
+    if weights is not None and by != "frex":
         shares = real_array("weights", weights, (len(table),))
         if (shares < 0).any() or shares.sum() <= 0:
             raise InputError(
                 "must hold numbers of which none is negative and not all are 0.", "weights"
             )
-    if by == "probability":
-        return heaviest(table, n)
-    return best_words(table, n, word_factors(table, by, shares / shares.sum(), lambda_))[0]
-
-
-def best_words(
-    table: NDArray[Any], n: int, factors: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the ids of each topic's n best words, and their probabilities times the factors."""
-    # one topic at a time in double precision, never all of them
-    rows = (np.maximum(row, SMALLEST, dtype=np.float64) * factors for row in table)
-    found = [(ids, row[ids]) for row in rows for ids in heaviest(row[np.newaxis], n)]
-    return np.array([ids for ids, _ in found]), np.array([scores for _, scores in found])
-
-
-def word_factors(
-    table: NDArray[Any], by: Rank, shares: NDArray[np.float64], lambda_: float = LAMBDA
-) -> NDArray[np.float64]:
-    """Return by how much each word's probabilities are multiplied to rank them.
-
-    The order by lambda log p + (1 - lambda) log(p / p(w)) is that by p / p(w)^(1 - lambda).
-    """
-    lift = 1.0 - number("lambda_", lambda_, 0.0, 1.0)
-    marginal = np.maximum(shares @ table, SMALLEST)
-    factor: NDArray[np.float64]
-    factor = marginal**-lift if by == "relevance" else np.log1p(1.0 / (len(table) * marginal))
-    return factor
-
-
-def _frex(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    """Yield every word's FREX score in each topic, above 0 and at most 1."""
-    everywhere = np.maximum(topics.sum(axis=0, dtype=np.float64), SMALLEST)
-    for row in topics:
-        topic = np.ascontiguousarray(row, np.float64)
-        # Bischof & Airoldi's omega is 1/2: both ranks count alike
-        frequency, exclusivity = _ranks(topic), _ranks(topic / everywhere)
-        yield 2.0 / (1.0 / frequency + 1.0 / exclusivity)
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each value the share of all that are no larger."""
-    order = np.argsort(values)
-    ordered = values[order]
-    ranks = np.empty(len(values))
-    ranks[order] = np.searchsorted(ordered, ordered, side="right")  # in order: many times faster
-    ranks /= len(values)
-    return ranks
+    shares = shares / shares.sum()
+    if by == "coherence":
+        few = min(CANDIDATES * n, measured.n_words)
+        return _together(ranked(table, few, "relevance", shares, lambda_), n, measured, X)
+    return ranked(table, n, by, shares, lambda_)
 
 
 def _together(ids: NDArray[np.intp], n: int, measured: MeasuredTopics, X: Any) -> NDArray[np.intp]:

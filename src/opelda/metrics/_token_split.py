@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import counts, seed
+from opelda._count_matrix import counts
+from opelda._validation import seed
 from opelda.corpus import Corpus
 from opelda.engines.seam import GOLDEN, content_keys, mix, numbered, seeded
 from opelda.errors import InputError

@@ -1,16 +1,12 @@
 """The words that stand for a topic, how many of them topics share, and how far they are its own."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import whole
+from opelda._word_ranking import heaviest
 from opelda.errors import InputError
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-
-TOPICS_AT_ONCE, WORDS_AT_ONCE = 16, 512
-WORDS_OF_A_PIECE = 64
 
 
 def top_words(topics: GivenTopics, n_words: int, least: int = 1) -> NDArray[np.intp]:
@@ -32,37 +28,6 @@ def top_words(topics: GivenTopics, n_words: int, least: int = 1) -> NDArray[np.i
             )
         return ids
     return heaviest(measured.weights, n)
-
-
-def heaviest(array: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """Return the ids of the n heaviest words of each row: by weight, ties by lower id.
-
-    >>> heaviest(np.array([[0.1, 0.4, 0.1, 0.4]]), 3)
-    array([[1, 3, 0]])
-    """
-    found = np.empty((len(array), n), np.intp)
-    # Where topics are kept by words, those of a cache line are taken out together, of some words
-    # at a time: a topic alone would read every line.
-    block = np.empty((TOPICS_AT_ONCE, array.shape[1]), array.dtype)
-    for first in range(0, len(array), TOPICS_AT_ONCE):
-        topics = array[first : first + TOPICS_AT_ONCE]
-        for word in range(0, array.shape[1], WORDS_AT_ONCE):
-            words = slice(word, word + WORDS_AT_ONCE)
-            block[: len(topics), words] = topics[:, words]
-        for topic in range(len(topics)):
-            found[first + topic] = _heaviest(block[topic], n)
-    return found
-
-
-def _heaviest(weights: NDArray[Any], n: int) -> NDArray[np.intp]:
-    # n of the pieces have a word as heavy as this: whatever is lighter is not among the n
-    pieces = len(weights) // WORDS_OF_A_PIECE
-    if pieces > n:
-        peaks = weights[: pieces * WORDS_OF_A_PIECE].reshape(WORDS_OF_A_PIECE, pieces).max(axis=0)
-        ids = np.flatnonzero(weights >= np.partition(peaks, pieces - n)[pieces - n])
-    else:
-        ids = np.arange(len(weights))
-    return ids[np.argsort(-weights[ids], kind="stable")[:n]]
 
 
 def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda import _validation
+from opelda import _count_matrix
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
@@ -122,7 +122,7 @@ class MeasuredTopics:
                 "model in place of the topics, or counts (documents, words).",
                 "X",
             )
-        matrix = _validation.counts(X)
+        matrix = _count_matrix.counts(X)
         if matrix.shape[1] != self.n_words and not self.are_ids:
             raise InputError(
                 f"has {matrix.shape[1]} columns but the topics have {self.n_words} words; "

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from opelda._validation import whole
+from opelda._word_ranking import distinct
 from opelda.errors import InputError
 from opelda.metrics import _label_words as _labels
-from opelda.metrics._label_words import distinct
 from opelda.metrics._topics import GivenTopics
 from opelda.report._table import TopicRow, topic_table
 from opelda.report._typical_documents import DocumentRow, called, top_documents

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._word_ranking import DIGITS, hellinger
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 NEIGHBOURS = 8  # topics that each one is mainly placed by
 STEPS, EXAGGERATED = 300, 80
 ROWS = 64
-DIGITS = 6  # of distances: sums in another order give the same ones
 LEAST_DISTANCE = 0.9  # between two topics, times 1 / sqrt(K)
 
 Array = NDArray[np.float64]
@@ -50,16 +50,6 @@ def map_positions(topics: GivenTopics) -> Array:
     found = np.empty((n, 2))
     found[order] = places
     return found
-
-
-def hellinger(topics: NDArray[np.generic]) -> Array:
-    """Return the distances of all pairs of topics, from 0 to 1."""
-    roots = np.sqrt(topics.astype(np.float64))
-    roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-30)
-    apart = np.sqrt(np.clip(1.0 - roots @ roots.T, 0.0, 1.0))
-    distances: Array = np.round((apart + apart.T) / 2, DIGITS)
-    np.fill_diagonal(distances, 0.0)
-    return distances
 
 
 def _similarities(distances: Array) -> Array:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import whole
+from opelda._word_ranking import SMALLEST
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
-from opelda.metrics._ranking import SMALLEST, topic_weights
+from opelda.metrics._ranking import topic_weights
 from opelda.metrics._topics import MeasuredTopics
 from opelda.report._inferred import Counted, check_model, count_blocks, infer_block
 from opelda.report._rows import Table

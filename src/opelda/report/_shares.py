@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from opelda._validation import choice, number, whole
+from opelda._word_ranking import LAMBDA, SMALLEST, heaviest
 from opelda.errors import InputError
-from opelda.metrics._ranking import LAMBDA, SMALLEST
-from opelda.metrics._top_words import heaviest
 from opelda.metrics._topics import MeasuredTopics
 from opelda.report._document_columns import column_of, labelled_blocks
 from opelda.report._inferred import check_model, infer_block, labels_of

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from opelda._validation import number
+from opelda._word_ranking import hellinger
 from opelda.metrics._label_words import label_topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._map import hellinger
 from opelda.report._rows import Table
 
 # Merging pairs above it lost less than 0.02 nats a token of theirs on three collections; a fourth

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from opelda._validation import whole
+from opelda._word_ranking import LAMBDA, Rank
 from opelda.learning._learner import Learner
 from opelda.metrics._label_words import label_topics
-from opelda.metrics._ranking import LAMBDA, Rank, rank_words, topic_weights
+from opelda.metrics._ranking import rank_words, topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._rows import Table
 

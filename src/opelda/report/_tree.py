@@ -12,9 +12,10 @@ from scipy.special import xlogy
 
 from opelda._printable import printable
 from opelda._validation import whole
+from opelda._word_ranking import SMALLEST, best_words, word_factors
 from opelda.errors import InputError
 from opelda.metrics._label_words import label_topics
-from opelda.metrics._ranking import SMALLEST, best_words, topic_weights, word_factors
+from opelda.metrics._ranking import topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._rows import Table
 

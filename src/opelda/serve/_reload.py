@@ -8,8 +8,8 @@ from typing import Any
 
 from opelda.errors import OpeldaError
 from opelda.learning._learner import Learner
-from opelda.learning.persistence._saving import as_parts
-from opelda.model_file import followed, model_path, read, stamp_of
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.model_file import followed, read, stamp_of
 from opelda.serve._served import Served
 
 POLL = 1.0  # seconds between two looks at the file
@@ -33,7 +33,7 @@ class Newest:
             self._path = Path(model)
             self._name = self._path.name
             stamp = stamp_of(self._path)  # older than the model read after it
-            own, checksum = read(model_path(self._path))
+            own, checksum = read(self._path)
             self._later = followed(
                 self._path,
                 POLL,

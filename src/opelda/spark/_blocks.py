@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import counts as checked
+from opelda._count_matrix import counts as checked
 from opelda.engines.cpu import _kernels as kernels
 from opelda.engines.seam import (
     FRACTION_SHIFT,

@@ -6,7 +6,7 @@ import pytest
 import opelda
 from opelda.corpus import Tokenizer, Vocabulary, read, stream
 from opelda.errors import InputError
-from opelda.learning.persistence._saving import as_parts
+from opelda.learning.persistence._model_arrays import as_parts
 
 TEXTS = ["Tea-Cup-tea", "cup-<b>pot</b>-the", "pot-tea"] * 4
 

@@ -109,14 +109,13 @@ def installation() -> dict[str, Any]:
 
 def about_model(thing: str) -> dict[str, Any]:
     """Return facts about a model file."""
-    from opelda._store import read
-    from opelda.learning.persistence._saving import FORMAT, KIND, NOT_SAVED
-    from opelda.model_file import model_path
+    from opelda.learning.persistence._model_arrays import NOT_SAVED
+    from opelda.learning.persistence._stored_model import StoredModel
 
-    path = model_path(thing)
     model = load_model(thing)
     # read again for the file's version, which a model does not keep
-    _, _, version = read(path, kind=KIND, newest=FORMAT)
+    stored = StoredModel.read(thing)
+    path, version = stored.path, stored.version
     words, n_words = columns_of(model)
     parameters = model.get_params(deep=False)
     for name in NOT_SAVED:

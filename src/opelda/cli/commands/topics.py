@@ -27,7 +27,7 @@ from opelda.cli._typical import as_plain, print_with_documents, typical_document
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
-    from opelda.metrics._ranking import Rank
+    from opelda._word_ranking import Rank
 
 RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
 ORDERS = ("weight", "number")

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, counts, is_on_gpu
+from opelda._count_matrix import counts
+from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, is_on_gpu
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaDocuments, CudaRows
 from opelda.engines.seam import Documents, Rows

@@ -6,7 +6,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from opelda._validation import additive, whole
+from opelda._count_matrix import additive
+from opelda._validation import whole
 from opelda.engines.seam import MIXTURES
 from opelda.errors import InputError
 from opelda.learning._seed_words import renumbered

@@ -16,11 +16,16 @@ from opelda._every import Every
 from opelda._replacing import lock, remove_leftovers
 from opelda.corpus._batches import Seekable
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._loading import as_today, restore
-from opelda.learning.persistence._saving import FORMAT, KIND, as_parts, parameters
+from opelda.learning.persistence._model_arrays import (
+    as_parts,
+    as_today,
+    check_own,
+    parameters,
+    restore,
+)
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, FORMAT, KIND, StoredModel
 from opelda.learning.streaming._timestamps import note_time
 
-FILE = "checkpoint.opelda"
 # Parameters that may change between a run and its continuation without changing the result.
 FREE = ("n_passes", "transform_method", "max_loss", "max_loss_per_token", "sparse_output")
 
@@ -39,7 +44,7 @@ class Checkpoint:
             raise InputError(
                 f"must be the path of a folder, got {folder!r}.", "checkpoint"
             ) from None
-        self.path = self.folder / FILE
+        self.path = self.folder / CHECKPOINT_FILE
         self._seeks = isinstance(source, Seekable)
         self._every = every
         self._n_updates = -1  # of the model that was committed last
@@ -64,7 +69,7 @@ class Checkpoint:
             ) from None
         except OSError:  # not every file system can lock
             pass
-        remove_leftovers(self.folder, FILE)
+        remove_leftovers(self.folder, CHECKPOINT_FILE)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -72,23 +77,17 @@ class Checkpoint:
 
     def resume(self, model: Any) -> Any:
         """Give the model what the checkpoint holds; return the position in the source, or None."""
-        from opelda.learning import LEARNERS
-
-        if LEARNERS.get(type(model).__name__) is not type(model):
-            raise InputError(
-                f"A checkpoint holds one of opelda's learners, got {type(model).__name__}; a "
-                "subclass of your own could not be loaded again without its code."
-            )
+        check_own(model, "A checkpoint holds")
         parameters(model)  # complains of what a file cannot hold before anything is learned
         if not self.path.exists():
             return None
-        arrays, header, version = _store.read(self.path, kind=KIND, newest=FORMAT)
-        stream = header.get("stream")
+        stored = StoredModel.read(self.path)
+        stream = stored.header.get("stream")
         if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
             raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
-        self._check_same(model, header, arrays)
+        self._check_same(model, stored.header, stored.arrays)
         self._check_position(stream["position"], stream["seeks"])
-        restore(model, arrays, header, version, self.path)
+        restore(model, stored)
         return stream["position"]
 
     def commit_if_due(self, model: Any, position: Any) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from opelda._count_matrix import counts
 from opelda._every import Every
-from opelda._validation import counts, whole
+from opelda._validation import whole
 from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary, mini_batches
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from opelda._validation import whole
+from opelda._word_ranking import Rank
 from opelda.errors import InputError
-from opelda.metrics._ranking import Rank, topic_weights
+from opelda.metrics._ranking import topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._table import topic_table
 from opelda.report.plots._style import bars, panels, styled, written

@@ -1,0 +1,121 @@
+"""Matrices of counts that callers give, checked: native code trusts what comes out of here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from opelda._validation import LARGEST_COUNT, is_on_gpu
+from opelda.errors import InputError
+
+
+def counts(X: Any, name: str = "X") -> sparse.csr_array:
+    """Return documents as CSR with sorted, distinct words; never change the caller's arrays."""
+    if type(X) is not sparse.csr_array:
+        X = _sparse(additive(X, name), name)
+    if X.ndim != 2:
+        raise InputError(f"must have shape (documents, words), got {X.shape}.", name)
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
+    with _refused(name):
+        matrix = sparse.csr_array(X)  # checks lengths; has none of the caller's flags, maybe stale
+        _check_indices(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.astype(np.float64) if matrix.dtype.kind in "biu" else matrix.copy()
+        matrix.sum_duplicates()
+    _check_counts(matrix, name)
+    return matrix
+
+
+def additive(X: Any, name: str = "X") -> Any:
+    """Return X without masked entries, and such that SciPy adds its repeated entries exactly.
+
+    Converting to CSR adds them, in the type that they have: whole numbers would wrap around. In
+    doubles all sums up to the largest count are exact.
+    """
+    if type(X) is sparse.csr_array:
+        return X
+    if is_on_gpu(X):
+        X = X.get()
+    rows = X if isinstance(X, list | tuple) else (X,)
+    if any(np.ma.isMaskedArray(row) and np.ma.is_masked(row) for row in rows):
+        raise InputError(
+            "must be a matrix of counts: entries are masked; fill them, for example with "
+            "X.filled(0).",
+            name,
+        )
+    is_sparse = isinstance(X, sparse.sparray | sparse.spmatrix)
+    if is_sparse and X.format in ("csc", "bsr"):  # SciPy would convert them without a look at these
+        with _refused(name):
+            _check_ends(X)
+    if is_sparse and X.format != "csr" and X.dtype.kind in "biu":
+        return X.astype(np.float64)
+    return X
+
+
+def _sparse(X: Any, name: str) -> Any:
+    if isinstance(X, sparse.sparray | sparse.spmatrix):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"must be a matrix of counts: {error}.", name) from None
+    if array.ndim != 2:
+        raise InputError(
+            f"must have shape (documents, words), got {array.shape}; for one document give "
+            "X.reshape(1, -1).",
+            name,
+        )
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"must hold counts, got values of type {array.dtype}.", name)
+    # SciPy knows neither halves nor another machine's bytes
+    known = np.float32 if array.dtype == np.float16 else array.dtype.newbyteorder("=")
+    return sparse.csr_array(array.astype(known, copy=False))
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(
+            f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
+            "own constructors and check it with X.check_format(full_check=True).",
+            name,
+        ) from None
+
+
+def _check_ends(X: Any) -> None:
+    X.check_format()  # which passes over the ends where the last is 0, and over remainders
+    if (np.diff(X.indptr) < 0).any():
+        raise ValueError("index pointer values must form a non-decreasing sequence")
+    if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):
+        raise ValueError(f"blocks of shape {X.blocksize} do not fill it")
+
+
+def _check_indices(matrix: sparse.csr_array) -> None:
+    """SciPy does not look at the indices it is given; native code must be able to trust them."""
+    words, indptr = matrix.indices, matrix.indptr
+    # one look at the largest finds negative numbers, too, if they are taken for unsigned ones
+    largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
+    if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indices point outside it")
+
+
+def _check_counts(matrix: sparse.csr_array, name: str) -> None:
+    data = matrix.data
+    if data.dtype.kind == "b" or not len(data):
+        return
+    # NaN fails both comparisons, so one pass over the extremes finds every bad value
+    if data.min() >= 0 and data.max() <= LARGEST_COUNT:
+        return
+    at = int(np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0])
+    row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+    # scikit-learn's estimator checks look for these words
+    what = "Negative values in data: " if data[at] < 0 else ""
+    raise InputError(
+        f"{what}{name}[{row}, {matrix.indices[at]}] is {data[at]}; "
+        f"counts must be from 0 to {LARGEST_COUNT:g}."
+    )

@@ -1,0 +1,182 @@
+"""The words that stand for topics, and labels made of them; needs NumPy alone."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda._validation import number
+
+Rank = Literal["relevance", "probability", "tfidf", "frex", "coherence"]
+RANKS: tuple[Rank, ...] = get_args(Rank)
+
+LAMBDA = 0.6
+SMALLEST = 1e-30  # smaller probabilities and sums count as this: they can be divided by
+TOPICS_AT_ONCE, WORDS_AT_ONCE = 16, 512
+WORDS_OF_A_PIECE = 64
+DIGITS = 6  # of distances: sums in another order give the same ones
+LABEL_CANDIDATES = 20  # a label's words are among so many of the most probable
+
+
+def ranked(
+    table: NDArray[Any], n: int, by: Rank, shares: NDArray[np.float64], lambda_: float = LAMBDA
+) -> NDArray[np.intp]:
+    """Return the ids of each topic's n best words; see `opelda.report.rank_words`."""
+    if by == "frex":
+        return np.array([heaviest(score[np.newaxis], n)[0] for score in _frex(table)])
+    if by == "probability":
+        return heaviest(table, n)
+    return best_words(table, n, word_factors(table, by, shares, lambda_))[0]
+
+
+def heaviest(array: NDArray[Any], n: int) -> NDArray[np.intp]:
+    """Return the ids of the n heaviest words of each row: by weight, ties by lower id.
+
+    >>> heaviest(np.array([[0.1, 0.4, 0.1, 0.4]]), 3)
+    array([[1, 3, 0]])
+    """
+    found = np.empty((len(array), n), np.intp)
+    # Where topics are kept by words, those of a cache line are taken out together, of some words
+    # at a time: a topic alone would read every line.
+    block = np.empty((TOPICS_AT_ONCE, array.shape[1]), array.dtype)
+    for first in range(0, len(array), TOPICS_AT_ONCE):
+        topics = array[first : first + TOPICS_AT_ONCE]
+        for word in range(0, array.shape[1], WORDS_AT_ONCE):
+            words = slice(word, word + WORDS_AT_ONCE)
+            block[: len(topics), words] = topics[:, words]
+        for topic in range(len(topics)):
+            found[first + topic] = _heaviest(block[topic], n)
+    return found
+
+
+def _heaviest(weights: NDArray[Any], n: int) -> NDArray[np.intp]:
+    # n of the pieces have a word as heavy as this: whatever is lighter is not among the n
+    pieces = len(weights) // WORDS_OF_A_PIECE
+    if pieces > n:
+        peaks = weights[: pieces * WORDS_OF_A_PIECE].reshape(WORDS_OF_A_PIECE, pieces).max(axis=0)
+        ids = np.flatnonzero(weights >= np.partition(peaks, pieces - n)[pieces - n])
+    else:
+        ids = np.arange(len(weights))
+    return ids[np.argsort(-weights[ids], kind="stable")[:n]]
+
+
+def best_words(
+    table: NDArray[Any], n: int, factors: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the ids of each topic's n best words, and their probabilities times the factors."""
+    # one topic at a time in double precision, never all of them
+    rows = (np.maximum(row, SMALLEST, dtype=np.float64) * factors for row in table)
+    found = [(ids, row[ids]) for row in rows for ids in heaviest(row[np.newaxis], n)]
+    return np.array([ids for ids, _ in found]), np.array([scores for _, scores in found])
+
+
+def word_factors(
+    table: NDArray[Any], by: Rank, shares: NDArray[np.float64], lambda_: float = LAMBDA
+) -> NDArray[np.float64]:
+    """Return by how much each word's probabilities are multiplied to rank them.
+
+    The order by lambda log p + (1 - lambda) log(p / p(w)) is that by p / p(w)^(1 - lambda).
+    """
+    lift = 1.0 - number("lambda_", lambda_, 0.0, 1.0)
+    marginal = np.maximum(shares @ table, SMALLEST)
+    factor: NDArray[np.float64]
+    factor = marginal**-lift if by == "relevance" else np.log1p(1.0 / (len(table) * marginal))
+    return factor
+
+
+def _frex(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    """Yield every word's FREX score in each topic, above 0 and at most 1."""
+    everywhere = np.maximum(topics.sum(axis=0, dtype=np.float64), SMALLEST)
+    for row in topics:
+        topic = np.ascontiguousarray(row, np.float64)
+        # Bischof & Airoldi's omega is 1/2: both ranks count alike
+        frequency, exclusivity = _ranks(topic), _ranks(topic / everywhere)
+        yield 2.0 / (1.0 / frequency + 1.0 / exclusivity)
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each value the share of all that are no larger."""
+    order = np.argsort(values)
+    ordered = values[order]
+    ranks = np.empty(len(values))
+    ranks[order] = np.searchsorted(ordered, ordered, side="right")  # in order: many times faster
+    ranks /= len(values)
+    return ranks
+
+
+def word_labels(table: NDArray[Any], words: Sequence[str], n_words: int = 3) -> list[str]:
+    """Return a label for each topic of a table (K, V); see `opelda.report.label_topics`."""
+    everywhere = np.maximum(table.sum(axis=0, dtype=np.float64), SMALLEST)
+    found = []
+    best_ids = heaviest(table, min(LABEL_CANDIDATES, table.shape[1]))
+    for row, candidates in zip(table, best_ids, strict=True):
+        topic = np.ascontiguousarray(row, np.float64)
+        frequency = _ranks_of(topic, candidates)
+        exclusivity = _ranks_of(topic / everywhere, candidates)
+        scores = 2.0 / (1.0 / frequency + 1.0 / exclusivity)
+        best = candidates[np.argsort(-scores, kind="stable")]  # of equals the more probable
+        found.append(_apart(str(words[j]) for j in best))
+    return _different(found, n_words)
+
+
+def _ranks_of(values: NDArray[np.float64], some: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return for some of the values the share of all that are no larger."""
+    # of a few this takes a fourth of the time of sorting all
+    return np.array([np.count_nonzero(values <= value) for value in values[some]]) / len(values)
+
+
+def _apart(words: Iterable[str]) -> list[str]:
+    """Take words of which none begins with another."""
+    taken: list[str] = []
+    for word in words:
+        if not any(word.startswith(other) or other.startswith(word) for other in taken):
+            taken.append(word)
+    return taken
+
+
+def _different(best_words: Sequence[Sequence[str]], n_words: int) -> list[str]:
+    """Return labels of so many words, or of as many more as it takes to tell topics apart.
+
+    >>> _different([["tea", "cup", "pot"], ["tea", "cup", "mug"], ["jug"], ["jug"]], 2)
+    ['tea, cup, pot', 'tea, cup, mug', 'jug (2)', 'jug (3)']
+    """
+    lengths = [n_words] * len(best_words)
+    while True:
+        labels = [", ".join(words[:n]) for words, n in zip(best_words, lengths, strict=True)]
+        times = Counter(labels)
+        alike = [
+            topic
+            for topic, label in enumerate(labels)
+            if times[label] > 1 and lengths[topic] < len(best_words[topic])
+        ]
+        if not alike:
+            return distinct(labels)
+        for topic in alike:
+            lengths[topic] += 1
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of columns: those that are not alone with their number.
+
+    >>> distinct(["tea", "cup", "tea", "tea (0)"])
+    ['tea (0) (0)', 'cup', 'tea (2)', 'tea (0) (3)']
+    """
+    found = list(names)
+    while len(set(found)) < len(found):
+        times = Counter(found)
+        found = [
+            f"{name} ({topic})" if times[name] > 1 else name for topic, name in enumerate(found)
+        ]
+    return found
+
+
+def hellinger(topics: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Return the distances of all pairs of topics, from 0 to 1."""
+    roots = np.sqrt(topics.astype(np.float64))
+    roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-30)
+    apart = np.sqrt(np.clip(1.0 - roots @ roots.T, 0.0, 1.0))
+    distances: NDArray[np.float64] = np.round((apart + apart.T) / 2, DIGITS)
+    np.fill_diagonal(distances, 0.0)
+    return distances

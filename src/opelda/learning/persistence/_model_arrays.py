@@ -1,0 +1,298 @@
+"""A model as named arrays and plain values, and back; nothing in them could run code."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from opelda import learning
+from opelda._validation import whole
+from opelda.corpus import Vocabulary
+from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
+from opelda.engines.seam import HostWeights, Weights
+from opelda.errors import InputError
+from opelda.inference import METHODS, Method
+from opelda.learning._curve import Curve
+from opelda.learning._seed_words import SEED_STRENGTH, checked_words
+from opelda.learning._state import State
+from opelda.learning.editing._topic_labels import to_arrays
+from opelda.learning.persistence._stored_model import (
+    Arrays,
+    Header,
+    StoredModel,
+    are_divisible,
+    blaming,
+    checksum,
+    shortened,
+)
+from opelda.learning.streaming._watch import Watch
+from opelda.learning.streaming._window import Window
+
+# Parameters that are the machine's and the call's, not the model's.
+NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
+ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
+METHOD_PARAMETERS = ("inference", "transform_method")
+SEED_WORDS = "seed_words"
+STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")  # a tokenizer's, which may be long
+COUNTERS = ("seed", "n_updates", "n_docs_seen")
+NUMBERS = ("population", "n_unknown_tokens")
+OF_TOPICS = {"coherence": -1.0, "stability": 0.0}  # a number from here to 1 for each, if known
+# Letters of stop words from which on they are an array: a header holds ten million bytes.
+LONG_STOP_WORDS = 1_000_000
+# Parameters that older files do not have, and what they mean by that.
+SINCE = {
+    "preset": "paper",
+    "init": None,
+    "n_sweeps": None,
+    "seed_words": None,
+    "seed_strength": SEED_STRENGTH,
+    "transform_method": None,
+    "max_loss": None,
+    "max_loss_per_token": None,
+    "sparse_output": False,
+    "n_runs": 1,
+}
+RENAMED = {"picks": "coins"}  # parameters of methods that had other names
+
+
+def check_own(model: Any, what: str) -> None:
+    """Refuse a model that could not be loaded without the code of its class."""
+    name = type(model).__name__
+    if learning.LEARNERS.get(name) is not type(model):
+        raise InputError(
+            f"{what} one of opelda's learners, got {name}; a subclass of your own cannot be loaded "
+            "again without its code."
+        )
+
+
+def as_parts(
+    model: Any, stream: Any = None, *, documents: bool = True
+) -> tuple[Arrays, dict[str, Any]]:
+    """Return a fitted model's arrays and header; refuse what could not be loaded again.
+
+    `stream` is what a checkpoint says of its source, `documents` whether to keep those of a window.
+    """
+    state: State = model._state
+    weights = state.weights
+    values, arrays = parameters(model)
+    model._plan(state, listen=False)  # refuses parameters that learning could not resume with
+    sizes = {weights.n_words, int(model.n_features_in_)}
+    if state.vocabulary is not None:
+        sizes.add(len(state.vocabulary))
+    if len(sizes) > 1:  # a stream that failed for want of memory
+        raise InputError(
+            f"The model's words and topics do not agree ({sorted(sizes)} words): learning failed "
+            "between the two, and it is not saved."
+        )
+    if weights.n_words and not are_divisible(weights.totals):
+        raise InputError(
+            "The topics hold weights that are no finite positive numbers: the model cannot be used "
+            "any more, and is not saved."
+        )
+    host = weights.host()
+    arrays["rows"] = np.ascontiguousarray(host.rows)
+    arrays["sums"] = weights.sums
+    header: Header = {
+        "class": type(model).__name__,
+        "parameters": values,
+        "n_topics": weights.n_topics,
+        "scale": float(host.scale),
+        "prior_weight": float(host.prior_weight),
+        "n_features_in": int(model.n_features_in_),
+        **{name: int(getattr(state, name)) for name in COUNTERS},
+        **{name: float(getattr(state, name)) for name in NUMBERS},
+    }
+    if isinstance(host.prior, np.ndarray):
+        arrays["prior"] = np.ascontiguousarray(host.prior)
+    else:
+        header["prior"] = float(host.prior)
+    if state.vocabulary is not None:
+        parts, header["vocabulary"] = state.vocabulary.to_arrays()
+        arrays.update({f"vocabulary.{name}": part for name, part in parts.items()})
+        tokenizer = header["vocabulary"]["tokenizer"]
+        for name in STOP_WORDS:
+            words = tokenizer[name]
+            if isinstance(words, list) and sum(map(len, words)) > LONG_STOP_WORDS:
+                tokenizer[name] = {"array": f"vocabulary.{name}"}
+                arrays.update(_packed(f"vocabulary.{name}", words))
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        arrays.update(_packed("feature_names", names))
+    if stream is not None:
+        header["stream"] = stream
+    if state.window is not None and documents:
+        parts, header["window"] = state.window.to_arrays()
+        arrays.update({f"window.{name}": part for name, part in parts.items()})
+    if state.watch is not None:
+        parts, header["watch"] = state.watch.to_arrays()
+        arrays.update({f"watch.{name}": part for name, part in parts.items()})
+    for name in OF_TOPICS:
+        if getattr(state, name) is not None:
+            arrays[name] = getattr(state, name)
+    if state.curve is not None:
+        parts, header["curve"] = state.curve.to_arrays()
+        arrays.update({f"curve.{name}": part for name, part in parts.items()})
+    if state.labels:
+        arrays.update({f"labels.{name}": part for name, part in to_arrays(state.labels).items()})
+    return arrays, header | {"checksum": checksum(arrays, header)}
+
+
+def parameters(model: Any) -> tuple[Header, Arrays]:
+    """Return the parameters as plain values; arrays among them apart, by the value "array"."""
+    values: Header = {}
+    arrays: Arrays = {}
+    for name, value in model.get_params(deep=False).items():
+        if name in NOT_SAVED:
+            continue
+        if isinstance(value, Method):
+            values[name] = _method_values(value)
+        elif name in ARRAY_PARAMETERS and np.ndim(value) > 0:
+            values[name] = "array"
+            arrays[f"parameters.{name}"] = np.asarray(value, np.float64)
+        elif name == SEED_WORDS and value is not None:  # (a header's objects have no order)
+            values[name] = [list(pair) for pair in checked_words(value).items()]
+        elif isinstance(value, np.generic):
+            values[name] = value.item()
+        elif value is None or isinstance(value, bool | int | float | str):
+            values[name] = value
+        elif name == "random_state":  # the seed drawn from it is in the state
+            values[name] = None
+        else:
+            raise InputError(f"is {value!r}, which a model file cannot hold.", name)
+    return values, arrays
+
+
+def _method_values(method: Method) -> Header:
+    name = getattr(method, "name", "")
+    if METHODS.get(name) is not type(method):
+        raise InputError(
+            f"{type(method).__name__} is not one of opelda's own inference methods; a model file "
+            "cannot hold it."
+        )
+    values = method.get_params(deep=False)
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+    return {"method": name, "parameters": plain}
+
+
+def _packed(name: str, words: Any) -> Arrays:
+    try:
+        letters, offsets = pack_words(str(word) for word in words)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The word or column name {error.object!r} cannot be written as UTF-8; rename it."
+        ) from None
+    return {f"{name}.bytes": letters, f"{name}.offsets": offsets}
+
+
+def loaded(stored: StoredModel) -> Any:
+    """Make the model that a file describes."""
+    with blaming(stored.path):
+        cls = learning.LEARNERS.get(str(stored.header.get("class")))
+        if cls is None:
+            raise ValueError(
+                f"it names an unknown learner, {shortened(stored.header.get('class'))}"
+            )
+        known: Header = cls().get_params(deep=False)
+        values = stored.header.get("parameters")
+        values = as_today(values, known) if isinstance(values, dict) else {}
+        if set(values) != set(known) - set(NOT_SAVED):
+            raise ValueError(f"its parameters are not those of {cls.__name__}")
+        model = cls(**{name: _parameter(stored, name, value) for name, value in values.items()})
+    restore(model, stored)
+    return model
+
+
+def as_today(values: Header, known: Iterable[str]) -> Header:
+    """Return the parameters of any version's file in today's words, which mean the same.
+
+    Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
+    rule was given, and a method that was given was that of `transform` too.
+    """
+    values = {k: v for k, v in values.items() if k not in ("n_jobs", "verbose")}  # once saved
+    if "preset" in known and "transform_method" not in values:
+        inference, rule = values.get("inference"), values.get("learning")
+        values["transform_method"] = None if inference is None else "same"
+        if values.get("preset", "paper") is None:
+            values["preset"] = "best" if inference is None and rule is None else "paper"
+    return {name: value for name, value in SINCE.items() if name in known} | values
+
+
+def _parameter(stored: StoredModel, name: str, value: Any) -> Any:
+    if value == "array" and name in ARRAY_PARAMETERS:
+        array = stored.array(f"parameters.{name}", np.float64)
+        if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
+            raise ValueError(f"its {name} cannot be a prior")
+        return array
+    if name in METHOD_PARAMETERS and isinstance(value, dict):
+        return _method(value)
+    if name == SEED_WORDS and isinstance(value, list):
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            raise ValueError(f"its seed words are {shortened(value)}")
+        return checked_words(dict(value))
+    if isinstance(value, dict | list):
+        raise ValueError(f"its parameter {name} is {shortened(value)}")
+    return value
+
+
+def _method(value: Header) -> Method:
+    cls, values = METHODS.get(str(value.get("method"))), value.get("parameters")
+    if cls is None or not isinstance(values, dict):
+        raise ValueError("it names an unknown inference method")
+    values = {RENAMED.get(name, name): part for name, part in values.items()}
+    if set(values) != set(cls().get_params(deep=False)):
+        raise ValueError(f"its parameters of inference are not those of {cls.__name__}")
+    return cls(**values)
+
+
+def restore(model: Any, stored: StoredModel) -> None:
+    """Give a model the learned state of a file, all of it checked."""
+    with blaming(stored.path):
+        weights, names = _weights(stored, model), stored.names
+        state = State(
+            weights,
+            stored.count("seed", 2**32 - 1),
+            n_updates=stored.count("n_updates", 2**32 - 2),  # kernels' seeds hold 32 bits
+            n_docs_seen=stored.count("n_docs_seen"),
+            population=stored.number("population", 1e15),
+            vocabulary=_vocabulary(stored),
+            n_unknown_tokens=stored.number("n_unknown_tokens"),
+        )
+        if state.vocabulary is not None and len(state.vocabulary) != weights.n_words:
+            raise ValueError("its numbers of words do not agree with its topics")
+        shape = weights.n_words, weights.n_topics
+        if "window" in stored.header:
+            said = stored.json("window")
+            state.window = Window.from_arrays(stored.part("window"), said, shape)
+        if "watch" in stored.header:
+            said = stored.json("watch")
+            state.watch = Watch.from_arrays(stored.part("watch"), said, shape)
+        if "curve" in stored.header:
+            state.curve = Curve.from_arrays(stored.part("curve"), stored.json("curve"))
+        for name, least in OF_TOPICS.items():
+            setattr(state, name, stored.of_topics(name, least))
+        state.labels = stored.labels
+        model._plan(state, listen=False)
+    model.__dict__.pop("feature_names_in_", None)
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.n_features_in_ = weights.n_words
+    model._state = state
+
+
+def _weights(stored: StoredModel, model: Any) -> Weights:
+    host = HostWeights(stored.rows, stored.prior, stored.scale, stored.prior_weight, stored.sums)
+    weights: Weights = model._engine().weights(host)
+    return weights
+
+
+def _vocabulary(stored: StoredModel) -> Vocabulary | None:
+    packed = stored.part("vocabulary")
+    if not packed and "vocabulary" not in stored.header:
+        return None
+    said = stored.json("vocabulary")
+    for name in STOP_WORDS:
+        words, tokenizer = stored.part(f"vocabulary.{name}"), said.get("tokenizer")
+        if words and isinstance(tokenizer, dict):
+            said = said | {"tokenizer": tokenizer | {name: unpack_words(words)}}
+    whole("n_updates", said.get("n_updates"), 0)  # one more must fit too
+    return Vocabulary.from_arrays(packed, said)
