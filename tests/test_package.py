@@ -267,6 +267,21 @@ def test_one_package_alone_knows_each_of_these(module, package):
     }
 
 
+def test_the_contract_lists_every_private_part_of_engines():
+    config = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    contracts = config["tool"]["importlinter"]["contracts"]
+    listed = next(c["forbidden_modules"] for c in contracts if "allow_indirect_imports" in c)
+    parts = [p for p in (Path(opelda.__file__).parent / "engines").iterdir() if p.name[0] != "."]
+    private = {p.stem for p in parts if p.name != "__pycache__"} - {"__init__", "seam"}
+    assert {f"opelda.engines.{name}" for name in private} | {"cupy", "cupyx"} == set(listed)
+
+
+def test_engines_alone_know_of_cupy():
+    package = Path(opelda.__file__).parent
+    found = [path for path in package.rglob("*.py") if "cupy" in path.read_text().lower()]
+    assert {path.relative_to(package).parts[0] for path in found} == {"engines"}
+
+
 def imported(tree):
     """Return the full names of all that a module imports, wherever in it."""
     for node in ast.walk(tree):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from opelda._validation import LARGEST_COUNT, is_on_gpu
+from opelda._validation import LARGEST_COUNT, on_device
 from opelda.errors import InputError
 
 
@@ -37,7 +37,7 @@ def additive(X: Any, name: str = "X") -> Any:
     """
     if type(X) is sparse.csr_array:
         return X
-    if is_on_gpu(X):
+    if on_device(X):
         X = X.get()
     rows = X if isinstance(X, list | tuple) else (X,)
     if any(np.ma.isMaskedArray(row) and np.ma.is_masked(row) for row in rows):

@@ -139,16 +139,6 @@ def real_array(
     return array
 
 
-def is_on_gpu(X: Any) -> bool:
-    """Whether an array or a sparse matrix is CuPy's, which is not imported to find out."""
-    return type(X).__module__.partition(".")[0] in ("cupy", "cupyx")
-
-
-def where_it_was(found: Any, X: Any) -> Any:
-    """Return mixtures where the documents were: CuPy's for CuPy's."""
-    if not is_on_gpu(X) or is_on_gpu(found):
-        return found
-    import cupy
-    from cupyx.scipy import sparse as there
-
-    return cupy.asarray(found) if isinstance(found, np.ndarray) else there.csr_matrix(found)
+def on_device(X: Any) -> bool:
+    """Whether an array or a sparse matrix lies in a device's memory; `X.get()` copies it."""
+    return hasattr(type(X), "device") and hasattr(type(X), "get")

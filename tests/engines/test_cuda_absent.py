@@ -140,7 +140,7 @@ def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
 def test_auto_learns_where_it_is_faster(monkeypatch):
     asked = []
 
-    def found(engine, n_jobs, work):
+    def found(engine, n_jobs, work, weights):
         asked.append(work)
         return get_engine("cpu", n_jobs)
 
@@ -169,10 +169,11 @@ def test_arrays_of_a_gpu_are_counts_too(monkeypatch):
     """CuPy's own are tested where there is a GPU; these are like them."""
 
     class Array(SimpleNamespace):
+        device = 0
+
         def get(self):
             return self.values
 
-    Array.__module__ = "cupy._core.core"
     module = SimpleNamespace(asarray=lambda found: ("there", found))
     monkeypatch.setitem(sys.modules, "cupy", module)
     for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse"):

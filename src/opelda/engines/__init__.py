@@ -12,10 +12,11 @@ CPUEngine(n_threads=1)
 from typing import Any
 
 from opelda._names import ENGINES
+from opelda._native import watched as watched  # interruptible native calls: `serve` bounds them
 from opelda._validation import threads
 from opelda.engines.cpu._engine import CPUEngine
 from opelda.engines.reference._engine import ReferenceEngine
-from opelda.engines.seam import Engine
+from opelda.engines.seam import Engine, Weights
 from opelda.errors import EngineError, InputError
 
 __all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]
@@ -28,7 +29,12 @@ A_PASS = 10  # sweeps that a pass of updates counts as
 AN_INFERENCE = 0.1  # and inferring once: copies take most of it
 
 
-def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None, work: float = 0.0) -> Any:
+def get_engine(
+    engine: str | Engine = "cpu",
+    n_jobs: int | None = None,
+    work: float = 0.0,
+    weights: Weights | None = None,
+) -> Any:
     """Return the engine of that name, made for so many threads; an engine object as it is.
 
     Parameters
@@ -42,6 +48,8 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None, work: fl
         Threads of an engine that is given by name; an object has its own.
     work : float
         What there is to do, as far as it is known: entries of the documents times sweeps.
+    weights : Weights or None
+        The topics that the work is about: "auto" leaves those on a GPU there.
 
     Examples
     --------
@@ -59,7 +67,8 @@ def get_engine(engine: str | Engine = "cpu", n_jobs: int | None = None, work: fl
     if engine == "reference":
         return ReferenceEngine()
     if engine == "auto":
-        return CPUEngine(n_jobs) if work < LEAST_WORK else _found(n_jobs)
+        stays = weights is not None and weights.owner.startswith("cuda")
+        return _found(n_jobs) if stays or work >= LEAST_WORK else CPUEngine(n_jobs)
     name, _, number = engine.partition(":")
     if name == "cuda" and (engine == name or number.isdecimal()):
         return _cuda_engine(int(number or 0), n_jobs)

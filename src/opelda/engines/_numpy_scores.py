@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines.seam import Documents
+from opelda.engines.seam import Documents, Weights
 
 SMALLEST = 1e-30  # a word to which a document's mixture gives less counts as this
 NEAR = 1e-9  # documents that are no farther from each other hold the same words
@@ -14,7 +14,17 @@ WEIGHTS_AT_ONCE = 2**22
 
 
 class Plain:
-    """Part of an engine; see `Engine` for what is asked."""
+    """What engines on a processor share; see `Engine` for what is asked."""
+
+    name: str
+
+    def resident(self, X: Any) -> Documents | None:
+        """Take no arrays of a device; see `Engine.resident`."""
+        return None
+
+    def keeps(self, weights: Weights) -> bool:
+        """Whether weights live here; see `Engine.keeps`."""
+        return weights.owner == self.name
 
     def predict(
         self, components: NDArray[Any], documents: Documents, theta: NDArray[Any]

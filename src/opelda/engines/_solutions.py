@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import on_device
 from opelda.engines._documents import Rows
 
 
@@ -152,9 +153,19 @@ def with_rows(
     return sparse.csr_array(sparse.vstack([matrix, others], "csr")[order])
 
 
+def where_it_was(found: Any, X: Any) -> Any:
+    """Return mixtures in the memory where the documents X lie."""
+    if not on_device(X) or on_device(found):
+        return found
+    import cupy
+    from cupyx.scipy import sparse as on_gpu
+
+    return cupy.asarray(found) if isinstance(found, np.ndarray) else on_gpu.csr_matrix(found)
+
+
 def put(theta: Any, rows: NDArray[np.intp], values: Any) -> None:
     """Give some documents other mixtures, where they are: those of a GPU take no NumPy arrays."""
-    if not isinstance(theta, np.ndarray):
+    if on_device(theta):
         import cupy
 
         rows, values = cupy.asarray(rows), cupy.asarray(values, theta.dtype)

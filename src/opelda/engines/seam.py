@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda._validation import on_device
 from opelda.engines._documents import (
     GOLDEN,
     Chosen,
@@ -37,6 +38,7 @@ from opelda.engines._solutions import (
     Picks,
     Solution,
     Wanted,
+    where_it_was,
 )
 from opelda.engines._tokens import (
     FRACTION_SHIFT,
@@ -284,11 +286,22 @@ class Engine(Protocol):
         """Take a collection of checked counts."""
         ...
 
+    def resident(self, X: Any) -> Documents | None:
+        """Take documents that lie in the engine's own memory, unchecked, without a copy.
+
+        None where it has no such memory, or where they need more than a look.
+        """
+        ...
+
     def weights(self, host: HostWeights) -> Weights:
         """Take weights that were read from another engine, a process or a file.
 
         The arrays are the engine's from then on.
         """
+        ...
+
+    def keeps(self, weights: Weights) -> bool:
+        """Whether weights live here; those of other engines come by `weights`."""
         ...
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
@@ -416,6 +429,28 @@ class Engine(Protocol):
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V) that weights stand for, or those of some words; read only."""
         ...
+
+
+def take_documents(
+    X: Any,
+    n_words: int,
+    engine_for: Callable[[int], Engine],
+    checked: Callable[[Any], sparse.csr_array],
+    *,
+    in_place: bool,
+) -> tuple[Engine, Documents]:
+    """Give documents to the engine for so many entries: `in_place` if they lie in its memory.
+
+    Others are `checked` first, and copied where they lie elsewhere.
+    """
+    if in_place and on_device(X):
+        engine = engine_for(int(getattr(X, "nnz", getattr(X, "size", 0))))
+        resident = engine.resident(X)
+        if resident is not None and resident.n_words == n_words:
+            return engine, resident
+    matrix = checked(X)
+    engine = engine_for(matrix.nnz)
+    return engine, engine.documents(matrix)
 
 
 @contextmanager

@@ -8,10 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opelda._count_matrix import counts
-from opelda._validation import flag, real_array, seed, where_it_was
+from opelda._validation import flag, real_array, seed
 from opelda.engines import AN_INFERENCE, Engine, get_engine
-from opelda.engines.cuda._device_arrays import given_there
-from opelda.engines.seam import EVERYTHING, SPARSE, Accuracy, Solution, Task
+from opelda.engines.seam import (
+    EVERYTHING,
+    SPARSE,
+    Accuracy,
+    Solution,
+    Task,
+    take_documents,
+    where_it_was,
+)
 from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics
 from opelda.inference._method import Method
@@ -51,8 +58,8 @@ class Inference:
     Attributes
     ----------
     theta : float32 array or CSR array (D, K)
-        Topic mixtures; rows sum to 1. Of the reference engine in double precision. CuPy's where the
-        documents are; all else is in host memory.
+        Topic mixtures; rows sum to 1. Of the reference engine in double precision. On the device of
+        the documents; all else is in host memory.
     gap : float64 array (D,)
         Frank-Wolfe gap of f = log-likelihood + log-prior: zero exactly at stationary points; with
         ``doc_topic_prior >= 1`` no mixture's f is more than this above the one returned.
@@ -170,18 +177,19 @@ def infer(
     def engine_for(n: int) -> Any:
         return get_engine(engine, n_jobs, AN_INFERENCE * n)
 
-    there = None if sparse_output else given_there(X, table.n_words, engine_for)
-    if there is None:
+    def checked(X: Any) -> sparse.csr_array:
         matrix = counts(X)
-        resolved = engine_for(matrix.nnz)
         if matrix.shape[1] != table.n_words:
             raise InputError(
                 f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count "
                 "the documents with the topics' own vocabulary.",
                 "X",
             )
-        there = resolved, resolved.documents(matrix)
-    resolved, documents = there
+        return matrix
+
+    resolved, documents = take_documents(
+        X, table.n_words, engine_for, checked, in_place=not sparse_output
+    )
     alpha = as_prior(doc_topic_prior, table.n_topics)
     accuracy = accuracy_of(max_loss, max_loss_per_token)
     task = as_task(as_method(method), alpha, seed(random_state), accuracy)

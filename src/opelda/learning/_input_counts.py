@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opelda._count_matrix import additive
-from opelda._validation import is_on_gpu
+from opelda._validation import on_device
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents, first_of, is_bag, is_mapping, is_record
 from opelda.corpus._matrix import remap_columns
@@ -55,7 +55,7 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
 
 def _documents(X: Any) -> Any:
     """Return documents, those of an iterator or a vector of texts as a list; None for counts."""
-    if is_on_gpu(X):
+    if on_device(X):
         return None
     if isinstance(X, str | bytes | PathLike) or is_mapping(X):
         kind, what = ("mapping", "document") if is_mapping(X) else ("text", "text")

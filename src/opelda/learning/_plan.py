@@ -209,13 +209,12 @@ class Parameters:
     ) -> Engine:
         """Return the engine of the parameters for so much work; the topics move to it.
 
-        Where work decides, those on a GPU stay there, unless others are learned `anew`.
+        Where work decides, those on a device stay there, unless others are learned `anew`.
         """
         state: State | None = getattr(self, "_state", None)
-        there = not anew and state is not None and state.weights.owner.startswith("cuda")
-        work = np.inf if there else n_entries * n_sweeps
-        engine: Engine = get_engine(self.engine, self.n_jobs, work)
-        if state is not None and state.weights.owner != engine.name:
+        weights = None if anew or state is None else state.weights
+        engine: Engine = get_engine(self.engine, self.n_jobs, n_entries * n_sweeps, weights)
+        if state is not None and not engine.keeps(state.weights):
             state.weights = engine.weights(state.weights.host())
         return engine
 

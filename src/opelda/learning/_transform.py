@@ -8,10 +8,9 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from opelda._validation import choice, flag, where_it_was, whole
+from opelda._validation import choice, flag, whole
 from opelda._word_ranking import RANKS, Rank
 from opelda.corpus import Vocabulary
-from opelda.engines.cuda._device_arrays import given_there
 from opelda.engines.seam import (
     EVERYTHING,
     FEW_TOPICS,
@@ -21,6 +20,8 @@ from opelda.engines.seam import (
     Solution,
     Task,
     Wanted,
+    take_documents,
+    where_it_was,
 )
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
@@ -153,7 +154,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         Returns
         -------
         array (D, K), or CSR array with `sparse_output`
-            Rows sum to 1; float64 for float64 counts, else float32; CuPy's where X is. With
+            Rows sum to 1; float64 for float64 counts, else float32; on the device of X. With
             ``set_output(transform="pandas")`` a frame: columns are called by the topics' labels,
             rows by the corpus's names or as those of the frame that was given.
         """
@@ -179,13 +180,10 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         with state.lock:
             self._check_topics(state)
             few = flag("sparse_output", self.sparse_output)
-            here = few or hasattr(self, "feature_names_in_")
-            there = None if here else given_there(X, state.weights.n_words, self._engine)
-            if there is None:
-                matrix = self._checked(X)
-                engine = self._engine(matrix.nnz)
-                there = engine, engine.documents(matrix)
-            engine, documents = there
+            copied = few or hasattr(self, "feature_names_in_")
+            engine, documents = take_documents(
+                X, state.weights.n_words, self._engine, self._checked, in_place=not copied
+            )
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if few and task.method.knows_loss:

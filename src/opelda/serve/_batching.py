@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
-from opelda.engines.cpu._kernels import watched
+from opelda.engines import watched
 from opelda.serve._served import Asked, Served
 
 TEXTS_AT_ONCE = 64  # of a request, so that a long one lets others in between

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._count_matrix import counts as checked
-from opelda.engines.cpu import _kernels as kernels
+from opelda.engines import CPUEngine
 from opelda.engines.seam import (
     FRACTION_SHIFT,
     Documents,
@@ -78,7 +78,7 @@ class Block:
     @property
     def content_keys(self) -> NDArray[np.uint64]:
         """A key per document."""
-        return kernels.content_keys(self.rows, None, 1)
+        return CPUEngine(1).content_keys(self.rows)
 
     def matrix(self, n_words: int) -> sparse.csr_array:
         """Return the documents' counts."""

@@ -8,6 +8,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,6 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
-from opelda.engines.cpu._sweeps import BlockTokens
 from opelda.engines.seam import (
     HostWeights,
     Prior,
@@ -201,7 +201,7 @@ class Sample:
 
 
 # Tokens as this process drew them last, by run and block: laying them out takes as long as drawing.
-_drawn: dict[tuple[str, int, int], BlockTokens] = {}
+_drawn: dict[tuple[str, int, int], Any] = {}
 MOST_DRAWN = 16_000_000  # tokens, of some 11 bytes
 
 
@@ -245,7 +245,7 @@ class Sweep:
             yield from count_records(counts, self.n_ranges)
             yield size_record(sizes)
 
-    def _tokens(self, engine: CPUEngine, block: Block) -> BlockTokens:
+    def _tokens(self, engine: CPUEngine, block: Block) -> Any:
         """Return a block's tokens: those drawn here, if their topics are still the block's."""
         name = self.run, block.part, block.number
         kept = _drawn.pop(name, None)

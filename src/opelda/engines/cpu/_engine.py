@@ -77,7 +77,7 @@ class CPUEngine(Plain):
 
     def documents(self, X: sparse.csr_array) -> Documents:
         """Take a collection; see `Engine.documents`."""
-        return Documents(X, self._content_keys)
+        return Documents(X, self.content_keys)
 
     def weights(self, host: HostWeights) -> Weights:
         """Take weights; see `Engine.weights`. Rows that need no padding are not copied."""
@@ -249,7 +249,8 @@ class CPUEngine(Plain):
         if not _native.use_instruction_set(name):
             raise EngineError(f"This processor or build has no instruction set {name!r}.")
 
-    def _content_keys(self, rows: Rows) -> NDArray[np.uint64]:
+    def content_keys(self, rows: Rows) -> NDArray[np.uint64]:
+        """Return a key per document, of its words and counts alone; see `seam.content_keys`."""
         return kernels.content_keys(rows, None, self.n_threads)
 
     def _fitting(self, topics: Table | Weights, documents: Documents) -> tuple[Table, Rows]:

@@ -1,6 +1,5 @@
 """Documents that are on the GPU already: CuPy's counts, which are used where they are."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._count_matrix import counts
-from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, is_on_gpu
+from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaDocuments, CudaRows
-from opelda.engines.seam import Documents, Rows
+from opelda.engines.seam import Rows
 
 
 class GivenRows(Rows):
@@ -106,27 +105,18 @@ class GivenDocuments(CudaDocuments):
         return GivenRows(self.device, self._there)
 
 
-def given_there(
-    X: Any, n_words: int, engine_for: Callable[[int], Any]
-) -> tuple[Any, Documents] | None:
-    """Return the engine for so many entries, if it is on the GPU, and CuPy's counts as its own.
+def resident(device: Device, X: Any) -> GivenDocuments | None:
+    """Return CuPy's counts as documents of the GPU; see `Engine.resident`.
 
-    None where X is no such thing, or needs more than a look: it is converted, or what is wrong with
-    it said, in host memory then.
+    None where they need more than a look: they are converted, or what is wrong with them said, in
+    host memory then.
     """
-    if not is_on_gpu(X):
+    if isinstance(X, device.cp.ndarray):
+        X = _as_csr(device.cp, X)
+    elif getattr(X, "format", None) != "csr":
         return None
-    engine = engine_for(int(getattr(X, "nnz", getattr(X, "size", 0))))
-    if not engine.name.startswith("cuda"):
-        return None
-    device: Device = engine.device
-    with device.busy():
-        if isinstance(X, device.cp.ndarray):
-            X = _as_csr(device.cp, X)
-        elif getattr(X, "format", None) != "csr":
-            return None
-        good = X is not None and X.shape[0] > 0 and X.shape[1] == n_words and _is_plain(X)
-        return (engine, GivenDocuments(device, X)) if good else None
+    plain = X is not None and X.shape[0] > 0 and _is_plain(X)
+    return GivenDocuments(device, X) if plain else None
 
 
 def _as_csr(cp: Any, X: Any) -> Any:

@@ -17,7 +17,7 @@ from opelda.engines.cuda import _kernels as kernels
 from opelda.engines.cuda import _sweeps as sweeps
 from opelda.engines.cuda._counts import blend
 from opelda.engines.cuda._device import device_of
-from opelda.engines.cuda._device_arrays import GivenRows
+from opelda.engines.cuda._device_arrays import GivenDocuments, GivenRows, resident
 from opelda.engines.cuda._documents import CudaDocuments, CudaRows, in_blocks
 from opelda.engines.cuda._mixtures import solved
 from opelda.engines.cuda._sweeps import CudaTokens
@@ -69,7 +69,12 @@ class CudaEngine(CPUEngine):
 
     def documents(self, X: sparse.csr_array) -> CudaDocuments:
         """Take a collection; see `Engine.documents`."""
-        return CudaDocuments(X, self._content_keys)
+        return CudaDocuments(X, self.content_keys)
+
+    def resident(self, X: Any) -> GivenDocuments | None:
+        """Take CuPy's arrays; see `Engine.resident`."""
+        with self.device.busy():
+            return resident(self.device, X)
 
     def weights(self, host: HostWeights) -> CudaWeights:
         """Take weights; see `Engine.weights`."""
