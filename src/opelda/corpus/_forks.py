@@ -51,9 +51,15 @@ def evaluate(column: "pl.Series", expression: "Callable[[pl.Expr], pl.Expr]") ->
     """
     import polars as pl
 
+    return evaluate_table(column.rename("column").to_frame(), expression(pl.col("column")))
+
+
+def evaluate_table(table: "pl.DataFrame", expression: "pl.Expr") -> "pl.Series":
+    """Return the same of a table."""
+    import polars as pl
+
     padding = [pl.lit(0).alias(f"{i}") for i in range(pl.thread_pool_size())] if _is_lost else []
-    table = column.rename("column").to_frame()
-    return table.select_seq(expression(pl.col("column")), *padding).to_series()
+    return table.select_seq(expression, *padding).to_series()
 
 
 def contains(column: "pl.Series", pattern: str) -> "pl.Series":
