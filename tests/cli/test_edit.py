@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import opelda
-from opelda.learning.editing._state_edit import Edit
+from opelda.learning.editing._edit import Edit
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 
@@ -111,7 +111,7 @@ def test_the_tree_in_the_terminal_and_as_json(cli, folder):
 def test_topics_that_are_nearly_the_same_are_named(cli, folder):
     model = opelda.load("m.opelda")
     halves = np.full((model.n_features_in_, 2), 0.5)
-    model._apply(Edit.splitting(1, 3, halves, np.array([0.5, 0.5])), None)
+    model._apply(Edit.splitting(1, 3, halves, np.array([0.5, 0.5])))
     opelda.save(model, "twice.opelda")
     done = cli("topics", "twice.opelda")
     assert "topics 1 and 3 are nearly the same" in done.err

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import opelda
 from opelda import TopicModel
 from opelda.learning.streaming import _observations as _drawn
-from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._observations import Drawn
 from opelda.learning.streaming._watch import Watch
+from opelda.learning.streaming._window import Assignments
 
 
 def some_drawn(rng, n_words=12, n_topics=3):
@@ -21,7 +21,7 @@ def some_drawn(rng, n_words=12, n_topics=3):
     tokens = plan.engine.tokens(plan.engine.documents(opelda._count_matrix.counts(X)), n_topics)
     alpha = rng.uniform(0.1, 2.0, n_topics)
     counts = plan.engine.sweep(weights, tokens, alpha, seed=1)
-    kept = Kept(tokens.rows, tokens.topics)
+    kept = Assignments(tokens.rows, tokens.topics)
     return model, X, Drawn(plan.engine, weights, kept, counts, alpha, None)
 
 

@@ -15,10 +15,10 @@ from opelda.corpus import generate
 from opelda.engines.seam import Rows
 from opelda.errors import InputError
 from opelda.learning import LEARNERS
+from opelda.learning.editing._editor import Edit, likeliest_topics
 from opelda.learning.editing._splitting import expected_counts
-from opelda.learning.editing._state_edit import Edit, likeliest_topics
-from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._events import Event
+from opelda.learning.streaming._window import Assignments
 
 X = generate(500, n_words=90, n_topics=5, separated=True, random_state=3).X
 HALVES = np.full((90, 2), 0.5)
@@ -100,7 +100,7 @@ def test_merging_two_halves_of_a_theme_loses_nothing(seed):
     """Near-duplicates: a topic whose tokens fell to two columns at random."""
     X, model = of_themes(seed)
     score = model.score(X)
-    model._apply(Edit.splitting(3, 5, HALVES, np.array([0.5, 0.5])), None)
+    model._apply(Edit.splitting(3, 5, HALVES, np.array([0.5, 0.5])))
     assert model.score(X) == pytest.approx(score, abs=0.02)
     model.merge_topics([3, 5])
     assert model.score(X) == pytest.approx(score, abs=1e-5)
@@ -206,7 +206,7 @@ def test_expected_counts_are_those_of_the_posterior():
 
 def test_tokens_of_a_removed_topic_go_by_the_rest_of_their_document():
     rows = Rows(np.array([0, 3, 5]), np.array([0, 1, 2, 0, 2], np.int32), np.ones(5, np.float32))
-    kept = Kept(rows, np.array([0, 0, 2, 1, 2], np.uint16))
+    kept = Assignments(rows, np.array([0, 0, 2, 1, 2], np.uint16))
     topics = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.0, 0.0, 1.0]])
     found = likeliest_topics(kept, [2], topics, np.full(3, 0.1))
     assert found.tolist() == [0, 0, 0, 1, 1]
@@ -261,7 +261,7 @@ def test_readers_meanwhile_find_one_model_or_the_other():
     reader.start()
     for _ in range(20):
         model.merge_topics([0, 1])
-        model._apply(Edit.splitting(0, 4, HALVES, np.array([0.5, 0.5])), None)
+        model._apply(Edit.splitting(0, 4, HALVES, np.array([0.5, 0.5])))
     stop.set()
     reader.join()
     assert errors == []

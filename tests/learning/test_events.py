@@ -17,11 +17,11 @@ from opelda.learning import Event, History, OnEvent, OnlineOPE
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming import _watch, _window
-from opelda.learning.streaming._assignments import Kept
-from opelda.learning.streaming._events import KINDS
+from opelda.learning.streaming._events import KINDS, MOST_BYTES, Times, note_time
+from opelda.learning.streaming._events import TIMES_FILE as FILE
 from opelda.learning.streaming._observations import Drawn
-from opelda.learning.streaming._timestamps import FILE, MOST_BYTES, Times, note_time
 from opelda.learning.streaming._watch import Watch
+from opelda.learning.streaming._window import Assignments
 
 THEMES = [[f"{theme}{n}" for n in range(8)] for theme in ("tea", "sea", "law", "sun")]
 WORDS = [word for theme in THEMES for word in theme]
@@ -59,7 +59,7 @@ def watched(rng, source, words=WORDS):
         weights = engine.weights(HostWeights(rows, 1.0, prior_weight=1.0))
         tokens = engine.tokens(engine.documents(X), 4)
         counts = engine.sweep(weights, tokens, np.full(4, 0.1), seed=int(rng.integers(2**40)))
-        kept, n_docs = Kept(tokens.rows, tokens.topics), n_docs + X.shape[0]
+        kept, n_docs = Assignments(tokens.rows, tokens.topics), n_docs + X.shape[0]
         watch = watch.after(
             Drawn(engine, weights, kept, counts, np.full(4, 0.1), vocabulary), n_docs
         )

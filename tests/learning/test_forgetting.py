@@ -11,9 +11,8 @@ from scipy import sparse
 from opelda.engines import CPUEngine
 from opelda.engines.seam import FRACTION_SHIFT, HostWeights, Rows, TokenCounts
 from opelda.learning.streaming import _window
-from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._forgetting import TRIED, kept_of_past, likeliest_rho
-from opelda.learning.streaming._window import Window
+from opelda.learning.streaming._window import Assignments, Window
 from opelda.learning.streaming._window_sweeps import _numbers
 
 ETA = 0.1
@@ -79,7 +78,7 @@ def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
         5 * which[:, None] + rng.permuted(np.tile(np.arange(5), (500, 1)), axis=1)[:, :3]
     )
     rows = Rows(np.arange(0, 1501, 3), words.ravel().astype(np.int32), np.ones(1500, np.float32))
-    kept = Kept(rows, np.repeat(which, 3).astype(np.uint16))
+    kept = Assignments(rows, np.repeat(which, 3).astype(np.uint16))
     past = np.zeros((15, 2))
     past[:5, 0], past[10:, 1] = 200.0, 200.0
     window = Window(np.full(2, 0.1), counts_of(past), [kept], n_docs=500, n_tokens=1500, n_new=50)

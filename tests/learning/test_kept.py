@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines.seam import FRACTION_SHIFT, Rows, TokenCounts, tokens_of
-from opelda.learning.streaming._assignments import Kept
-from opelda.learning.streaming._window import Window
+from opelda.learning.streaming._window import Assignments, Window
 
 
 def kept(rng, n_docs, n_words=6, n_topics=4):
@@ -16,7 +15,7 @@ def kept(rng, n_docs, n_words=6, n_topics=4):
     rows = sparse.csr_array(counts)
     rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
     n_tokens = int(tokens_of(rows.counts).sum())
-    return Kept(rows, rng.integers(0, n_topics, n_tokens).astype(np.uint16))
+    return Assignments(rows, rng.integers(0, n_topics, n_tokens).astype(np.uint16))
 
 
 def listed(documents):
@@ -34,7 +33,7 @@ def listed(documents):
 def test_documents_stay_themselves_when_joined_and_divided(seed, sizes):
     rng = np.random.default_rng(seed)
     parts = [kept(rng, size) for size in sizes]
-    whole = Kept.joined(parts)
+    whole = Assignments.joined(parts)
     assert listed(whole) == [document for part in parts for document in listed(part)]
     first = int(rng.integers(0, sum(sizes) + 1))
     before, after = whole.divided(first)

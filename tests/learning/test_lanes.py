@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opelda.learning.streaming import _history as _points
-from opelda.learning.streaming._cusum import AT_LEAST, LEAST, Levels, Shares
-from opelda.learning.streaming._history import MOST_POINTS, Points
+from opelda.learning.streaming import _watch as _points
+from opelda.learning.streaming._cusum import AT_LEAST, LEAST, LevelLanes, ShareLanes
+from opelda.learning.streaming._watch import MOST_POINTS, Points
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -25,7 +25,7 @@ def run(lanes, values, weights, limit):
 
 
 def counted(rng, shares, n_tokens, clump=1):
-    """Shares of multinomial blocks whose tokens come in clumps of a topic."""
+    """ShareLanes of multinomial blocks whose tokens come in clumps of a topic."""
     counts = [rng.multinomial(n_tokens // clump, row) * clump for row in shares]
     return np.array(counts) / n_tokens, np.full((len(shares), shares.shape[1]), float(n_tokens))
 
@@ -33,7 +33,7 @@ def counted(rng, shares, n_tokens, clump=1):
 @given(SEEDS, st.integers(2, LEAST))
 def test_the_past_is_a_mean_and_a_variance(seed, n_blocks):
     values = np.random.default_rng(seed).normal(5.0, 2.0, (n_blocks, 3))
-    lanes, _ = run(Levels.of(3, drop=1.0), values, np.full((n_blocks, 3), 7.0), math.inf)
+    lanes, _ = run(LevelLanes.of(3, drop=1.0), values, np.full((n_blocks, 3), 7.0), math.inf)
     blocks, weight, mean, variance = lanes.table[:4]
     assert (blocks == n_blocks).all()
     np.testing.assert_allclose(weight, 7.0 * n_blocks)
@@ -48,8 +48,10 @@ def test_alarms_without_a_change_are_no_more_than_stated(clump, seed):
     shares = np.tile(rng.dirichlet(np.full(n_lanes, 2.0)), (n_blocks, 1))
     values, weights = counted(rng, shares, 6000, clump)
     levels = rng.normal(-6.0, 1.0 / np.sqrt(20.0), (n_blocks, n_lanes))
-    _, moved = run(Shares.of(n_lanes), values, weights, math.log(between))
-    _, fell = run(Levels.of(n_lanes, drop=0.3), levels, np.full_like(levels, 20.0), math.log(1000))
+    _, moved = run(ShareLanes.of(n_lanes), values, weights, math.log(between))
+    _, fell = run(
+        LevelLanes.of(n_lanes, drop=0.3), levels, np.full_like(levels, 20.0), math.log(1000)
+    )
     # once in 1000 blocks at most: 60 of rises and falls, 30 of falls
     assert len(moved) <= 2 * n_lanes * n_blocks / between
     assert len(fell) <= n_lanes * n_blocks / between
@@ -64,7 +66,7 @@ def test_a_lasting_change_is_seen_soon_and_once(seed, clump, times):
     shares[before:, 1:] = (1.0 - shares[before:, :1]) / (n_lanes - 1)
     seen = []
     for _ in range(20):
-        _, alarms = run(Shares.of(n_lanes), *counted(rng, shares, 6000, clump), limit)
+        _, alarms = run(ShareLanes.of(n_lanes), *counted(rng, shares, 6000, clump), limit)
         ours = [(block, side) for block, lane, side in alarms if lane == 0]
         side = 1 if times > 1 else -1
         # (a block before the change may look as those after it, for the first of those at least)
@@ -75,7 +77,7 @@ def test_a_lasting_change_is_seen_soon_and_once(seed, clump, times):
 
 def test_levels_before_and_since_are_told():
     values = np.array([[0.1, 0.9]] * 50 + [[0.3, 0.7]] * 10)
-    lanes, found = Shares.of(2), []
+    lanes, found = ShareLanes.of(2), []
     for row in values:
         lanes, alarms = lanes.see(row, np.full(2, 1000.0), 12.0)
         found += [(alarms.before[0], alarms.now[0])] if alarms.up[0] else []
@@ -87,20 +89,20 @@ def test_levels_before_and_since_are_told():
 
 def test_nothing_is_judged_before_it_is_known():
     values = np.array([[0.01, 0.99]] * (LEAST - 1) + [[0.5, 0.5]])
-    _, alarms = run(Shares.of(2), values, np.full((LEAST, 2), 1e6), 1e-3)
+    _, alarms = run(ShareLanes.of(2), values, np.full((LEAST, 2), 1e6), 1e-3)
     assert not alarms
 
 
 @given(st.floats(0.0, 1.0), st.integers(LEAST, 60))
 def test_a_single_odd_block_is_no_change(odd, n_blocks):
     values = np.array([[0.1, 0.9]] * n_blocks + [[odd, 1 - odd]] + [[0.1, 0.9]] * 20)
-    _, alarms = run(Shares.of(2), values, np.full((len(values), 2), 6000.0), 12.0)
+    _, alarms = run(ShareLanes.of(2), values, np.full((len(values), 2), 6000.0), 12.0)
     assert not alarms
 
 
 def test_a_topic_without_tokens_can_rise():
     values = np.array([[0.0, 1.0]] * 40 + [[0.02, 0.98]] * 10)
-    _, alarms = run(Shares.of(2), values, np.full((len(values), 2), 6000.0), 12.0)
+    _, alarms = run(ShareLanes.of(2), values, np.full((len(values), 2), 6000.0), 12.0)
     assert [(lane, side) for _, lane, side in alarms] == [(0, 1)]
 
 
@@ -110,19 +112,21 @@ def test_levels_fall_and_never_rise(seed):
     levels = np.full((100, 2), -6.0)
     levels[60:] += [-0.5, 0.5]
     levels += rng.normal(0.0, 0.1, levels.shape)
-    _, alarms = run(Levels.of(2, drop=0.25), levels, np.full_like(levels, 200.0), 12.0)
+    _, alarms = run(LevelLanes.of(2, drop=0.25), levels, np.full_like(levels, 200.0), 12.0)
     assert [(lane, side) for _, lane, side in alarms] == [(0, -1)]
 
 
 def test_blocks_without_tokens_say_nothing():
-    lanes, _ = run(Levels.of(1, drop=0.2), np.array([[-6.0], [-5.0]]), np.full((2, 1), 10.0), 12.0)
+    lanes, _ = run(
+        LevelLanes.of(1, drop=0.2), np.array([[-6.0], [-5.0]]), np.full((2, 1), 10.0), 12.0
+    )
     again, alarms = lanes.see(np.array([-99.0]), np.zeros(1), 12.0)
     np.testing.assert_array_equal(again.table, lanes.table)
     assert not alarms.down.any()
 
 
 def test_lanes_that_are_renewed_begin_anew():
-    lanes, _ = run(Shares.of(3), np.full((30, 3), 1 / 3), np.full((30, 3), 100.0), 12.0)
+    lanes, _ = run(ShareLanes.of(3), np.full((30, 3), 1 / 3), np.full((30, 3), 100.0), 12.0)
     renewed = lanes.renewed(np.array([1]))
     assert not renewed.table[:, 1].any()
     np.testing.assert_array_equal(renewed.table[:, [0, 2]], lanes.table[:, [0, 2]])

@@ -13,9 +13,8 @@ from opelda.engines import CPUEngine
 from opelda.engines.seam import FRACTION_SHIFT, HostWeights, Rows, TokenCounts
 from opelda.learning.streaming import _renewal, _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
-from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._renewal import give, new_theme
-from opelda.learning.streaming._window import Window
+from opelda.learning.streaming._window import Assignments, Window
 
 THEMES = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea", "law", "sun", "art", "ice")]
 N_OLD, N_NEW = 2000, 400
@@ -141,7 +140,7 @@ def kept_of(rng, n_topics, shares_old, shares_new):
     tokens = engine.tokens(engine.documents(X), n_topics, shift=FRACTION_SHIFT)
     ids = np.repeat(tokens.rows.words, tokens.rows.counts.astype(int))
     topics = np.where(ids < 40, ids // 10, rng.integers(0, 4, len(ids))).astype(np.uint16)
-    kept = Kept(tokens.rows, topics)
+    kept = Assignments(tokens.rows, topics)
     rows = np.zeros((61, n_topics), np.float32)
     np.add.at(rows, (ids, topics), 1.0)
     return kept, engine.weights(HostWeights(rows, 0.1, prior_weight=1.0)), ids

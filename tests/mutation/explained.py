@@ -114,7 +114,7 @@ EXPLAINED = {
         "float prior = 1;",
     ): "set for every word, before anybody reads it",
     (
-        "src/opelda/learning/editing/_state_edit.py",
+        "src/opelda/learning/editing/_edit.py",
         "for number in np.flatnonzero(times >= 1).tolist():",
     ): "a topic of one has itself as its origin, and nothing joins it",
     (

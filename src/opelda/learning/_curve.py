@@ -1,14 +1,13 @@
 """The learning curve: scores on the way, in bounded memory, a function of the documents alone."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import choice, whole
 from opelda.engines.seam import Documents, ranked
+from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.metrics._token_split import can_be_split
 
 VALIDATION = "validation documents"
@@ -48,25 +47,26 @@ class Curve:
         # one more than twice as many as are left: the last is among them
         return Curve(made.of, made.n, made.points[::2])
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what `from_arrays` makes the same of."""
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return what `from_arrays` takes."""
         documents = np.array([n_docs for n_docs, _ in self.points], np.int64)
         scores = np.array([score for _, score in self.points], np.float64)
         return {"documents": documents, "scores": scores}, {"of": self.of, "n": self.n}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> "Curve":
-        """Make it; a `ValueError` says what cannot be right."""
+    def from_arrays(cls, arrays: Arrays, said: Header, _: tuple[int, int]) -> "Curve":
+        """Make the curve of what a file holds; a `ValueError` says what cannot be right."""
         made = cls(choice("of", said.get("of"), KINDS), whole("n", said.get("n"), 1))
         n_points = (made.n - 1) // made._spacing + 1 + ((made.n - 1) % made._spacing > 0)
-        for name, dtype in (("documents", np.int64), ("scores", np.float64)):
-            array = arrays.get(name)
-            if array is None or array.dtype != dtype or array.shape != (n_points,):
-                raise ValueError("its learning curve is missing or of another length")
+        wanted = {"documents": (np.int64, (n_points,)), "scores": (np.float64, (n_points,))}
+        check_arrays(arrays, wanted, "learning curve")
         documents, scores = arrays["documents"], arrays["scores"]
-        if documents[0] < 0 or (np.diff(documents) < 0).any() or not np.isfinite(scores).all():
-            raise ValueError("its learning curve holds values that cannot be")
+        if documents[0] < 0 or (np.diff(documents) < 0).any():
+            raise ValueError("its learning curve is out of order")
         return cls(made.of, made.n, tuple(zip(documents.tolist(), scores.tolist(), strict=True)))
+
+
+CURVE = Part(Curve.to_arrays, Curve.from_arrays)
 
 
 class Sample:

@@ -148,7 +148,7 @@ class Plan:
     @staticmethod
     def count(state: State, batch: Batch, n_updates: int) -> None:
         """Count the documents of a batch, and the updates that were made of it."""
-        state.coherence = state.stability = None  # of topics as they were
+        state.update(state.changed("learned"))
         state.n_docs_seen += batch.n_docs
         state.population += batch.n_docs * batch.is_new
         state.n_unknown_tokens += batch.n_unknown_tokens

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import Condition, Lock, Thread, current_thread, get_ident
-from typing import Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from opelda.corpus import Vocabulary
 from opelda.engines.seam import Weights
 from opelda.errors import InputError
-from opelda.learning._curve import Curve
-from opelda.learning.streaming._watch import Watch
-from opelda.learning.streaming._window import Window
+from opelda.learning._curve import CURVE, Curve
+from opelda.learning._part import COHERENCE, STABILITY, Part
+from opelda.learning.editing._topic_labels import LABELS
+from opelda.learning.streaming._watch import WATCH, Watch
+from opelda.learning.streaming._window import WINDOW, Window
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -112,18 +114,44 @@ class State:
     population: float = 0.0  # D of the Online rule: each document once
     vocabulary: Vocabulary | None = None
     n_unknown_tokens: float = 0.0  # of streams, whose words have no column
-    window: Window | None = None  # the last documents of a stream that is learned by sweeps
-    watch: Watch | None = None  # the past of a stream that is learned by sweeps, and its events
-    labels: dict[int, str] = field(default_factory=dict)  # given by people; replaced, not changed
-    coherence: NDArray[np.float64] | None = None  # (K,), of the documents that `fit` learned from
-    stability: NDArray[np.float64] | None = None  # (K,), over the runs that `fit` made
-    curve: Curve | None = None
+    # Parts, in the order of model files. Each declares how it is saved, loaded, edited and
+    # invalidated: no other module has to know of a new one.
+    # (the last documents, and the past and events, of a stream that is learned by sweeps)
+    window: Annotated[Window | None, WINDOW] = None
+    watch: Annotated[Watch | None, WATCH] = None
+    # (of each topic: over the documents that `fit` learned from, over the runs that it made)
+    coherence: Annotated[NDArray[np.float64] | None, COHERENCE] = None
+    stability: Annotated[NDArray[np.float64] | None, STABILITY] = None
+    curve: Annotated[Curve | None, CURVE] = None
+    # (that people gave; replaced, not changed)
+    labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)
     # by name, what was computed from the weights: these, their version, and the value
     computed: dict[str, tuple[Weights, int, Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
     # held to write during an update alone, so that callbacks can ask the model
     lock: ReadWriteLock = field(default_factory=ReadWriteLock, repr=False, compare=False)
+
+    def changed(self, how: str, *args: Any) -> dict[str, Any]:
+        """Return what the parts become when they are "edited", "learned", "reused", "replaced"."""
+        values = {name: getattr(self, name) for name in PARTS}
+        return {
+            name: getattr(PARTS[name], how)(value, *args)
+            for name, value in values.items()
+            if value is not None
+        }
+
+    def update(self, parts: dict[str, Any]) -> None:
+        """Set parts."""
+        for name, value in parts.items():
+            setattr(self, name, value)
+
+
+PARTS: dict[str, Part] = {
+    name: part
+    for name, hint in get_type_hints(State, include_extras=True).items()
+    for part in getattr(hint, "__metadata__", ())
+}
 
 
 # The thread that learns on each model, by id: attributes would be copied and pickled with it.

@@ -1,10 +1,12 @@
 """Topics edited by people: merged, removed, split; learning goes on from what is left."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opelda._count_matrix import additive
 from opelda._validation import whole
@@ -13,13 +15,15 @@ from opelda.errors import InputError
 from opelda.learning._seed_words import renumbered
 from opelda.learning._state import State, check_rests, learns_alone
 from opelda.learning._transform import ReadsTopics
+from opelda.learning.editing._edit import Edit
 from opelda.learning.editing._splitting import drawn_parts, expected_counts, parts_of, token_counts
-from opelda.learning.editing._state_edit import Edit, likeliest_topics
 from opelda.learning.editing._topic_labels import topic_number
+from opelda.learning.streaming._window import Assignments
 
 P = ParamSpec("P")
 R = TypeVar("R")
 MOST_PARTS = 100
+CELLS_AT_ONCE = 2**22  # of documents times topics
 
 
 def edits(method: Callable[P, R]) -> Callable[P, R]:
@@ -80,9 +84,9 @@ class EditsTopics(ReadsTopics):
                 raise InputError(f"Topic {group[0]} is alone; name two topics or more to merge.")
         _check_once([topic for group in checked for topic in group])
         edit = Edit.merging(checked, state.weights.sums)
-        window = state.window
-        topics = None if window is None else edit.numbers[window.kept.topics]
-        return self._apply(edit, topics)
+        if state.window is not None:
+            edit = replace(edit, tokens=edit.numbers[state.window.kept.topics])
+        return self._apply(edit)
 
     @edits
     def remove_topics(self, topics: Iterable[int]) -> dict[int, int]:
@@ -117,11 +121,11 @@ class EditsTopics(ReadsTopics):
         if len(gone) == state.weights.n_topics:
             raise InputError("No topic would be left; keep one at least.")
         edit = Edit.removing(gone, state.weights.sums)
-        left = None
         if state.window is not None:
-            beta = self._engine().read(state.weights)
-            left = edit.numbers[likeliest_topics(state.window.kept, gone, beta, state.window.alpha)]
-        return self._apply(edit, left)
+            beta, window = self._engine().read(state.weights), state.window
+            likeliest = likeliest_topics(window.kept, gone, beta, window.alpha)
+            edit = replace(edit, tokens=edit.numbers[likeliest])
+        return self._apply(edit)
 
     @edits
     def split_topic(self, topic: int, documents: Any = None, *, into: int = 2) -> list[int]:
@@ -175,12 +179,12 @@ class EditsTopics(ReadsTopics):
         machine = {"engine": self.engine, "n_jobs": self.n_jobs}
         parts = parts_of(counts, words, n_parts, state.seed, **machine)
         edit = Edit.splitting(number, state.weights.n_topics, parts.shares, parts.sizes)
-        topics = None
         if window is not None and own is not None:
             drawn = drawn_parts(engine, parts, own, state.seed)
             topics = window.kept.topics.astype(np.int64)
             topics[topics == number] = np.array(edit.parts)[drawn]
-        self._apply(edit, topics)
+            edit = replace(edit, tokens=topics)
+        self._apply(edit)
         return list(edit.parts)
 
     def _numbers(self, topics: Any, to: str) -> list[int]:
@@ -191,7 +195,7 @@ class EditsTopics(ReadsTopics):
             raise InputError(f"There are no topics to {to}; give their numbers.")
         return found
 
-    def _apply(self, edit: Edit, token_topics: Any) -> dict[int, int]:
+    def _apply(self, edit: Edit) -> dict[int, int]:
         """Make the state, and the parameters that are per topic, those of the topics there are."""
         state: State = self._state
         made = self._engine().weights(edit.weights(state.weights.host()))
@@ -205,12 +209,10 @@ class EditsTopics(ReadsTopics):
         seeds = getattr(self, "seed_words", None)
         if seeds is not None:
             parameters["seed_words"] = renumbered(seeds, edit.mapping)
-        window = None if state.window is None else edit.window(state.window, token_topics)
-        watch = None if state.watch is None else edit.watch(state.watch)
-        labels = edit.labels(state.labels)
+        parts = state.changed("edited", edit)
         with state.lock.writing():
-            state.weights, state.window, state.watch, state.labels = made, window, watch, labels
-            state.coherence = state.stability = None  # of topics as they were
+            state.weights = made
+            state.update(parts)
             for name, value in parameters.items():
                 setattr(self, name, value)
         return edit.mapping
@@ -220,3 +222,34 @@ def _check_once(topics: list[int]) -> None:
     twice = sorted(topic for topic in set(topics) if topics.count(topic) > 1)
     if twice:
         raise InputError(f"Topic {twice[0]} is named twice; name each topic once.")
+
+
+def likeliest_topics(
+    kept: Assignments, gone: Sequence[int], topics: NDArray[Any], alpha: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the tokens' topics, those of topics that are to go by the rest of their documents.
+
+    The likeliest one of such a token has the largest (N_dk + alpha_k) beta_kj, N_dk being the
+    document's tokens of the topics that stay; `topics` is beta (K, V).
+    """
+    found, ends = kept.topics.astype(np.int64), kept.ends
+    lost = np.isin(found, gone)
+    documents = np.repeat(np.arange(kept.rows.n_docs), np.diff(ends))
+    words = kept.token_words
+    concerned = np.unique(documents[lost])
+    stays = np.ones(len(alpha))
+    stays[list(gone)] = 0.0
+    size = max(1, CELLS_AT_ONCE // len(alpha))
+    for first in range(0, len(concerned), size):
+        some = concerned[first : first + size]
+        at = np.flatnonzero(np.isin(documents, some))
+        slots = np.searchsorted(some, documents[at])
+        pairs = slots * len(alpha) + found[at]
+        mixtures = np.bincount(pairs, minlength=len(some) * len(alpha)).reshape(-1, len(alpha))
+        scores = (mixtures + alpha) * stays
+        at, slots = at[lost[at]], slots[lost[at]]
+        for begin in range(0, len(at), size):
+            tokens = slice(begin, begin + size)
+            likely = scores[slots[tokens]] * topics[:, words[at[tokens]]].T
+            found[at[tokens]] = likely.argmax(axis=1)
+    return found

@@ -10,7 +10,7 @@ from scipy import sparse
 from opelda.engines import Engine
 from opelda.engines.seam import HostWeights, Weights
 from opelda.errors import InputError
-from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._window import Assignments
 
 DOCS_AT_ONCE = 1024
 # Less of a token than this is no sign of the topic, and a document with less than two tokens of it
@@ -53,7 +53,7 @@ def expected_counts(
     return sparse.csr_array((data[kept], X.indices[kept], ends), shape=X.shape)
 
 
-def token_counts(kept: Kept, topic: int, n_words: int) -> sparse.csr_array:
+def token_counts(kept: Assignments, topic: int, n_words: int) -> sparse.csr_array:
     """Return how many tokens of each document are of a topic, by word."""
     documents = np.repeat(np.arange(kept.rows.n_docs), np.diff(kept.ends))
     own = kept.topics == topic

@@ -5,11 +5,12 @@ from typing import Any
 from unicodedata import category
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opelda._validation import whole
 from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
 from opelda.errors import InputError
+from opelda.learning._part import Arrays, Header, Part
+from opelda.learning.editing._edit import Edit
 
 LONGEST = 200  # characters
 # Control characters, lone surrogates, and ends of lines and paragraphs; all else is text.
@@ -60,24 +61,38 @@ def _check(number: int, text: str) -> None:
         )
 
 
-def to_arrays(labels: Mapping[int, str]) -> dict[str, NDArray[Any]]:
-    """Return what `from_arrays` makes the same of."""
+def _to_arrays(labels: Mapping[int, str]) -> tuple[Arrays, Header]:
     letters, offsets = pack_words(labels.values())
-    return {"topics": np.array(list(labels), np.int64), "bytes": letters, "offsets": offsets}
+    topics = np.array(list(labels), np.int64)
+    return {"topics": topics, "bytes": letters, "offsets": offsets} if labels else {}, {}
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]], n_topics: int) -> dict[int, str]:
-    """Make labels of what a file holds; a `ValueError` says what cannot be right."""
+def _from_arrays(arrays: Arrays, _: Header, shape: tuple[int, int]) -> dict[int, str]:
     topics, texts = arrays.get("topics"), unpack_words(arrays)
     if topics is None or topics.dtype != np.int64 or topics.shape != (len(texts),):
         raise ValueError("its labels do not say of which topics they are")
-    labels = changed_labels({}, dict(zip(topics.tolist(), texts, strict=True)), n_topics)
+    labels = changed_labels({}, dict(zip(topics.tolist(), texts, strict=True)), shape[1])
     if list(labels) != topics.tolist() or list(labels.values()) != texts:
         raise ValueError("its labels are out of order or blank")
     return labels
 
 
-def without(labels: Mapping[int, str], topics: Iterable[int]) -> dict[int, str]:
-    """Return labels but those of some topics, which are others' now."""
+def _edited(labels: Mapping[int, str], edit: Edit) -> dict[int, str]:
+    """Keep the labels of topics; of several that are one, the heaviest's that has one."""
+    found = {
+        number: labels[former]
+        for number, former in enumerate(edit.origin.tolist())
+        if former in labels and number not in edit.parts
+    }
+    for former, number in edit.joins:
+        if former in labels:
+            found.setdefault(number, labels[former])
+    return dict(sorted(found.items()))
+
+
+def _without(labels: Mapping[int, str], topics: Iterable[int]) -> dict[int, str]:
     gone = set(topics)
     return {number: label for number, label in labels.items() if number not in gone}
+
+
+LABELS = Part(_to_arrays, _from_arrays, edited=_edited, replaced=_without, has_header=False)

@@ -24,7 +24,7 @@ from opelda.learning.persistence._model_arrays import (
     restore,
 )
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, FORMAT, KIND, StoredModel
-from opelda.learning.streaming._timestamps import note_time
+from opelda.learning.streaming._events import note_time
 
 # Parameters that may change between a run and its continuation without changing the result.
 FREE = ("n_passes", "transform_method", "max_loss", "max_loss_per_token", "sparse_output")

@@ -12,21 +12,16 @@ from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
 from opelda.engines.seam import HostWeights, Weights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method
-from opelda.learning._curve import Curve
+from opelda.learning._part import Arrays, Header
 from opelda.learning._seed_words import SEED_STRENGTH, checked_words
-from opelda.learning._state import State
-from opelda.learning.editing._topic_labels import to_arrays
+from opelda.learning._state import PARTS, State
 from opelda.learning.persistence._stored_model import (
-    Arrays,
-    Header,
     StoredModel,
     are_divisible,
     blaming,
     checksum,
     shortened,
 )
-from opelda.learning.streaming._watch import Watch
-from opelda.learning.streaming._window import Window
 
 # Parameters that are the machine's and the call's, not the model's.
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
@@ -36,7 +31,6 @@ SEED_WORDS = "seed_words"
 STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")  # a tokenizer's, which may be long
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
-OF_TOPICS = {"coherence": -1.0, "stability": 0.0}  # a number from here to 1 for each, if known
 # Letters of stop words from which on they are an array: a header holds ten million bytes.
 LONG_STOP_WORDS = 1_000_000
 # Parameters that older files do not have, and what they mean by that.
@@ -120,20 +114,13 @@ def as_parts(
         arrays.update(_packed("feature_names", names))
     if stream is not None:
         header["stream"] = stream
-    if state.window is not None and documents:
-        parts, header["window"] = state.window.to_arrays()
-        arrays.update({f"window.{name}": part for name, part in parts.items()})
-    if state.watch is not None:
-        parts, header["watch"] = state.watch.to_arrays()
-        arrays.update({f"watch.{name}": part for name, part in parts.items()})
-    for name in OF_TOPICS:
-        if getattr(state, name) is not None:
-            arrays[name] = getattr(state, name)
-    if state.curve is not None:
-        parts, header["curve"] = state.curve.to_arrays()
-        arrays.update({f"curve.{name}": part for name, part in parts.items()})
-    if state.labels:
-        arrays.update({f"labels.{name}": part for name, part in to_arrays(state.labels).items()})
+    for name, part in PARTS.items():
+        value = getattr(state, name)
+        if value is not None and (documents or not part.has_documents):
+            parts, said = part.save(value)
+            arrays.update({f"{name}.{each}".rstrip("."): array for each, array in parts.items()})
+            if part.has_header:
+                header[name] = said
     return arrays, header | {"checksum": checksum(arrays, header)}
 
 
@@ -259,18 +246,8 @@ def restore(model: Any, stored: StoredModel) -> None:
         )
         if state.vocabulary is not None and len(state.vocabulary) != weights.n_words:
             raise ValueError("its numbers of words do not agree with its topics")
-        shape = weights.n_words, weights.n_topics
-        if "window" in stored.header:
-            said = stored.json("window")
-            state.window = Window.from_arrays(stored.part("window"), said, shape)
-        if "watch" in stored.header:
-            said = stored.json("watch")
-            state.watch = Watch.from_arrays(stored.part("watch"), said, shape)
-        if "curve" in stored.header:
-            state.curve = Curve.from_arrays(stored.part("curve"), stored.json("curve"))
-        for name, least in OF_TOPICS.items():
-            setattr(state, name, stored.of_topics(name, least))
-        state.labels = stored.labels
+        found = {name: stored.value(name, part) for name, part in PARTS.items()}
+        state.update({name: value for name, value in found.items() if value is not None})
         model._plan(state, listen=False)
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:

@@ -21,7 +21,8 @@ from opelda._validation import number, whole
 from opelda._word_ranking import LAMBDA, Rank, hellinger, ranked, word_labels
 from opelda.corpus._vocabulary_arrays import unpack_words
 from opelda.errors import ModelFileError
-from opelda.learning.editing import _topic_labels
+from opelda.learning._part import Arrays, Header, Part, per_topic
+from opelda.learning.editing._topic_labels import LABELS
 
 KIND = "opelda model"
 FORMAT = 2
@@ -31,9 +32,6 @@ SMALLEST_TOTAL, LARGEST_TOTAL = 1e-35, 1e35
 SMALLEST_SCALE = 1e-6
 SMALLEST_PROBABILITY = 1e-15  # of a word in a topic; below, engines take it for 0
 WORDS_AT_ONCE = 4096
-
-Arrays = dict[str, NDArray[Any]]
-Header = dict[str, Any]
 
 
 class StoredTopic(NamedTuple):
@@ -233,16 +231,19 @@ class StoredModel:
     @cached_property
     def labels(self) -> dict[int, str]:
         """The labels that people gave."""
-        found = self.part("labels")
-        return _topic_labels.from_arrays(found, self.n_topics) if found else {}
+        return self.value("labels", LABELS) or {}
+
+    def value(self, name: str, part: Part) -> Any:
+        """Return a part of the model's state; None where the file has none."""
+        arrays = self.part(name) | ({"": self.arrays[name]} if name in self.arrays else {})
+        if name not in self.header if part.has_header else not arrays:
+            return None
+        said = self.json(name) if part.has_header else {}
+        return part.load(arrays, said, (len(self.rows), self.n_topics))
 
     def of_topics(self, name: str, least: float) -> NDArray[np.float64] | None:
         """Return a number from `least` to 1 for each topic, where the file has them."""
-        if name not in self.arrays:
-            return None
-        found = self.array(name, np.float64, 1)
-        if len(found) != self.n_topics or not ((found >= least) & (found <= 1.0)).all():
-            raise ValueError(f"its {name} cannot be that of its topics")
+        found: NDArray[np.float64] | None = self.value(name, per_topic(least))
         return found
 
     @property

@@ -103,7 +103,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class Shares(Lanes):
+class ShareLanes(Lanes):
     """Shares of a block's tokens, which vary as counts do, a number of times as much.
 
     A rise is `factor` times as much, a fall as much the other way; less than its root is none.
@@ -145,7 +145,7 @@ class Shares(Lanes):
 
 
 @dataclass(frozen=True)
-class Levels(Lanes):
+class LevelLanes(Lanes):
     """Mean log probabilities of tokens, which are watched for a fall by `drop` nats."""
 
     drop: float = 0.0

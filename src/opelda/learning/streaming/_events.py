@@ -1,9 +1,18 @@
-"""Events of a stream: a topic that rises, fades or changes, new words, worse prediction."""
+"""Events of a stream: a topic that rises, fades or changes, new words, worse prediction.
 
+Their times are in a small file beside the checkpoint, whose content depends on documents alone.
+"""
+
+import os
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from opelda._validation import number, whole
 
@@ -11,6 +20,8 @@ KINDS = (
     "topic rising", "topic fading", "topic changed", "new topic", "new words", "prediction dropped",
 )  # fmt: skip
 MOST_WORDS = 20
+TIMES_FILE = ".times"
+MOST_BYTES = 100_000  # of it; then every second line goes
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Event:
             raise ValueError("it holds an event of an unknown kind")
         words, numbers, topic = said.get("words"), said.get("numbers"), said.get("topic")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise ValueError("it holds an event whose words are none")
+            raise ValueError("it holds an event without words")
         if not isinstance(numbers, dict) or len(words) > MOST_WORDS:
             raise ValueError("it holds an event without numbers")
         return cls(
@@ -103,3 +114,48 @@ class Event:
             {str(name): number(name, value, -1e300, 1e300) for name, value in numbers.items()},
             tuple(words),
         )
+
+
+def note_time(folder: Path, n_documents: int) -> None:
+    """Add a line; where that fails, times are not known and nothing else is lost."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    with suppress(OSError):
+        handle = os.open(folder / TIMES_FILE, flags, 0o666)
+        with os.fdopen(handle, "r+b") as file:
+            if os.fstat(handle).st_size > MOST_BYTES:
+                lines = file.read().splitlines(keepends=True)
+                os.ftruncate(handle, 0)
+                file.write(b"".join(lines[1::2]))
+            file.write(f"{n_documents} {time.time():.3f}\n".encode())
+
+
+class Times:
+    """The times of a folder, which may know none."""
+
+    def __init__(self, folder: Path) -> None:
+        pairs: list[tuple[float, float]] = []
+        with suppress(OSError):
+            # the last line may be cut off
+            for line in (folder / TIMES_FILE).read_bytes().split(b"\n")[:-1]:
+                with suppress(ValueError):
+                    documents, when = map(float, line.split())
+                    if pairs and documents < pairs[-1][0]:  # the stream began anew
+                        pairs = []
+                    pairs.append((documents, when))
+        self._documents, self._times = np.array(pairs).reshape(-1, 2).T
+
+    def __bool__(self) -> bool:
+        return bool(len(self._times))
+
+    @property
+    def last(self) -> float:
+        """The time of the last checkpoint."""
+        return float(self._times[-1])
+
+    def at(self, documents: float) -> float | None:
+        """Return about when there were so many documents."""
+        return float(np.interp(documents, self._documents, self._times)) if self else None
+
+    def documents(self, when: float) -> float:
+        """Return about how many documents there were at a time."""
+        return float(np.interp(when, self._times, self._documents))

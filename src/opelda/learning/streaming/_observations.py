@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from opelda.corpus import Vocabulary
 from opelda.engines import Engine
 from opelda.engines.seam import TokenCounts, Weights
-from opelda.learning.streaming._assignments import Kept
+from opelda.learning.streaming._window import Assignments
 
 SCORED_TOKENS = 500  # of a mini-batch, at most, but for its first document
 WORDS_OF_EVENT = 10
@@ -26,7 +26,7 @@ class Drawn:
 
     engine: Engine
     weights: Weights
-    kept: Kept
+    kept: Assignments
     counts: TokenCounts
     alpha: Array
     vocabulary: Vocabulary | None

@@ -16,9 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
 from opelda.engines.seam import HostWeights, Rows, TokenCounts, Weights
-from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._observations import log_probabilities
-from opelda.learning.streaming._window import Window
+from opelda.learning.streaming._window import Assignments, Window
 
 LEAST_DOCS = 20  # that have a word, and that a theme has
 SURPRISE = 20.0  # log likelihood ratio of "more often than before" to "as often"
@@ -42,7 +41,7 @@ class Theme:
     heirs: NDArray[np.int64]  # per word the topic that has most of it but for this one
 
 
-def new_theme(kept: Kept, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:
+def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:
     """Look for the theme of the last documents that gains most by a topic of its own.
 
     The first topics, if they are of seed words, stay as they are.
@@ -95,7 +94,7 @@ def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, Ho
     return (
         replace(
             window,
-            parts=[Kept(kept.rows, topics)],
+            parts=[Assignments(kept.rows, topics)],
             outside=TokenCounts(sparse.csr_array(outside), window.outside.shift),
         ),
         replace(weights, rows=rows, sums=None),

@@ -223,10 +223,7 @@ class LearnsStreams(Parameters):
                     state.weights.grow(n_words, rule.newcomer(state.weights))
                 if len(reused):
                     state.weights.reset(reused, rule.newcomer(state.weights))
-                    if state.window is not None:
-                        state.window.forget(reused)
-                    if state.watch is not None:
-                        state.watch = state.watch.forget(reused, state.n_docs_seen)
+                    state.update(state.changed("reused", reused, state.n_docs_seen))
             self.n_features_in_ = n_words
 
     def _stream_validation(

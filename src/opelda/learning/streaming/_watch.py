@@ -12,15 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import whole
-from opelda.learning.streaming._cusum import ROWS, Alarms, Lanes, Levels, Shares
+from opelda._validation import flag, whole
+from opelda.learning._part import Arrays, Header, Part, check_arrays
+from opelda.learning.editing._edit import GONE, Edit
+from opelda.learning.streaming._cusum import Alarms, Lanes, LevelLanes, ShareLanes
 from opelda.learning.streaming._events import Event
-from opelda.learning.streaming._history import MOST_POINTS, TOP_WORDS, Points
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn
 
 BLOCK = 2000  # documents at least, of one step of the lanes
 FALSE_ALARMS = 1e-6  # a document, of all lanes together
 MOST_EVENTS = 256  # that are kept
+MOST_POINTS = 64
+FIRST_SPACING = 1  # blocks from one point to the next, doubled when there are too many
+TOP_WORDS = 10
 # Times as much, or as little, of a topic: while topics are still being learned, and then. They
 # wander by a fifth on their own, and half of a change is borne.
 UNSETTLED, SETTLED = 2.0, 1.4
@@ -32,8 +36,78 @@ NEW_DOCS, NEW_SHARE, UNSEEN = 20, 0.002, 40
 # a new one is so many times as frequent as the mean column.
 FREQUENT = 3.0
 YOUNG = 10  # blocks
+LANES = "shares", "fits", "score"
+COUNTERS = "n_words", "n_judged", "n_blocks"
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Shares, rho and first words of all topics, at some numbers of documents."""
+
+    documents: NDArray[np.int64]  # (P,) that were learned from by then
+    shares: NDArray[np.float32]  # (P, K) of the tokens since the point before
+    rho: NDArray[np.float32]  # (P, K)
+    words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first; -1 for none
+    spacing: int = FIRST_SPACING
+
+    @classmethod
+    def none(cls, n_topics: int) -> "Points":
+        """Begin without points."""
+        shape = 0, n_topics
+        shares, rho = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        return cls(np.zeros(0, np.int64), shares, rho, np.zeros((*shape, TOP_WORDS), np.int32))
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def to_arrays(self) -> Arrays:
+        """Return all but the spacing."""
+        return {name: getattr(self, name) for name in ("documents", "shares", "rho", "words")}
+
+    def edited(self, edit: Edit) -> "Points":
+        """Return the points of the topics that there are after an edit."""
+        return replace(
+            self,
+            shares=edit.added(self.shares),
+            rho=-edit.largest(-self.rho),
+            words=self.words[:, edit.origin],
+        )
+
+    def added(
+        self,
+        document: int,
+        shares: NDArray[np.float64],
+        rho: NDArray[np.float64],
+        words: NDArray[np.int32],
+    ) -> "Points":
+        """Return these and one more; of too many, every second one, with shares of both."""
+        made = replace(
+            self,
+            documents=np.append(self.documents, np.int64(document)),
+            shares=np.concatenate((self.shares, shares[None].astype(np.float32))),
+            rho=np.concatenate((self.rho, rho[None].astype(np.float32))),
+            words=np.concatenate((self.words, words[None])),
+        )
+        if len(made) < MOST_POINTS:
+            return made
+        return replace(
+            made,
+            documents=made.documents[1::2],
+            shares=(made.shares[::2] + made.shares[1::2]) / np.float32(2),
+            rho=np.minimum(made.rho[::2], made.rho[1::2]),
+            words=made.words[1::2],
+            spacing=2 * self.spacing,
+        )
+
+    def without(self, words: NDArray[np.integer]) -> "Points":
+        """Forget words whose columns are others' from now on."""
+        return replace(self, words=np.where(np.isin(self.words, words), -1, self.words))
+
+    def before(self, document: float) -> int:
+        """Return the last point that is not after a number of documents, else the first one."""
+        return max(int(np.searchsorted(self.documents, document, "right")) - 1, 0)
 
 
 @dataclass(frozen=True)
@@ -96,6 +170,25 @@ class Watch:
         return replace(
             self, points=self.points.without(words), young=_grown(young, words, document)
         )
+
+    def edited(self, edit: Edit) -> "Watch":
+        """Keep the history, and forget what is usual of topics that an edit changed.
+
+        Tokens of a removed topic go to any others: then nothing is usual.
+        """
+        watch = self if self.is_settled else self.restarted(is_settled=True)
+        gone, numbers = (edit.numbers == GONE).any(), edit.mapping
+        others = np.arange(edit.n_topics) if gone else edit.changed
+        shares, fits = (
+            replace(lanes, table=lanes.table[:, edit.origin]).renewed(others)
+            for lanes in (watch.shares, watch.fits)
+        )
+        events = tuple(
+            event if event.topic is None else replace(event, topic=numbers.get(event.topic))
+            for event in watch.events
+        )
+        points, sums = watch.points.edited(edit), edit.added(watch.sums)
+        return replace(watch, shares=shares, fits=fits, points=points, sums=sums, events=events)
 
     def after(self, drawn: Drawn, document: int) -> "Watch":
         """Take in new documents, the last of them the stream's `document`-th."""
@@ -202,50 +295,30 @@ class Watch:
     def _noting(self, events: Sequence[Event]) -> "Watch":
         return replace(self, events=(*self.events, *events)[-MOST_EVENTS:])
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what `from_arrays` makes the same of."""
-        arrays = {name: getattr(self, name).table for name in ("shares", "fits", "score")}
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return what `from_arrays` takes."""
+        arrays = {name: getattr(self, name).table for name in LANES}
         arrays |= {name: getattr(self, name) for name in ("sums", "totals", "young")}
         arrays |= {f"points.{name}": part for name, part in self.points.to_arrays().items()}
-        return arrays, {
-            "n_words": self.n_words,
-            "n_judged": self.n_judged,
-            "n_blocks": self.n_blocks,
-            "is_settled": self.is_settled,
-            "spacing": self.points.spacing,
-            "events": [event.as_saved() for event in self.events],
-        }
+        numbers = {name: getattr(self, name) for name in (*COUNTERS, "is_settled")}
+        events = [event.as_saved() for event in self.events]
+        return arrays, numbers | {"spacing": self.points.spacing, "events": events}
 
     @classmethod
-    def from_arrays(
-        cls, arrays: dict[str, NDArray[Any]], said: dict[str, Any], shape: tuple[int, int]
-    ) -> "Watch":
+    def from_arrays(cls, arrays: Arrays, said: Header, shape: tuple[int, int]) -> "Watch":
         """Make it for topics of a shape; a `ValueError` says what cannot be right."""
         n_words, n = shape
-        is_settled = said.get("is_settled")
-        if not isinstance(is_settled, bool):
-            raise ValueError("its history does not say whether topics are settled")
-        made, events = cls.of(n, n_words, is_settled=is_settled), said.get("events")
-        n_points, n_young = (len(arrays.get(name, ())) for name in ("points.documents", "young"))
-        n_young = arrays["young"].shape[-1] if n_young else 0
-        expected: dict[str, tuple[type, tuple[int, ...]]] = {
-            "shares": (np.float64, (ROWS, n)),
-            "fits": (np.float64, (ROWS, n)),
-            "score": (np.float64, (ROWS, 1)),
-            "sums": (np.float64, (2, 3, n)),
-            "totals": (np.float64, (3,)),
-            "young": (np.int64, (3, n_young)),
-            "points.documents": (np.int64, (n_points,)),
-            "points.shares": (np.float32, (n_points, n)),
-            "points.rho": (np.float32, (n_points, n)),
-            "points.words": (np.int32, (n_points, n, TOP_WORDS)),
+        made = cls.of(n, n_words, is_settled=flag("is_settled", said.get("is_settled")))
+        usual, events = made.to_arrays()[0], said.get("events")
+        n_points = len(arrays.get("points.documents", ()))
+        wanted: dict[str, tuple[Any, tuple[int | None, ...]]] = {
+            name: (array.dtype, array.shape) for name, array in usual.items()
         }
-        for name, (dtype, wanted) in expected.items():
-            array = arrays.get(name)
-            if array is None or array.dtype != dtype or array.shape != wanted:
-                raise ValueError(f"its history's array {name!r} is missing or of another type")
-            if not np.isfinite(array).all():
-                raise ValueError("its history holds values that are no numbers")
+        for name in made.points.to_arrays():
+            dtype, lengths = wanted[f"points.{name}"]
+            wanted[f"points.{name}"] = dtype, (n_points, *lengths[1:])
+        wanted["young"] = np.int64, (3, None)
+        check_arrays(arrays, wanted, "history")
         young, words = arrays["young"], arrays["points.words"]
         if n_points > MOST_POINTS or not isinstance(events, list) or len(events) > MOST_EVENTS:
             raise ValueError("its history is longer than any")
@@ -254,27 +327,32 @@ class Watch:
                 raise ValueError("its history holds words that it does not have")
         if (young < 0).any() or (np.diff(arrays["points.documents"]) < 0).any():
             raise ValueError("its history is out of order")
-        parts = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
-        sums: dict[str, Any] = {name: arrays[name] for name in ("sums", "totals", "young")}
+        lanes = {name: replace(getattr(made, name), table=arrays[name]) for name in LANES}
+        points = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
+        most = {"n_words": n_words, "n_judged": n_words, "n_blocks": 2**62}
+        numbers: dict[str, Any] = {
+            name: whole(name, said.get(name), 0, most[name]) for name in COUNTERS
+        }
         return replace(
             made,
-            shares=replace(made.shares, table=arrays["shares"]),
-            fits=replace(made.fits, table=arrays["fits"]),
-            score=replace(made.score, table=arrays["score"]),
-            points=Points(**parts, spacing=whole("spacing", said.get("spacing"), 1, 2**62)),
-            n_words=whole("n_words", said.get("n_words"), 0, n_words),
-            n_judged=whole("n_judged", said.get("n_judged"), 0, n_words),
-            n_blocks=whole("n_blocks", said.get("n_blocks"), 0, 2**62),
+            **lanes,
+            points=Points(**points, spacing=whole("spacing", said.get("spacing"), 1, 2**62)),
+            sums=arrays["sums"],
+            totals=arrays["totals"],
+            young=young,
             events=tuple(Event.from_saved(event, n) for event in events),
-            **sums,
+            **numbers,
         )
+
+
+WATCH = Part(Watch.to_arrays, Watch.from_arrays, edited=Watch.edited, reused=Watch.forget)
 
 
 def _lanes(n_topics: int, is_settled: bool) -> tuple[Lanes, Lanes, Lanes]:
     return (
-        Shares.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
-        Levels.of(n_topics, drop=CHANGED),
-        Levels.of(1, drop=DROPPED),
+        ShareLanes.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
+        LevelLanes.of(n_topics, drop=CHANGED),
+        LevelLanes.of(1, drop=DROPPED),
     )
 
 

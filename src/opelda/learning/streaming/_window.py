@@ -1,6 +1,7 @@
-"""The last documents of a stream with their tokens' topics, and the counts of those before them."""
+"""The last documents of a stream with their tokens' topics, and the counts of former documents."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import exp, floor, log
 from typing import Any
 
@@ -10,8 +11,17 @@ from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT, SMALLEST_COUNT, number, whole
 from opelda.engines import Engine
-from opelda.engines.seam import FRACTION_SHIFT, WORDS_AT_ONCE, Rows, TokenCounts, Weights, tokens_of
-from opelda.learning.streaming._assignments import Kept
+from opelda.engines.seam import (
+    FRACTION_SHIFT,
+    WORDS_AT_ONCE,
+    Documents,
+    Rows,
+    TokenCounts,
+    Weights,
+    tokens_of,
+)
+from opelda.learning._part import Part, check_arrays
+from opelda.learning.editing._edit import GONE, Edit
 from opelda.learning.streaming._forgetting import kept_of_past
 
 # As many documents, or as many tokens, whatever comes first.
@@ -23,17 +33,93 @@ MEMORY = 1.25  # windows of documents in which what left it fades to 1 / e
 # has grown so many times before that: of more documents as few sweeps would learn less.
 STARTED = 0.25
 GROWN = 4
-DTYPES = {
-    "indptr": np.int64,
-    "words": np.int32,
-    "counts": np.float32,
-    "topics": np.uint16,
-    "alpha": np.float64,
-    "outside.indptr": np.int64,
-    "outside.topics": np.int32,
-    "outside.counts": np.int64,
+ARRAYS = {
+    "indptr": (np.int64, (None,)),
+    "words": (np.int32, (None,)),
+    "counts": (np.float32, (None,)),
+    "topics": (np.uint16, (None,)),
+    "alpha": (np.float64, (None,)),
+    "outside.indptr": (np.int64, (None,)),
+    "outside.topics": (np.int32, (None,)),
+    "outside.counts": (np.int64, (None,)),
 }
 COUNTERS = "n_new", "n_sweeps", "n_averaged"
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """Some documents, and the topics of their tokens, document by document."""
+
+    rows: Rows
+    topics: NDArray[np.uint16]
+
+    @classmethod
+    def none(cls) -> "Assignments":
+        """No documents."""
+        rows = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        return cls(rows, np.zeros(0, np.uint16))
+
+    @classmethod
+    def joined(cls, parts: "list[Assignments]") -> "Assignments":
+        """Return one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([0, *(part.rows.indptr[-1] for part in parts)])
+        indptr = [part.rows.indptr[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        rows = Rows(
+            np.concatenate(([0], *indptr)),
+            np.concatenate([part.rows.words for part in parts]),
+            np.concatenate([part.rows.counts for part in parts]),
+        )
+        return cls(rows, np.concatenate([part.topics for part in parts]))
+
+    def divided(self, first: int) -> "tuple[Assignments, Assignments]":
+        """Return the documents before a number, and from it on."""
+        at, token = int(self.rows.indptr[first]), int(self.ends[first])
+        rows, halves = self.rows, []
+        for indptr, here, tokens in (
+            (rows.indptr[: first + 1], slice(at), slice(token)),
+            (rows.indptr[first:] - at, slice(at, None), slice(token, None)),
+        ):
+            part = Rows(indptr, rows.words[here], rows.counts[here])
+            halves.append(Assignments(part, self.topics[tokens]))
+        return halves[0], halves[1]
+
+    def without(self, entries: NDArray[np.bool_]) -> "Assignments":
+        """Return the documents without some of their first entries."""
+        if not entries.any():
+            return self
+        kept = np.ones(len(self.rows.words), bool)
+        kept[: len(entries)] = ~entries
+        tokens = np.repeat(kept, tokens_of(self.rows.counts))
+        return Assignments(self.rows.where(kept), self.topics[tokens])
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """The offsets of the documents' tokens, and their end."""
+        ends = np.concatenate(([0], np.cumsum(tokens_of(self.rows.counts))))
+        return ends[self.rows.indptr].astype(np.int64)
+
+    @property
+    def token_words(self) -> NDArray[np.int32]:
+        """The words of the tokens."""
+        return np.repeat(self.rows.words, tokens_of(self.rows.counts))
+
+    def documents(self, engine: Engine, n_words: int) -> Documents:
+        """Hand the documents to an engine."""
+        rows = self.rows
+        parts = rows.counts, rows.words, rows.indptr
+        return engine.documents(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
+
+    def tokens(self, engine: Engine, weights: Weights) -> Any:
+        """Hand the tokens to an engine."""
+        return engine.tokens(
+            self.documents(engine, weights.n_words),
+            weights.n_topics,
+            copies=np.arange(self.rows.n_docs),  # no need to look for equal ones
+            shift=FRACTION_SHIFT,
+            topics=self.topics,
+        )
 
 
 @dataclass
@@ -45,7 +131,7 @@ class Window:
 
     alpha: NDArray[np.float64]
     outside: TokenCounts
-    parts: list[Kept] = field(default_factory=lambda: [Kept.none()])
+    parts: list[Assignments] = field(default_factory=lambda: [Assignments.none()])
     forgotten: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # entries
     n_docs: int = 0
     n_tokens: int = 0
@@ -89,9 +175,7 @@ class Window:
         cls, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any], shape: tuple[int, int]
     ) -> "Window":
         """Make a window for topics of a shape; a `ValueError` says what cannot be right."""
-        for name, dtype in DTYPES.items():
-            if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
-                raise ValueError(f"its documents' array {name!r} is missing or of another type")
+        check_arrays(arrays, ARRAYS, "documents")
         n_words, n_topics = shape
         rows = Rows(arrays["indptr"], arrays["words"], arrays["counts"])
         _check_offsets(rows.indptr, len(rows.words), rows.words, n_words)
@@ -99,8 +183,8 @@ class Window:
             len(rows.counts) != len(rows.words)
             or not ((rows.counts > SMALLEST_COUNT) & (rows.counts <= LARGEST_COUNT)).all()
         ):
-            raise ValueError("its documents hold counts that are none")
-        kept, alpha = Kept(rows, arrays["topics"]), arrays["alpha"]
+            raise ValueError("its documents have invalid counts")
+        kept, alpha = Assignments(rows, arrays["topics"]), arrays["alpha"]
         if len(kept.topics) != kept.ends[-1] or (kept.topics >= n_topics).any():
             raise ValueError("its documents' topics do not fit")
         if alpha.shape != (n_topics,) or not ((alpha > 0) & (alpha < np.inf)).all():
@@ -120,9 +204,9 @@ class Window:
         return made
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> Assignments:
         """All documents."""
-        self.parts = [Kept.joined(self.parts).without(self.forgotten)]
+        self.parts = [Assignments.joined(self.parts).without(self.forgotten)]
         self.forgotten = self.forgotten[:0]
         return self.parts[0]
 
@@ -152,17 +236,17 @@ class Window:
         """Whether so many documents came in that all are to be swept."""
         return self.n_new >= ROUND * (self.n_docs - self.n_new)
 
-    def take(self, more: Kept) -> None:
+    def take(self, more: Assignments) -> None:
         """Take in documents."""
         self.parts.append(more)
         self.n_docs += more.rows.n_docs
         self.n_new += more.rows.n_docs
         self.n_tokens += len(more.topics)
 
-    def forget(self, words: NDArray[np.integer]) -> None:
-        """Forget words whose columns are others' from now on.
+    def forget(self, words: NDArray[np.integer], _: float = 0.0) -> "Window":
+        """Forget words whose columns are other words' from now on, in place.
 
-        Their entries are only noted: taking them out is left to when the documents are asked for.
+        Their entries are only marked: they are taken out when the documents are asked for.
         """
         gone = np.zeros(words.max() + 2, bool)
         gone[words] = True  # and not the last, which stands for all words beyond
@@ -180,6 +264,19 @@ class Window:
         counts = np.where(np.repeat(of_row, np.diff(cells.indptr)), 0, cells.data)
         parts = counts, cells.indices, cells.indptr
         self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
+        return self
+
+    def edited(self, edit: Edit) -> "Window":
+        """Give the tokens the topics of an edit; topics are never learned anew after it."""
+        assert edit.tokens is not None
+        return replace(
+            self,
+            parts=[Assignments(self.kept.rows, edit.tokens.astype(np.uint16))],
+            forgotten=self.forgotten[:0],
+            alpha=edit.added(self.alpha),
+            outside=_edited(self.outside, edit),
+            started=2.0,
+        )
 
     def trim(self, engine: Engine, weights: Weights) -> tuple[Any, TokenCounts]:
         """Let the oldest documents go that are beyond the bounds, into counts that fade.
@@ -192,7 +289,7 @@ class Window:
         ends = kept.ends
         beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
         first = max(self.n_docs - MOST_DOCS, beyond, 0)
-        left, kept = kept.divided(first) if first else (Kept.none(), kept)
+        left, kept = kept.divided(first) if first else (Assignments.none(), kept)
         self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
         tokens = kept.tokens(engine, weights)
         counts = count(engine, weights, tokens)
@@ -207,6 +304,36 @@ class Window:
         if first:
             self.outside += count(engine, weights, left.tokens(engine, weights))
         return tokens, counts
+
+
+WINDOW = Part(
+    Window.to_arrays,
+    Window.from_arrays,
+    edited=Window.edited,
+    reused=Window.forget,
+    has_documents=True,
+)
+
+
+def _edited(counts: TokenCounts, edit: Edit) -> TokenCounts:
+    """Return the counts of former documents by the topics that there are after an edit."""
+    cells = counts.cells.tocoo()
+    words, topics = cells.row, edit.numbers[cells.col]
+    kept = topics != GONE
+    words, topics, data = words[kept], topics[kept], cells.data[kept]
+    if edit.shares is not None:  # whole numbers, of which the first part gets what is left
+        here = topics == edit.parts[0]
+        all_, at = data[here], words[here]
+        for number, share in zip(edit.parts[1:], edit.shares.T[1:], strict=True):
+            part = np.floor(all_ * share[at]).astype(np.int64)
+            data[here] -= part
+            words, data = np.concatenate((words, at)), np.concatenate((data, part))
+            topics = np.concatenate((topics, np.full(len(at), number)))
+            here = np.concatenate((here, np.zeros(len(at), bool)))
+    shape = counts.n_words, edit.n_topics
+    made = sparse.csr_array(sparse.coo_array((data, (words, topics)), shape=shape))
+    made.eliminate_zeros()
+    return TokenCounts(made, counts.shift)
 
 
 def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:

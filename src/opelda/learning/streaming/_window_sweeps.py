@@ -23,12 +23,10 @@ from opelda.learning._seed_weights import Anchors
 from opelda.learning._seeding import begin
 from opelda.learning._state import State
 from opelda.learning._sweeps import Sweeps, too_small
-from opelda.learning.editing._topic_labels import without
-from opelda.learning.streaming._assignments import Kept
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning.streaming._renewal import give, new_theme
 from opelda.learning.streaming._watch import Watch
-from opelda.learning.streaming._window import Window, count
+from opelda.learning.streaming._window import Assignments, Window, count
 
 SWEEPS = 4  # of a round
 # A start, before it sweeps: passes, of as many updates each, until so many documents were seen.
@@ -74,7 +72,7 @@ def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
         # (by a small alpha all tokens would follow a document's first)
         alpha = window.alpha * max(1.0 / window.alpha.sum(), 1.0)
         drawn = engine.sweep(weights, tokens, alpha, seed=_seed(state, window))
-    kept = Kept(tokens.rows, tokens.topics)
+    kept = Assignments(tokens.rows, tokens.topics)
     if drawn is not None:
         seen = Drawn(engine, weights, kept, drawn, window.alpha, state.vocabulary)
         watch = watch.after(seen, state.n_docs_seen + batch.n_docs)
@@ -118,7 +116,7 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
     sweeps.find_prior()
     return replace(
         window,
-        parts=[Kept(kept.rows, tokens.topics)],
+        parts=[Assignments(kept.rows, tokens.topics)],
         alpha=sweeps.alpha,
         n_new=0,
         n_averaged=sweeps.n_made,
@@ -141,7 +139,7 @@ def _renew(plan: Plan, state: State, window: Window) -> Window:
         window = replace(window, alpha=alpha)
     with state.lock.writing():
         weights.become(plan.engine.weights(made))
-        state.labels = without(state.labels, [theme.topic])
+        state.update(state.changed("replaced", [theme.topic]))
         if watch is not None:
             numbers = {"documents": float(theme.n_docs), "share": theme.share}
             words = names_of(theme.words[:WORDS_OF_EVENT], state.vocabulary)
@@ -183,10 +181,10 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         found = replace(found, rows=np.ascontiguousarray(found.rows[:, order]), sums=sums)
     with state.lock.writing():
         weights.become(engine.weights(found))
-        state.labels = without(state.labels, others)
+        state.update(state.changed("replaced", others))
     return replace(
         window,
-        parts=[Kept(kept.rows, topics)],
+        parts=[Assignments(kept.rows, topics)],
         alpha=alpha,
         n_new=0,
         n_averaged=sweeps.n_made,
