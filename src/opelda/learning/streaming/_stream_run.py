@@ -1,8 +1,8 @@
 """Learning from streams: any iterable, once through, in bounded memory, resumable."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -92,79 +92,53 @@ class LearnsStreams(Parameters):
         """
         due = Every("every", every)
         whole("validate_every", validate_every)
-        position: Any = None
-        learned = False  # anything, in this call
-        with ExitStack() as cleanup:
-            saved = None
-            if checkpoint is not None:
-                saved = cleanup.enter_context(Checkpoint(checkpoint, source, due))
-                position = saved.resume(self)
-            starts = vocabulary is None and not hasattr(self, "_state")
-            if starts and isinstance(source, DocumentStream | Corpus):
-                vocabulary = source.vocabulary
-            elif hasattr(self, "_state"):
-                known = getattr(source, "vocabulary", None) if vocabulary is None else vocabulary
-                _recall(self._state.vocabulary, known)
-            if not hasattr(self, "_state"):
-                self._check_one_run()
-            plan = self._plan(getattr(self, "_state", None))
-            words = self._stream_vocabulary(vocabulary)
-            plan = self._with_seeds(plan, words)
-            reporter = Reporter(
-                self,
-                plan.listeners,
-                validation=self._stream_validation(validation, words),
-                validate_every=validate_every,
-            )
-
-            def commit() -> None:
-                if saved is not None and hasattr(self, "_state") and position is not None:
-                    saved.commit(self, position)
-
-            def commit_if_due() -> None:  # while documents are waited for
-                if saved is not None and learned:
-                    saved.commit_if_due(self, position)
-
+        with nullcontext() if checkpoint is None else Checkpoint(checkpoint, source, due) as saved:
+            run = self._prepared(saved, source, vocabulary, validation, validate_every)
             batches = mini_batches(
                 source,
-                batch_size=plan.schedule.batch_size,
-                vocabulary=words,
+                batch_size=run.plan.schedule.batch_size,
+                vocabulary=run.words,
                 n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
-                position=position,
+                position=run.position,
                 max_wait=due.seconds or None,
-                meanwhile=commit_if_due,
+                meanwhile=run.commit_if_due,
                 by_content=saved is not None,
             )
-            with plan.listeners(self):
-                for given in _committed(batches, commit):
-                    reporter.look_at(given)
-                    self._make_room(plan, given, len(vocabulary) if vocabulary else 0)
-                    batch = Batch(
-                        plan.engine.documents(given.X),
-                        is_new=True,
-                        n_unknown_tokens=given.n_unknown_tokens,
-                    )
-                    done = learn(plan, self._state, batch)
-                    # Only now: a checkpoint's position is after the documents it has learned from.
-                    position = given.position
-                    # told before it is committed: after a kill, again rather than never
-                    ends = reporter.tell(done, batch.n_pass, batch.n_docs)
-                    learned = learned or done is not None
-                    if done:
-                        commit_if_due()
-                    if ends:
-                        break
-            if not hasattr(self, "_state"):
-                raise InputError("The stream held no documents: there is nothing to learn from.")
-            if self._state.weights.n_words == 0:
-                del self._state
-                raise InputError("The stream held no words to make topics of; look at its items.")
-            if saved is not None:
-                saved.commit(self, position)
-        if plan.seeds is not None:
-            plan.seeds.warn_of_missing(self._state.vocabulary, self.n_features_in_)
+            run.learn(batches)
+            run.finish()
+        if run.plan.seeds is not None:
+            run.plan.seeds.warn_of_missing(self._state.vocabulary, self.n_features_in_)
             warn_of_uncovered(self.seed_coverage_)
         return self
+
+    def _prepared(
+        self,
+        saved: Checkpoint | None,
+        source: Any,
+        vocabulary: Vocabulary | None,
+        validation: Any,
+        validate_every: int,
+    ) -> "StreamRun":
+        """Resume from the checkpoint, and resolve everything before the first mini-batch."""
+        position = None if saved is None else saved.resume(self)
+        if hasattr(self, "_state"):
+            known = getattr(source, "vocabulary", None) if vocabulary is None else vocabulary
+            _recall(self._state.vocabulary, known)
+        else:
+            self._check_one_run()
+            if vocabulary is None and isinstance(source, DocumentStream | Corpus):
+                vocabulary = source.vocabulary
+        plan = self._plan(getattr(self, "_state", None))
+        words = self._stream_vocabulary(vocabulary)
+        plan = self._with_seeds(plan, words)
+        reporter = Reporter(
+            self,
+            plan.listeners,
+            validation=self._stream_validation(validation, words),
+            validate_every=validate_every,
+        )
+        n_given = 0 if vocabulary is None else len(vocabulary)
+        return StreamRun(self, plan, reporter, words, n_given, saved, position)
 
     def _stream_vocabulary(self, given: Vocabulary | None) -> Vocabulary | None:
         """Return the vocabulary to count with: the model's own once it has one."""
@@ -195,37 +169,6 @@ class LearnsStreams(Parameters):
             seeds.check(words, X)
         return replace(plan, seeds=seeds)
 
-    def _make_room(self, plan: Plan, batch: MiniBatch, n_given: int) -> None:
-        """Start the model, or grow it to hold the words of a mini-batch."""
-        n_words = batch.X.shape[1]
-        if not hasattr(self, "_state"):
-            if plan.seeds is not None:  # complains of words where columns have none
-                plan.seeds.pull(batch.vocabulary, n_words)
-            state = plan.start(n_words, n_given)
-            state.vocabulary, self.n_features_in_ = batch.vocabulary, n_words
-            self._state = state
-        state, rule = self._state, plan.rule
-        reused = batch.change.reused if batch.change is not None else np.zeros(0, np.int32)
-        grows = n_words > state.weights.n_words
-        if not grows and not len(reused):
-            return
-        with state.lock.writing():
-            # the names of the columns it was fitted on no longer are those of its columns
-            self.__dict__.pop("feature_names_in_", None)
-            if state.n_updates == 0:  # only the random start is there, in which words are alike
-                if grows:
-                    prior = extended(state.weights.host().prior, n_words)
-                    state.weights = plan.engine.random_weights(
-                        n_words, plan.n_topics, prior, state.seed
-                    )
-            else:
-                if grows:
-                    state.weights.grow(n_words, rule.newcomer(state.weights))
-                if len(reused):
-                    state.weights.reset(reused, rule.newcomer(state.weights))
-                    state.update(state.changed("reused", reused, state.n_docs_seen))
-            self.n_features_in_ = n_words
-
     def _stream_validation(
         self, given: Any, words: Vocabulary | None
     ) -> Callable[[], sparse.csr_array] | None:
@@ -244,13 +187,100 @@ class LearnsStreams(Parameters):
         return lambda: as_counts(matrix, self._state.weights.n_words, "validation")[0]
 
 
-def _committed(batches: Iterator[MiniBatch], commit: Callable[[], None]) -> Iterator[MiniBatch]:
-    """Yield mini-batches; if the source fails, what was learned of it is committed before."""
-    try:
-        yield from batches
-    except Exception:
-        commit()
-        raise
+@dataclass
+class StreamRun:
+    """One call of `fit_stream`, once it is prepared."""
+
+    model: Any
+    plan: Plan
+    reporter: Reporter
+    words: Vocabulary | None
+    n_given: int  # words that the stream began with
+    saved: Checkpoint | None
+    position: Any  # in the source, after the documents that were learned from
+    has_learned: bool = False  # anything, in this call
+
+    def learn(self, batches: Iterator[MiniBatch]) -> None:
+        """Learn from mini-batches; if the source fails, what was learned is committed first."""
+        with self.plan.listeners(self.model):
+            while True:
+                try:
+                    given = next(batches, None)
+                except Exception:
+                    if hasattr(self.model, "_state") and self.position is not None:
+                        self.commit()
+                    raise
+                if given is None or self._learn(given):
+                    return
+
+    def _learn(self, given: MiniBatch) -> bool:
+        """Learn from a mini-batch; whether a listener wants to stop."""
+        self.reporter.look_at(given)
+        self._make_room(given)
+        batch = Batch(
+            self.plan.engine.documents(given.X),
+            is_new=True,
+            n_unknown_tokens=given.n_unknown_tokens,
+        )
+        done = learn(self.plan, self.model._state, batch)
+        # Only now: a checkpoint's position is after the documents it has learned from.
+        self.position = given.position
+        # told before it is committed: after a kill, again rather than never
+        ends = self.reporter.tell(done, batch.n_pass, batch.n_docs)
+        if done is not None:
+            self.has_learned = True
+            self.commit_if_due()
+        return ends
+
+    def _make_room(self, batch: MiniBatch) -> None:
+        """Start the model, or grow it to hold the words of a mini-batch."""
+        model, plan, n_words = self.model, self.plan, batch.X.shape[1]
+        if not hasattr(model, "_state"):
+            if plan.seeds is not None:  # complains of words where columns have none
+                plan.seeds.pull(batch.vocabulary, n_words)
+            state = plan.start(n_words, self.n_given)
+            state.vocabulary, model.n_features_in_ = batch.vocabulary, n_words
+            model._state = state
+        state, rule = model._state, plan.rule
+        reused = batch.change.reused if batch.change is not None else np.zeros(0, np.int32)
+        grows = n_words > state.weights.n_words
+        if not grows and not len(reused):
+            return
+        with state.lock.writing():
+            # the names of the columns it was fitted on no longer are those of its columns
+            model.__dict__.pop("feature_names_in_", None)
+            if state.n_updates == 0:  # only the random start is there, in which words are alike
+                if grows:
+                    prior = extended(state.weights.host().prior, n_words)
+                    state.weights = plan.engine.random_weights(
+                        n_words, plan.n_topics, prior, state.seed
+                    )
+            else:
+                if grows:
+                    state.weights.grow(n_words, rule.newcomer(state.weights))
+                if len(reused):
+                    state.weights.reset(reused, rule.newcomer(state.weights))
+                    state.update(state.changed("reused", reused, state.n_docs_seen))
+            model.n_features_in_ = n_words
+
+    def commit_if_due(self) -> None:
+        """Commit after an update, or while documents are awaited, if it is time."""
+        if self.saved is not None and self.has_learned:
+            self.saved.commit_if_due(self.model, self.position)
+
+    def commit(self) -> None:
+        """Commit the model and the position, where there is a checkpoint."""
+        if self.saved is not None:
+            self.saved.commit(self.model, self.position)
+
+    def finish(self) -> None:
+        """Refuse a stream that held nothing; commit the model."""
+        if not hasattr(self.model, "_state"):
+            raise InputError("The stream held no documents: there is nothing to learn from.")
+        if self.model._state.weights.n_words == 0:
+            del self.model._state
+            raise InputError("The stream held no words to make topics of; look at its items.")
+        self.commit()
 
 
 def _recall(own: Vocabulary | None, given: Any) -> None:
