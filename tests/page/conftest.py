@@ -105,7 +105,7 @@ def open_page(browser):
         context = browser.new_context(offline=offline, accept_downloads=True, **how)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(120_000)  # a hang, not slowness
         page.on("console", lambda m: wrong.append(m.text) if m.type != "debug" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
