@@ -17,6 +17,7 @@ from opelda.engines import (
     AN_INFERENCE,
     LEAST_WORK,
     CPUEngine,
+    Engine,
     get_engine,
 )
 from opelda.engines.cuda import _device as _cuda_device
@@ -79,6 +80,15 @@ def test_a_machine_without_a_gpu(monkeypatch, how):
     fake(monkeypatch, **how)
     with pytest.raises(EngineError, match="There is no GPU on this machine; use the engine 'cpu'"):
         get_engine("cuda")
+
+
+def test_an_engine_of_a_gpu_has_a_host_and_every_call(monkeypatch):
+    fake(monkeypatch, n_devices=1)
+    engine = get_engine("cuda", 2)
+    assert not isinstance(engine, CPUEngine)
+    assert type(engine.host) is CPUEngine
+    assert engine.host.n_threads == 2
+    assert {name for name in vars(Engine) if name[0] != "_"} <= set(dir(engine))
 
 
 def test_a_gpu_that_is_not_among_those_there(monkeypatch):

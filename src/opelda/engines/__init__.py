@@ -77,9 +77,10 @@ def get_engine(
 
 
 def _cuda_engine(number: int, n_jobs: int | None) -> Any:
-    from opelda.engines.cuda._engine import CudaEngine
+    from opelda.engines.cuda._engine import CudaEngine  # which imports much that others do not need
 
-    return CudaEngine(number, n_jobs)
+    engine: Engine = CudaEngine(number, n_jobs)
+    return engine
 
 
 def _found(n_jobs: int | None) -> Any:

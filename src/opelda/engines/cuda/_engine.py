@@ -1,4 +1,4 @@
-"""The CUDA engine: topics, documents and tokens on a GPU; what has no kernel there runs here."""
+"""The CUDA engine: topics, documents and tokens on a GPU; its host engine does what it cannot."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,8 +47,8 @@ from opelda.engines.seam import (
 )
 
 
-class CudaEngine(CPUEngine):
-    """Runs on a GPU of NVIDIA's.
+class CudaEngine:
+    """Runs on a GPU of NVIDIA's, and what has no kernel there by a `CPUEngine`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class CudaEngine(CPUEngine):
     """
 
     def __init__(self, device: int = 0, n_threads: int | None = None) -> None:
-        super().__init__(n_threads)
+        self.host = CPUEngine(n_threads)
         self.device = device_of(device)
         self.name = "cuda" if device == 0 else f"cuda:{device}"
         self._sums: Sums | None = None  # between updates
@@ -69,20 +69,24 @@ class CudaEngine(CPUEngine):
 
     def documents(self, X: sparse.csr_array) -> CudaDocuments:
         """Take a collection; see `Engine.documents`."""
-        return CudaDocuments(X, self.content_keys)
+        return CudaDocuments(X, self.host.content_keys)
 
     def resident(self, X: Any) -> GivenDocuments | None:
         """Take CuPy's arrays; see `Engine.resident`."""
         with self.device.busy():
             return resident(self.device, X)
 
+    def keeps(self, weights: Weights) -> bool:
+        """Whether weights live here; see `Engine.keeps`."""
+        return weights.owner == self.name
+
     def weights(self, host: HostWeights) -> CudaWeights:
         """Take weights; see `Engine.weights`."""
-        return self._owned(super().weights(host))
+        return self._owned(self.host.weights(host))
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> CudaWeights:
         """Make the weights that learning starts with; see `Engine.random_weights`."""
-        return self._owned(super().random_weights(n_words, n_topics, prior, seed))
+        return self._owned(self.host.random_weights(n_words, n_topics, prior, seed))
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> CudaTable:
         """Take fixed topics; see `Engine.topics`."""
@@ -103,7 +107,7 @@ class CudaEngine(CPUEngine):
         """Infer and update; see `Engine.update`."""
         settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
-            return super().update(
+            return self.host.update(
                 weights, documents, task, rule, step, chosen=chosen, certify=certify
             )
         assert isinstance(weights, CudaWeights)
@@ -133,7 +137,7 @@ class CudaEngine(CPUEngine):
         """Infer and sum up; see `Engine.statistics`."""
         settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
-            return super().statistics(weights, documents, task, divide=divide, chosen=chosen)
+            return self.host.statistics(weights, documents, task, divide=divide, chosen=chosen)
         assert isinstance(weights, CudaWeights)
         with self.device.busy():
             blocks, lengths = self._chosen(documents, chosen, weights)
@@ -143,7 +147,11 @@ class CudaEngine(CPUEngine):
             self._sums = sums
         return found
 
-    def tokens(  # type: ignore[override]
+    def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
+        """Update by statistics; see `Engine.apply`."""
+        self.host.apply(weights, statistics, rule, step)
+
+    def tokens(
         self,
         documents: Documents,
         n_topics: int,
@@ -278,7 +286,7 @@ class CudaEngine(CPUEngine):
         assert isinstance(documents, CudaDocuments)
         if documents.n_words > weights.n_words:
             check_words(documents.part().words, weights.n_words)
-        return documents.some(self.device, chosen, weights.n_topics, self.n_threads)
+        return documents.some(self.device, chosen, weights.n_topics, self.host.n_threads)
 
     def _summed(
         self,
@@ -311,7 +319,5 @@ class CudaEngine(CPUEngine):
         gaps = np.concatenate(self.device.side_by_side(add, blocks))
         return sums, float(gaps.mean()) if certify else np.nan
 
-    def _solve(
-        self, table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
-    ) -> Solution:
-        return solved(table, rows, task, wanted, screen, self.n_threads)
+    def _solve(self, table: CudaTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:
+        return solved(table, rows, task, wanted, self.host.n_threads)

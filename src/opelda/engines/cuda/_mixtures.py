@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +28,19 @@ from opelda.engines.seam import (
 FACE = 32  # topics of a document that are worked on at a time, at most: one for each lane
 
 
-def solved(
-    table: Any, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
-) -> Solution:
-    """Infer mixtures of documents in host memory, by whoever can."""
-
+def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: int) -> Solution:
+    """Infer mixtures, by the GPU where it has a kernel."""
     if is_concave(task.alpha) and isinstance(rows, GivenRows):
         rows = Rows(rows.indptr, rows.words, rows.counts)  # the processor knows their bounds
 
     def here(some: Rows, how: Task, parts: Wanted) -> Solution:
-        return cpu_kernels.solve(table, some, how, parts, screen, n_threads)
+        return cpu_kernels.solve(table, some, how, parts, True, n_threads)
 
     def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
         settings = how.method.kernel(table.n_topics, how.seed)
         likeliest = isinstance(settings, ExactSettings) and not is_concave(how.alpha)
         has_kernel = likeliest or kernels.has_kernel(settings)
-        if settings is None or not (has_kernel and isinstance(table, CudaTable)):
+        if settings is None or not has_kernel:
             kernels.tell_of(how.method)
             return here(some, how, parts)
         there, alpha = CudaRows.of(table.device, some), how.alpha.astype(np.float32)
