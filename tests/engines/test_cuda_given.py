@@ -8,7 +8,6 @@ from scipy import sparse
 
 from opelda import TopicModel
 from opelda.corpus import generate
-from opelda.engines.cuda import _device_arrays as _cuda_given
 from opelda.engines.cuda import _documents as _cuda_documents
 from opelda.errors import InputError
 from opelda.inference import CGS, EM, OPE, VB, Exact, infer
@@ -68,8 +67,8 @@ def no_copies(monkeypatch):
     def forbidden(self):
         raise AssertionError("documents went over the host")
 
-    monkeypatch.setattr(_cuda_given.GivenDocuments, "matrix", property(forbidden))
-    monkeypatch.setattr(_cuda_given.GivenRows, "_here", property(forbidden))
+    monkeypatch.setattr(_cuda_documents.GivenDocuments, "matrix", property(forbidden))
+    monkeypatch.setattr(_cuda_documents.GivenRows, "_here", property(forbidden))
 
 
 @pytest.mark.usefixtures("no_copies")

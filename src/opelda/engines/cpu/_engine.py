@@ -76,11 +76,9 @@ class CPUEngine(Plain):
         return f"CPUEngine(n_threads={self.n_threads})"
 
     def documents(self, X: sparse.csr_array) -> Documents:
-        """Take a collection; see `Engine.documents`."""
         return Documents(X, self.content_keys)
 
     def weights(self, host: HostWeights) -> Weights:
-        """Take weights; see `Engine.weights`. Rows that need no padding are not copied."""
         rows, n_topics = host.rows, host.rows.shape[1]
         if tables.row_width(n_topics) != n_topics or not rows.flags.c_contiguous:
             rows = tables.padded_rows(rows, n_topics)
@@ -88,13 +86,11 @@ class CPUEngine(Plain):
         return Weights(self.name, n_topics=n_topics, **taken)
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
-        """Make the weights that learning starts with; see `Engine.random_weights`."""
         rows = tables.aligned_empty(n_words, tables.row_width(n_topics))
         _native.random_start(rows, n_topics=n_topics, seed=seed, n_threads=self.n_threads)
         return Weights(self.name, rows, n_topics, tables.padded_prior(prior, n_topics))
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Table:
-        """Take fixed topics; see `Engine.topics`."""
         return Table.of(components, ids)
 
     def update(
@@ -108,7 +104,6 @@ class CPUEngine(Plain):
         chosen: Chosen = None,
         certify: bool = False,
     ) -> Updated | None:
-        """Infer and update; see `Engine.update`."""
         started = perf_counter()
         rows = updates.gathered(documents, chosen, self.n_threads)
         if not len(rows.words):
@@ -146,7 +141,6 @@ class CPUEngine(Plain):
         divide: bool,
         chosen: Chosen = None,
     ) -> Statistics:
-        """Infer and sum up; see `Engine.statistics`."""
         rows = updates.gathered(documents, chosen, self.n_threads)
         batch = updates.transposed(rows, weights.n_words, self.n_threads)
         table = self._batch_topics(weights, batch, task.method, divide)
@@ -159,7 +153,6 @@ class CPUEngine(Plain):
         return Statistics(batch.words, values[:, :n_topics].astype(np.float64), mass, rows.n_docs)
 
     def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
-        """Update by statistics; see `Engine.apply`."""
         with changing(self, weights, step):
             gain = rule.prepare(weights, step, statistics.n_docs, lambda: statistics.mass)
             before = weights.rows[statistics.words, : weights.n_topics]
@@ -176,7 +169,6 @@ class CPUEngine(Plain):
         shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
     ) -> BlockTokens:
-        """Make tokens; see `Engine.tokens`."""
         tokens = Tokens.of(documents, n_topics, copies, shift)
         return BlockTokens.laid_out(tokens, topics, self.n_threads)
 
@@ -191,12 +183,10 @@ class CPUEngine(Plain):
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
-        """Draw and count; see `Engine.sweep`."""
         how = {"seed": seed, "n_draws": n_draws, "n_threads": self.n_threads}
         return sweeps.sweep(weights, tokens, alpha, counts, prior, **how)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
-        """Average; see `Engine.blend`."""
         sweeps.blend(weights, counts, share, self.n_threads)
 
     histogram = staticmethod(BlockTokens.histogram)
@@ -204,7 +194,6 @@ class CPUEngine(Plain):
     def infer(
         self, topics: Table | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
-        """Infer mixtures; see `Engine.infer`."""
         every = task.method.needs_every_word
         if isinstance(topics, Table) or every or topics.rows.nbytes <= tables.MOST_BYTES:
             return self._solve(*self._fitting(topics, documents), task, wanted)
@@ -224,12 +213,10 @@ class CPUEngine(Plain):
         theta: NDArray[Any],
         alpha: NDArray[np.float64],
     ) -> Certificate:
-        """Certify mixtures; see `Engine.certify`."""
         table, rows = self._fitting(topics, documents)
         return kernels.certify(table, table.known_part(rows), theta, alpha, self.n_threads)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
-        """Return topics; see `Engine.read`."""
         if words is None:
             table = self._whole(weights)
         else:

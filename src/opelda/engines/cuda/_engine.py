@@ -12,17 +12,20 @@ from scipy import sparse
 from opelda.engines._solutions import joined
 from opelda.engines.cpu._engine import CPUEngine
 from opelda.engines.cpu._updates import check_words
-from opelda.engines.cuda import _held_out as plain
 from opelda.engines.cuda import _kernels as kernels
+from opelda.engines.cuda import _mixtures as mixtures
 from opelda.engines.cuda import _sweeps as sweeps
-from opelda.engines.cuda._counts import blend
 from opelda.engines.cuda._device import device_of
-from opelda.engines.cuda._device_arrays import GivenDocuments, GivenRows, resident
-from opelda.engines.cuda._documents import CudaDocuments, CudaRows, in_blocks
-from opelda.engines.cuda._mixtures import solved
-from opelda.engines.cuda._sweeps import CudaTokens
+from opelda.engines.cuda._documents import (
+    CudaDocuments,
+    CudaRows,
+    GivenDocuments,
+    GivenRows,
+    in_blocks,
+    resident,
+)
 from opelda.engines.cuda._tables import CudaTable, CudaWeights
-from opelda.engines.cuda._token_blocks import CudaTokenBlocks, tokens_made
+from opelda.engines.cuda._tokens import CudaTokenBlocks, CudaTokens, tokens_made
 from opelda.engines.cuda._updates import Sums
 from opelda.engines.seam import (
     EVERYTHING,
@@ -68,28 +71,22 @@ class CudaEngine:
         return f"CudaEngine(device={self.device.number})  # {self.device.title}"
 
     def documents(self, X: sparse.csr_array) -> CudaDocuments:
-        """Take a collection; see `Engine.documents`."""
         return CudaDocuments(X, self.host.content_keys)
 
     def resident(self, X: Any) -> GivenDocuments | None:
-        """Take CuPy's arrays; see `Engine.resident`."""
         with self.device.busy():
             return resident(self.device, X)
 
     def keeps(self, weights: Weights) -> bool:
-        """Whether weights live here; see `Engine.keeps`."""
         return weights.owner == self.name
 
     def weights(self, host: HostWeights) -> CudaWeights:
-        """Take weights; see `Engine.weights`."""
         return self._owned(self.host.weights(host))
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> CudaWeights:
-        """Make the weights that learning starts with; see `Engine.random_weights`."""
         return self._owned(self.host.random_weights(n_words, n_topics, prior, seed))
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> CudaTable:
-        """Take fixed topics; see `Engine.topics`."""
         with self.device.busy():
             return CudaTable.of_topics(self.device, components, ids)
 
@@ -104,7 +101,6 @@ class CudaEngine:
         chosen: Chosen = None,
         certify: bool = False,
     ) -> Updated | None:
-        """Infer and update; see `Engine.update`."""
         settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
             return self.host.update(
@@ -134,7 +130,6 @@ class CudaEngine:
         divide: bool,
         chosen: Chosen = None,
     ) -> Statistics:
-        """Infer and sum up; see `Engine.statistics`."""
         settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
             return self.host.statistics(weights, documents, task, divide=divide, chosen=chosen)
@@ -148,7 +143,6 @@ class CudaEngine:
         return found
 
     def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
-        """Update by statistics; see `Engine.apply`."""
         self.host.apply(weights, statistics, rule, step)
 
     def tokens(
@@ -160,7 +154,6 @@ class CudaEngine:
         shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
     ) -> CudaTokens | CudaTokenBlocks:
-        """Make tokens; see `Engine.tokens`."""
         assert isinstance(documents, CudaDocuments)
         with self.device.busy():
             return tokens_made(self.device, documents, n_topics, copies, shift, topics)
@@ -176,25 +169,21 @@ class CudaEngine:
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
-        """Draw and count; see `Engine.sweep`."""
         given = weights, tokens, alpha, counts, prior
         with self.device.busy():
             return sweeps.sweep(*given, seed=seed, n_draws=n_draws)
 
     def blend(self, weights: Any, counts: TokenCounts, share: float) -> None:
-        """Average; see `Engine.blend`."""
         with self.device.busy():
-            blend(weights, counts, share)
+            sweeps.blend(weights, counts, share)
 
     def histogram(self, tokens: Any, share: float) -> SizeHistogram:
-        """Count documents; see `Engine.histogram`."""
         with self.device.busy():
             return tokens.histogram(share)  # type: ignore[no-any-return]
 
     def infer(
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
-        """Infer mixtures; see `Engine.infer`."""
         with self.device.busy():
             table, rows = self._fitting(topics, documents)
             blocks = in_blocks(rows, table.n_topics)
@@ -216,13 +205,8 @@ class CudaEngine:
             return found if theta is None else replace(found, theta=theta)
 
     def certify(
-        self,
-        topics: Any,
-        documents: Documents,
-        theta: NDArray[Any],
-        alpha: NDArray[np.float64],
+        self, topics: Any, documents: Documents, theta: NDArray[Any], alpha: NDArray[np.float64]
     ) -> Certificate:
-        """Certify mixtures; see `Engine.certify`."""
         with self.device.busy():
             table, rows = self._fitting(topics, documents)
 
@@ -237,19 +221,16 @@ class CudaEngine:
     def predict(
         self, components: NDArray[Any], documents: Documents, theta: NDArray[Any]
     ) -> NDArray[np.float64]:
-        """Return log probabilities of documents; see `Engine.predict`."""
         with self.device.busy():
-            return plain.predict(self.device, components, documents, theta)
+            return mixtures.predict(self.device, components, documents, theta)
 
     def far_apart(
         self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
     ) -> NDArray[np.int64] | None:
-        """Choose documents; see `Engine.far_apart`."""
         with self.device.busy():
-            return plain.far_apart(self.device, X, draws, n_begun)
+            return mixtures.far_apart(self.device, X, draws, n_begun)
 
     def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
-        """Return topics; see `Engine.read`."""
         if words is not None:
             check_words(words, weights.n_words)
         with self.device.busy():
@@ -320,4 +301,4 @@ class CudaEngine:
         return sums, float(gaps.mean()) if certify else np.nan
 
     def _solve(self, table: CudaTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:
-        return solved(table, rows, task, wanted, self.host.n_threads)
+        return mixtures.solved(table, rows, task, wanted, self.host.n_threads)

@@ -13,8 +13,7 @@ from opelda.engines._solutions import certify_empty
 from opelda.engines.cpu import _kernels as cpu
 from opelda.engines.cpu._tables import padded
 from opelda.engines.cuda._device import LANES, Device, tell
-from opelda.engines.cuda._device_arrays import GivenRows
-from opelda.engines.cuda._documents import CudaRows
+from opelda.engines.cuda._documents import CudaRows, GivenRows
 from opelda.engines.cuda._tables import CudaTable
 from opelda.engines.seam import (
     GOLDEN,
@@ -187,11 +186,7 @@ def _ope(
 
 
 def _em(
-    table: CudaTable,
-    rows: CudaRows,
-    settings: s.EMSettings,
-    alpha: NDArray[np.float32],
-    theta: Any,
+    table: CudaTable, rows: CudaRows, settings: s.EMSettings, alpha: NDArray[np.float32], theta: Any
 ) -> Found:
     device, n_topics = table.device, table.n_topics
     n_kept = min(settings.n_kept, n_topics)

@@ -70,7 +70,6 @@ class ReferenceEngine(Plain):
         return "ReferenceEngine()"
 
     def documents(self, X: sparse.csr_array) -> Documents:
-        """Take a collection."""
         return Documents(X)
 
     def weights(self, host: HostWeights) -> Weights:
@@ -109,7 +108,6 @@ class ReferenceEngine(Plain):
         chosen: Chosen = None,
         certify: bool = False,
     ) -> Updated | None:
-        """Infer, sum up and apply."""
         started = perf_counter()
         rows = _taken(documents, chosen)
         if not len(rows.words):
@@ -129,13 +127,11 @@ class ReferenceEngine(Plain):
         divide: bool,
         chosen: Chosen = None,
     ) -> Statistics:
-        """Infer and sum up."""
         rows = _taken(documents, chosen)
         found = self._explained(weights, rows, task, divide)
         return self._summed(weights, rows, task, divide, found)
 
     def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
-        """rows_jk += gain_k values_jk."""
         with changing(self, weights, step):
             gain = rule.prepare(weights, step, statistics.n_docs, lambda: statistics.mass)
             weights.rows[statistics.words] += gain * statistics.values
@@ -150,7 +146,6 @@ class ReferenceEngine(Plain):
         shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
     ) -> TopicTokens:
-        """Make tokens."""
         tokens = Tokens.of(documents, n_topics, copies, shift)
         if topics is None:
             return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
@@ -173,7 +168,6 @@ class ReferenceEngine(Plain):
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
-        """Draw document by document, then count."""
         own = np.zeros(tokens.n_topics)
         if counts is None:
             tokens.slots.clear()
@@ -207,7 +201,6 @@ class ReferenceEngine(Plain):
         return TokenCounts(sparse.csr_array(cells), tokens.shift)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
-        """Average."""
         cells = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
 
         def add(rows: Array, factor: float) -> Array:
@@ -217,7 +210,6 @@ class ReferenceEngine(Plain):
         weights.blend(share, add)
 
     def histogram(self, tokens: TopicTokens, share: float) -> SizeHistogram:
-        """Count documents by their tokens per topic, on about a share of them."""
         slots = [tokens.slots.get(int(d), []) for d in looked_at(tokens.keys, share)]
         pairs = np.array([pair for document in slots for pair in document if pair[1] > 0])
         topics, sizes = pairs.reshape(-1, 2).T
@@ -226,19 +218,16 @@ class ReferenceEngine(Plain):
     def infer(
         self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
-        """Infer mixtures by the method's own reference."""
         return self._solve(self._fixed(topics), documents.part(), task, wanted)
 
     def certify(
         self, topics: Fixed | Weights, documents: Documents, theta: NDArray[Any], alpha: Array
     ) -> Certificate:
-        """Compute the gaps and the terms of f as the equations stand."""
         fixed = self._fixed(topics)
         rows = fixed.known_part(documents.part())
         return equations.certificate_of(fixed.rows, rows, theta, alpha)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> Array:
-        """Return the topics (K, V), or those of some words."""
         beta = equations.probabilities(weights)
         topics: Array = (beta if words is None else beta[words]).T
         topics.flags.writeable = False
