@@ -45,28 +45,19 @@ def test_exported_names():
 # every public name; a change of one is a change of what is promised
 PUBLIC = {
     "opelda.corpus": [
-        "COUNT_VECTORIZER",
         "Corpus",
         "DocumentStream",
-        "FORMATS",
-        "Generated",
         "MiniBatch",
-        "NOTHING",
         "Stream",
         "Tokenizer",
         "Vocabulary",
-        "VocabularyChange",
-        "WHITESPACE",
-        "docstrings",
         "generate",
         "generate_stream",
-        "group_column",
         "mini_batches",
         "near_duplicates",
         "read",
         "stop_words_from",
         "stream",
-        "time_column",
     ],
     "opelda.engines": ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"],
     "opelda.errors": [

@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from opelda.corpus import group_column, read, stream, time_column
+from opelda.corpus import read, stream
+from opelda.corpus._column_names import usual_column
 from opelda.errors import InputError
 
 ROWS = [
@@ -253,10 +254,10 @@ def test_a_position_of_a_former_version_goes_on(tmp_path):
 
 
 def test_times_and_groups_by_their_usual_names():
-    assert time_column(["text", "Publish Date", "year"]) == "Publish Date"
-    assert time_column(iter(["updated", "DATE"])) == "DATE"
-    assert group_column(("label", "author", "source")) == "source"
-    assert time_column(["mandate"]) is group_column(["sectional"]) is None
+    assert usual_column("time", ["text", "Publish Date", "year"]) == "Publish Date"
+    assert usual_column("time", iter(["updated", "DATE"])) == "DATE"
+    assert usual_column("group", ("label", "author", "source")) == "source"
+    assert usual_column("time", ["mandate"]) is usual_column("group", ["sectional"]) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from opelda.corpus import COUNT_VECTORIZER, Tokenizer, Vocabulary
+from opelda.corpus import Tokenizer, Vocabulary
+from opelda.corpus.text import COUNT_VECTORIZER
 from opelda.errors import InputError
 
 texts = st.lists(st.text(st.sampled_from("aAbß12_ .-éÉ日本\n'"), max_size=30), max_size=6)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from opelda.corpus import COUNT_VECTORIZER, WHITESPACE, Tokenizer, Vocabulary
+from opelda.corpus import Tokenizer, Vocabulary
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, _texts
 from opelda.corpus.text import _direct_counting as few_texts
-from opelda.corpus.text import _texts
 from opelda.errors import InputError
 
 LETTERS = "aAbB.<>&;@/12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"

@@ -105,14 +105,3 @@ def test_records_have_a_text_and_counts_are_numbers():
     assert kinds.is_record({"text": float("nan"), "id": 3})
     assert not kinds.is_record({"text": 2, "tea": 0.5})
     assert not kinds.is_record(["text"])
-
-
-def test_batches_are_matrices_and_what_has_one():
-    class Batch:
-        X = np.eye(2)
-
-    assert kinds.is_batch(np.eye(2))
-    assert kinds.is_batch(sparse.eye_array(2))
-    assert kinds.is_batch(Batch())
-    for one in ([[1, 0], [0, 1]], np.arange(2), [], None, "tea"):
-        assert not kinds.is_batch(one)

@@ -215,7 +215,7 @@ def test_texts_are_tokenised_whatever_lies_beside_them(tmp_path):
 
 def test_models_of_counts_take_texts_of_any_kind(tmp_path):
     from opelda import OnlineOPE
-    from opelda.corpus import FORMATS
+    from opelda.corpus.formats import FORMATS
 
     corpus = read(["stars galaxy", "cell gene", "galaxy stars", "gene cell"] * 5)
     for name, file in (("uci", "docword.a.txt"), ("npz", "a.npz")):

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from opelda.corpus import _replay as _seen
 from opelda.corpus import stream
-from opelda.corpus._new_items import item_key
-from opelda.corpus._replay import SURE, Former, Seen, ended, recognise
+from opelda.corpus._replay import SURE, Former, Seen, ended, item_key, recognise
 from opelda.errors import InputError
 from tests.corpus.restarts import Once
 

@@ -120,7 +120,7 @@ def test_columns_are_bounded_where_nobody_said(documents):
 
 
 def test_beyond_the_bound_columns_are_reused(monkeypatch):
-    monkeypatch.setattr("opelda.corpus._gathering.MAX_FEATURES", 12)
+    monkeypatch.setattr("opelda.corpus._stream.MAX_FEATURES", 12)
     texts = ([f"word{i}", f"word{i + 1}"] for i in range(300))
     model = OnlineOPE(2, batch_size=10).fit_stream(texts)
     assert model.n_features_in_ == len(model.vocabulary_) == 12

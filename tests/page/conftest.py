@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from opelda import TopicModel
-from opelda.corpus import WHITESPACE, Tokenizer, read
+from opelda.corpus import Tokenizer, read
+from opelda.corpus.text import WHITESPACE
 from opelda.report import write_report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -6,7 +6,8 @@ import unicodedata
 
 import numpy as np
 
-from opelda.corpus import COUNT_VECTORIZER, WHITESPACE, Tokenizer
+from opelda.corpus import Tokenizer
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.corpus.text._markup import SPELLED
 from opelda.inference import EM, Exact, infer
 

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 from scipy import sparse
 
-from opelda.corpus._matrix import Counted, remap_columns, stacked
+from opelda.corpus._matrix import Counted, stacked
 from opelda.errors import InputError
 
 # Columns of texts beside the documents, null where something is missing: those of the source by
@@ -16,13 +15,16 @@ from opelda.errors import InputError
 Beside = dict[str | None, pl.Series]
 
 
+# Texts still to be tokenised (no nulls), also among other documents; counts over words of their
+# own; or counts whose columns are those of the source's vocabulary.
+Documents = pl.Series | list[Any] | Counted | sparse.csr_array
+
+
 @dataclass(frozen=True)
 class Block:
     """Some consecutive documents."""
 
-    # texts still to be tokenised (no nulls); counts over words of their own; or counts whose
-    # columns are those of the source's vocabulary
-    documents: pl.Series | Counted | sparse.csr_array
+    documents: Documents
     position: Any  # where the source goes on after these documents; fit for JSON
     beside: Beside = field(default_factory=dict)
 
@@ -83,8 +85,6 @@ class BlockJoiner:
         parts: list[Any] = [block.documents for block in blocks]
         if isinstance(parts[0], pl.Series):
             return Block(pl.concat(parts), position, beside)
-        if isinstance(parts[0], Counted):
-            return Block(_joined(parts), position, beside)
         return Block(stacked(parts, max(part.shape[1] for part in parts)), position, beside)
 
 
@@ -114,12 +114,3 @@ def joined_columns(parts: Sequence[tuple[Beside, int]]) -> Beside:
         )
         for name in names
     }
-
-
-def _joined(parts: list[Counted]) -> Counted:
-    codes: dict[str, int] = {}
-    moved = []
-    for part in parts:
-        columns = np.fromiter((codes.setdefault(word, len(codes)) for word in part.words), np.int32)
-        moved.append(remap_columns(part.counts, columns, len(codes))[0])
-    return Counted(list(codes), stacked(moved, len(codes)))

@@ -1,12 +1,16 @@
-"""A collection that was read: counts, words, names, metadata."""
+"""Documents as counts: a whole corpus, a mini-batch, and a stream of mini-batches."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus._word_columns import VocabularyChange
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,3 +72,102 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({len(self):,} documents, {self.X.shape[1]:,} words)"
+
+
+@dataclass(frozen=True)
+class MiniBatch:
+    """Counts of some documents and where the stream goes on after them.
+
+    Attributes
+    ----------
+    X : CSR array (documents, words)
+        float32 counts, int32 column numbers, sorted, without zeros.
+    position : fit for JSON
+        What to give `mini_batches` to go on after this batch.
+    change : VocabularyChange or None
+        What the batch did to the vocabulary; None for a matrix, which does nothing to it.
+    n_unknown_tokens : float
+        Token mass that has no column.
+    vocabulary : Vocabulary or None
+        The words of the columns; None where documents are counted without.
+    names : list of str or None
+        What the source calls the documents.
+    n_tokens : float64 array or None
+        Tokens of each document, those without a column among them.
+    metadata : polars.DataFrame or None
+        The columns that `stream` was asked to keep, a row a document: texts as the source has
+        them, null where a value is missing.
+    texts : polars.Series or None
+        The documents as they were read, where all are texts.
+
+    Examples
+    --------
+    >>> from opelda.corpus import Vocabulary, mini_batches
+    >>> batch = next(mini_batches(["tea", "tea cup"], batch_size=2, vocabulary=Vocabulary(["tea"])))
+    >>> batch.X.toarray().tolist(), batch.position["n"], batch.n_unknown_tokens
+    ([[1.0], [1.0]], 2, 1.0)
+    """
+
+    X: sparse.csr_array
+    position: Any
+    change: VocabularyChange | None
+    n_unknown_tokens: float
+    vocabulary: Vocabulary | None = None
+    names: list[str] | None = None
+    n_tokens: NDArray[np.float64] | None = None
+    metadata: "pl.DataFrame | None" = None
+    texts: "pl.Series | None" = None
+
+
+@runtime_checkable
+class Seekable(Protocol):
+    """A source that says where it is and goes on from there; others are read up to a place."""
+
+    position: Any
+
+    def seek(self, position: Any) -> None:
+        """Go on from a position that the same source gave."""
+
+
+@runtime_checkable
+class DocumentStream(Seekable, Protocol):
+    """Documents that come as mini-batches and know where they go on.
+
+    What `stream` returns, and what `mini_batches` and ``fit_stream`` accept: any object with these
+    attributes and methods.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary or None
+        The words that documents are counted with unless `batches` is given others.
+    position : fit for JSON
+        Where to go on after the last mini-batch that was taken; None at the beginning. A checkpoint
+        keeps it, and nobody but the stream looks into it.
+    problems : Problems
+        What could not be read so far: ``n_skipped`` and the ``first`` few.
+
+    Examples
+    --------
+    >>> from opelda.corpus import stream
+    >>> documents = stream(["tea", "cup", "more tea"], batch_size=2)
+    >>> isinstance(documents, DocumentStream)
+    True
+    >>> first = next(documents.batches())
+    >>> documents.seek(first.position)
+    >>> [batch.X.toarray().tolist() for batch in documents.batches()]
+    [[[1.0, 0.0, 1.0]]]
+    """
+
+    vocabulary: Vocabulary | None
+    problems: Problems
+
+    def batches(
+        self, vocabulary: Vocabulary | None = None, n_words: int | None = None
+    ) -> Iterator[MiniBatch]:
+        """Yield the mini-batches from `position` on.
+
+        Words are counted with a vocabulary, which learns from each mini-batch just before it is
+        yielded; None: the stream's own. `n_words` is the number of columns where these have no
+        words.
+        """
+        ...

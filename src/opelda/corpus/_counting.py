@@ -1,19 +1,26 @@
-"""Counting the blocks of a source: one thread reads, the others count, results come in order."""
+"""Counting the blocks of a source, in parallel and in order, and merging their counts."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda import _text
 from opelda._validation import whole
 from opelda.corpus._block import Block
-from opelda.corpus._matrix import Counted
+from opelda.corpus._document_counts import count_words
+from opelda.corpus._matrix import Counted, keep_columns, remap_columns, stacked, with_columns
+from opelda.corpus._vocabulary import Vocabulary
+from opelda.corpus._vocabulary_arrays import encodable
+from opelda.corpus._waiting_words import FEW, usual_min_df
 from opelda.corpus.sources import Source
 from opelda.corpus.text import Tokenizer
+from opelda.errors import InputError
 
 # Blocks in flight for each thread.
 AHEAD = 2
@@ -32,30 +39,16 @@ class BlockCounter:
         found = tokenizer.stop_words == "auto"  # from texts, of which there are none there
         self.stop_words = tokenizer._removed[1:] if found else tokenizer._removed
 
-    @property
-    def resolved(self) -> Tokenizer:
-        """The tokenizer for new texts, its language known by the first block."""
-        return self.tokenizer.decided
-
     def run(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
         """Yield each block with its counts, in order; the next ones are being counted meanwhile.
 
         Without threads no block is read before the one before it was used.
         """
-        first = next(blocks, None)
-        if first is None:
-            return
-        if isinstance(first.documents, pl.Series):  # they decide the language
-            self.tokenizer = self.tokenizer.resolved(first.documents)
-        blocks = chain([first], blocks)
-        del first
-        if n_threads:
-            yield from self._run_ahead(blocks, n_threads)
-        else:
+        if not n_threads:
             for block in blocks:
+                self._settle(block)
                 yield block, self._count(block)
-
-    def _run_ahead(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
+            return
         waiting: deque[Future[tuple[Block, Counts]]] = deque()
         with ThreadPoolExecutor(n_threads) as pool:
             try:
@@ -68,6 +61,7 @@ class BlockCounter:
                         waiting.append(Future())
                         waiting[-1].set_exception(error)
                         break
+                    self._settle(block)
                     waiting.append(pool.submit(lambda one: (one, self._count(one)), block))
                     del block  # none is held here while its counts are used
                     if len(waiting) > AHEAD * n_threads:
@@ -78,11 +72,21 @@ class BlockCounter:
                 for future in waiting:
                     future.cancel()
 
+    def _settle(self, block: Block) -> None:
+        """Let the first texts decide the language and whatever else the tokenizer leaves open."""
+        texts: Any = block.documents
+        if isinstance(texts, list):
+            texts = [text for text in texts if isinstance(text, str)]
+        if isinstance(texts, pl.Series | list):
+            self.tokenizer = self.tokenizer.resolved(texts)
+
     def _count(self, block: Block) -> Counts:
         """Return counts over words, or over the columns of the source."""
         documents = block.documents
         if isinstance(documents, pl.Series):
             return self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
+        if isinstance(documents, list):
+            return count_words(documents, "Document {}".format, self.tokenizer)
         return documents
 
 
@@ -117,3 +121,184 @@ def limited(
                 ended = False  # the last block is smaller: ask for it
                 break
     source.problems.warn()
+
+
+class Merger:
+    """Collects counts, over columns known beforehand or over the words that turn up."""
+
+    def __init__(
+        self, counter: BlockCounter, vocabulary: Vocabulary | None, n_threads: int
+    ) -> None:
+        self.n_docs = 0
+        self.n_unknown = 0.0
+        self._counter = counter
+        self._given = vocabulary
+        self._n_threads = n_threads
+        words = counter.source.words
+        self._columns, self._remap = vocabulary, None
+        if words is not None:  # of the source's columns, which are numbered otherwise
+            self._columns = Vocabulary(words) if vocabulary is None else vocabulary
+            self._remap = self._columns.columns(words)
+        self._parts: list[sparse.csr_array] = []
+        self._table = _text.WordTable()
+        self.words_found = False
+        # per word: documents that hold it, and how often it occurs
+        self._df = np.zeros(1024, np.int64)
+        self._total = np.zeros(1024, np.float64)
+
+    def add(self, counts: Counts) -> None:
+        """Take in the next block."""
+        if self._columns is None:
+            part = self._merged(counts) if isinstance(counts, Counted) else counts
+        else:
+            n_columns = len(self._columns)
+            if isinstance(counts, Counted):
+                columns = self._columns.columns(counts.words)
+                part, n_unknown = remap_columns(counts.counts, columns, n_columns)
+            elif self._remap is not None:
+                columns = self._remap[: counts.shape[1]]
+                part, n_unknown = remap_columns(counts, columns, n_columns)
+            else:
+                part, n_unknown = with_columns(counts, n_columns)
+            self.n_unknown += n_unknown
+        self._parts.append(part)
+        self.n_docs += part.shape[0]
+
+    def _merged(self, counted: Counted) -> sparse.csr_array:
+        """Return counts over the words found so far, in the order of their first appearance."""
+        self.words_found = True
+        try:
+            columns = self._table.add(counted.words)
+        except UnicodeEncodeError:  # no vocabulary can hold such words
+            keep = np.array([encodable(word) for word in counted.words])
+            counted = Counted(
+                [word for word in counted.words if encodable(word)],
+                keep_columns(counted.counts, keep),
+            )
+            columns = self._table.add(counted.words)
+        n_words, counts = len(self._table), counted.counts
+        if n_words > len(self._df):
+            more = max(n_words, 2 * len(self._df)) - len(self._df)
+            self._df = np.concatenate((self._df, np.zeros(more, np.int64)))
+            self._total = np.concatenate((self._total, np.zeros(more, np.float64)))
+        moved = _text.merge(counts.indices, counts.data, columns, self._df, self._total)
+        return sparse.csr_array((counts.data, moved, counts.indptr), (counts.shape[0], n_words))
+
+    def found(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the words found so far, how many documents hold each, and how often it occurs."""
+        words = self._table.words()
+        return words, self._df[: len(words)], self._total[: len(words)]
+
+    def finish(
+        self, min_df: Any, max_df: Any, max_features: int | None
+    ) -> tuple[sparse.csr_array, Vocabulary | None]:
+        """Return all counts and the words of their columns."""
+        if self.words_found:
+            return self._finish_found(min_df, max_df, max_features)
+        width = max((part.shape[1] for part in self._parts), default=0)
+        X = stacked(self._parts, width if self._columns is None else len(self._columns))
+        self._parts.clear()
+        if self._given is not None:
+            return X, self._given
+        bounded = (min_df, max_df, max_features) != (None, None, None)
+        if self._columns is None and not bounded:
+            return X, None  # there may be many more columns than entries
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        keep = np.ones(X.shape[1], bool)
+        if bounded:
+            low, high = 1 if min_df is None else min_df, 1.0 if max_df is None else max_df
+            total = np.asarray(X.sum(axis=0), np.float64)
+            keep = kept_words(df, total, X.shape[0], low, high, max_features)
+        if self._columns is not None:
+            left_out = self._columns.columns(self._counter.stop_words)
+            keep[left_out[left_out >= 0]] = False
+        if not keep.all():
+            X = keep_columns(X, keep)
+        if self._columns is None:
+            return X, None
+        return X, self._vocabulary(self._columns.words, keep, df)
+
+    def _finish_found(
+        self, min_df: Any, max_df: Any, max_features: int | None
+    ) -> tuple[sparse.csr_array, Vocabulary]:
+        found = self._table.words()
+        order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
+        df, total = self._df[order], self._total[order]
+        keep = found_words(df, total, self.n_docs, min_df, max_df, max_features)
+        n_words = int(keep.sum())
+        columns = np.full(len(found), -1, np.int32)
+        columns[order[keep]] = np.arange(n_words, dtype=np.int32)
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            moved = pool.map(lambda part: remap_columns(part, columns, n_words)[0], self._parts)
+            for number, part in enumerate(moved):  # each replaces what it was made of
+                self._parts[number] = part
+        words = self._vocabulary([found[code] for code in order], keep, df)
+        return stacked(self._parts, n_words), words
+
+    def _vocabulary(self, words: Any, keep: NDArray[np.bool_], df: NDArray[np.int64]) -> Vocabulary:
+        kept = [word for word, stays in zip(words, keep.tolist(), strict=True) if stays]
+        return Vocabulary.known(kept, df[keep], tokenizer=self._counter.tokenizer.decided)
+
+
+def found_words(
+    df: NDArray[np.int64],
+    total: NDArray[np.float64],
+    n_docs: int,
+    min_df: Any,
+    max_df: Any,
+    max_features: int | None,
+) -> NDArray[np.bool_]:
+    """Return which of the words that were found in documents stay; see `kept_words`."""
+    if min_df is None:
+        min_df = usual_min_df(n_docs)
+    if max_df is None:
+        max_df = 1.0 if n_docs < FEW else 0.5
+    keep = kept_words(df, total, n_docs, min_df, max_df, max_features)
+    if len(df) and not keep.any():
+        raise InputError(
+            f"None of the {len(df):,} words of {n_docs:,} documents is within {{min_df}}, "
+            "{max_df} and {max_features}; widen them.",
+            min_df=...,
+            max_df=...,
+            max_features=...,
+        )
+    return keep
+
+
+def kept_words(
+    df: NDArray[np.int64],  # documents with each word, in alphabetical order
+    total: NDArray[np.float64],  # how often each occurs
+    n_docs: int,
+    min_df: Any,
+    max_df: Any,
+    max_features: int | None,
+) -> NDArray[np.bool_]:
+    """Return which words stay, as scikit-learn's CountVectorizer decides it."""
+    if max_features is not None:
+        max_features = whole("max_features", max_features)
+    low, high = _bound("min_df", min_df, n_docs), _bound("max_df", max_df, n_docs)
+    if high < low:
+        raise InputError(
+            f"({max_df!r}) is below {{min_df}} ({min_df!r}) in a collection of {n_docs} documents: "
+            "no word could be kept.",
+            "max_df",
+            min_df=...,
+        )
+    keep: NDArray[np.bool_] = (df >= low) & (df <= high)
+    if max_features is not None and keep.sum() > max_features:
+        most = np.flatnonzero(keep)[(-total[keep]).argsort()[:max_features]]
+        keep = np.zeros(len(keep), bool)
+        keep[most] = True
+    return keep
+
+
+def _bound(name: str, value: Any, n_docs: int) -> float:
+    """Return a bound in documents; a float is a share of them."""
+    if isinstance(value, float | np.floating):
+        if not 0.0 <= value <= 1.0:
+            raise InputError(
+                f"must be a whole number of documents or a share from 0.0 to 1.0, got {value!r}.",
+                name,
+            )
+        return float(value) * n_docs
+    return whole(name, value)

@@ -11,9 +11,9 @@ from scipy import sparse
 from opelda._count_matrix import counts
 from opelda._validation import number
 from opelda.corpus._corpus import Corpus
+from opelda.corpus._counting import found_words
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import keep_columns
-from opelda.corpus._merging import found_words
 from opelda.corpus._vocabulary import Vocabulary
 
 NEARLY_THE_SAME = 0.8

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from opelda.corpus._column_names import usual
+
 # Packages whose tables and columns are known.
 FRAMES = ("pandas", "polars", "pyarrow")
 TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
@@ -91,8 +93,6 @@ def is_record(item: Any) -> bool:
     """Whether this is a dictionary with a text, or a missing one, and not counts of words."""
     if not is_mapping(item):
         return False
-    from opelda.corpus.formats._text_columns import usual  # and polars, only now
-
     # whatever is no number is no count either
     if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
         return True
@@ -127,15 +127,6 @@ def are_documents(items: Any) -> bool:
         return not holds_numbers(items)
     # counts do not come as what can be gone through only once
     return isinstance(items, Iterator) or (isinstance(items, np.ndarray) and items.shape == (0,))
-
-
-def is_batch(item: Any) -> bool:
-    """Whether this is a matrix of counts, an object that has one as `X`, or a stream of them."""
-    if is_matrix(item):
-        return len(item.shape) == 2
-    from opelda.corpus._batches import DocumentStream  # which is above this module
-
-    return hasattr(item, "X") or isinstance(item, DocumentStream)
 
 
 def _is_called(item: Any, names: Sequence[str]) -> bool:

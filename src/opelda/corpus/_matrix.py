@@ -85,9 +85,14 @@ def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_ar
     if n_words is None:  # not remapped: there may be many more columns than entries
         words = matrix.indices.astype(np.int32, copy=False)
         return csr(matrix.data, words, matrix.indptr, matrix.shape), 0.0
-    columns = np.arange(matrix.shape[1], dtype=np.int32)
-    columns[n_words:] = -1
-    return remap_columns(matrix, columns, n_words)
+    return with_columns(matrix, n_words)
+
+
+def with_columns(X: sparse.csr_array, n_columns: int) -> tuple[sparse.csr_array, float]:
+    """Return counts with so many columns, and the mass of those beyond."""
+    columns = np.arange(X.shape[1], dtype=np.int32)
+    columns[n_columns:] = -1
+    return remap_columns(X, columns, n_columns)
 
 
 def csr(

@@ -10,11 +10,10 @@ import polars as pl
 from opelda._validation import flag, threads
 from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._counting import BlockCounter, Progress, limited
+from opelda.corpus._counting import BlockCounter, Merger, Progress, limited
 from opelda.corpus._duplicates import without_copies
-from opelda.corpus._merging import Merger
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.sources import open_source
+from opelda.corpus.sources import checked_options, open_source
 from opelda.corpus.text import Tokenizer
 from opelda.corpus.text._auto_settings import pairs_too, wants_phrases, with_language
 from opelda.corpus.text._phrases import chosen
@@ -113,17 +112,10 @@ def read(
     >>> corpus.X.toarray().tolist()
     [[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
     """
-    opened = open_source(
-        source,
-        format=format,
-        text_column=text_column,
-        name_column=name_column,
-        metadata=metadata,
-        on_error=on_error,
-        encoding=encoding,
-        column_words=column_words,
-        first_id=first_id,
+    options = checked_options(
+        format, text_column, name_column, metadata, on_error, encoding, column_words, first_id
     )
+    opened = open_source(source, options)
     if vocabulary is not None:
         if (tokenizer, min_df, max_df, max_features) != (None,) * 4:
             raise InputError(

@@ -4,15 +4,18 @@ A record is a line, or the key of an item. Bounded: prefixes are remembered at a
 and the last thousand records.
 """
 
+import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
-from typing import Any, Self
+from itertools import chain, islice
+from typing import Any, Self, cast
 
 import numpy as np
+from scipy import sparse
 
+from opelda.corpus._kinds import is_matrix
 from opelda.errors import InputError
 
 N_LAST = 1000
@@ -227,3 +230,80 @@ def _counts(n: int, step: int) -> list[int]:
     """Return the counts of all marks."""
     powers = [1 << i for i in range(step.bit_length()) if 1 << i < step and 1 << i <= n]
     return powers + list(range(step, n + 1, step))
+
+
+class NewItems:
+    """The new items of an iterable, from a position on, and the position after so many of them.
+
+    If `by_content`, a position holds digests of the items; if not, it is the number of items. None
+    is no item if the iterable is `polled`.
+    """
+
+    def __init__(
+        self, items: Iterable[Any], position: Any, *, by_content: bool, polled: bool
+    ) -> None:
+        self._by_content = by_content or isinstance(position, dict)
+        self._items = iter(items)
+        self._polled = polled
+        self._keys: list[bytes] = []  # of items that were given and are not among the seen yet
+        self._position = position
+        self._seen: Seen | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each item and the item; None has the number of the next one."""
+        held: list[Any] = []
+        seen, number = Seen(), 0
+        given = (item for item in self._items if not (item is None and self._polled))
+        if isinstance(self._position, dict):
+            found = recognise(given, item_key, Former.of(self._position), "items")
+            seen, held, number = found.seen, found.held, found.seen.n
+            report(f"The iterable {found.how}.")
+        elif self._position is not None:  # a number of items
+            for item in islice(given, self._position):
+                number += 1
+                if self._by_content:
+                    seen.add(item_key(item))
+            if number < self._position:
+                raise InputError(
+                    f"The source ends after {number} items, before position {self._position}; "
+                    "it is not the source that the position was taken from."
+                )
+        self._seen = seen
+        for item in chain(held, self._items):
+            is_item = not (item is None and self._polled)
+            if self._by_content and is_item:
+                self._keys.append(item_key(item))
+            yield number, item
+            number += is_item
+
+    def position(self, n_items: int) -> dict[str, Any] | int:
+        """Return the position after so many items."""
+        if not self._by_content:
+            return n_items
+        seen = self._seen or Seen()
+        n_more = n_items - seen.n
+        seen.add(b"".join(self._keys[:n_more]))
+        del self._keys[:n_more]
+        return seen.as_json()
+
+
+def item_key(item: Any) -> bytes:
+    """Return a line that stands for an item's content."""
+    if isinstance(item, str):
+        data = item.encode("utf-8", "surrogatepass")
+    elif isinstance(item, sparse.sparray | sparse.spmatrix):
+        X = cast(Any, item).tocsr()
+        data = b"".join((str(X.shape).encode(), X.indptr.tobytes(), X.indices.tobytes()))
+        data += X.data.tobytes()
+    elif is_matrix(item):
+        X = np.asarray(item)
+        content = repr(X.tolist()).encode() if X.dtype.hasobject else X.tobytes()
+        data = f"{X.dtype}{X.shape}".encode() + content
+    else:
+        data = repr(item).encode("utf-8", "surrogatepass")
+    return digest(data).hex().encode() + b"\n"
+
+
+def report(sentence: str) -> None:
+    """Say how a source goes on, for whoever listens to the log."""
+    logging.getLogger("opelda.corpus").info(sentence)

@@ -1,23 +1,27 @@
 """Documents as mini-batches, in constant memory, with a position to go on from."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, Literal
 
 import polars as pl
 
 from opelda._validation import threads, whole
-from opelda.corpus._batches import DocumentStream, MiniBatch
-from opelda.corpus._corpus import Corpus
+from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch, Seekable
 from opelda.corpus._counting import BlockCounter, limited
-from opelda.corpus._gathering import MAX_FEATURES, counting_words
-from opelda.corpus._matrix import Counted, as_counts, remap_columns, row_sums
+from opelda.corpus._kinds import are_documents, is_column, is_matrix, is_table
+from opelda.corpus._matrix import Counted, remap_columns, row_sums, with_columns
 from opelda.corpus._problems import Problems
 from opelda.corpus._timeout import Patience
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.sources import Source, open_source
+from opelda.corpus.formats import Options
+from opelda.corpus.sources import Source, checked_options, open_source
+from opelda.corpus.sources._items import Items
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
+
+# The columns of a stream's vocabulary where nobody said: new words never end, and memory does.
+MAX_FEATURES = 100_000
 
 
 class Stream(DocumentStream):
@@ -99,7 +103,7 @@ class Stream(DocumentStream):
         seconds : float
             From a mini-batch's first document on. Pipes that are compressed or hold counts are
             waited for. An iterable is looked at whenever it gives something: one that may give
-            nothing for long should give `NOTHING` now and then.
+            no document for long should give None now and then.
         meanwhile : callable, optional
             Called now and then while documents are waited for.
         """
@@ -143,39 +147,48 @@ class Stream(DocumentStream):
         """
         if vocabulary is None and n_words is None:
             vocabulary = self.vocabulary
-        counter = BlockCounter(
-            self._source, Tokenizer() if vocabulary is None else vocabulary.tokenizer
-        )
+        tokenizer = Tokenizer() if vocabulary is None else vocabulary.tokenizer
+        counter = BlockCounter(self._source, tokenizer)
         blocks = limited(self._source, self.batch_size, self._limit, position=self.position)
         # what waits is not read ahead: nor is what an iterator gives, which would be gone
         n_threads = 0 if self._source.waits or self.once else self._n_threads
         for block, counts in counter.run(blocks, n_threads):
             if not isinstance(counts, Counted) and self._source.words is not None:
                 counts = Counted.of(counts, self._source.words)
-            change = None
+            texts, change = block.documents, None
             if not isinstance(counts, Counted):
                 width = n_words if vocabulary is None else len(vocabulary)
                 if width is not None and not learn:
                     self._check_width(counts.shape[1], width)
+                n_words = counts.shape[1] if width is None else width
                 n_tokens = row_sums(counts)
-                X, n_unknown = as_counts(counts, width, self.label)
-                n_words = X.shape[1]
+                X, n_unknown = with_columns(counts, n_words)
             else:
                 n_tokens = row_sums(counts.counts)
-                what = f"The documents of {self.label} are"
-                vocabulary = counting_words(vocabulary, n_words, what, texts=True)
+                if vocabulary is None:
+                    vocabulary = self._new_vocabulary(n_words, has_texts=_holds_texts(texts))
                 if learn:
-                    X, change = vocabulary.learn_counted(counts, counter.resolved)
+                    resolved = counter.tokenizer if _holds_texts(texts) else None
+                    X, change = vocabulary.learn_counted(counts, resolved)
                     n_unknown = change.n_unknown_tokens
                 else:
                     columns = vocabulary.columns(counts.words)
                     X, n_unknown = remap_columns(counts.counts, columns, len(vocabulary))
             self.position = block.position
-            texts = block.documents if isinstance(block.documents, pl.Series) else None
             yield MiniBatch(
                 X, block.position, change, n_unknown, vocabulary, block.names, n_tokens,
-                block.metadata, texts,
+                block.metadata, texts if isinstance(texts, pl.Series) else None,
             )  # fmt: skip
+
+    def _new_vocabulary(self, n_words: int | None, *, has_texts: bool) -> Vocabulary:
+        """Return a vocabulary that grows; of texts, words that few documents have wait."""
+        if n_words is not None:
+            raise InputError(
+                f"{self.label} gives documents made of words, but the columns so far have none; "
+                "give the vocabulary that they were counted with."
+            )
+        min_df = None if has_texts else 1
+        return Vocabulary(growing=True, max_features=MAX_FEATURES, min_df=min_df)
 
     def _check_width(self, n_columns: int, n_words: int) -> None:
         """Refuse numbered columns that cannot be those that are counted over."""
@@ -250,19 +263,10 @@ def stream(
     120
     """
     batch_size = whole("batch_size", batch_size)
-    opened = open_source(
-        source,
-        format=format,
-        text_column=text_column,
-        name_column=name_column,
-        metadata=metadata,
-        on_error=on_error,
-        encoding=encoding,
-        column_words=column_words,
-        first_id=first_id,
-        follow=follow,
-        in_pieces=True,
+    options = checked_options(
+        format, text_column, name_column, metadata, on_error, encoding, column_words, first_id
     )
+    opened = open_source(source, options, follow=follow, in_pieces=True)
     if vocabulary is not None and (tokenizer, min_df, max_features) != (None, None, MAX_FEATURES):
         raise InputError(
             "A vocabulary has its own tokenizer, {min_df} and {max_features}; leave those out.",
@@ -284,3 +288,97 @@ def stream(
         limit=limit,
         n_threads=threads(n_jobs),
     )
+
+
+def mini_batches(
+    source: Iterable[Any] | DocumentStream,
+    *,
+    batch_size: int,
+    vocabulary: Vocabulary | None = None,
+    n_words: int | None = None,
+    position: Any = None,
+    max_wait: float | None = None,
+    meanwhile: Callable[[], None] | None = None,
+    by_content: bool = True,
+) -> Iterator[MiniBatch]:
+    """Yield mini-batches of counts from a source of documents or matrices.
+
+    The source is read no further than the batch being made, and no more than one batch is held.
+
+    Parameters
+    ----------
+    source : iterable, DocumentStream, Corpus, column or data frame
+        Its items are documents (a text, a sequence of words, a mapping from word to count, a
+        dictionary with a text), which are gathered into batches; or whole mini-batches: matrices of
+        counts (arrays, sparse, data frames) or lists of documents other than texts. An empty list
+        is an empty document; a matrix without rows is passed over. An iterable without a length may
+        give None while nothing comes. A corpus, and a column or a data frame of texts, goes through
+        `stream`.
+    batch_size : int
+        Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
+        after `max_wait`.
+    vocabulary : Vocabulary or None
+        What documents are counted with; it learns from each batch just before the batch is yielded.
+        None: a stream's or a corpus's own, else one that is empty and grows to 100,000 columns,
+        where documents come first; with ``min_df=None`` if these are texts.
+    n_words : int or None
+        How many columns to yield of matrices. Those beyond are left out and counted as unknown;
+        missing ones are empty. None: as many as the first matrix has, so give it when going on in
+        the middle. With a vocabulary it is not looked at: the vocabulary's words are the columns.
+    position : as in `MiniBatch`, or None
+        Where to go on. A `DocumentStream`, and any other source with an attribute ``position`` and
+        a method ``seek(position)``, is asked to go there. The rest are read again, and the items
+        that were read before are known by their content: where the source begins as it did they
+        are passed over, and anything else is new. A number passes over that many items.
+    max_wait : float or None
+        Seconds after which documents that wait for the next ones are given all the same, as a
+        smaller batch; None: they wait until it is full. See `Stream.wait_at_most`.
+    meanwhile : callable or None
+        Called now and then while documents are waited for.
+    by_content : bool
+        Whether positions identify items by their content. False: by their number, without hashing.
+
+    Yields
+    ------
+    MiniBatch
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = [{"tea": 2}, {"cup": 1}, {"pot": 1, "tea": 1}]
+    >>> vocabulary = Vocabulary(growing=True)
+    >>> first = next(mini_batches(source, batch_size=2, vocabulary=vocabulary))
+    >>> rest = mini_batches(source, batch_size=2, vocabulary=vocabulary, position=first.position)
+    >>> [batch.X.toarray().tolist() for batch in rest]
+    [[[1.0, 0.0, 1.0]]]
+    >>> [batch.X.shape for batch in mini_batches([np.eye(3), np.eye(2)], batch_size=10)]
+    [(3, 3), (2, 3)]
+    """
+    batch_size = whole("batch_size", batch_size)
+    if n_words is not None and vocabulary is None:
+        n_words = whole("n_words", n_words)
+    is_column_of_texts = (is_table(source) or is_column(source)) and are_documents(source)
+    if isinstance(source, Corpus) or is_column_of_texts:
+        source = stream(source, batch_size=batch_size, vocabulary=vocabulary)
+    elif isinstance(source, str | bytes | PathLike | Mapping) or is_matrix(source):
+        raise InputError(
+            f"must be an iterable of documents or matrices, got one {type(source).__name__}; give "
+            "[it], or the documents of a file by opelda.corpus.stream(path).",
+            "source",
+        )
+    elif not isinstance(source, DocumentStream):
+        if not isinstance(source, Iterable):
+            raise InputError(f"must be an iterable, got {type(source).__name__}.", "source")
+        if position is not None and not isinstance(source, Seekable) and type(position) is not dict:
+            position = whole("position", position, 0)
+        items = Items(source, Options(), by_content=by_content, polled=True)
+        source = Stream(items, batch_size=batch_size, vocabulary=None, n_threads=0)
+    if max_wait is not None and hasattr(source, "wait_at_most"):
+        source.wait_at_most(max_wait, meanwhile)
+    if position is not None:
+        source.seek(position)
+    return source.batches(vocabulary, n_words)
+
+
+def _holds_texts(documents: Any) -> bool:
+    return isinstance(documents, pl.Series | list)

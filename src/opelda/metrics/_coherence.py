@@ -11,7 +11,7 @@ from scipy import sparse
 from opelda._count_matrix import counts
 from opelda._validation import choice
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
-from opelda.corpus._kinds import is_batch, is_matrix
+from opelda.corpus._kinds import is_matrix
 from opelda.errors import InputError
 from opelda.metrics._top_words import top_words
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
@@ -179,7 +179,7 @@ def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
     measured = MeasuredTopics.of(topics, X=X)
     found = Cooccurrences(top_words(measured, n_words, least=2))
     first, X = _first_of(X)
-    if is_batch(first):
+    if hasattr(first, "X") or isinstance(first, DocumentStream) or _is_counts(first):
         _add_batches(found, X, measured)
     else:
         found.add(measured.counts(X))
@@ -191,6 +191,10 @@ def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
             "topics",
         )
     return found
+
+
+def _is_counts(item: Any) -> bool:
+    return is_matrix(item) and len(item.shape) == 2
 
 
 def _first_of(X: Any) -> tuple[Any, Any]:

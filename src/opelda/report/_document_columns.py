@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from opelda.corpus._column_names import usual_column
 from opelda.errors import InputError
 from opelda.report._inferred import count_blocks
 
@@ -35,9 +36,7 @@ def column_of(corpus: Any, given: Any, kind: str) -> Any:
         )
     if given is not None:
         return given
-    from opelda.corpus import group_column, time_column
-
-    name = (time_column if kind == "time" else group_column)(columns)
+    name = usual_column(kind, columns)
     if name is not None:
         return metadata[name]
     raise InputError(

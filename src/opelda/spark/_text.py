@@ -12,7 +12,7 @@ from pyspark.sql.functions import col, xxhash64
 from pyspark.sql.functions import sum as added
 
 from opelda.corpus import Tokenizer, Vocabulary
-from opelda.corpus._merging import found_words
+from opelda.corpus._counting import found_words
 from opelda.corpus._waiting_words import usual_min_df
 from opelda.corpus.text._auto_settings import is_open
 from opelda.errors import InputError

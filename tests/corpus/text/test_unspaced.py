@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opelda
-from opelda.corpus import COUNT_VECTORIZER, Tokenizer, Vocabulary, read
-from opelda.corpus.text import _unspaced
+from opelda.corpus import Tokenizer, Vocabulary, read
+from opelda.corpus.text import COUNT_VECTORIZER, _unspaced
 from opelda.errors import InputError
 
 PAIRS = Tokenizer(stop_words=None, unspaced="pairs", keep_markup=True)

@@ -149,13 +149,13 @@ def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
     """Return facts about the first documents of a corpus."""
     from numpy import bincount
 
-    from opelda.corpus.sources import open_source
+    from opelda.corpus.sources import checked_options, open_source
 
     limited = replace(reading, limit=reading.limit or LOOKED_AT)
     # opened for its format alone, which a corpus does not keep
     options = reading_options(reading)
     del options["limit"]
-    opened = open_source(source_of([thing]), **options)
+    opened = open_source(source_of([thing]), checked_options(**options))
     kind, taken = getattr(opened, "format", None), {}
     if opened.reopens and kind is not None:
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # it comes again

@@ -174,12 +174,12 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
 
 def _drawable(kind: str, documents: Any) -> str:
     """Return the kind of figure that the documents have a column for, found by its name."""
-    from opelda.corpus import group_column, time_column
+    from opelda.corpus._column_names import usual_column
 
     columns = () if documents.metadata is None else documents.metadata.columns
     wanted = ("time", "groups") if kind == EITHER else (kind,)
     for name in wanted:
-        if (time_column if name == "time" else group_column)(columns) is not None:
+        if usual_column(name, columns) is not None:
             return name
     options = " or ".join({"time": "--time", "groups": "--by"}[name] for name in wanted)
     usual = " or ".join({"time": "date", "groups": "section"}[name] for name in wanted)

@@ -132,7 +132,7 @@ def stream(
 
     import opelda
     from opelda.corpus import stream as open_stream
-    from opelda.corpus._gathering import MAX_FEATURES
+    from opelda.corpus._stream import MAX_FEATURES
 
     summaries = None if summary_every == "0" else Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from opelda.corpus._new_items import report
+from opelda.corpus._replay import report
 from opelda.corpus._timeout import Patience
 from opelda.corpus.formats._compression import (
     CHUNK,

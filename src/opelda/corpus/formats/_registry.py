@@ -39,6 +39,10 @@ class Options:
         Documents per block at most.
     column_words : str or None
         File of the columns' words, a word a line. None: looked for beside the source.
+    words : list of str or None
+        The columns' words, where they were given themselves.
+    format : str
+        The name of the format, or "auto".
     first_id : {0, 1} or None
         The number of the first word. None: the format's own custom.
     problems : Problems
@@ -53,6 +57,8 @@ class Options:
     encoding: str = "utf-8"
     block_size: int = 5_000
     column_words: str | None = None
+    words: list[str] | None = None
+    format: str = "auto"
     first_id: int | None = None
     problems: "Problems" = field(
         default_factory=lambda: import_module("opelda.corpus._problems").Problems()

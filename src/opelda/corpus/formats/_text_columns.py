@@ -3,39 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from opelda.corpus._column_names import (
+    KEPT,
+    NAMES,
+    TEXTS,
+    TITLES,
+    first_named,
+    is_title,
+    spelled,
+    usual,
+    usual_column,
+)
 from opelda.errors import DataWarning, InputError, warn
 
 if TYPE_CHECKING:
     from opelda.corpus.formats._registry import Options
 
-# The usual names, the likeliest first.
-TEXTS = (
-    *("text", "body", "content", "abstract", "document", "doc", "article", "description"),
-    *("summary", "message", "review", "comment", "tweet", "post", "sentence"),
-)
-# Names of the column that comes before the text, or is the text where there is no other.
-TITLES = ("title", "headline", "subject")
-# The same of columns that name, date and group documents, each as `_spelled` spells it.
-NAMES = (
-    *(*TITLES, "id", "name", "docid", "documentid", "articleid", "paperid", "postid", "tweetid"),
-    *("messageid", "uid", "uuid", "guid", "doi", "filename", "file", "path", "url", "uri", "link"),
-)
-TIMES = (
-    *("date", "datetime", "timestamp", "time", "published", "publishedat", "publishedon"),
-    *("publishdate", "publisheddate", "publicationdate", "datepublished", "pubdate", "pubyear"),
-    *("publicationyear", "created", "createdat", "createdon", "createddate", "creationdate"),
-    *("createdutc", "createdtime", "posted", "postedat", "postdate", "dateposted", "submitted"),
-    *("submittedat", "submitteddate", "submissiondate", "sent", "sentat", "year", "yearmonth"),
-    *("month", "week", "day", "decade", "updated", "updatedat", "updatedate", "modified"),
-)
-GROUPS = (
-    *("section", "category", "categories", "group", "source", "publisher", "publication"),
-    *("newspaper", "journal", "venue", "conference", "outlet", "channel", "subreddit", "forum"),
-    *("newsgroup", "author", "authors", "speaker", "user", "username", "party", "topic", "label"),
-    *("class", "type", "genre", "department", "domain", "platform", "product", "country"),
-    *("region", "state", "city", "language", "lang"),
-)
-KEPT = {*TIMES, *GROUPS}
 AUTO = "auto"  # among columns: those that are found by their names
 SHOWN = 20
 
@@ -82,53 +65,6 @@ def choose_keys(record: Mapping[Any, Any], where: str) -> list[str]:
     return usual(names) or choose(names, textual, (), where, "key")
 
 
-def usual(names: Sequence[str]) -> list[str]:
-    """Return the title, if there is one, and the text among names, going by what is usual."""
-    title, text = _first(TITLES, names), _first(TEXTS, names)
-    return [name for name in (title, text) if name is not None]
-
-
-def time_column(names: Iterable[str]) -> str | None:
-    """Return the first of the usual names of a time, such as "date" or "Created At"; or None.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Of columns, as ``corpus.metadata.columns``; their case, and what separates words, is
-        passed over.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> time_column(["id", "PublishedAt", "year"]), time_column(["id", "text"])
-    ('PublishedAt', None)
-    """
-    return _first(TIMES, names)
-
-
-def group_column(names: Iterable[str]) -> str | None:
-    """Return the first of the usual names of a group, such as "section" or "author"; or None.
-
-    Parameters
-    ----------
-    names : iterable of str
-        As of `time_column`.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> group_column(["id", "date", "author", "Section"])
-    'Section'
-    """
-    return _first(GROUPS, names)
-
-
 def columns_beside(
     names: Sequence[str],
     text: Sequence[str],
@@ -153,12 +89,12 @@ def columns_beside(
     found = [name for name in (names if plain is None else plain) if name not in text]
     name, metadata = options.name_column, options.metadata
     if name is None:  # a title is both text and name
-        name = _first(NAMES, [*filter(_is_title, text), *found])
+        name = first_named(NAMES, [*filter(is_title, text), *found])
     if not options.taken:  # once for all files of a source
-        kinds = {"time": time_column(found), "group": group_column(found)}
-        options.taken.update({"text": [*text], "name": name or None, **kinds})
-        likely = {*TEXTS, *TITLES} - {_spelled(name) for name in text}
-        unread = [name for name in names if _spelled(name) in likely]
+        time, group = usual_column("time", found), usual_column("group", found)
+        options.taken.update(text=[*text], name=name or None, time=time, group=group)
+        likely = {*TEXTS, *TITLES} - {spelled(name) for name in text}
+        unread = [name for name in names if spelled(name) in likely]
         unread += [name for name in other_texts if name not in unread]
         if unread and not options.text_columns:
             warn(
@@ -167,7 +103,7 @@ def columns_beside(
                 DataWarning,
             )
     if AUTO in metadata:
-        kept = (name for name in found if _spelled(name) in KEPT)
+        kept = (name for name in found if spelled(name) in KEPT)
         metadata = (*(name for name in metadata if name != AUTO), *kept)
     return ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
 
@@ -178,32 +114,11 @@ def wanted_columns(options: "Options") -> list[str]:
     return [*([name] if isinstance(name, str) else []), *(m for m in metadata if m != AUTO)]
 
 
-def usual_columns(names: Sequence[str]) -> list[str]:
-    """Return those that could be found by their names, one for each: a bounded number."""
-    first = {_spelled(name): name for name in reversed(names)}
-    found = {first[name] for name in (*NAMES, *KEPT) if name in first}
-    return [name for name in names if name in found]
-
-
 def require(names: Sequence[str], wanted: Iterable[str], where: str, kind: str = "column") -> None:
     """Refuse columns that are asked for and not there."""
     for name in wanted:
         if name not in names:
             raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
-
-
-def _first(usual: Sequence[str], names: Iterable[str]) -> str | None:
-    # the first of each spelling: a table may have both "text" and "Text"
-    found = {_spelled(name): name for name in reversed(list(names))}
-    return next((found[name] for name in usual if name in found), None)
-
-
-def _spelled(name: str) -> str:
-    return name.lower().translate(dict.fromkeys(map(ord, "_-. ")))
-
-
-def _is_title(name: str) -> bool:
-    return _spelled(name) in TITLES
 
 
 def text_columns(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from opelda.corpus._block import Block
+from opelda.corpus._column_names import usual_columns
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LineReader, Values, one_block, padded
 from opelda.corpus.formats._registry import Options
@@ -13,7 +14,6 @@ from opelda.corpus.formats._text_columns import (
     choose_keys,
     columns_beside,
     listed,
-    usual_columns,
     wanted_columns,
 )
 from opelda.errors import InputError

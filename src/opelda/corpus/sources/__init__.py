@@ -25,70 +25,84 @@ from opelda.corpus.sources._frames import in_memory
 from opelda.corpus.sources._source import Source
 from opelda.errors import InputError, warn
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Source", "checked_options", "open_source"]
 
 
-def open_source(
-    source: Any,
-    *,
+def checked_options(
     format: str = "auto",
-    text_column: str | tuple[str, ...] | list[str] | None = None,
-    name_column: str | Literal[False] | None = None,
-    metadata: str | tuple[str, ...] | list[str] | None = None,
+    text_column: Any = None,
+    name_column: Any = None,
+    metadata: Any = None,
     on_error: Literal["stop", "skip"] = "stop",
     encoding: str = "utf-8",
     column_words: Any = None,
     first_id: Literal[0, 1] | None = None,
-    follow: bool = False,
-    in_pieces: bool = False,  # whether no more than a few blocks will be held at a time
-) -> Source:
-    """Return the documents that a user's source stands for, with everything checked."""
+) -> Options:
+    """Return what a user wants of a source, each parameter checked; see `corpus.read`."""
     if first_id is not None and (first_id not in (0, 1) or isinstance(first_id, bool)):
         raise InputError(f"must be 0, 1 or None, got {first_id!r}.", "first_id")
+    if not isinstance(name_column, str | None) and name_column is not False:
+        raise InputError(
+            f"must be the name of a column, None or False, got {name_column!r}.", "name_column"
+        )
+    if format != "auto" and format not in FORMATS:
+        raise InputError(f"must be auto or one of {', '.join(FORMATS)}, got {format!r}.", "format")
+    try:
+        encoding = codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError):
+        raise InputError(
+            f"must be the name of one, as 'utf-8', 'latin-1' or 'cp1252', got {encoding!r}.",
+            "encoding",
+        ) from None
     is_path = isinstance(column_words, str | os.PathLike)
-    options = Options(
+    return Options(
+        format=format,
         text_columns=_columns("text_column", text_column),
-        name_column=_name(name_column),
+        name_column=name_column,
         metadata=_columns("metadata", metadata),
-        encoding=_encoding(encoding),
+        encoding=encoding,
         column_words=os.fsdecode(column_words) if is_path else None,
+        words=None if is_path else as_words(column_words),
         first_id=first_id,
         problems=Problems(on_error),
     )
-    if format != "auto" and format not in FORMATS:
-        raise InputError(f"must be auto or one of {', '.join(FORMATS)}, got {format!r}.", "format")
+
+
+def open_source(
+    source: Any,
+    options: Options,
+    *,
+    follow: bool = False,
+    in_pieces: bool = False,  # whether no more than a few blocks will be held at a time
+) -> Source:
+    """Return the documents that a user's source stands for."""
     paths = as_paths(source)
     if paths is None:
-        if format != "auto":
+        if options.format != "auto":
             raise InputError(
-                f"{format!r} is for files, but the source is {type(source).__name__}; give paths, "
-                "or leave it out.",
+                f"{options.format!r} is for files, but the source is {type(source).__name__}; give "
+                "paths, or leave it out.",
                 "format",
             )
-        beside = options.column_words
-        words = read_vocabulary(Input.of(beside)) if beside else as_words(column_words)
-        return in_memory(source, options, words, by_content=in_pieces)
-    if options.column_words is None and column_words is not None:
+        return in_memory(source, options, _words(options), by_content=in_pieces)
+    if options.words is not None:
         raise InputError("must for files be the path of one with a word a line.", "column_words")
-    if follow:
-        if len(paths) > 1:
-            raise InputError("Only one file or one folder can be followed; give one.")
-        input = Input.of(paths[0])
-        if input.path is not None and input.is_folder:
-            if format != "auto":
-                FORMATS[format].check(options, input.label)
-            beside = options.column_words
-            words = read_vocabulary(Input.of(beside)) if beside else None
-            formats = partial(_arriving, format=format)
-            return Folder(input.path, options, formats, follow=True, words=words)
-        if input.path is not None:
-            found = _format(input, format)
+    if follow and len(paths) > 1:
+        raise InputError("Only one file or one folder can be followed; give one.")
+    input = Input.of(paths[0])
+    if follow and input.path is not None:
+        if not input.is_folder:
+            found = _format(input, options)
             found.check(options, input.label)
             return GrowingFile(input, found, options)
-    inputs = [input for path in paths for input in expand(path, format)]
+        if options.format != "auto":
+            FORMATS[options.format].check(options, input.label)
+        formats = partial(_arriving, format=options.format)
+        return Folder(input.path, options, formats, follow=True, words=_words(options))
+    inputs = [input for path in paths for input in expand(path, options.format)]
     if not inputs:
         raise InputError("The list of files is empty; give at least one.")
-    kinds = {one.name: one for one in (_format(input, format) for input in inputs)}
+    kinds = {one.name: one for one in (_format(input, options) for input in inputs)}
     if len(kinds) > 1:
         raise InputError(
             f"The files are of different formats ({', '.join(sorted(kinds))}); read them apart."
@@ -149,8 +163,14 @@ def _names_a_file(text: str) -> bool:
         return False
 
 
-def _format(input: Input, format: str) -> Format:
-    return detect(input) if format == "auto" else FORMATS[format]
+def _format(input: Input, options: Options) -> Format:
+    return detect(input) if options.format == "auto" else FORMATS[options.format]
+
+
+def _words(options: Options) -> list[str] | None:
+    """Return the words that were given for the columns, or those of the file that was."""
+    beside = options.column_words
+    return options.words if beside is None else read_vocabulary(Input.of(beside))
 
 
 def _arriving(input: Input, format: str) -> Format | None:
@@ -176,19 +196,3 @@ def _columns(parameter: str, given: Any) -> tuple[str, ...]:
             parameter,
         )
     return tuple(given)
-
-
-def _name(given: Any) -> str | Literal[False] | None:
-    if given is False or given is None or isinstance(given, str):
-        return given
-    raise InputError(f"must be the name of a column, None or False, got {given!r}.", "name_column")
-
-
-def _encoding(encoding: Any) -> str:
-    try:
-        return codecs.lookup(encoding).name
-    except (LookupError, TypeError, ValueError):
-        raise InputError(
-            f"must be the name of one, as 'utf-8', 'latin-1' or 'cp1252', got {encoding!r}.",
-            "encoding",
-        ) from None

@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 
 from opelda.corpus._block import Block, BlockJoiner
-from opelda.corpus._new_items import report
-from opelda.corpus._replay import digest, unpacked
+from opelda.corpus._replay import digest, report, unpacked
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._detect import is_vocabulary, visible_files

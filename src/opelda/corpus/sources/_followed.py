@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from opelda.corpus._block import Block, BlockJoiner
-from opelda.corpus._new_items import report
 from opelda.corpus._problems import Problems
+from opelda.corpus._replay import report
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._compression import CHUNK, Stream
 from opelda.corpus.formats._input import ChangedError

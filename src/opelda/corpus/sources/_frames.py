@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from opelda.corpus._block import Beside
+from opelda.corpus._column_names import usual_columns
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._forks import evaluate, require_pool
 from opelda.corpus._kinds import (
@@ -28,18 +29,17 @@ from opelda.corpus.formats._text_columns import (
     columns_beside,
     require,
     text_columns,
-    usual_columns,
     wanted_columns,
 )
-from opelda.corpus.sources._items import Items
-from opelda.corpus.sources._source import Rows
+from opelda.corpus.sources._items import ItemsOfOneKind
+from opelda.corpus.sources._source import InMemory, Source
 from opelda.errors import InputError
 
 
 def in_memory(
     source: Any, options: Options, words: list[str] | None, *, by_content: bool
-) -> Rows | Items:
-    """Return the documents of a source in memory; `by_content` is that of `NewItems`."""
+) -> Source:
+    """Return the documents of a source in memory; `by_content` is that of `Items`."""
     problems = options.problems
     if is_mapping(source):
         raise InputError(
@@ -49,7 +49,7 @@ def in_memory(
         )
     if isinstance(source, Corpus):
         beside = _beside_corpus(source, options)
-        return Rows(source.X, problems, source.words if words is None else words, beside)
+        return InMemory(source.X, problems, source.words if words is None else words, beside)
     pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
     frame = None if pandas_counts and not options.text_columns else as_frame(source)
     if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
@@ -63,19 +63,19 @@ def in_memory(
         beside = {name: cells(frame[column]) for name, column in kept.items()}
         texts = [as_text(frame, column) for column in chosen]
         joined = reduce(lambda before, after: before + " " + after, texts)
-        return Rows(joined, problems, words, beside)
+        return InMemory(joined, problems, words, beside)
     if frame is not None:
         return _matrix(frame, options, words)
     documents = as_documents(source)
     if isinstance(documents, pl.Series):
         require((), wanted_columns(options), "The column of texts")
-        return Rows(documents, problems, words)
+        return InMemory(documents, problems, words)
     if documents is not None:
-        return Items(documents, options, words, by_content=by_content)
+        return ItemsOfOneKind(documents, options, words, by_content=by_content)
     if is_matrix(source):
         return _matrix(source, options, words)
     if isinstance(source, Iterable):
-        return Items(source, options, words, by_content=by_content)
+        return ItemsOfOneKind(source, options, words, by_content=by_content)
     raise InputError(
         f"must be a path, a collection of documents, a column or a matrix of counts, got "
         f"{type(source).__name__}.",
@@ -97,10 +97,10 @@ def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
     return {name: values for name, values in beside.items() if len(values) == len(corpus)}
 
 
-def _matrix(X: Any, options: Options, words: Sequence[str] | None) -> Rows:
+def _matrix(X: Any, options: Options, words: Sequence[str] | None) -> InMemory:
     require((), wanted_columns(options), "The matrix")
     called = getattr(X, "columns", None) if words is None else words
-    return Rows(as_counts(X, None, "The matrix")[0], options.problems, called)
+    return InMemory(as_counts(X, None, "The matrix")[0], options.problems, called)
 
 
 def as_frame(source: Any) -> pl.DataFrame | None:

@@ -1,18 +1,19 @@
-"""Items of an iterable as a source: texts, records, word lists, mappings, (id, count) lists."""
+"""Items of an iterable as a source: texts, records, word lists, mappings, mini-batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from copy import deepcopy
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy import sparse
 
-from opelda.corpus._block import Beside, Block
+from opelda.corpus._block import Beside, Block, Documents
+from opelda.corpus._corpus import Seekable
 from opelda.corpus._document_counts import count_words
-from opelda.corpus._kinds import is_bag, is_empty, is_missing, is_record
-from opelda.corpus._matrix import Counted, as_counts
-from opelda.corpus._new_items import NOTHING, NewItems
+from opelda.corpus._kinds import is_bag, is_document, is_empty, is_matrix, is_missing, is_record
+from opelda.corpus._matrix import as_counts
+from opelda.corpus._replay import NewItems
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._cells import as_series, cells
 from opelda.corpus.formats._text_columns import (
@@ -40,12 +41,140 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 class Items(Source):
-    """Documents from an iterable, all of the kind of the first one that is not empty.
+    """Documents from an iterable.
 
-    A position identifies the items before it by their content, see `corpus._seen`, or their number.
+    A position identifies the items before it by their content, or is their number. A stream may
+    get None from an iterable without a length that has nothing to give at the moment.
     """
 
     label = "The iterable"
+
+    def __init__(
+        self, items: Iterable[Any], options: Options, *, by_content: bool, polled: bool
+    ) -> None:
+        self.items, self.options = items, options
+        self.problems = options.problems
+        self.reopens = iter(items) is not items  # what can be gone through again
+        self.waits = not isinstance(items, Sized)
+        self.keys: list[str] | None = None  # that records have their text under
+        self.kept: dict[str | None, str] = {}  # keys beside them
+        self._by_content, self._polled = by_content, polled and self.waits
+        self._seeks = isinstance(items, Seekable)
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield the documents from a position on."""
+        new: SoughtItems | NewItems
+        if self._seeks:
+            new = SoughtItems(self.items, position)
+        else:
+            if not isinstance(position, dict):
+                position = row_number(position) or None
+            new = NewItems(self.items, position, by_content=self._by_content, polled=self._polled)
+        for first, run in self._runs(iter(new), block_size):
+            try:
+                documents, n_items = self._documents(run, first), len(run)
+            except InputError:
+                n_items = 0 if self.reopens else self._n_good(run, first)
+                if 0 < n_items < len(run):  # they will not come again
+                    documents, run = self._documents(run[:n_items], first), run[:n_items]
+                    yield Block(documents, new.position(first + n_items), self._beside(run))
+                raise
+            if not isinstance(documents, sparse.csr_array) or documents.shape[0]:
+                yield Block(documents, new.position(first + n_items), self._beside(run))
+
+    def _runs(self, items: Iterator[tuple[int, Any]], most: int) -> Iterator[tuple[int, list[Any]]]:
+        """Yield runs of documents, and mini-batches alone, with the number of the first item.
+
+        A run ends early where it has waited for long enough, and where the iterable fails or ends.
+        """
+        run: list[Any] = []
+        first = 0
+        try:
+            for number, item in items:
+                if item is None and self._polled:
+                    self.patience.meanwhile()
+                elif self._is_batch(item):
+                    if run:
+                        self.patience.given()
+                        yield first, run
+                        run = []
+                    yield number, [item]
+                    continue
+                else:
+                    first = first if run else number
+                    run.append(item)
+                    self.patience.came()
+                if len(run) == most or (run and self.patience.is_over):
+                    self.patience.given()
+                    yield first, run
+                    run = []
+        except Exception:
+            if run and not self.reopens:  # what came before will not come again
+                yield first, run
+            raise
+        if run:
+            yield first, run
+
+    def _n_good(self, run: list[Any], first: int) -> int:
+        """Return how many documents there are before the first bad one."""
+        for n, one in enumerate(run):
+            try:
+                self._documents([one], first + n)
+            except InputError:
+                return n
+        return len(run)
+
+    def _is_batch(self, item: Any) -> bool:
+        """Whether an item is a mini-batch, or no document at all."""
+        if is_document(item):
+            return False
+        # bytes, and other iterables that are no documents, are refused where they are counted
+        return is_matrix(item) or isinstance(item, list | tuple) or not isinstance(item, Iterable)
+
+    def _documents(self, run: list[Any], first: int) -> Documents:
+        """Return what is counted: of documents of any kinds, or of one mini-batch."""
+        if len(run) > 1 or not self._is_batch(run[0]):
+            return self._counted(run, lambda i: f"Item {first + i}")
+        (item,) = run
+        if isinstance(item, list | tuple):
+            if any(isinstance(document, str) for document in item):
+                raise InputError(
+                    f"Item {first} mixes words and documents; "
+                    "give a list of words, or a list of word lists or mappings."
+                )
+            return self._counted(list(item), lambda i: f"Document {i} of item {first}")
+        if not is_matrix(item):
+            raise InputError(
+                f"Item {first} is neither a document nor a matrix but {type(item).__name__}; "
+                "give a text, a sequence of words, a mapping from word to count, or counts."
+            )
+        return as_counts(item, None, f"Item {first}")[0]
+
+    def _counted(self, documents: list[Any], where: Callable[[int], str]) -> Documents:
+        documents = [self._text_of(one, where(i)) for i, one in enumerate(documents)]
+        texts = [isinstance(one, str) for one in documents]
+        if any(texts) and not all(texts):  # left to the tokenizer, but for mistakes
+            others = [[] if isinstance(one, str) else one for one in documents]
+            count_words(others, where, Tokenizer())
+            return documents
+        return as_series(documents) if any(texts) else count_words(documents, where, Tokenizer())
+
+    def _text_of(self, item: Any, where: str) -> Any:
+        """Return the text of a record; any other document as it is."""
+        if not isinstance(item, Mapping) or not item or self.keys == []:
+            return item
+        if self.keys is None:  # the first one decides for all
+            self.keys = text_keys(item, (), where) if is_record(item) else []
+        return record_text(item, self.keys, where) if self.keys else item
+
+    def _beside(self, items: list[Any]) -> Beside:
+        records = [item if isinstance(item, Mapping) else {} for item in items]
+        kept = self.kept.items()
+        return {name: cells([record.get(key) for record in records]) for name, key in kept}
+
+
+class ItemsOfOneKind(Items):
+    """Documents from an iterable, all of the kind of the first one that is not empty."""
 
     def __init__(
         self,
@@ -53,23 +182,18 @@ class Items(Source):
         options: Options,
         words: list[str] | None = None,
         *,
-        by_content: bool = True,
+        by_content: bool,
     ) -> None:
-        self.options = options
-        self._by_content = by_content
-        self.problems = options.problems
-        self.words = words
-        self.items, number, first = _peeked(items)
-        self.reopens = self.items is items  # what can be gone through again
-        self.waits = not isinstance(items, Sized)
-        where = f"Item {number}"
+        super().__init__(items, options, by_content=by_content, polled=by_content)
+        self.words, self._seeks = words, False
+        self.items, number, first = self._peeked(items)
+        where, wanted = f"Item {number}", options.text_columns
         self.kind = "words"
-        self.kept: dict[str | None, str] = {}
         if isinstance(first, str):
             self.kind = "texts"
-        elif not is_empty(first) and (options.text_columns or is_record(first)):
+        elif not is_empty(first) and (wanted or is_record(first)):
             self.kind = "records"
-            self.keys = text_keys(first, options.text_columns, where)
+            self.keys = text_keys(first, wanted, where)
             plain = [key for key in _keys(first) if not isinstance(first[key], Mapping)]
             self.kept = columns_beside(_keys(first), self.keys, options, where, "key", plain)
         elif not is_empty(first) and is_bag(first):
@@ -80,49 +204,28 @@ class Items(Source):
             require((), wanted_columns(options), self.label, "key")
         self.has_words = words is not None or self.kind != "bags"
 
-    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield the documents from a position on."""
-        if not isinstance(position, dict):
-            position = row_number(position) or None
-        new = NewItems(self.items, position, self.label, by_content=self._by_content)
-        items = iter(new)
-        failure = None
-        while failure is None:
-            taken, failure = self._next(items, block_size)
-            if not taken or (failure and self.reopens):
+    def _peeked(self, items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
+        """Return the items, the number of the first that is not empty, and that one, or []."""
+        iterator = iter(items)
+        taken: list[Any] = []
+        for item in iterator:
+            if item is None and self._polled:
+                continue
+            taken.append(item)
+            if not is_empty(item):
                 break
-            first, documents = taken[0][0], [item for _, item in taken]
-            after = new.position(first + len(taken))
-            yield Block(self._documents(documents, first), after, self._beside(documents))
-        if failure:  # what came before will not come again
-            raise failure
+        # a generator: what was taken must be put back
+        items = items if self.reopens else chain(taken, iterator)
+        if not taken or is_empty(taken[-1]):
+            return items, len(taken), []
+        return items, len(taken) - 1, taken[-1]
 
-    def _next(
-        self, items: Iterator[tuple[int, Any]], most: int
-    ) -> tuple[list[tuple[int, Any]], Exception | None]:
-        """Return so many items, or those that have waited for long enough, or came before the end.
+    def _is_batch(self, item: Any) -> bool:
+        return False
 
-        And why it failed to give more, if it did.
-        """
-        taken: list[tuple[int, Any]] = []
-        patience, failure = self.patience, None
-        try:
-            for numbered in items:
-                if numbered[1] is NOTHING:
-                    patience.meanwhile()
-                else:
-                    taken.append(numbered)
-                    patience.came()
-                if len(taken) == most or patience.is_over:
-                    break
-        except Exception as error:
-            failure = error
-        patience.given()
-        return taken, failure
-
-    def _documents(self, items: list[Any], first: int) -> pl.Series | Counted | sparse.csr_array:
+    def _documents(self, run: list[Any], first: int) -> Documents:
         name, is_usual = KINDS[self.kind]
-        for i, item in enumerate(items, first):
+        for i, item in enumerate(run, first):
             if not is_usual(item) and not is_empty(item):  # empty documents are of any kind
                 kind = "a list of (id, count)" if is_bag(item) else f"of type {type(item).__name__}"
                 raise InputError(
@@ -130,18 +233,18 @@ class Items(Source):
                     "of one kind."
                 )
         if self.kind == "texts":
-            return as_series([item if isinstance(item, str) else "" for item in items])
+            return as_series([item if isinstance(item, str) else "" for item in run])
         if self.kind == "records":
-            numbered = enumerate(items, first)
-            return as_series([record_text(item, self.keys, f"Item {i}") for i, item in numbered])
+            numbered, keys = enumerate(run, first), self.keys or []
+            return as_series([record_text(one, keys, f"Item {i}") for i, one in numbered])
         if self.kind == "bags":
-            return self._bags(items, first)
-        return count_words(items, lambda i: f"Item {first + i}", Tokenizer())
+            return self._bags(run, first)
+        return count_words(run, lambda i: f"Item {first + i}", Tokenizer())
 
     def _bags(self, bags: list[Any], first: int) -> sparse.csr_array:
         """Count what gensim calls a corpus: lists of (id, count)."""
         width = None if self.words is None else len(self.words)
-        lengths = [len(bag) for bag in bags]
+        ends = np.cumsum([0, *map(len, bags)])
         try:
             pairs = np.array([pair for bag in bags for pair in bag], np.float64).reshape(-1, 2)
         except OverflowError:
@@ -153,37 +256,37 @@ class Items(Source):
         bad = (ids < 0) | (ids >= most) | (ids != pairs[:, 0])
         if bad.any():
             at = int(np.argmax(bad))
-            item = first + int(np.searchsorted(np.cumsum(lengths), at, side="right"))
+            item = first + int(np.searchsorted(ends[1:], at, side="right"))
             raise InputError(
                 f"Item {item} has the word number {pairs[at, 0]:g}, but numbers go from 0 to "
                 f"{most - 1}; give the vocabulary that the documents were counted with."
             )
         width = int(ids.max(initial=-1)) + 1 if width is None else width
-        ends = np.concatenate(([0], np.cumsum(lengths)))
         counts = sparse.csr_array((pairs[:, 1], ids, ends), shape=(len(bags), width))
         return as_counts(counts, None, f"Items from {first} on")[0]
 
-    def _beside(self, items: list[Any]) -> Beside:
-        records = [item if isinstance(item, Mapping) else {} for item in items]
-        kept = self.kept.items()
-        return {name: cells([record.get(key) for record in records]) for name, key in kept}
 
+class SoughtItems:
+    """The items of a source that finds its own positions."""
 
-def _peeked(items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
-    """Return the items, the number of the first that is not empty, and that one, or []."""
-    iterator = iter(items)
-    taken: list[Any] = []
-    for item in iterator:
-        if item is NOTHING:
-            continue
-        taken.append(item)
-        if not is_empty(item):
-            break
-    # a generator: what was taken must be put back
-    items = chain(taken, iterator) if iterator is items else items
-    if not taken or is_empty(taken[-1]):
-        return items, len(taken), []
-    return items, len(taken) - 1, taken[-1]
+    def __init__(self, source: Any, position: Any) -> None:
+        if position is not None:
+            source.seek(position)
+        self._source = source
+        self._positions: dict[int, Any] = {}  # after so many items
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        number = 0
+        for item in self._source:
+            # a snapshot, should it be changed; the one before may still be asked for
+            self._positions = {number: self._positions.get(number)}
+            self._positions[number + (item is not None)] = deepcopy(self._source.position)
+            yield number, item
+            number += item is not None
+
+    def position(self, n_items: int) -> Any:
+        """Return the position after so many items."""
+        return self._positions[n_items]
 
 
 def text_keys(first: Any, wanted: Sequence[str], where: str) -> list[str]:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from opelda.corpus._new_items import report
+from opelda.corpus._replay import report
 from opelda.corpus.formats import Input, Options
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._line_reader import LineReader

@@ -7,8 +7,8 @@ import polars as pl
 from scipy import sparse
 
 from opelda.corpus._block import Beside, Block, rows_of
-from opelda.corpus._new_items import item_key, report
 from opelda.corpus._problems import Problems
+from opelda.corpus._replay import item_key, report
 from opelda.corpus._timeout import Patience
 from opelda.errors import InputError
 
@@ -49,7 +49,7 @@ class Source:
 N_KNOWN = 100
 
 
-class Rows(Source):
+class InMemory(Source):
     """Documents in memory: texts, or rows of counts.
 
     A position is the number of rows before it, and a digest of the last of these.

@@ -14,7 +14,7 @@ import numpy as np
 from opelda import _store
 from opelda._every import Every
 from opelda._replacing import lock, remove_leftovers
-from opelda.corpus._batches import Seekable
+from opelda.corpus._corpus import Seekable
 from opelda.errors import InputError, ModelFileError
 from opelda.learning.persistence._model_arrays import (
     as_parts,

@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from opelda import corpus
 from opelda._count_matrix import counts
 from opelda._every import Every
 from opelda._validation import whole
-from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary, mini_batches
+from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.text._model_tokenizer import going_on_as, recalling
@@ -59,7 +60,7 @@ class LearnsStreams(Parameters):
             gathered into mini-batches of `batch_size`, of which one is held at most. A list of
             strings is one document and its words: give texts one by one. Or a column or data frame
             of texts, a corpus, or what `opelda.corpus.stream` gives. An iterable that waits for
-            them may give `opelda.corpus.NOTHING` now and then: see `every`.
+            them may give None now and then: see `every`.
         vocabulary : Vocabulary, optional
             The words of the columns. By default a stream's or a corpus's own, else one that begins
             empty and grows to 100,000 columns, which rare old words then leave to new ones; from
@@ -94,7 +95,7 @@ class LearnsStreams(Parameters):
         whole("validate_every", validate_every)
         with nullcontext() if checkpoint is None else Checkpoint(checkpoint, source, due) as saved:
             run = self._prepared(saved, source, vocabulary, validation, validate_every)
-            batches = mini_batches(
+            batches = corpus.mini_batches(
                 source,
                 batch_size=run.plan.schedule.batch_size,
                 vocabulary=run.words,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.corpus import MiniBatch, group_column, time_column
+from opelda.corpus import MiniBatch
+from opelda.corpus._column_names import usual_column
 from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines.seam import GOLDEN, mix
@@ -176,8 +177,8 @@ class Gathered:
         if table is None:
             return none, none
         if self.n_docs == n:
-            self.time = self.time or time_column(table.columns)
-            self.group = self.group or group_column(table.columns)
+            self.time = self.time or usual_column("time", table.columns)
+            self.group = self.group or usual_column("group", table.columns)
             self.times = None if self.time is None else TimedShares()
             self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
         times = none if self.time is None else self._moments(table[self.time].to_list())
