@@ -17,10 +17,10 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from opelda import TopicModel
-from opelda.cli._server import Server
 from opelda.corpus import read, stream
 from opelda.report import write_report
 from opelda.report.page import LivePage
+from opelda.serve._server import PageServer
 
 FIGURES = Path(__file__).parent / "figures"
 TEXT = (
@@ -69,10 +69,10 @@ def learned(source):
     shown = LivePage(source.name, "state")
     model = TopicModel(40, random_state=0, callbacks=[shown])
     pages = {"/": ("text/html", shown.html), "/meta.json": ("application/json", shown.json)}
-    server = Server("127.0.0.1:0", pages)
+    server = PageServer("127.0.0.1", 0, pages)
     server.start()
     model.fit_stream(stream(source, batch_size=1000, limit=40_000))
-    yield server.url
+    yield server.site.url
     server.close()
 
 

@@ -246,7 +246,12 @@ def test_import_alone_imports_no_part_and_not_even_numpy():
 
 @pytest.mark.parametrize(
     ("module", "package"),
-    [("opelda._native", "engines"), ("opelda._text", "corpus"), ("uvicorn", "serve")],
+    [
+        ("opelda._native", "engines"),
+        ("opelda._text", "corpus"),
+        ("starlette.requests", "serve"),
+        ("uvicorn", "serve"),
+    ],
 )
 def test_one_package_alone_knows_each_of_these(module, package):
     """import-linter does not see modules without a source file."""

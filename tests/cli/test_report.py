@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sys
 import time
+from contextlib import closing
 from http.client import HTTPConnection
 
 import pytest
@@ -119,17 +121,18 @@ def test_a_stream_is_shown_while_it_is_learned(process, folder, texts):
         line = next(line for line in stream.stderr if "http://" in line)
         port = int(line.rsplit(":", 1)[1].strip().rstrip("/"))
         for _ in range(600):
-            connection = HTTPConnection("127.0.0.1", port, timeout=30)
-            connection.request("GET", "/meta.json")
-            meta = json.loads(connection.getresponse().read())
+            with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+                connection.request("GET", "/meta.json")
+                meta = json.loads(connection.getresponse().read())
             if meta["stream"]["n_docs"] and meta["topics"]:
                 break
             time.sleep(0.1)
         assert len(meta["topics"]) == 3
         assert meta["title"] == "s.txt"
         assert meta["live"]["every"] > 0
-        connection.request("GET", "/")
-        assert '<div id="app">' in connection.getresponse().read().decode()
+        with closing(connection):
+            connection.request("GET", "/")
+            assert '<div id="app">' in connection.getresponse().read().decode()
     finally:
         stream.terminate()
         stream.communicate()
@@ -139,6 +142,16 @@ def test_an_address_that_is_none_is_refused_before_anything_is_learned(cli, fold
     done = cli("stream", "t.jsonl", "--checkpoint", "state", "--serve", "nowhere")
     assert done.code != 0
     assert "HOST:PORT" in done.err
+    assert not (folder / "state").exists()
+
+
+def test_a_missing_extra_is_a_sentence(cli, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    for name in ("_server", "_site"):
+        monkeypatch.delitem(sys.modules, f"opelda.serve.{name}", raising=False)
+    done = cli("stream", "t.jsonl", "--checkpoint", "state", "--serve", "127.0.0.1:0")
+    assert done.code == 2
+    assert done.err.endswith("which is not there: pip install 'opelda[serve]'.\n")
     assert not (folder / "state").exists()
 
 

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 pytest.importorskip("uvicorn")
-pytest.importorskip("httptools")
+pytest.importorskip("starlette")
 
 
 def test_it_answers_until_it_is_stopped(process, model_file, themes):
@@ -51,5 +51,5 @@ def test_mistakes_are_a_sentence(cli, model_file, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "opelda.serve._server", raising=False)
     result = cli("serve", model_file, "--port", 0)
-    needs = "opelda serve needs uvicorn, which is not there: pip install 'opelda[serve]'."
+    needs = "Serving needs uvicorn, which is not there: pip install 'opelda[serve]'."
     assert (result.code, result.err) == (2, f"opelda: {needs}\n")

@@ -11,11 +11,13 @@ import json
 import re
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from h11 import LocalProtocolError
 from scipy import sparse
 
 import opelda
@@ -28,7 +30,7 @@ from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.errors import InputError, ModelFileError
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.serve import app as make_app
-from opelda.serve._server import Server
+from opelda.serve._server import Listener, Server
 from tests.corpus.formats import test_counts_formats_fuzz as counts_cases
 from tests.corpus.formats import test_text_damage as text_cases
 from tests.serve.conftest import make_model
@@ -187,7 +189,7 @@ class Transport(asyncio.Transport):
 
 @cache
 def server() -> tuple[asyncio.AbstractEventLoop, Server]:
-    made = Server(make_app(make_model(0), n_jobs=1, max_bytes=20_000), None)
+    made = Server(make_app(make_model(0), n_jobs=1, max_bytes=20_000), Listener(), 10.0)
     made.config.load()
     return asyncio.new_event_loop(), made
 
@@ -204,8 +206,10 @@ def ask(data: bytes, folder: Path) -> None:
         )
         connection.connection_made(transport)
         at = len(sent) * (cut or b"\0")[0] // 255
-        for part in (sent[:at], sent[at:]):
-            connection.data_received(part)
+        for part in filter(None, (sent[:at], sent[at:])):  # a transport gives no empty ones
+            if not transport.closed:
+                with suppress(LocalProtocolError):  # as asyncio does, which ends the connection
+                    connection.data_received(part)
             await asyncio.sleep(0)
         while (cycle := connection.cycle) and not (cycle.response_complete or cycle.more_body):
             if transport.closed:  # as it is where something follows that is no request
@@ -218,7 +222,7 @@ def ask(data: bytes, folder: Path) -> None:
         return transport.sent
 
     found = loop.run_until_complete(converse())
-    assert made.config.app._bodies.n_bytes == 0
+    assert made._app._bodies.n_bytes == 0
     for head, body in re.findall(rb"(?s)(HTTP/1\.1 \d{3}.*?)\r\n\r\n(\{.*?\})?(?=HTTP/1|$)", found):
         assert not re.match(rb"HTTP/1\.1 50[^34]", head), found[:3000]
         if re.match(rb"HTTP/1\.1 4", head) and body:

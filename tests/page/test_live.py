@@ -8,10 +8,10 @@ import json
 import pytest
 
 from opelda import TopicModel
-from opelda.cli._server import Server
 from opelda.report.page import LivePage
 from opelda.report.page._write import as_json
 from opelda.report.page._write import page as page_of
+from opelda.serve._server import PageServer
 from tests.page.conftest import show
 from tests.page.test_accessibility import violations
 from tests.report.page_data import element
@@ -35,10 +35,11 @@ def stream(report):
         "before": shares,
         "scores": [[100, -4], [1000, -3.2]],
     }
-    server = Server(
-        "127.0.0.1:0",
+    server = PageServer(
+        "127.0.0.1",
+        0,
         {
-            "/": ("text/html; charset=utf-8", lambda: page_of(meta)),
+            "/": ("text/html", lambda: page_of(meta)),
             "/meta.json": ("application/json", lambda: as_json(meta)),
         },
     )
@@ -69,10 +70,10 @@ def learner(report):
     shown = LivePage("feed.jsonl", "state")
     model = TopicModel(4, random_state=0, callbacks=[shown])
     pages = {
-        "/": ("text/html; charset=utf-8", shown.html),
+        "/": ("text/html", shown.html),
         "/meta.json": ("application/json", shown.json),
     }
-    server = Server("127.0.0.1:0", pages)
+    server = PageServer("127.0.0.1", 0, pages)
     server.start()
     yield server.site.url, lambda start, stop: model.partial_fit(report.texts[start:stop])
     server.close()

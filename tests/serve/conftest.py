@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 import opelda
-from opelda.serve import _reload as _newest
+from opelda.serve import _served
 from opelda.serve import app as make_app
 
 THEMES = (
@@ -105,4 +105,4 @@ def service(models):
 @pytest.fixture
 def quick(monkeypatch):
     """Look at files far more often."""
-    monkeypatch.setattr(_newest, "POLL", 0.01)
+    monkeypatch.setattr(_served, "POLL", 0.01)

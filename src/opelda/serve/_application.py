@@ -1,48 +1,30 @@
-"""The ASGI application: which request is answered with what."""
+"""The application: which request is answered with what."""
 
 import asyncio
 import logging
-import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
 
 from opelda._validation import number, whole
 from opelda.errors import OpeldaError
 from opelda.serve._batching import Batches
-from opelda.serve._pages import Pages
-from opelda.serve._reload import Newest
-from opelda.serve._requests import (
-    Bodies,
-    Gone,
-    Receive,
-    Refused,
-    Scope,
-    as_whole,
-    busy,
-    header,
-    options,
-)
-from opelda.serve._served import N_WORDS, Served, as_json
-from opelda.serve._site import HEADERS, Site
+from opelda.serve._requests import Bodies, as_whole, busy, options
+from opelda.serve._served import N_WORDS, Newest, Served
+from opelda.serve._site import Application, Refused
 
 MAX_BYTES, MAX_DOCS, TIMEOUT = 1_000_000, 1_000, 10.0
 MOST_WAITING = 128  # requests
-HTML, JSON = "text/html; charset=utf-8", "application/json"
-ALWAYS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 logger = logging.getLogger("opelda.serve")
-
-
-class Answer(NamedTuple):
-    """A response, and the version of the model it is about."""
-
-    body: bytes
-    version: str
-    kind: str = JSON
-    status: HTTPStatus = HTTPStatus.OK
-    headers: dict[str, str] | None = None
 
 
 def app(
@@ -77,8 +59,7 @@ def app(
 
     Returns
     -------
-    callable
-        Of ``scope, receive, send``.
+    starlette.applications.Starlette
 
     Examples
     --------
@@ -95,39 +76,32 @@ def app(
     return App(Newest(model, settings | {"n_jobs": n_jobs}), bodies, seconds, corpus)
 
 
-class App:
-    """Answers requests, each by the model that was the newest when it came."""
+class App(Application):
+    """Answers each request by the model that was the newest when the request came."""
 
     def __init__(self, newest: Newest, bodies: Bodies, timeout: float, corpus: Any) -> None:
         self.newest, self.timeout = newest, timeout
-        self.site: Site | None = None  # where it is known, other names for it are refused
-        self.n_answered = 0
         self._bodies, self._batches, self._pages = bodies, Batches(), Pages(corpus)
-        self._routes = {
-            "": ("GET", self._page),
-            "infer": ("POST", self._infer),
-            "topics": ("GET", self._topics),
-            "health": ("GET", self._health),
-        }
+        routes = [
+            Route("/infer", self._infer, methods=["POST"]),
+            Route("/topics", self._topics),
+            Route("/topics/{number}", self._topic),
+            Route("/health", self._health),
+            Route("/", self._page),
+        ]
+        super().__init__(routes, self._lifespan)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, as ASGI has it."""
+    def begin(self, scope: Scope) -> dict[str, str]:
+        """Choose the model of a request."""
         self.newest.follow()
-        if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "http":
-            answer = await self._answer(scope, receive)
-            if answer is not None:
-                self.n_answered += 1
-                await _respond(answer, send)
-        else:
-            await send({"type": "websocket.close"})
+        served = scope.setdefault("state", {})["served"] = self.newest.served
+        return {"opelda-model": served.version}
 
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while (phase := (await receive())["type"]) != "lifespan.shutdown":
-            await send({"type": f"{phase}.complete"})
+    @asynccontextmanager
+    async def _lifespan(self, app: Any) -> AsyncIterator[None]:
+        self.newest.follow()
+        yield
         self.close()
-        await send({"type": f"{phase}.complete"})
 
     def close(self) -> None:
         """End all threads when they are done."""
@@ -135,56 +109,12 @@ class App:
         self._batches.close()
         self._pages.close()
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
-        """Return the answer; None where nobody waits for it any more."""
-        served = self.newest.served  # one for all that is in this answer
-        try:
-            return await self._routed(served, scope, receive)
-        except Gone:
-            return None
-        except Refused as refused:
-            body = as_json({"error": str(refused)})
-            return Answer(body, served.version, JSON, refused.status, refused.headers)
-        except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            what = type(error).__name__  # without its message, which may hold a text
-            logger.error("unexpected error: %s at %s:%s.", what, place.filename, place.lineno)
-            body = as_json({"error": f"This went wrong here: {what}; the log says where."})
-            return Answer(body, served.version, JSON, HTTPStatus.INTERNAL_SERVER_ERROR)
-
-    async def _routed(self, served: Served, scope: Scope, receive: Receive) -> Answer:
-        if self.site is not None:
-            names = b"host", b"sec-fetch-site", b"origin"
-            refusal = self.site.refusal(*(header(scope, name) for name in names))
-            if refusal is not None:
-                raise Refused(*refusal)
-        # where it is mounted, the path begins with that of the mount
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        first, _, rest = path.removeprefix("/").partition("/")
-        if first not in self._routes or (rest and first != "topics"):
-            raise Refused(
-                HTTPStatus.NOT_FOUND,
-                f"There is nothing at {path[:60]!r}; POST texts to /infer, GET /topics, "
-                "/topics/NUMBER or /health, or / for the page.",
-            )
-        method, answer = self._routes[first]
-        allowed = "GET, HEAD, OPTIONS" if method == "GET" else "POST, OPTIONS"
-        if scope["method"] == "OPTIONS":
-            return Answer(b"", served.version, headers={"allow": allowed})
-        if scope["method"] not in allowed.split(", "):
-            raise Refused(
-                HTTPStatus.METHOD_NOT_ALLOWED,
-                f"/{first} takes {method}, not {scope['method'][:20]}.",
-                allow=allowed,
-            )
-        return await answer(served, rest, scope, receive)
-
-    async def _infer(self, served: Served, rest: str, scope: Scope, receive: Receive) -> Answer:
-        asked, body = options(scope["query_string"]), None
+    async def _infer(self, request: Request) -> Response:
+        served, asked, body = request.state.served, options(request.scope["query_string"]), None
         try:
             async with asyncio.timeout(self.timeout):
-                body = await self._bodies.read(scope, receive)
-                texts = self._bodies.texts(scope, body)
+                body = await self._bodies.read(request)
+                texts = self._bodies.texts(request, body)
                 if len(self._batches) >= MOST_WAITING:
                     raise busy()
                 documents = await self._batches.answer(served, texts, asked)
@@ -197,31 +127,33 @@ class App:
         finally:
             self._bodies.release(len(body or b""))
         head = b'{"version":"%b","documents":[' % served.version.encode()
-        return Answer(head + documents + b"]}", served.version)
+        return Response(head + documents + b"]}", media_type="application/json")
 
-    async def _topics(self, served: Served, rest: str, scope: Scope, receive: Receive) -> Answer:
-        if not rest:
-            shown = [
-                topic | {name: topic[name][:N_WORDS] for name in ("words", "probabilities")}
-                for topic in served.topics
-            ]
-            return Answer(as_json({"version": served.version, "topics": shown}), served.version)
-        k = as_whole(rest)
+    async def _topics(self, request: Request) -> Response:
+        served = request.state.served
+        shown = [
+            topic | {name: topic[name][:N_WORDS] for name in ("words", "probabilities")}
+            for topic in served.topics
+        ]
+        return JSONResponse({"version": served.version, "topics": shown})
+
+    async def _topic(self, request: Request) -> Response:
+        served, given = request.state.served, request.path_params["number"]
+        k = as_whole(given)
         if k is None or k >= len(served.topics):
             last = len(served.topics) - 1
-            why = f"There is no topic {rest[:20]!r}; topics have the numbers 0 to {last:,}."
+            why = f"There is no topic {given[:20]!r}; topics have the numbers 0 to {last:,}."
             raise Refused(HTTPStatus.NOT_FOUND, why)
-        topic = {"version": served.version} | served.topics[k]
-        return Answer(as_json(topic), served.version)
+        return JSONResponse({"version": served.version} | served.topics[k])
 
-    async def _health(self, served: Served, rest: str, scope: Scope, receive: Receive) -> Answer:
-        facts = {"ready": True, "version": served.version, "model": served.facts()}
-        return Answer(as_json(facts), served.version)
+    async def _health(self, request: Request) -> Response:
+        served = request.state.served
+        return JSONResponse({"ready": True, "version": served.version, "model": served.facts()})
 
-    async def _page(self, served: Served, rest: str, scope: Scope, receive: Receive) -> Answer:
+    async def _page(self, request: Request) -> Response:
         try:
             async with asyncio.timeout(self.timeout):
-                return Answer(*await self._pages.newest(served), HTML)
+                page, version = await self._pages.newest(request.state.served)
         except OpeldaError as error:  # of the corpus
             logger.error("the page cannot be made: %s", error)
             raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, str(error)) from None
@@ -231,16 +163,40 @@ class App:
                 "The page is being made; look again in a while.",
                 retry_after="10",
             ) from None
+        return HTMLResponse(page, headers={"opelda-model": version})
 
 
-async def _respond(answer: Answer, send: Send) -> None:
-    headers = [
-        *ALWAYS,
-        (b"content-type", answer.kind.encode()),
-        (b"content-length", str(len(answer.body)).encode()),
-        (b"opelda-model", answer.version.encode()),
-        *((name.encode(), value.encode()) for name, value in (answer.headers or {}).items()),
-    ]
-    start = {"type": "http.response.start", "status": answer.status.value, "headers": headers}
-    await send(start)
-    await send({"type": "http.response.body", "body": answer.body})
+class Pages:
+    """Keeps one page; while that of a newer model is made, the former one is shown."""
+
+    def __init__(self, corpus: Any) -> None:
+        self._corpus = corpus
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="opelda-page")
+        # by version: a model that was replaced is not held for them
+        self._shown: tuple[bytes, str] | None = None
+        self._making: asyncio.Future[bytes] | None = None  # None when it is done, or has failed
+
+    async def newest(self, served: Served) -> tuple[bytes, str]:
+        """Return the page and the version it is about; waits where there is none so far."""
+        if self._shown is None or self._shown[1] != served.version:
+            if self._making is None:
+                loop = asyncio.get_running_loop()
+                self._making = loop.run_in_executor(self._pool, served.page, self._corpus)
+                self._making.add_done_callback(partial(self._show, served.version))
+            if self._shown is None:
+                await asyncio.shield(self._making)  # a timeout leaves it to the next request
+        assert self._shown is not None
+        return self._shown
+
+    def _show(self, version: str, done: "asyncio.Future[bytes]") -> None:
+        self._making = None
+        if done.cancelled():
+            return
+        if (error := done.exception()) is None:
+            self._shown = done.result(), version
+        elif self._shown is not None:  # which is shown meanwhile; without one, requests say it
+            logger.error("the page of %s cannot be made: %s.", version, type(error).__name__)
+
+    def close(self) -> None:
+        """End the thread when it is done."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,36 +1,22 @@
-"""Requests: their bodies within limits, texts and options out of them, and why one is refused."""
+"""Requests: their bodies within limits, and the texts and options in them."""
 
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
 
+from starlette.requests import Request
+
 from opelda._validation import number, whole
 from opelda.errors import InputError
 from opelda.serve._served import Asked
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+from opelda.serve._site import Refused
 
 JSON, TEXT = "application/json", "text/plain"
 EXAMPLE = '{"texts": ["first text", "second text"]}'
 MOST_BODIES = 64  # of the largest size, held at the same time
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
-
-
-class Refused(Exception):  # noqa: N818  # it is no mistake of ours
-    """A request is not answered; the sentence says why, and what to do."""
-
-    def __init__(self, status: HTTPStatus, sentence: str, **headers: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-
-class Gone(Exception):  # noqa: N818
-    """Nobody waits for the answer any more."""
 
 
 @dataclass
@@ -41,41 +27,34 @@ class Bodies:
     max_docs: int
     n_bytes: int = 0
 
-    async def read(self, scope: Scope, receive: Receive) -> bytes:
+    async def read(self, request: Request) -> bytes:
         """Return the body, refused as soon as it is too large; `release` its length afterwards."""
-        said = as_whole(header(scope, b"content-length"))
-        if said is not None and said > self.max_bytes:
+        declared = as_whole(request.headers.get("content-length", ""))
+        if declared is not None and declared > self.max_bytes:
             raise self._too_large()
-        parts: list[bytes] = []
-        length = 0
+        body = bytearray()
         try:
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Gone
-                part = message.get("body", b"")
-                length += len(part)
+            async for part in request.stream():
+                body += part
                 self.n_bytes += len(part)
-                if length > self.max_bytes:
+                if len(body) > self.max_bytes:
                     raise self._too_large()
                 if self.n_bytes > MOST_BODIES * self.max_bytes:
                     raise busy()
-                parts.append(part)
-                if not message.get("more_body", False):
-                    return b"".join(parts)
         except BaseException:
-            self.release(length)
+            self.release(len(body))
             raise
+        return bytes(body)
 
     def release(self, length: int) -> None:
         """Forget a body of so many bytes."""
         self.n_bytes -= length
 
-    def texts(self, scope: Scope, body: bytes) -> list[str]:
+    def texts(self, request: Request, body: bytes) -> list[str]:
         """Return the texts of a body."""
-        kind, _, _ = header(scope, b"content-type").partition(";")
-        kind = kind.strip().lower()
-        if header(scope, b"content-encoding") not in ("", "identity") or kind not in (JSON, TEXT):
+        headers = request.headers
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if headers.get("content-encoding", "") not in ("", "identity") or kind not in (JSON, TEXT):
             raise Refused(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 f"The body must be {JSON}, such as {EXAMPLE}, or one text as {TEXT}, uncompressed "
@@ -109,19 +88,12 @@ def busy() -> Refused:
     )
 
 
-def header(scope: Scope, name: bytes) -> str:
-    """Return a header's value, empty where there is none."""
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
-
-
 def options(query: bytes) -> Asked:
     """Return the options that a query string asks for.
 
     >>> options(b"top=3&certificate=false")
     Asked(top=3, min_weight=0.01, certificate=False)
     """
-    if not query:
-        return Asked()
     found: dict[str, Any] = {}
     try:
         for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):

@@ -1,7 +1,10 @@
-"""A model that answers requests: everything about it is made once, and belongs together."""
+"""The model that answers requests: made ready once, and replaced in one step by a newer one."""
 
 import json
+import logging
 import math
+import threading
+from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +16,17 @@ from numpy.typing import NDArray
 from opelda.corpus._document_counts import count_words
 from opelda.corpus._matrix import remap_columns, row_sums
 from opelda.engines.seam import EVERYTHING, FEW_TOPICS, MIXTURES, SPARSE
-from opelda.errors import InputError
+from opelda.errors import InputError, OpeldaError
+from opelda.learning._learner import Learner
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.model_file import followed, read, stamp_of
 from opelda.report import topic_table, write_report
 from opelda.report.page import model_page
 
 N_WORDS, N_WORDS_ALONE = 10, 50  # of each topic in the list, and of one that is asked for
+POLL = 1.0  # seconds between two looks at the file
+
+logger = logging.getLogger("opelda.serve")
 
 
 class Asked(NamedTuple):
@@ -28,7 +37,7 @@ class Asked(NamedTuple):
     certificate: bool = True
 
 
-class Found(NamedTuple):
+class Mixtures(NamedTuple):
     """Mixtures of some texts; the loss is None without certificates."""
 
     theta: NDArray[np.float32]
@@ -49,10 +58,8 @@ class Served:
         self.model = model.set_params(sparse_output=False)
         self.version, self.name = f"{checksum:08x}", name
         self.topics = _topics(model)
-        self._heads = [
-            f'{{"topic":{topic["topic"]},"label":{as_json(topic["label"]).decode()},"weight":'
-            for topic in self.topics
-        ]
+        labels = [json.dumps(topic["label"], ensure_ascii=False) for topic in self.topics]
+        self._heads = [f'{{"topic":{k},"label":{x},"weight":' for k, x in enumerate(labels)]
         self.infer([" ".join(self.topics[0]["words"])], True)  # makes tables for the first request
 
     def facts(self) -> dict[str, Any]:
@@ -65,7 +72,7 @@ class Served:
             "documents": int(self.model.n_docs_),
         }
 
-    def infer(self, texts: list[str], certified: bool) -> Found:
+    def infer(self, texts: list[str], certified: bool) -> Mixtures:
         """Infer mixtures; a text's own depends on no other."""
         words = self.model._state.vocabulary
         counted = count_words(texts, "Text {}".format, words.tokenizer.decided)
@@ -74,9 +81,9 @@ class Served:
         _, found, _ = self.model._inferred(X, *wanted)
         tokens = row_sums(X)
         unknown = row_sums(counted.counts) - tokens
-        return Found(np.asarray(found.theta), tokens, unknown, found.loss if certified else None)
+        return Mixtures(np.asarray(found.theta), tokens, unknown, found.loss if certified else None)
 
-    def written(self, found: Found, first: int, end: int, asked: Asked) -> bytes:
+    def written(self, found: Mixtures, first: int, end: int, asked: Asked) -> bytes:
         """Return documents from one row to another as JSON, separated by commas."""
         theta = found.theta[first:end]
         keep = theta >= asked.min_weight
@@ -94,7 +101,7 @@ class Served:
         for row, (begin, stop) in enumerate(pairwise([0, *ends]), first):
             loss = ""
             if found.loss is not None:
-                loss = f',"loss":{as_json(rounded_up(float(found.loss[row]))).decode()}'
+                loss = f',"loss":{json.dumps(rounded_up(float(found.loss[row])))}'
             documents.append(
                 f'{{"tokens":{found.tokens[row]:.0f},"unknown_tokens":{found.unknown[row]:.0f},'
                 f'"topics":[{",".join(said[begin:stop][: asked.top])}]{loss}}}'
@@ -108,6 +115,62 @@ class Served:
         with TemporaryDirectory(prefix="opelda-") as folder:
             path = Path(folder, "page.html")
             return write_report(self.model, corpus, path, name=self.name).read_bytes()
+
+
+class Newest:
+    """Has the model that answers from now on; a file that cannot be used changes nothing."""
+
+    def __init__(self, model: Any, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._path: Path | None = None
+        if isinstance(model, Learner):
+            with model._learned().lock:  # another thread may be learning on it
+                own, checksum = deepcopy(model), as_parts(model)[1]["checksum"]
+            self._name = type(model).__name__
+        else:
+            self._path = Path(model)
+            self._name = self._path.name
+            stamp = stamp_of(self._path)  # older than the model read after it
+            own, checksum = read(self._path)
+            self._later = followed(
+                self._path,
+                POLL,
+                since=(stamp, checksum),
+                wait=self._stop.wait,
+                complain=self._complain,
+            )
+        self.served = self._made(own, checksum)
+
+    def follow(self) -> None:
+        """Begin to look at the file.
+
+        In the process that serves: threads do not survive a fork.
+        """
+        if self._thread is None and self._path is not None:
+            self._thread = threading.Thread(target=self._watch, daemon=True, name="opelda-follow")
+            self._thread.start()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._stop.set()
+
+    def _made(self, model: Any, checksum: int) -> Served:
+        return Served(model.set_params(**self._settings), checksum, self._name)
+
+    def _watch(self) -> None:
+        for model, checksum in self._later:
+            try:
+                self.served = self._made(model, checksum)
+            except Exception as error:
+                self._complain(error)
+            else:
+                logger.info("%s was replaced; %s answers now.", self._path, self.served.version)
+
+    def _complain(self, error: Exception) -> None:
+        what = str(error) if isinstance(error, OpeldaError) else type(error).__name__
+        logger.error("%s goes on answering: %s", self.served.version, what)
 
 
 def _topics(model: Any) -> list[dict[str, Any]]:
@@ -132,8 +195,3 @@ def rounded_up(loss: float) -> float | None:
     (0.001235, None)
     """
     return math.ceil(loss * 1e6) / 1e6 if math.isfinite(loss) else None
-
-
-def as_json(value: Any) -> bytes:
-    """Return JSON in as few bytes as there need be."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

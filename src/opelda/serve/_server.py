@@ -1,148 +1,205 @@
-"""The application under uvicorn: connections that are bounded, and an end that loses nobody."""
+"""The server: uvicorn on a socket whose connections are bounded in number and in time."""
 
 import asyncio
+import logging
 import math
 import socket
-from contextlib import AbstractContextManager, nullcontext
-from http import HTTPStatus
-from typing import Any
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from threading import Thread
+from typing import Any, NamedTuple
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from opelda.serve._application import App
-from opelda.serve._served import as_json
+from opelda.errors import InputError
+from opelda.serve._site import LONGEST_HEAD, Application, Site
 
 MOST_CONNECTIONS = 512
-LONGEST_HEAD = 65_536  # bytes of a request before its body
 KEEP_ALIVE = 30  # seconds between two requests of a connection
+BUSY = b'{"error":"Too many are connected; come back soon."}'
+BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(BUSY), BUSY)
+)
 
 
-class Connection(HttpToolsProtocol):
-    """A connection with what uvicorn leaves out: time for every step, and the length of heads.
+class Connection(NamedTuple):
+    """A connection, the time at which it is closed, and whether a head has come."""
 
-    Each step has a deadline: to send a head, to send a body and be answered, to take the answer.
-    Who misses it is hung up on, whatever is left to be sent.
+    made: socket.socket
+    deadline: float
+    begun: bool = False
+
+
+class Listener(socket.socket):
+    """A listening socket whose connections are bounded in number and have deadlines.
+
+    uvicorn bounds neither the connections that send no request nor the time to send a head.
     """
 
-    patience = 10.0  # seconds for a step
-    deadline = 0.0
-    _head: int | None = 0  # bytes of a head so far, by its parts; None within a request
-    _waiting = 0  # bytes in pieces that complete no part of a head
+    patience = 10.0  # seconds for a step: to send a head, to take an answer
 
-    def connection_made(self, transport: Any) -> None:
-        """Begin, if there is room."""
-        super().connection_made(transport)
-        self._allow(1)
-        if len(self.connections) > MOST_CONNECTIONS:
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many are connected; come back soon.")
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.open: dict[Any, Connection] = {}  # by client, the oldest first
 
-    def data_received(self, data: bytes) -> None:
-        """Take some bytes of a request."""
-        if self.transport.is_closing():
-            return
-        self._waiting += len(data)
-        super().data_received(data)
-        if self._head is not None and self._head + self._waiting > LONGEST_HEAD:
-            self._refuse_head()
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection; where there are too many, end the oldest without a head for it."""
+        made, address = super().accept()
+        if len(self.open) >= MOST_CONNECTIONS:
+            self.hang_up()
+        if len(self.open) >= MOST_CONNECTIONS:
+            silent = next((key for key, each in self.open.items() if not each.begun), None)
+            if silent is None:
+                with made, suppress(OSError):
+                    made.settimeout(0)
+                    made.send(BUSY)
+                raise ConnectionAbortedError  # asyncio goes on to the next
+            _end(self.open.pop(silent))
+        self.open[address[:2]] = Connection(made, time.monotonic() + self.patience)
+        return made, address
 
-    def on_message_begin(self) -> None:
-        """Expect a head."""
-        super().on_message_begin()
-        self._head = self._waiting = 0
-        self._allow(1)
+    def allow(self, client: Any, seconds: float) -> None:
+        """Note that a request has come, and set the deadline of its connection."""
+        if (known := self.open.get(tuple(client))) is not None:  # it may be closed by now
+            self.open[tuple(client)] = Connection(known.made, time.monotonic() + seconds, True)
 
-    def on_headers_complete(self) -> None:
-        """Expect a body, and an answer to be taken."""
-        self._head, self._waiting = None, 0
-        self._allow(2)
-        super().on_headers_complete()
+    def hang_up(self) -> None:
+        """Forget closed connections, and end those whose deadline has passed."""
+        now = time.monotonic()
+        for client, each in list(self.open.items()):
+            if each.made.fileno() < 0:
+                del self.open[client]
+            elif each.deadline < now:
+                _end(each)
 
-    def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
-        self._take_part(len(url))
-        super().on_url(url)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        self._take_part(len(name) + len(value) + 4)
-        super().on_header(name, value)
-
-    def _take_part(self, length: int) -> None:
-        self._head, self._waiting = (self._head or 0) + length, 0
-        if self._head > LONGEST_HEAD:
-            raise ValueError  # ends the parsing, and `send_400_response` follows
-
-    def on_response_complete(self) -> None:
-        """Expect the answer to be taken, and what is left of the body."""
-        super().on_response_complete()
-        self._allow(1, 0 if self.transport.get_write_buffer_size() else KEEP_ALIVE)
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, or too much of it."""
-        if (self._head or 0) > LONGEST_HEAD:
-            self._refuse_head()
-        else:
-            self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP.")
-
-    def _refuse_head(self) -> None:
-        why = f"The head has more than {LONGEST_HEAD:,} bytes."
-        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
-
-    def _allow(self, steps: int, more: float = 0.0) -> None:
-        self.deadline = self.loop.time() + steps * self.patience + more
-
-    def _refuse(self, status: HTTPStatus, sentence: str) -> None:
-        body = as_json({"error": sentence})
-        head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
+def _end(connection: Connection) -> None:
+    with suppress(OSError):  # the other side may have ended it
+        connection.made.shutdown(socket.SHUT_RDWR)
 
 
 class Server(uvicorn.Server):
-    """Runs an application on a socket until it is stopped; then answers what it was asked."""
+    """Runs an application on a listener until `stop`, then answers the requests that came before.
 
-    def __init__(self, app: App, listener: socket.socket) -> None:
-        class Limited(Connection):
-            patience = app.timeout
+    Each step of a connection has a deadline: a head and the taking of an answer `patience`
+    seconds, a body with its answer twice as many. A connection that misses it is closed.
+    """
 
-        self._listener = listener
+    def __init__(
+        self, app: Application, listener: Listener, patience: float, grace: float | None = None
+    ) -> None:
+        self._app, self._listener = app, listener
+        listener.patience = patience
         super().__init__(
             uvicorn.Config(
-                app,
-                http=Limited,
+                self._timed,
+                interface="asgi3",
+                loop="asyncio",  # accepts by the listener's own method
+                http="h11",  # the only parser with a limit of heads
+                h11_max_incomplete_event_size=2 * LONGEST_HEAD,  # complete ones are refused by 431
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level="critical",  # the application says what there is to be said
+                log_level="critical",  # the application logs
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE,
-                timeout_graceful_shutdown=math.ceil(app.timeout),
-                timeout_notify=0,  # which is every second
+                timeout_graceful_shutdown=math.ceil(patience if grace is None else grace),
+                timeout_notify=0,  # every second
                 callback_notify=self._hang_up,
             )
         )
 
     def run(self, sockets: Any = None) -> None:
-        """Answer until `stop` is called, by a signal or another thread."""
+        """Answer until `stop` is called, by a signal or by another thread."""
         super().run(sockets=[self._listener])
 
     def stop(self) -> None:
-        """Take no more requests, and end when those that came are answered; now, if said again."""
+        """Take no more requests and end when those that came are answered; the second time, now."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
-        """Leave signals to whoever runs this."""
+        """Leave signals to the caller of `run`."""
         return nullcontext()
 
+    async def _timed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client, patience = scope.get("client"), self._listener.patience
+        if scope["type"] == "lifespan":
+            asyncio.get_running_loop().set_exception_handler(_log)
+        if client is not None:
+            self._listener.allow(client, 2 * patience)
+        await self._app(scope, receive, send)
+        if client is not None:
+            self._listener.allow(client, patience + KEEP_ALIVE)
+
     async def _hang_up(self) -> None:
-        now = asyncio.get_running_loop().time()
-        for each in list(self.server_state.connections):
-            if isinstance(each, Connection) and each.deadline < now:
-                each.transport.abort()
+        self._listener.hang_up()
+
+
+def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log in one line what asyncio would with a traceback: requests that h11 gives up on."""
+    what = type(context.get("exception")).__name__
+    logging.getLogger("opelda.serve").debug("%s %s", context.get("message"), what)
+
+
+class PageServer:
+    """Answers GET of a few paths by functions, in a thread of its own, until it is closed."""
+
+    def __init__(self, host: str, port: int, pages: dict[str, tuple[str, Callable[[], str]]]):
+        listener, self.site = bound(host, port, ("serve", "serve"))
+        routes = [Route(path, _answering(*page)) for path, page in pages.items()]
+        app = Application(routes)
+        app.site = self.site
+        self._server = Server(app, listener, listener.patience, grace=1)
+        self._thread = Thread(target=self._server.run, daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._server.stop()
+        self._thread.join()
+
+
+def _answering(kind: str, text: Callable[[], str]) -> Callable[[Request], Response]:
+    # no coroutine: Starlette calls it in another thread, for texts can take long
+    return lambda request: Response(text(), media_type=kind)
+
+
+def bound(
+    host: str, port: int, parameters: tuple[str, str] = ("host", "port")
+) -> tuple[Listener, Site]:
+    """Return a socket at an address, or say why that cannot be had; port 0 is any that is free."""
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = Listener(family, kind, number)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+            made.listen()  # before another process binds the address, too
+        except BaseException:
+            made.close()
+            raise
+    except (socket.gaierror, UnicodeError):
+        raise InputError(
+            f"names a host that is not known here, {host!r}; 127.0.0.1 is this machine.",
+            parameters[0],
+        ) from None
+    except (OSError, OverflowError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"cannot listen at {host}:{port}: {why}; choose another port.", parameters[1]
+        ) from None
+    return made, Site(host, int(made.getsockname()[1]))

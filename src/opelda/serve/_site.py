@@ -1,12 +1,24 @@
-"""An address that a server has, whom it answers there, and the headers of its answers."""
+"""What every application here shares: who is answered, strict headers, refusals as sentences."""
 
 import ipaddress
-import socket
+import logging
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
+from typing import Any
 
-from opelda.errors import InputError
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
+
+LONGEST_HEAD = 65_536  # bytes of a request before its body
 
 # Beside the page's own policy: nobody frames it, keeps it, or reads it from elsewhere.
 HEADERS = {
@@ -19,10 +31,21 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 
+logger = logging.getLogger("opelda.serve")
+
+
+class Refused(Exception):  # noqa: N818  # an answer, not an error of the server
+    """A request is refused; the sentence says why, and what to do."""
+
+    def __init__(self, status: HTTPStatus, sentence: str, **headers: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
 
 @dataclass(frozen=True)
 class Site:
-    """The host and the port that a server was bound to."""
+    """The host and the port that a server listens at."""
 
     host: str
     port: int
@@ -34,15 +57,12 @@ class Site:
 
     @property
     def is_local(self) -> bool:
-        """Whether this machine alone can reach it."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        """Whether only this machine can reach the server."""
+        return self.host == "localhost" or _is_address(self.host, loopback=True)
 
-    @lru_cache(maxsize=256)  # noqa: B019  # there is one site in a process
+    @lru_cache(maxsize=256)  # noqa: B019  # a process has one site
     def refusal(self, host: str, site: str, origin: str = "") -> tuple[HTTPStatus, str] | None:
-        """Return why a request with these Host, Sec-Fetch-Site and Origin is not answered.
+        """Return why a request with these Host, Sec-Fetch-Site and Origin is refused.
 
         >>> site = Site("127.0.0.1", 8000)
         >>> site.refusal("localhost:8000", ""), site.refusal("evil.example", "")[0].value
@@ -51,53 +71,116 @@ class Site:
         if not self._is_called(host):
             why = "This server has another name; ask for it by its address."
             return HTTPStatus.MISDIRECTED_REQUEST, why
-        own = origin in ("", f"http://{host}")  # browsers before 2023 send nothing else
+        own = origin in ("", f"http://{host}")  # browsers before 2023 send no Sec-Fetch-Site
         if site not in ("none", "same-origin", "") or not (site or own):
             return HTTPStatus.FORBIDDEN, "Other pages may not read this one."
         return None
 
     def _is_called(self, header: str) -> bool:
-        """Whether a Host header names this server: a name that was bound to it later does not."""
+        """Whether a Host header names this server: a domain that was bound to it later does not."""
         host, port = host_of(header)
-        if port not in (None, self.port):
-            return False
-        # addresses are never bound to another machine's name, so that they need not be listed
-        if host in ("localhost", self.host.lower()):
-            return True
+        # DNS rebinding needs a domain, so any address is accepted
+        return port in (None, self.port) and (
+            host in ("localhost", self.host.lower()) or _is_address(host)
+        )
+
+
+class Application(Starlette):
+    """A Starlette application whose refusals are JSON objects with one sentence."""
+
+    site: Site | None = None  # where it is known, requests to other names are refused
+    n_answered = 0
+
+    def __init__(self, routes: Sequence[Route], lifespan: Lifespan[Any] | None = None) -> None:
+        super().__init__(
+            routes=routes,
+            middleware=[Middleware(_Guard, owner=self)],
+            exception_handlers={HTTPException: self._not_routed, Refused: _refused},
+            lifespan=lifespan,
+        )
+
+    def begin(self, scope: Scope) -> Mapping[str, str]:
+        """Prepare a request; return headers of its answer."""
+        return {}
+
+    async def _not_routed(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        path, headers = request.scope["path"], dict(error.headers or {})
+        if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            paths = ", ".join(route.path for route in self.routes if isinstance(route, Route))
+            why = f"There is nothing at {path[:60]!r}; ask for {paths}."
+        else:
+            methods = sorted(headers["Allow"].split(", "))
+            headers["Allow"] = ", ".join([*methods, "OPTIONS"])
+            if request.method == "OPTIONS":
+                return Response(headers=headers)
+            why = f"{path[:60]} takes {methods[0]}, not {request.method[:20]}."
+        return JSONResponse({"error": why}, error.status_code, headers)
+
+
+class _Guard:
+    """Middleware that refuses other sites and long heads, adds headers, and answers failures."""
+
+    def __init__(self, app: ASGIApp, owner: Application) -> None:
+        self.app, self.owner = app, owner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        own = self.owner.begin(scope)
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                self.owner.n_answered += 1
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in (*HEADERS.items(), *own.items()):
+                    headers.setdefault(name, value)
+            await send(message)
+
+        request = Request(scope, receive)
         try:
-            ipaddress.ip_address(host)
-        except ValueError:
-            return False
-        return True
+            refused = self._refusal(request)
+            if refused is not None:
+                await (await _refused(request, refused))(scope, receive, answer)
+            else:
+                await self.app(scope, receive, answer)
+        except ClientDisconnect:
+            pass
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            what = type(error).__name__  # without its message, which may hold a text
+            logger.error("unexpected error: %s at %s:%s.", what, place.filename, place.lineno)
+            if started:
+                raise
+            why = f"This went wrong here: {what}; the log says where."
+            failed = JSONResponse({"error": why}, HTTPStatus.INTERNAL_SERVER_ERROR)
+            await failed(scope, receive, answer)
+
+    def _refusal(self, request: Request) -> Refused | None:
+        length = len(request.scope.get("raw_path", b"")) + len(request.scope["query_string"])
+        if length + sum(len(k) + len(v) + 4 for k, v in request.scope["headers"]) > LONGEST_HEAD:
+            why = f"The head has more than {LONGEST_HEAD:,} bytes."
+            return Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why, connection="close")
+        if self.owner.site is None:
+            return None
+        names = "host", "sec-fetch-site", "origin"
+        found = self.owner.site.refusal(*(request.headers.get(name, "") for name in names))
+        return None if found is None else Refused(*found)
 
 
-def bound(
-    host: str, port: int, parameters: tuple[str, str] = ("host", "port")
-) -> tuple[socket.socket, Site]:
-    """Return a socket at an address, or say why that cannot be had; port 0 is any that is free."""
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return JSONResponse({"error": str(error)}, error.status, error.headers)
+
+
+def _is_address(host: str, *, loopback: bool = False) -> bool:
     try:
-        family, kind, number, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        made = socket.socket(family, kind, number)
-        try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
-            made.listen()  # or another could be bound to it, too
-        except BaseException:
-            made.close()
-            raise
-    except (socket.gaierror, UnicodeError):
-        raise InputError(
-            f"names a host that is not known here, {host!r}; 127.0.0.1 is this machine.",
-            parameters[0],
-        ) from None
-    except (OSError, OverflowError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"cannot listen at {host}:{port}: {why}; choose another port.", parameters[1]
-        ) from None
-    return made, Site(host, int(made.getsockname()[1]))
+        return ipaddress.ip_address(host).is_loopback or not loopback
+    except ValueError:
+        return False
 
 
 def host_of(header: str) -> tuple[str, int | None]:

@@ -30,7 +30,7 @@ _WHERE = {
     "LDA": "_estimator",
     "LDAEvaluator": "_evaluator",
     "LDAModel": "_model",
-    "learn": "_streaming",
+    "learn": "_structured_streaming",
     "session": "_session",
 }
 

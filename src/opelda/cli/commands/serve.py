@@ -48,16 +48,15 @@ def serve(
     for browsers at [bold]/[/bold]. When the model file is replaced, later requests are answered by
     the new model. There is no authentication: other machines are let in by --host alone.
     """
+    # start-up time, and packages of an extra
     from opelda._every import steps_or_seconds
-    from opelda.serve._site import bound
+    from opelda.serve import part
 
     seconds = float(sum(steps_or_seconds("timeout", timeout, "smh")))
-    listener, site = bound(host, port)
+    serving = part("_server")
+    listener, site = serving.bound(host, port)
     with listener:
-        server_of = _server()
-        from opelda.serve import app
-
-        service = app(
+        service = part("_application").app(
             model,
             max_bytes=max_bytes,
             max_docs=max_docs,
@@ -67,7 +66,7 @@ def serve(
             **given_options(accuracy),
         )
         service.site = site
-        server = server_of(service, listener)
+        server = serving.Server(service, listener, patience=seconds)
         answering = service.newest.served
         topics = count(len(answering.topics), "topic")
         note(show, f"{model}, {topics}, version {answering.version}, answers at {site.url}")
@@ -87,16 +86,3 @@ def _documents(corpus: list[str]) -> Any:
     source = source_of(corpus)
     next(stream(source, batch_size=1).batches(), None)
     return source
-
-
-def _server() -> Any:
-    """Return the class of servers, or say how to install what it needs."""
-    try:
-        from opelda.serve._server import Server
-    except ModuleNotFoundError as error:
-        if error.name not in ("uvicorn", "httptools", "h11"):
-            raise
-        raise InputError(
-            f"opelda serve needs {error.name}, which is not there: pip install 'opelda[serve]'."
-        ) from None
-    return Server
