@@ -18,7 +18,7 @@ def main(source: str, column: str, *themes: str) -> None:
         name: words.split(",") for name, _, words in (theme.partition("=") for theme in themes)
     }
     corpus = read(source, metadata=[column])
-    model = TopicModel(len(seeds) + 10, seed_words=seeds, random_state=0).fit(corpus)
+    model = TopicModel(len(seeds) + 10, seeds=seeds, random_state=0).fit(corpus)
     for topic, name in enumerate(seeds):
         print(f"{name}: {' '.join(model.top_words(8)[topic])}")
         for row in topics_by(model, corpus, column, topics=[topic]):

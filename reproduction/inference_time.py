@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 from scipy import sparse
 
+from opelda import TopicModel
 from opelda.engines import CPUEngine
 from opelda.inference import infer
-from opelda.learning import History, TopicModel
+from opelda.learning import History
 from reproduction.data import Data
 from reproduction.experiment import Experiment, Report, Run, Verdict, grade, unless_few
 from reproduction.learners import online_learner

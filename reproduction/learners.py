@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from opelda import TopicModel
 from opelda.inference import Topics
-from opelda.learning import LEARNERS, BatchReport, TopicModel
+from opelda.learning import LEARNERS, Online
+from opelda.learning.callbacks import BatchReport
 from opelda.metrics import coherence, predict_held_out
 from reproduction.data import Data
 from reproduction.experiment import Report
@@ -39,13 +41,22 @@ def new_learner(name: str, settings: Settings, seed: int, **parameters: Any) -> 
     MLOPE(n_iter=20, n_jobs=-1, n_passes=5, random_state=0)
     """
     kind, more = NAMES[name]
-    given = _shared(settings, seed) | {"n_iter": settings.n_iter}
+    given = _shared(settings, seed) | {
+        "learning_decay": settings.learning_decay,
+        "learning_offset": settings.learning_offset,
+        "n_iter": settings.n_iter,
+    }
     return LEARNERS[kind](settings.n_topics, **(given | more | parameters))
 
 
 def online_learner(method: Any, settings: Settings, seed: int, **parameters: Any) -> TopicModel:
     """Return the Online learner of any method, with the experiment's settings."""
-    given = {"preset": "paper", "inference": method, "learning": "online"}
+    rule = Online(
+        decay=settings.learning_decay,
+        offset=settings.learning_offset,
+        population=parameters.pop("population", None),
+    )
+    given = {"preset": "paper", "inference": method, "learning": rule}
     return TopicModel(settings.n_topics, **(given | _shared(settings, seed) | parameters))
 
 
@@ -54,8 +65,6 @@ def _shared(settings: Settings, seed: int) -> dict[str, Any]:
         "doc_topic_prior": settings.doc_topic_prior,
         "topic_word_prior": settings.topic_word_prior,
         "batch_size": settings.batch_size,
-        "learning_decay": settings.learning_decay,
-        "learning_offset": settings.learning_offset,
         "n_passes": settings.n_passes,
         "n_jobs": settings.n_jobs,
         "random_state": seed,

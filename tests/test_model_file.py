@@ -17,10 +17,10 @@ import opelda
 from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel, _store
 from opelda.corpus import Tokenizer, Vocabulary, generate, generate_stream
 from opelda.errors import InputError
-from opelda.inference import METHODS, OPE, VB, Method
-from opelda.learning import LEARNERS
+from opelda.inference import METHODS, OPE, VB, Exact, Method, PerToken
+from opelda.learning import LEARNERS, SCVB0, Online, Seeds, Streaming
 from opelda.learning.persistence._model_arrays import as_parts
-from opelda.learning.persistence._stored_model import StoredModel
+from opelda.learning.persistence._stored_model import StoredModel, checksum
 from opelda.report import topic_table, topic_weights
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -204,18 +204,18 @@ def test_the_golden_file_of_version_1(tmp_path):
     assert model.n_unknown_tokens_ == expected["n_unknown_tokens"]
     added_since = {
         "preset": "paper",
-        "init": None,
         "n_sweeps": None,
-        "seed_words": None,
-        "seed_strength": 0.1,
+        "seeds": None,
         "transform_method": "same",
         "engine": "cpu",
         "max_loss": None,
-        "max_loss_per_token": None,
         "sparse_output": False,
         "n_runs": 1,
     }
-    assert model.get_params() == expected["parameters"] | added_since | {
+    moved = ("learning_decay", "learning_offset", "population", "keep_start")
+    same = {name: value for name, value in expected["parameters"].items() if name not in moved}
+    assert model.get_params() == same | added_since | {
+        "learning": Online(decay=0.7, offset=1.0, population=1000),
         "inference": OPE(n_iter=20, coins="balanced"),
         "doc_topic_prior": pytest.approx([0.25, 0.5, 1.0]),
         "callbacks": None,
@@ -232,14 +232,62 @@ def test_the_golden_file_of_version_2(tmp_path):
     assert list(model.vocabulary_.words) == expected["words"]
     assert [model.n_docs_seen_, model.n_batch_iter_] == expected["seen"]
     assert model.n_unknown_tokens_ == expected["n_unknown_tokens"]
-    parameters = model.get_params(deep=False)
-    assert {name: parameters[name] for name in expected["parameters"]} == expected["parameters"]
+    parameters, written = model.get_params(deep=False), expected["parameters"]
+    kept = written.keys() & parameters.keys()
+    assert {name: parameters[name] for name in kept} == {name: written[name] for name in kept}
     assert parameters["transform_method"] == VB(n_iter=30)
     assert parameters["topic_word_prior"].shape == (3, 12)
     mixtures = model.transform(expected["texts"])
     np.testing.assert_allclose(mixtures, expected["mixtures"], rtol=1e-3)
     model.fit_stream(expected["texts"])
     assert model.n_batch_iter_ == expected["seen"][1] + 1
+
+
+PREVIOUS = {  # what version 2 wrote of `TopicModel` before rules had parameters
+    "learning": None, "learning_decay": None, "learning_offset": None, "population": None,
+    "keep_start": False, "init": None, "seed_words": None, "seed_strength": 0.1,
+    "max_loss": None, "max_loss_per_token": None,
+}  # fmt: skip
+WORDS_OF = [["drinks", ["w1", "w2"]]]
+EXACT = {"max_loss": None, "max_loss_per_token": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("old", "today"),
+    [
+        ({}, {}),
+        ({"learning": "ml"}, {"learning": "ml"}),
+        ({"learning_decay": 0.7, "init": "random"}, {"learning": Online(decay=0.7, init="random")}),
+        ({"learning": "scvb0", "population": 500.0}, {"learning": SCVB0(population=500.0)}),
+        ({"learning": "streaming", "keep_start": True}, {"learning": Streaming(keep_start=True)}),
+        ({"learning": "streaming", "learning_decay": 0.5}, {"learning": "streaming"}),
+        ({"seed_words": WORDS_OF}, {"seeds": dict(WORDS_OF)}),
+        ({"seed_words": WORDS_OF, "seed_strength": 0.3}, {"seeds": Seeds(dict(WORDS_OF), 0.3)}),
+        ({"seed_strength": 0.3}, {}),
+        ({"max_loss": 0.5}, {"max_loss": 0.5}),
+        ({"max_loss_per_token": 0.01}, {"max_loss": PerToken(0.01)}),
+        ({"max_loss": 0.5, "max_loss_per_token": 0.01}, {"max_loss": PerToken(0.01, 0.5)}),
+        (
+            {"transform_method": {"method": "exact", "parameters": EXACT}},
+            {"transform_method": Exact(PerToken(1e-3))},
+        ),
+    ],
+    ids=str,
+)
+def test_parameters_under_their_old_names(tmp_path, old, today):
+    words = Vocabulary(WORDS)
+    model = TopicModel(3, n_passes=1, n_sweeps=0, random_state=0).fit(X, vocabulary=words)
+    arrays, header = as_parts(model)
+    renamed = set(header["parameters"]) - {"seeds"}
+    values = {name: header["parameters"][name] for name in renamed} | PREVIOUS | old
+    header["parameters"] = values
+    del header["checksum"]
+    header["checksum"] = checksum(arrays, header)
+    _store.write(tmp_path / "old", arrays, header, kind="opelda model", version=2)
+    loaded = opelda.load(tmp_path / "old")
+    assert loaded.get_params(deep=False) == model.get_params(deep=False) | today
+    assert again(loaded, tmp_path / "new").get_params(deep=False) == loaded.get_params(deep=False)
+    assert np.array_equal(loaded.components_, model.components_)
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])

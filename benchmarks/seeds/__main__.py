@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from opelda import TopicModel
+from opelda.learning import Seeds
 from opelda.metrics import log_predictive_probability
 
 from .corpora import CHOSEN_ON, REPORTED_ON, SIZES, Labelled, load
@@ -31,7 +32,7 @@ HEAD = ("words", "precision", "recall", "F1", "NPMI", "least", "LPP")
 
 def scores(corpus: Labelled, model: TopicModel) -> list[float]:
     """Measure a model; tweets and articles without labels have no precision and no recall."""
-    seeded = model.seed_words is not None
+    seeded = model.seeds is not None
     found = measure(corpus, model.components_, model.transform(corpus.test), seeded)
     lpp = float(log_predictive_probability(model, corpus.test, random_state=0))
     return [*vars(found).values(), lpp]
@@ -65,7 +66,7 @@ def table(
         for seed in range(seeds):
             model = TopicModel(random_state=seed, **settings)
             if strength is not None:
-                model.set_params(seed_words=corpus.seeds, seed_strength=strength)
+                model.set_params(seeds=Seeds(corpus.seeds, strength))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of words that do not occur
                 learn(corpus, model)

@@ -48,7 +48,7 @@ Learned = tuple[np.ndarray, np.ndarray]
 def opelda_topics(corpus: Corpus, seed: int, **settings: object) -> Learned:
     """Learn by `TopicModel`."""
     streams = settings.pop("stream", False)
-    model = TopicModel(K, seed_words=SEEDS, random_state=seed, **settings)
+    model = TopicModel(K, seeds=SEEDS, random_state=seed, **settings)
     if streams:
         X = corpus.X[np.random.default_rng(seed).permutation(len(corpus))]
         batches = (X[first : first + 1000] for first in range(0, X.shape[0], 1000))

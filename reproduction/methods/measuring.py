@@ -13,7 +13,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from opelda.engines import CPUEngine
-from opelda.inference import CGS, CVB, CVB0, FW, METHODS, OPE, TLI, VB, Method, TLIWarning, Topics
+from opelda.inference import CGS, CVB, CVB0, FW, METHODS, OPE, TLI, VB, Method, Topics
+from opelda.inference.tli import TLIWarning
 from reproduction.experiment import Report
 from reproduction.rows import Row
 from reproduction.settings import Settings

@@ -16,7 +16,7 @@ from opelda.cli._show import learning_display
 from opelda.cli.commands._fit_report import Rates, Scored, to_score
 from opelda.corpus import generate, read
 from opelda.inference import OPE
-from opelda.learning import BatchReport
+from opelda.learning import BatchReport, Online
 
 QUICK = ("--passes", 2, "--batch-size", 120)
 
@@ -62,8 +62,8 @@ def test_a_learner_is_the_paper_s(cli, corpus_file, name):
         ("--alpha", 0.2, {"doc_topic_prior": 0.2}),
         ("--eta", 0.3, {"topic_word_prior": 0.3}),
         ("--iterations", 7, {"inference": OPE(n_iter=7)}),
-        ("--learning-decay", 0.7, {"learning_decay": 0.7}),
-        ("--learning-offset", 3, {"learning_offset": 3.0}),
+        ("--learning-decay", 0.7, {"learning": Online(decay=0.7)}),
+        ("--learning-offset", 3, {"learning": Online(offset=3.0)}),
         ("--batch-size", 17, {"batch_size": 17}),
         ("--seed", 5, {"random_state": 5}),
         ("--passes", 2, {"n_passes": 2}),

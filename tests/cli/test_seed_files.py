@@ -8,6 +8,7 @@ import pytest
 import opelda
 from opelda import TopicModel
 from opelda.corpus import read
+from opelda.learning import Seeds, SeedWarning
 
 LINES = "# mine\n\ncooking: bread, Dough, yeast\nskies: star, comet\n"
 WORDS = {"cooking": ["bread", "Dough", "yeast"], "skies": ["star", "comet"]}
@@ -27,10 +28,8 @@ def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
     done = cli("fit", corpus_file, *QUICK, *options, "-o", "m")
     assert done.code == 0
     assert done.err.count("seed words that do not occur: 'yeast'.") == 1
-    model = TopicModel(
-        5, n_passes=2, n_sweeps=3, seed_words=WORDS, seed_strength=0.2, random_state=0
-    )
-    with pytest.warns(opelda.learning.SeedWarning):
+    model = TopicModel(5, n_passes=2, n_sweeps=3, seeds=Seeds(WORDS, 0.2), random_state=0)
+    with pytest.warns(SeedWarning):
         model.fit(read(corpus_file))
     ours = opelda.load("m")
     assert ours.components_.tobytes() == model.components_.tobytes()

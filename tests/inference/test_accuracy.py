@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from opelda import TopicModel
 from opelda.errors import InputError
-from opelda.inference import METHODS, OPE, AccuracyWarning, Exact, Topics, infer
+from opelda.inference import METHODS, OPE, AccuracyWarning, Exact, PerToken, Topics, infer
 from opelda.metrics import log_predictive_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
@@ -26,7 +26,7 @@ def test_any_method_is_finished(method, engine, make_problem):
     own = tokens * np.log1p(plain.likelihood_gap / tokens) <= 0.1 - 1e-5
     if method != "exact":
         assert np.array_equal(result.theta[own], plain.theta[own])
-    each = infer(X, topics, method=method, random_state=0, engine=engine, max_loss_per_token=1e-4)
+    each = infer(X, topics, method=method, random_state=0, engine=engine, max_loss=PerToken(1e-4))
     assert (each.loss <= 1e-4 * tokens).all()
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_proved_is_named():
     assert (np.delete(result.loss, [2, 5]) <= 1e-6).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(infer(X, topics, max_loss_per_token=1e-6, random_state=0).missed) == 0
+        assert len(infer(X, topics, max_loss=PerToken(1e-6), random_state=0).missed) == 0
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,15 @@ def test_empty_documents_lose_nothing():
 
 
 @pytest.mark.parametrize("value", [0, -1, 1e-12, "0.1", float("nan"), True])
-@pytest.mark.parametrize("name", ["max_loss", "max_loss_per_token"])
-def test_losses_that_cannot_be_asked(name, value):
-    with pytest.raises(InputError, match=f"{name} must be a number from 1e-09"):
-        infer([[1, 2]], [[0.5, 0.5]], **{name: value})
-    with pytest.raises(InputError, match=f"{name} must be a number from 1e-09"):
-        infer([[1, 2]], [[0.5, 0.5]], method=Exact(**{name: value}))
+@pytest.mark.parametrize("asked", [lambda x: x, PerToken, lambda x: PerToken(0.1, x)])
+def test_losses_that_cannot_be_asked(asked, value):
+    with pytest.raises(InputError, match="max_loss must be a number from 1e-09"):
+        infer([[1, 2]], [[0.5, 0.5]], max_loss=asked(value))
+    with pytest.raises(InputError, match="max_loss must be a number from 1e-09"):
+        infer([[1, 2]], [[0.5, 0.5]], method=Exact(asked(value)))
+
+
+def test_the_smaller_of_two_limits_counts(make_problem):
+    X, topics, _ = make_problem(1, n_docs=12, n_topics=8)
+    result = infer(X, topics, max_loss=PerToken(1e-3, at_most=0.01), random_state=0)
+    assert (result.loss <= np.minimum(1e-3 * X.sum(axis=1), 0.01)).all()

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from opelda.engines import CPUEngine
 from opelda.engines.cpu import _kernels as _cpu_kernels
-from opelda.inference import AccuracyWarning, Topics, infer
+from opelda.inference import AccuracyWarning, PerToken, Topics, infer
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 LOSSES = (1.0, 0.1, 0.01, 1e-4, 1e-6)
@@ -158,7 +158,7 @@ def test_no_word_is_impossible_where_a_loss_is_stated(X, method, engine):
     d = X.astype(np.float32).astype(np.longdouble)
     behind = (d * (np.log(d / d.sum()) - np.log(theta / theta.sum()))).sum()
     assert behind <= result.loss[0] + 1e-15 * d.sum()
-    asked = infer(X[None], np.eye(40), method=method, engine=engine, max_loss_per_token=1e-3)
+    asked = infer(X[None], np.eye(40), method=method, engine=engine, max_loss=PerToken(1e-3))
     assert (asked.theta > 0).all()
     assert len(asked.missed) == 0
 

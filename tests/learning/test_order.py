@@ -18,7 +18,7 @@ from opelda import (
 )
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.learning import _curve, _learner
+from opelda.learning import Online, _curve, _learner
 from opelda.learning.persistence._model_arrays import as_parts
 
 D, V, K = 150, 60, 5
@@ -41,7 +41,10 @@ LEARNERS |= {
     rule: (TopicModel, {"preset": "paper", "learning": rule, "n_passes": 3})
     for rule in ("scvb0", "sgrld")
 }
-LEARNERS["starts from documents"] = TopicModel, {"preset": "paper", "init": "documents"}
+LEARNERS["starts from documents"] = (
+    TopicModel,
+    {"preset": "paper", "learning": Online(init="documents")},
+)
 
 
 @pytest.fixture(autouse=True)

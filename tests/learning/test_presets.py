@@ -10,8 +10,9 @@ from opelda._names import PRESETS
 from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import EM, OPE
-from opelda.learning import LEARNERS
-from opelda.learning.persistence._model_arrays import NOT_SAVED, as_parts
+from opelda.learning import LEARNERS, ML, Online
+from opelda.learning.persistence._model_arrays import as_parts
+from opelda.learning.persistence._parameters import NOT_SAVED
 from opelda.learning.topic_model import preset_settings
 
 X = generate(800, n_words=200, n_topics=5, random_state=0).X
@@ -100,13 +101,13 @@ def test_three_ways_to_say_the_same():
     "given",
     [
         {"inference": "vb"},
-        {"learning": "ml"},
+        {"learning": ML(decay=0.6, offset=10.0, init="documents")},
         {"batch_size": 30},
         {"n_sweeps": 2},
-        {"init": "random"},
+        {"learning": Online(decay=0.6, offset=10.0, init="random")},
         {"topic_word_prior": 0.5},
         {"doc_topic_prior": 0.5},
-        {"learning_decay": 0.9},
+        {"learning": Online(decay=0.9, offset=10.0, init="documents")},
         {"n_passes": 2},
     ],
 )

@@ -22,6 +22,7 @@ from opelda.corpus import generate
 from opelda.engines import CPUEngine, ReferenceEngine
 from opelda.errors import InputError
 from opelda.inference import CVB0, EM, FW, OPE, VB, infer
+from opelda.learning import ML, SCVB0, SGRLD, Online, Streaming
 from tests import equations as reference
 
 K, V = 5, 30
@@ -151,14 +152,26 @@ BAD = [
     ("learning_offset", [-1, "x", None, np.nan, np.inf]),
     ("n_passes", [0, 1.5, "x", None]),
     ("n_sweeps", [-1, 1.5, "x"]),
-    ("init", ["x", 3, ["random"]]),
     ("n_iter", [0, -1, 1.5, "x", None]),
     ("n_jobs", [0, 1.5, "x"]),
     ("random_state", [-1, 1.5, "x"]),
     ("verbose", [-1, "x"]),
     ("callbacks", [3, "x"]),
     ("population", [0, -1, "x", np.nan, np.inf]),
-    ("learning", ["other", None, 3]),
+    (
+        "learning",
+        [
+            "other",
+            None,
+            3,
+            *(Online(decay=value) for value in (2, -0.1, "x", np.nan, True)),
+            *(ML(offset=value) for value in (-1, "x", np.nan, np.inf)),
+            *(SCVB0(population=value) for value in (0, -1, "x", np.nan, np.inf)),
+            *(Streaming(init=value) for value in ("x", 3, ["random"])),
+            *(Streaming(keep_start=value) for value in ("x", 1, None)),
+            *(SGRLD(n_draws=value) for value in (0, 1.5)),
+        ],
+    ),
     ("inference", ["nope", None, 3, OPE, OPE(n_iter=1), VB(n_iter=0), FW(step="x")]),
 ]
 
@@ -187,7 +200,7 @@ def check_sentence(message, name):
     assert message.endswith(".")
     assert "\n" not in message
     assert not re.search(r"[a-z]\. [A-Z]", message), "one sentence is enough"
-    if name not in ("inference", "callbacks"):
+    if name not in ("inference", "callbacks", "learning"):
         assert name in message
 
 
@@ -206,7 +219,8 @@ def test_nothing_is_lost_to_a_bad_parameter(cls):
         model.set_params(n_sweeps=0)
     model.fit(X)
     before, n_updates = model.components_, model.n_batch_iter_
-    for name, value in (("batch_size", 0), ("n_passes", 0), ("learning_decay", 2), ("n_jobs", 0)):
+    step = ("learning", "x") if cls is TopicModel else ("learning_decay", 2)
+    for name, value in (("batch_size", 0), ("n_passes", 0), step, ("n_jobs", 0)):
         right = model.get_params()[name]
         with pytest.raises(InputError, match=name):
             model.set_params(**{name: value}).fit(X)

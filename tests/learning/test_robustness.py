@@ -14,6 +14,7 @@ from opelda.engines import CPUEngine
 from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.errors import InputError, ModelFileError, OpeldaError
 from opelda.inference import OPE
+from opelda.learning import ML, Online
 from opelda.learning.persistence._model_arrays import as_parts
 
 X = generate(60, n_words=50, n_topics=4, random_state=0).X
@@ -73,7 +74,9 @@ def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch
             pass
 
     start = Start()
-    model = TopicModel(4, init="documents", n_sweeps=0, random_state=0, callbacks=start)
+    model = TopicModel(
+        4, learning=Online(init="documents"), n_sweeps=0, random_state=0, callbacks=start
+    )
     if where == "statistics":
         fails_once(monkeypatch, when)
     else:
@@ -82,7 +85,9 @@ def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch
         model.fit(X)
     assert model.n_batch_iter_ == model.n_docs_seen_ == 0
     assert np.array_equal(model.components_, start.topics)
-    random = TopicModel(4, init="random", n_sweeps=0, random_state=0, callbacks=start)
+    random = TopicModel(
+        4, learning=Online(init="random"), n_sweeps=0, random_state=0, callbacks=start
+    )
     monkeypatch.setattr(CPUEngine, "_explained", interrupted)
     with pytest.raises(KeyboardInterrupt):
         random.fit(X)
@@ -217,10 +222,9 @@ def test_ml_with_topics_that_hardly_any_document_uses(method):
         4,
         preset="paper",
         inference=method,
-        learning="ml",
+        learning=ML(decay=0.5),
         doc_topic_prior=1e-30,
         batch_size=1,
-        learning_decay=0.5,
         random_state=0,
     )
     with warnings.catch_warnings():

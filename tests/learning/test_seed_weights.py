@@ -10,7 +10,7 @@ from opelda import TopicModel, load, save
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
 from opelda.engines.seam import Statistics, TokenCounts
-from opelda.learning import SeedWarning
+from opelda.learning import Seeds, SeedWarning
 from opelda.learning._seed_weights import Anchors, Pull
 from opelda.report import topic_table
 
@@ -67,7 +67,7 @@ def streamed(model, X):
 @pytest.mark.parametrize("preset", ["best", "fast"])
 def test_a_rare_theme_keeps_its_topic_where_others_have_none(preset, learn, seed):
     X, topics, words = rare(seed)
-    model = TopicModel(10, preset=preset, seed_words={"rare": words}, random_state=seed, n_jobs=1)
+    model = TopicModel(10, preset=preset, seeds={"rare": words}, random_state=seed, n_jobs=1)
     learn(model, X)
     assert (model.components_[0] @ topics.T).argmax() == 0
     assert model.seed_coverage_["rare"] == (4, 4)
@@ -78,7 +78,7 @@ def test_a_rare_theme_keeps_its_topic_where_others_have_none(preset, learn, seed
 def test_a_topic_that_is_about_other_words_has_its_name_in_doubt(learn, tmp_path):
     X, topics, _ = rare(0)
     words = topics[1:17].argmax(axis=1).tolist()  # of 16 themes, which have topics of their own
-    model = TopicModel(25, seed_words={"mixed": words}, seed_strength=0, random_state=0, n_jobs=1)
+    model = TopicModel(25, seeds=Seeds({"mixed": words}, strength=0), random_state=0, n_jobs=1)
     with pytest.warns(SeedWarning, match=r"20 top words of 'mixed' \(\d of 16\)"):
         learn(model, X)
     n_found, n_words = model.seed_coverage_["mixed"]

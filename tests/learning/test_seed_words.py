@@ -11,11 +11,11 @@ from opelda import TopicModel
 from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
-from opelda.learning import SeedWarning, _sweeps
+from opelda.learning import Online, SeedWarning, _sweeps
 from opelda.learning._collection import Held
 from opelda.learning._seed_weights import Pull
-from opelda.learning._seed_words import Seeds
 from opelda.learning._seeding import seed_topics
+from opelda.learning._seeds import Seeds, SeedTopics
 from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 
@@ -56,7 +56,7 @@ def weight(model, topic, words):
 def test_seeded_topics_have_their_number_name_and_theme(preset, seed):
     made = drawn(seed, 1200 if preset == "paper" else 400, n_tokens=60)
     words = seeds(made.topics)
-    model = TopicModel(K, preset=preset, seed_words=words, random_state=seed, n_jobs=1)
+    model = TopicModel(K, preset=preset, seeds=words, random_state=seed, n_jobs=1)
     if preset == "paper":  # whose updates are for larger collections
         model.set_params(batch_size=50)
     model.fit(made.X)
@@ -72,7 +72,7 @@ def test_seeded_topics_have_their_number_name_and_theme(preset, seed):
 def test_streams_keep_them_with_every_call(options, seed):
     made = drawn(seed, n_tokens=60)
     words = seeds(made.topics)
-    model = TopicModel(K, seed_words=words, batch_size=50, random_state=seed, n_jobs=1, **options)
+    model = TopicModel(K, seeds=words, batch_size=50, random_state=seed, n_jobs=1, **options)
     for first in range(0, 400, 100):
         model.partial_fit(made.X[first : first + 100])
         assert model.topic_labels_[:3] == ["theme 0", "theme 1", "theme 2"]
@@ -97,7 +97,9 @@ def growing():
 
 
 @pytest.mark.parametrize("seed", range(1))
-@pytest.mark.parametrize("options", [{"n_sweeps": 8}, {"preset": "fast", "learning_decay": 0.5}])
+@pytest.mark.parametrize(
+    "options", [{"n_sweeps": 8}, {"preset": "fast", "learning": Online(decay=0.5)}]
+)
 def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
     made = drawn(seed)
     theme = np.isin(np.arange(V), np.argsort(-made.topics[TRUE[0]])[: V // THEMES])
@@ -105,7 +107,7 @@ def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
     documents = np.array(texts(made), object)
     words = {"late": seeds(made.topics)["theme 0"]}
     options = options | {"batch_size": 40, "random_state": seed, "n_jobs": 1}
-    model = TopicModel(K, seed_words=as_words(words), **options)
+    model = TopicModel(K, seeds=as_words(words), **options)
     with pytest.warns(SeedWarning) as said:
         model.fit_stream(list(documents[~has]), vocabulary=growing())
     assert f"so far: 'w{words['late'][0]}'" in str(said[0].message)
@@ -122,38 +124,39 @@ def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
 def test_a_checkpoint_goes_on_to_the_same_bytes(made, tmp_path):
     documents, options = texts(made), {"batch_size": 50, "random_state": 0, "n_jobs": 1}
 
+    words = as_words(seeds(made.topics))
+
     def model(**more):
-        words = as_words(seeds(made.topics))
-        return TopicModel(K, seed_words=words, n_sweeps=6, **options, **more)
+        return TopicModel(K, seeds=words, n_sweeps=6, **options, **more)
 
     whole = model().fit_stream(iter(documents), vocabulary=growing(), checkpoint=tmp_path / "a")
     model().fit_stream(iter(documents[:200]), vocabulary=growing(), checkpoint=tmp_path / "b")
     parts = model().fit_stream(iter(documents), checkpoint=tmp_path / "b")
     assert parts.components_.tobytes() == whole.components_.tobytes()
     assert parts.topic_labels_ == whole.topic_labels_
-    for other in ({"seed_strength": 0.5}, {"seed_words": {"x": ["w1"]}}):
+    for other in ({"seeds": Seeds(words, 0.5)}, {"seeds": {"x": ["w1"]}}):
         with pytest.raises(ModelFileError, match=next(iter(other))):
             model().set_params(**other).fit_stream(documents, checkpoint=tmp_path / "b")
 
 
 def test_a_saved_model_goes_on_with_its_seeds(made, tmp_path):
     words = seeds(made.topics)
-    model = TopicModel(K, preset="fast", seed_words=words, random_state=0, n_jobs=1)
+    model = TopicModel(K, preset="fast", seeds=words, random_state=0, n_jobs=1)
     model.fit(made.X[:200])
     opelda.save(model, tmp_path / "m.opelda")
     other = opelda.load(tmp_path / "m.opelda").set_params(n_jobs=1)
-    assert list(other.seed_words.items()) == list(words.items())
+    assert list(other.seeds.items()) == list(words.items())
     assert other.topic_labels_ == model.topic_labels_
     after = (each.partial_fit(made.X[200:]).components_.tobytes() for each in (model, other))
     assert next(after) == next(after)
-    assert clone(other).seed_words == words
+    assert clone(other).seeds == words
 
 
 def test_neither_threads_nor_the_order_of_documents_change_them(made):
     words, bytes_of = seeds(made.topics), []
     for rows, n_jobs in ((slice(None), 1), (slice(None, None, -1), 3)):
         X = sparse.csr_array(made.X[rows])
-        model = TopicModel(K, n_sweeps=5, seed_words=words, random_state=0, n_jobs=n_jobs)
+        model = TopicModel(K, n_sweeps=5, seeds=words, random_state=0, n_jobs=n_jobs)
         bytes_of.append(model.fit(X).components_.tobytes())
     assert bytes_of[0] == bytes_of[1]
 
@@ -161,14 +164,14 @@ def test_neither_threads_nor_the_order_of_documents_change_them(made):
 def test_seeds_that_occur_nowhere_are_named(made):
     words = {"one": ["tea", "Milk", "teas of china"], "two": ["wine", "grog"]}
     documents = ["tea with milk", "wine and water"] * 20
-    model = TopicModel(3, seed_words=words, n_passes=1, n_sweeps=2, random_state=0)
+    model = TopicModel(3, seeds=words, n_passes=1, n_sweeps=2, random_state=0)
     with pytest.warns(SeedWarning) as said:
         model.fit(documents)
     assert [str(each.message) for each in said] == [
         "seed words that do not occur: 'teas of china', 'grog'."
     ]
     with pytest.raises(InputError, match="no word of 'rum' that occurs in the documents"):
-        clone(model).set_params(seed_words=words | {"rum": ["grog"]}).fit(documents)
+        clone(model).set_params(seeds=words | {"rum": ["grog"]}).fit(documents)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +190,7 @@ def test_seeds_that_occur_nowhere_are_named(made):
     ],
 )
 def test_what_is_no_mapping_to_words_is_refused(made, given, sentence):
-    model = TopicModel(K, seed_words=given, n_passes=1, n_sweeps=1)
+    model = TopicModel(K, seeds=given, n_passes=1, n_sweeps=1)
     with pytest.raises(InputError, match=sentence):
         model.fit(made.X)
     with pytest.raises(InputError, match=sentence):
@@ -197,19 +200,19 @@ def test_what_is_no_mapping_to_words_is_refused(made, given, sentence):
 
 def test_a_sampler_and_a_strength_that_is_none_are_refused(made):
     words = {"a": [1]}
-    with pytest.raises(InputError, match="seed_words have no effect with the rule 'sgrld'"):
-        TopicModel(K, seed_words=words, learning="sgrld").fit(made.X)
+    with pytest.raises(InputError, match="seeds have no effect with the rule 'sgrld'"):
+        TopicModel(K, seeds=words, learning="sgrld").fit(made.X)
     for strength in (-1, np.inf, "much", None):
-        with pytest.raises(InputError, match="seed_strength must be a number"):
-            TopicModel(K, seed_words=words, seed_strength=strength).fit(made.X)
+        with pytest.raises(InputError, match="strength must be a number"):
+            TopicModel(K, seeds=Seeds(words, strength)).fit(made.X)
 
 
 def test_words_are_columns_of_frames_and_what_a_tokenizer_makes_of_them():
     frame = pd.DataFrame(np.eye(3).repeat(9, axis=0), columns=["tea", "wine", "milk"])
-    model = TopicModel(3, seed_words={"w": ["wine"]}, n_passes=1, n_sweeps=2, random_state=0)
+    model = TopicModel(3, seeds={"w": ["wine"]}, n_passes=1, n_sweeps=2, random_state=0)
     assert model.fit(frame).top_words(1)[0] == ["wine"]
     words = Vocabulary(["walk", "new york"], tokenizer=Tokenizer(stem="english", ngrams=2))
-    given = Seeds.of({"a": ["Walking", "New York", "new york city"]}, 0.1, 2)
+    given = SeedTopics.of({"a": ["Walking", "New York", "new york city"]}, 2)
     assert given.pull(words, 2).columns.tolist() == [0, 1]
 
 
@@ -230,7 +233,7 @@ def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypat
     monkeypatch.setattr(
         Held, "sweep", lambda *each, **how: (given.append(how["counts"]), sweep(*each, **how))[1]
     )
-    model = TopicModel(K, seed_words={"one": [7]}, n_passes=1, n_sweeps=3, n_jobs=1)
+    model = TopicModel(K, seeds={"one": [7]}, n_passes=1, n_sweeps=3, n_jobs=1)
     model.fit(made.X)
     assert given[0] is None  # by the weights, which have it from the passes
     once, total = made.X[:, [7]].sum(), made.X.sum()
@@ -263,7 +266,7 @@ def test_none_of_them_becomes_the_topic_of_common_words(made, monkeypatch):
     for n_seeded in (K - 1, K):
         chosen.clear()
         some = dict(list(words.items())[:n_seeded])
-        TopicModel(K, seed_words=some, n_passes=1, n_sweeps=6, n_jobs=1).fit(made.X)
+        TopicModel(K, seeds=some, n_passes=1, n_sweeps=6, n_jobs=1).fit(made.X)
         assert {topic for topic, _ in chosen} == {K - 1}
         assert all((share > 0) == (n_seeded < K) for _, share in chosen)
 
@@ -278,7 +281,7 @@ def test_a_theme_that_is_gone_for_long_finds_its_topic_again(monkeypatch, seed):
         return [rng.choice(themes[k], 6).tolist() for k in rng.choice(4, n, p=shares)]
 
     words = {"tea": ["tea1", "tea2"]}
-    model = TopicModel(5, seed_words=words, batch_size=50, n_sweeps=8, random_state=seed, n_jobs=1)
+    model = TopicModel(5, seeds=words, batch_size=50, n_sweeps=8, random_state=seed, n_jobs=1)
     model.fit_stream(documents(300, 0.2, 0.4, 0.4, 0), vocabulary=Vocabulary(growing=True))
     model.fit_stream(documents(1400, 0, 0.5, 0.5, 0) + documents(200, 0, 0.3, 0.3, 0.4))
     assert set(model.top_words(2)[0]) == {"tea1", "tea2"}
@@ -292,18 +295,18 @@ def test_a_theme_that_is_gone_for_long_finds_its_topic_again(monkeypatch, seed):
 def test_topics_that_people_edit_take_their_words_along(made):
     words = seeds(made.topics)
     a, b, c = words.values()
-    model = TopicModel(K, preset="fast", seed_words=words, random_state=0, n_jobs=1).fit(made.X)
+    model = TopicModel(K, preset="fast", seeds=words, random_state=0, n_jobs=1).fit(made.X)
     model.merge_topics([[0, 2], [1, 5]])
-    assert model.seed_words == {"theme 0": a + c, "theme 1": b}
+    assert model.seeds == {"theme 0": a + c, "theme 1": b}
     model.remove_topics([0, 4])
-    assert model.seed_words == {"theme 1": b}
+    assert model.seeds == {"theme 1": b}
     assert model.partial_fit(made.X).topic_labels_[0] == "theme 1"
     assert (model.components_[:, b].argmax(axis=0) == 0).all()
     model.remove_topics([0])
-    assert model.seed_words is None
+    assert model.seeds is None
 
 
 def test_without_words_nothing_is_different(made):
     plain = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1).fit(made.X)
-    other = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1, seed_strength=7.0).fit(made.X)
+    other = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1).fit(made.X)
     assert other.components_.tobytes() == plain.components_.tobytes()

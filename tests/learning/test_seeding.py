@@ -7,6 +7,7 @@ from scipy import sparse
 from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.engines import CPUEngine
+from opelda.learning import Online
 from opelda.learning._seeding import far_apart, seed_topics
 
 
@@ -84,11 +85,18 @@ def test_zeros_that_are_stored_are_no_words(seed):
 def test_a_model_begins_with_documents_where_that_is_asked_for(seed):
     X, group = groups(4, seed=seed)
     runs = [
-        TopicModel(4, init="documents", n_sweeps=0, n_passes=2, random_state=chance).fit(X)
+        TopicModel(
+            4, learning=Online(init="documents"), n_sweeps=0, n_passes=2, random_state=chance
+        ).fit(X)
         for chance in range(20 * seed, 20 * seed + 20)
     ]
     found = [run.transform(X).argmax(axis=1) for run in runs]
     pairs = [{(int(a), int(b)) for a, b in zip(group, each, strict=True)} for each in found]
     # every group has its own topic, but where two documents of one group were chosen: one in six
     assert sum(len(each) == 4 for each in pairs) >= 10
-    assert TopicModel(4, init="documents", random_state=0).fit(np.zeros((5, 3))).n_batch_iter_ == 0
+    assert (
+        TopicModel(4, learning=Online(init="documents"), random_state=0)
+        .fit(np.zeros((5, 3)))
+        .n_batch_iter_
+        == 0
+    )

@@ -61,7 +61,7 @@ def test_steps_of_sgrld_shrink(monkeypatch):
         return update(self, engine, weights, documents, task, step, **chosen)
 
     monkeypatch.setattr(SGRLD, "update", watched)
-    make("sgrld", learning_offset=3.0, learning_decay=0.7).fit(X)
+    make(SGRLD(offset=3.0, decay=0.7)).fit(X)
     assert steps == pytest.approx([4**-0.7, 5**-0.7, 6**-0.7, 7**-0.7])
 
 
@@ -119,8 +119,9 @@ def test_scvb0_settles_where_its_counts_explain_themselves(seed):
     some = made(seed)[:40]
     dense = some.toarray().astype(np.float64)
     method = CVB0(burn_in=20, n_samples=5)
-    model = make("scvb0", inference=method, batch_size=len(dense), n_passes=150, random_state=seed)
-    model.set_params(learning_decay=0.3).fit(some)
+    rule = SCVB0(decay=0.3)
+    model = make(rule, inference=method, batch_size=len(dense), n_passes=150, random_state=seed)
+    model.fit(some)
     weights, engine = model._state.weights, ReferenceEngine()
     n = weights.scale * weights.rows[:, :K].T.astype(np.float64)
     eta = 1 / K

@@ -10,7 +10,7 @@ from opelda.corpus import generate
 from opelda.engines import CPUEngine
 from opelda.engines.seam import SizeHistogram, TokenCounts, Weights
 from opelda.errors import InputError
-from opelda.learning import _sweeps
+from opelda.learning import Online, _sweeps
 from opelda.learning._sweeps import likelier_prior, with_share
 from opelda.metrics import log_predictive_probability
 
@@ -32,7 +32,9 @@ def test_sweeps_predict_better_than_the_pass_they_begin_with(seed):
     X = collection(seed)
 
     def score(n_sweeps, chance):
-        learned = model(n_sweeps=n_sweeps, init="random", random_state=chance).fit(X[:1000])
+        learned = model(n_sweeps=n_sweeps, learning=Online(init="random"), random_state=chance).fit(
+            X[:1000]
+        )
         return float(log_predictive_probability(learned.components_, X[1000:], random_state=0))
 
     gains = [score(30, chance) - score(0, chance) for chance in range(4 * seed, 4 * seed + 4)]

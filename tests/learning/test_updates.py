@@ -15,6 +15,7 @@ from opelda.engines.cpu._tables import topic_rows
 from opelda.engines.seam import Task
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB
 from opelda.learning._rules import LEAST_SHARE
+from opelda.learning._rules import RULES as BY_NAME
 from tests import equations as reference
 
 K, V, SIZE, SEED, ETA = 4, 25, 8, 7, 0.3
@@ -54,6 +55,9 @@ def solved(monkeypatch):
     return seen
 
 
+OF_RULE = {"decay", "offset", "population"}
+
+
 def make(method, rule="online", **options):
     settings = {
         "preset": "paper",
@@ -62,10 +66,11 @@ def make(method, rule="online", **options):
         "random_state": SEED,
         **options,
     }
-    learning, _, kept = rule.partition(", ")
-    return TopicModel(
-        K, inference=method, learning=learning, keep_start=kept == "start kept", **settings
-    )
+    name, _, kept = rule.partition(", ")
+    of_rule = {key: settings.pop(key) for key in OF_RULE & settings.keys()}
+    if name == "streaming":
+        of_rule = {"keep_start": kept == "start kept"}
+    return TopicModel(K, inference=method, learning=BY_NAME[name](**of_rule), **settings)
 
 
 def start():
@@ -113,7 +118,7 @@ def expected(lam, part, theta, model, rule, t):
         beta[used] = reference.ml(beta[used], part, theta[:, used], rho)
         return beta
     if rule in ("online", "scvb0"):
-        population = t * SIZE if model.population is None else model.population
+        population = schedule.population or t * SIZE
         if t == 1 and not model.inference.expects_logs:
             lam = bounded(lam, population / len(part) * part.sum())
         if rule == "scvb0":
@@ -131,7 +136,7 @@ def expected(lam, part, theta, model, rule, t):
     ("decay", "offset", "n_updates"), [(0.9, 1.0, 3), (0.6, 0.0, 3), (0.1, 0.0, 12)]
 )
 def test_updates_are_the_equations(solved, method, rule, decay, offset, n_updates):
-    model = make(method, rule, learning_decay=decay, learning_offset=offset)
+    model = make(method, rule, decay=decay, offset=offset)
     lam = start()
     scales = []
     for t in range(1, n_updates + 1):
@@ -159,8 +164,8 @@ def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
     part = X[8 : 8 + n_docs].astype(np.float64)
     model = make(method, batch_size=20, population=population).partial_fit(part)
     theta = mixtures(solved[-1][2], part.sum(axis=1) > 0)
-    model.population = population or n_docs
-    lam = expected(start(), part, theta, model, "online", 1)
+    stated = make(method, population=population or n_docs)
+    lam = expected(start(), part, theta, stated, "online", 1)
     np.testing.assert_allclose(weights(model), lam, rtol=1e-6)
 
 
@@ -193,7 +198,7 @@ def test_mixtures_are_those_of_inference(solved, method, rule):
 )
 def test_every_update_draws_anew(solved, method):
     """The same documents and almost the same topics, but other random numbers."""
-    model = make(method, learning_decay=1.0, learning_offset=1e12, batch_size=len(X))
+    model = make(method, decay=1.0, offset=1e12, batch_size=len(X))
     model.set_params(doc_topic_prior=1.5)  # prior and likelihood pull different ways
     model.partial_fit(X).partial_fit(X)
     full = X.sum(axis=1) > 0
@@ -206,15 +211,16 @@ def test_online_vb_is_scikit_learn_s(tau, kappa):
     from sklearn.decomposition import LatentDirichletAllocation
 
     common = {"doc_topic_prior": 0.9, "topic_word_prior": ETA}
-    schedule = {"learning_offset": tau, "learning_decay": kappa}
     theirs = LatentDirichletAllocation(
         K, total_samples=500, max_doc_update_iter=2000, mean_change_tol=1e-12, random_state=0
     )
-    theirs.set_params(**common, **schedule).partial_fit(X)
+    theirs.set_params(**common, learning_offset=tau, learning_decay=kappa).partial_fit(X)
     theirs.components_ = start()
     theirs.exp_dirichlet_component_ = as_topics(start(), logs=True)
     theirs.n_batch_iter_ = 1
-    ours = make(VB(n_iter=2000, tol=0), population=500, **schedule).set_params(**common)
+    ours = make(VB(n_iter=2000, tol=0), population=500, offset=tau, decay=kappa).set_params(
+        **common
+    )
     for first in (0, 30, 60):
         part = X[first : first + 30]
         theirs.partial_fit(part)
@@ -253,7 +259,7 @@ def test_a_last_batch_that_is_shorter_counts_as_it_is(solved):
 @pytest.mark.parametrize(("decay", "offset"), [(0.9, 1.0), (0.1, 0.0), (0.0, 0.0)])
 def test_ml_topics_stay_distributions(method, decay, offset):
     """Also those that no document uses, which FW leaves many of."""
-    model = make(method, "ml", batch_size=2, learning_decay=decay, learning_offset=offset)
+    model = make(method, "ml", batch_size=2, decay=decay, offset=offset)
     model.set_params(n_components=20)
     for _ in range(5):
         model.partial_fit(X)
@@ -265,7 +271,7 @@ def test_ml_topics_stay_distributions(method, decay, offset):
 
 @pytest.mark.parametrize("offset", [1.0, 0.0])
 def test_a_topic_that_no_document_uses_stays(solved, offset):
-    model = make(FW(n_iter=2), "ml", batch_size=2, learning_offset=offset)
+    model = make(FW(n_iter=2), "ml", batch_size=2, offset=offset)
     before, n_unused = start() / start().sum(axis=1, keepdims=True), 0
     for first in range(0, 40, 2):
         model.partial_fit(X[first : first + 2])

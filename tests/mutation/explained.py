@@ -54,7 +54,7 @@ EXPLAINED = {
         "AT_LEAST = 5  # blocks make an alarm: a single one that is odd does not",
     ): "a choice, by which tests go, too",
     (
-        "src/opelda/learning/_seed_words.py",
+        "src/opelda/learning/_seeds.py",
         "cells = np.array(found, np.int32).reshape(-2, 2)",
     ): "NumPy takes any negative number for the length that follows from the others",
     (

@@ -47,7 +47,7 @@ def model(texts):
 def test_a_document_of_one_topic_is_its_first(seed):
     texts = drawn(seed)
     seeds = {theme[0]: theme for theme in THEMES}  # or one run in fifty has two topics of a theme
-    model = opelda.TopicModel(K, seed_words=seeds, random_state=seed).fit(texts)
+    model = opelda.TopicModel(K, seeds=seeds, random_state=seed).fit(texts)
     for corpus in (texts, read(texts), model.vocabulary_.count(texts)):
         rows = [row for row in top_documents(model, corpus) if row.rank == 1]
         assert [row.topic for row in rows] == list(range(K))

@@ -50,7 +50,11 @@ OPTIONS = {
     "n_sweeps": "--sweeps",
     "n_words": "--words",
     "random_state": "--seed",
+    "decay": "--learning-decay",
+    "offset": "--learning-offset",
     "seed_words": "--seeds",
+    "seeds": "--seeds",
+    "strength": "--seed-strength",
     "topic_word_prior": "--eta",
     "validation": "--valid",
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Models: read from files, or made and changed by options."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ PRESET, SEED = "best", 0
 SEEDED = ("seed_words", "seed_strength")
 FIXED = ("preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", *SEEDED)
 # Parameters that say how large an update's step is; the Streaming rule has no steps.
-STEPS = ("learning_decay", "learning_offset")
+STEPS = {"learning_decay": "decay", "learning_offset": "offset"}
 WITHOUT_STEPS = "the updates of a streaming learner add up, without steps"
 
 
@@ -86,6 +87,7 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
     if learner is None:
         if "n_iter" in given:
             given["inference"] = OPE(n_iter=given.pop("n_iter"))
+        given |= _of_rule(given, None) | _seeds(given)
         return opelda.TopicModel(preset=preset or PRESET, **given)
     if learner not in LEARNERS:
         raise InputError(f"must be one of {', '.join(LEARNERS)}, not {learner!r}.", "learner")
@@ -130,9 +132,35 @@ def changed(model: Any, learning: Learning) -> Any:
         useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
     for name in useless.keys() & given.keys():
         raise InputError(f"has no effect here: {useless[name]}; leave it out.", name)
-    if "n_iter" in given and not hasattr(model, "n_iter"):
-        model.set_params(inference=_with_iterations(model._inference(), given.pop("n_iter")))
+    if hasattr(model, "preset"):
+        given |= _of_rule(given, model.learning)
+        if "n_iter" in given:
+            given["inference"] = _with_iterations(model._inference(), given.pop("n_iter"))
     return model.set_params(**given)
+
+
+def _of_rule(given: dict[str, Any], rule: Any) -> dict[str, Any]:
+    """Take the sizes of steps out of what was given, and return the rule that has them."""
+    from opelda.learning._rules import rule_of
+
+    steps = {STEPS[name]: given.pop(name) for name in STEPS.keys() & given.keys()}
+    if not steps:
+        return {}
+    known = rule_of("online" if rule is None else rule)
+    for name in steps:
+        if not hasattr(known, name):
+            raise InputError(f"has no effect here: {WITHOUT_STEPS}; leave it out.", name)
+    return {"learning": replace(known, **steps)}  # type: ignore[type-var]
+
+
+def _seeds(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the seed words out of what was given, and return them as the model has them."""
+    from opelda.learning import Seeds
+
+    words, strength = (given.pop(name, None) for name in SEEDED)
+    if words is None:
+        return {}
+    return {"seeds": words if strength is None else Seeds(words, strength)}
 
 
 def _with_iterations(method: Any, n_iter: int) -> Any:
@@ -169,5 +197,11 @@ def _setting(model: Any, name: str) -> Any:
         return None if hasattr(model, "preset") else learner_name(model)
     settings = model.get_params(deep=False)
     if hasattr(model, "preset"):
-        settings |= model._settings() | {"n_iter": getattr(model._inference(), "n_iter", None)}
+        settings = model._settings()
+        settings["n_iter"] = getattr(settings["inference"], "n_iter", None)
+        schedule, seeds = model._schedule(), model._seed_topics(model.n_components)
+        settings |= {name: getattr(schedule, step) for name, step in STEPS.items()}
+        if seeds is not None:
+            words = {name: list(own) for name, own in zip(seeds.names, seeds.words, strict=True)}
+            settings |= {"seed_words": words, "seed_strength": seeds.strength}
     return settings.get(name)

@@ -288,6 +288,16 @@ class Learning:
     random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
 
 
+def asked_accuracy(group: Accuracy) -> dict[str, Any]:
+    """Return the accuracy that was asked for as a model's parameter."""
+    given = given_options(group)
+    if "max_loss_per_token" in given:
+        from opelda.inference import PerToken
+
+        return {"max_loss": PerToken(given["max_loss_per_token"], given.get("max_loss"))}
+    return given
+
+
 def given_options(group: Any) -> dict[str, Any]:
     """Return those of a group's options that were given."""
     values = {part.name: (getattr(group, part.name), part.default) for part in fields(group)}

@@ -25,7 +25,7 @@ def read_seeds(given: str) -> dict[str, list[str]]:
 
 
 def _of_json(text: str, path: Path) -> dict[str, list[str]]:
-    from opelda.learning._seed_words import checked_words
+    from opelda.learning._seeds import checked_words
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):

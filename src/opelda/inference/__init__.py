@@ -9,21 +9,22 @@ Examples
 
 from opelda import _names
 from opelda.inference._checked_topics import Topics
-from opelda.inference._infer import AccuracyWarning, Inference, InferenceHistory, infer
+from opelda.inference._infer import AccuracyWarning, Inference, infer
 from opelda.inference._method import Method
 from opelda.inference.cccp import CCCP
 from opelda.inference.cgs import CGS
 from opelda.inference.cvb import CVB
 from opelda.inference.cvb0 import CVB0
 from opelda.inference.em import EM
-from opelda.inference.exact import Exact
+from opelda.inference.exact import Exact, PerToken
 from opelda.inference.fw import FW
 from opelda.inference.hamcmc import HAMCMC
 from opelda.inference.ofw import OFW
 from opelda.inference.ope import OPE
 from opelda.inference.pmd import PMD
 from opelda.inference.smm import SMM
-from opelda.inference.tli import TLI, TLIWarning
+from opelda.inference.tli import TLI
+from opelda.inference.tli import TLIWarning as TLIWarning
 from opelda.inference.vb import VB
 
 _CLASSES: tuple[type[Method], ...] = (
@@ -52,7 +53,6 @@ __all__ = [
     "EM",
     "FW",
     "HAMCMC",
-    "METHODS",
     "OFW",
     "OPE",
     "PMD",
@@ -62,9 +62,8 @@ __all__ = [
     "AccuracyWarning",
     "Exact",
     "Inference",
-    "InferenceHistory",
     "Method",
-    "TLIWarning",
+    "PerToken",
     "Topics",
     "infer",
 ]

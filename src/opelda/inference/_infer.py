@@ -22,7 +22,7 @@ from opelda.engines.seam import (
 from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics
 from opelda.inference._method import Method
-from opelda.inference.exact import Exact, accuracy_of, as_exact
+from opelda.inference.exact import Exact, PerToken, accuracy_of, as_exact
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,7 @@ def infer(
     *,
     doc_topic_prior: ArrayLike | None = None,
     method: str | Method = "ope",
-    max_loss: float | None = None,
-    max_loss_per_token: float | None = None,
+    max_loss: float | PerToken | None = None,
     sparse_output: bool = False,
     history: bool = False,
     random_state: Any = None,
@@ -141,10 +140,10 @@ def infer(
         alpha of the Dirichlet prior; None is 1/K.
     method : str or Method
         ``"ope"`` or any other name or object of `opelda.inference`.
-    max_loss, max_loss_per_token : float or None
-        The accuracy, in nats per document and per token: no mixture at all may be ahead by more
-        (see `Inference.loss`). Documents for which the method's own mixture is not that good get
-        the most likely one, by `Exact`.
+    max_loss : float, PerToken or None
+        The accuracy in nats per document, or ``PerToken(0.01)`` nats per token: no mixture at all
+        may be ahead by more (see `Inference.loss`). Documents for which the method's own mixture is
+        not that good get the most likely one, by `Exact`.
     sparse_output : bool
         Mixtures as a CSR array, which is small where most topics have no share at all, as those of
         ``method="exact"``.
@@ -191,7 +190,7 @@ def infer(
         X, table.n_words, engine_for, checked, in_place=not sparse_output
     )
     alpha = as_prior(doc_topic_prior, table.n_topics)
-    accuracy = accuracy_of(max_loss, max_loss_per_token)
+    accuracy = accuracy_of(max_loss)
     task = as_task(as_method(method), alpha, seed(random_state), accuracy)
     few = flag("sparse_output", sparse_output) and task.method.knows_loss
     wanted = SPARSE if few else EVERYTHING

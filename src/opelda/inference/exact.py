@@ -17,18 +17,41 @@ MOST_STEPS, MOST_WORK = 1000, 2**38  # of a document; multiply-adds
 LAST_BARRIER, NO_SHARE = 1e-13, 1e-8
 
 
-def loss_limit(name: str, value: Any) -> float | None:
-    """Check the most nats that may be lost; None is no limit."""
-    return None if value is None else number(name, value, LEAST_LOSS, 1e300)
+@dataclass(frozen=True)
+class PerToken:
+    """An accuracy in nats per token, where a plain number is in nats per document.
+
+    Parameters
+    ----------
+    nats : float
+        The most that a document may lose for each of its tokens; from 1e-9.
+    at_most : float or None
+        The most that a document may lose in total; None is no limit.
+
+    Examples
+    --------
+    >>> from opelda.inference import infer
+    >>> result = infer([[4, 0, 2]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], max_loss=PerToken(1e-3))
+    >>> bool(result.loss[0] <= 6e-3)
+    True
+    """
+
+    nats: float
+    at_most: float | None = None
 
 
-def accuracy_of(max_loss: float | None, max_loss_per_token: float | None) -> Accuracy | None:
-    """Return what was asked, checked; None where nothing was."""
-    if max_loss is None and max_loss_per_token is None:
+def accuracy_of(max_loss: Any) -> Accuracy | None:
+    """Validate a requested accuracy; None if not given."""
+
+    def limit(value: Any) -> float:
+        return np.inf if value is None else number("max_loss", value, LEAST_LOSS, 1e300)
+
+    if max_loss is None:
         return None
-    whole = loss_limit("max_loss", max_loss)
-    each = loss_limit("max_loss_per_token", max_loss_per_token)
-    return Accuracy(np.inf if whole is None else whole, np.inf if each is None else each)
+    if isinstance(max_loss, PerToken):
+        nats = number("max_loss", max_loss.nats, LEAST_LOSS, 1e300)
+        return Accuracy(limit(max_loss.at_most), nats)
+    return Accuracy(limit(max_loss))
 
 
 @dataclass
@@ -47,11 +70,9 @@ class Exact(Method):
 
     Parameters
     ----------
-    max_loss : float or None
+    max_loss : float, PerToken or None
         The most that any mixture may be ahead, in nats per document; from 1e-9. None: what `infer`
         or the model is asked for, and 0.01 if that is nothing.
-    max_loss_per_token : float or None
-        The same in nats per token; the smaller of the two counts.
 
     References
     ----------
@@ -73,13 +94,9 @@ class Exact(Method):
 
     name: ClassVar[str] = "exact"
     knows_loss: ClassVar[bool] = True
-    limits: ClassVar[Limits] = {
-        "max_loss": loss_limit,
-        "max_loss_per_token": loss_limit,
-    }
+    limits: ClassVar[Limits] = {"max_loss": lambda _, value: accuracy_of(value)}
 
-    max_loss: float | None = None
-    max_loss_per_token: float | None = None
+    max_loss: float | PerToken | None = None
 
     def kernel(self, n_topics: int, seed: int) -> ExactSettings:
         """Return the settings of the engine's kernel."""
@@ -87,7 +104,7 @@ class Exact(Method):
 
     def accuracy(self, asked: Accuracy | None = None) -> Accuracy:
         """Return what mixtures may lose: as its parameters say, and no more than is asked."""
-        own = accuracy_of(self.max_loss, self.max_loss_per_token)
+        own = accuracy_of(self.max_loss)
         if own is None or asked is None:
             return own or asked or Accuracy(DEFAULT_LOSS)
         return Accuracy(
@@ -157,6 +174,6 @@ def _newton(d: Vector, beta: Vector, a: Vector, w: Vector) -> tuple[Vector, Vect
 
 
 def as_exact(max_loss: float, max_loss_per_token: float) -> Exact:
-    """Return the method with limits in the place of infinities."""
-    finite = [None if np.isinf(limit) else limit for limit in (max_loss, max_loss_per_token)]
-    return Exact(*finite)
+    """Return the method with these limits, of which infinity is none."""
+    whole = None if np.isinf(max_loss) else max_loss
+    return Exact(whole if np.isinf(max_loss_per_token) else PerToken(max_loss_per_token, whole))

@@ -1,11 +1,15 @@
-"""Topics from documents: update rules, and the estimators that combine them with inference.
+"""Topics from documents: five update rules, and the estimators that combine them with inference.
+
+The estimators themselves are `opelda.TopicModel` and the paper's learners, `opelda.OnlineOPE` and
+others.
 
 Examples
 --------
+>>> from opelda import TopicModel
 >>> from opelda.corpus import generate
->>> from opelda.learning import OnlineOPE
+>>> from opelda.learning import Online
 >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
->>> OnlineOPE(n_components=3, batch_size=100, random_state=0).fit(X).components_.shape
+>>> TopicModel(3, learning=Online(decay=0.7), random_state=0).fit(X).components_.shape
 (3, 60)
 """
 
@@ -15,53 +19,29 @@ from typing import TYPE_CHECKING, Any
 from opelda import _names
 
 if TYPE_CHECKING:
-    from opelda.learning._seed_words import SeedWarning
-    from opelda.learning.callbacks import (
-        BatchReport,
-        Callback,
-        EarlyStopping,
-        Event,
-        History,
-        OnEvent,
-    )
-    from opelda.learning.learners import (
-        MLOPE,
-        OnlineCGS,
-        OnlineCVB0,
-        OnlineOPE,
-        OnlineVB,
-        StreamingOPE,
-        StreamingVB,
-    )
-    from opelda.learning.topic_model import TopicModel
-
-    LEARNERS: dict[str, type]
+    from opelda.learning._rules import ML, SCVB0, SGRLD, Online, Streaming
+    from opelda.learning._seeds import Seeds
+    from opelda.learning.callbacks import EarlyStopping, History, OnEvent
 
 # imported on first use: model files are read without scikit-learn, which takes a second or two
 _LAZY = {
-    "_seed_words": ("SeedWarning",),
+    "_rules": ("ML", "Online", "SCVB0", "SGRLD", "Streaming"),
+    "_seeds": ("SeedWarning", "Seeds"),
     "callbacks": ("BatchReport", "Callback", "EarlyStopping", "Event", "History", "OnEvent"),
     "learners": _names.LEARNERS,
     "topic_model": ("TopicModel",),
 }
 
 __all__ = [
-    "LEARNERS",
-    "MLOPE",
-    "BatchReport",
-    "Callback",
+    "ML",
+    "SCVB0",
+    "SGRLD",
     "EarlyStopping",
-    "Event",
     "History",
     "OnEvent",
-    "OnlineCGS",
-    "OnlineCVB0",
-    "OnlineOPE",
-    "OnlineVB",
-    "SeedWarning",
-    "StreamingOPE",
-    "StreamingVB",
-    "TopicModel",
+    "Online",
+    "Seeds",
+    "Streaming",
 ]
 
 

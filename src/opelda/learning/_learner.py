@@ -1,9 +1,11 @@
 """The estimator that every learner is: an inference method and an update rule."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from inspect import signature
+from typing import Any, Self, TypeVar
 
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -24,8 +26,8 @@ from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter
 from opelda.learning._representation import ShowsTopics, with_names
 from opelda.learning._runs import Run, learn_runs, run_seeds
-from opelda.learning._seed_words import warn_of_uncovered
 from opelda.learning._seeding import begin
+from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._sweeps import run_closing_sweeps
 from opelda.learning.editing._editor import EditsTopics
@@ -38,6 +40,19 @@ COHERENT_WORDS = 10
 # Coherence takes a percent or two of the time, also where documents are seen once; where they are
 # seen four times or more all are counted. Of fewer, words that should would not meet.
 LEAST_COUNTED, VIEWS_PER_COUNTED = 50_000, 4
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def listed(cls: Class) -> Class:
+    """List the parameters in the order in which the docstring does."""
+    text = (cls.__doc__ or "").split("    Attributes\n")[0]
+    names = ", ".join(re.findall(r"^    (\w[\w, ]*) : ", text, re.MULTILINE)).split(", ")
+    known = signature(cls)
+    ordered = known.replace(parameters=[known.parameters[name] for name in names])
+    setattr(cls, "__signature__", ordered)  # noqa: B010  # for the type checker
+    return cls
 
 
 class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped

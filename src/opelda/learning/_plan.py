@@ -1,13 +1,13 @@
 """The parameters of learners, and the plan that a call of `fit` or the like makes of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import flag, number, real_array, seed, whole
+from opelda._validation import flag, real_array, seed, whole
 from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines.seam import (
     Accuracy,
@@ -21,18 +21,45 @@ from opelda.engines.seam import (
     extended,
 )
 from opelda.errors import InputError
-from opelda.inference import EM, Method
+from opelda.inference import EM, Method, PerToken
 from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
-from opelda.learning._rules import Rule, Sampler, rule_of
-from opelda.learning._schedule import Schedule
+from opelda.learning._rules import CHECKS, Rule, Sampler
 from opelda.learning._seed_weights import Pull
-from opelda.learning._seed_words import Seeds
+from opelda.learning._seeds import SeedTopics
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
 MOST_SWEPT_TOPICS = 2**16 - 1  # closing sweeps keep a token's topic in two bytes
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """In which steps learning goes about a collection, how often, and how it begins and ends."""
+
+    batch_size: int
+    decay: float  # kappa of rho_t = (t + tau)^-kappa
+    offset: float  # tau
+    population: float | None  # D; None: the number of documents
+    n_passes: int
+    n_sweeps: int  # of Gibbs sampling, after the passes
+    init: str  # "random" or "documents", the start of `fit`
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> "Schedule":
+        """Check the settings of a learner; a rule's own replace the preset's."""
+        of_rule: dict[str, Any] = {}
+        for name in ("decay", "offset", "population", "init"):
+            own = getattr(settings["learning"], name, None)
+            value = getattr(settings["default_rule"], name) if own is None else own
+            of_rule[name] = value if value is None else CHECKS[name](name, value)
+        return cls(
+            batch_size=whole("batch_size", settings["batch_size"]),
+            n_passes=whole("n_passes", settings["n_passes"]),
+            n_sweeps=whole("n_sweeps", settings.get("n_sweeps", 0), 0),
+            **of_rule,
+        )
 
 
 @dataclass(frozen=True)
@@ -63,11 +90,10 @@ class Plan:
     word_prior: Any  # eta as given: its shape is checked where the number of words is known
     learns_word_prior: bool  # closing sweeps choose eta
     schedule: Schedule
-    population: float | None
     engine: Engine
     seed: int
     listeners: Listeners
-    seeds: Seeds | None = None  # words of the first topics
+    seeds: SeedTopics | None = None  # words of the first topics
 
     def start(self, n_words: int, n_given: int = 0) -> State:
         """Draw the topics that learning begins with.
@@ -108,10 +134,10 @@ class Plan:
 
     def update(self, state: State, batch: Batch) -> Updated | None:
         """Infer the documents' mixtures and update the topics; None where they hold no words."""
-        t = state.n_updates + 1
-        seen = state.population + batch.n_docs * batch.is_new
-        population = seen if self.population is None else self.population
-        schedule = self.schedule
+        t, schedule = state.n_updates + 1, self.schedule
+        population = schedule.population
+        if population is None:
+            population = state.population + batch.n_docs * batch.is_new
         rho = float((t + schedule.offset) ** -schedule.decay) if self.rule.decays else 1.0
         made = state.weights.n_updates
         with state.lock.writing():
@@ -155,39 +181,42 @@ class Plan:
         state.n_updates += n_updates
 
 
+@dataclass(eq=False, repr=False)
 class Parameters:
-    """The parameters that all learners have, and the objects that they stand for.
+    """The parameters that all learners have, and the objects that they stand for."""
 
-    Learners are dataclasses that list their parameters themselves, in the order users read them.
-    """
-
-    n_components: int
-    doc_topic_prior: Any
-    transform_method: str | Method | None
-    max_loss: float | None
-    max_loss_per_token: float | None
-    sparse_output: bool
-    n_runs: int = 1  # a parameter of `TopicModel` alone
-    engine: Any
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    callbacks: Any
+    n_components: int = 100
+    _: KW_ONLY
+    doc_topic_prior: Any = None
+    topic_word_prior: Any = None
+    transform_method: str | Method | None = None
+    max_loss: float | PerToken | None = None
+    sparse_output: bool = False
+    engine: Any = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    callbacks: Any = None
+    n_runs = 1  # a parameter of `TopicModel` alone
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
-        """Return every parameter's value for so many documents or a stream, and the rule."""
-        raise NotImplementedError
+        """Return every parameter's value for so many documents, or for a stream.
 
-    def _inference(self) -> Method:
-        """Return the method that mixtures are inferred with while learning."""
+        "inference" and "learning" are objects; "default_rule" has what the rule leaves out.
+        """
         raise NotImplementedError
 
     def _learns_by_ope(self) -> bool:
         raise NotImplementedError
 
+    def _inference(self) -> Method:
+        """Return the method that mixtures are inferred with while learning."""
+        method: Method = self._settings()["inference"]
+        return method
+
     def _rule(self) -> Rule | Sampler:
-        settings = self._settings()
-        return rule_of(settings["learning"], self._inference(), settings.get("keep_start", False))
+        rule: Rule | Sampler = self._settings()["learning"]
+        return rule
 
     def _schedule(self, n_docs: int | None = None) -> Schedule:
         """Return the settings, checked, for a collection of so many documents or a stream."""
@@ -202,7 +231,7 @@ class Parameters:
 
     def _accuracy(self) -> Accuracy | None:
         """Return what mixtures may lose at the most once the topics are learned."""
-        return accuracy_of(self.max_loss, self.max_loss_per_token)
+        return accuracy_of(self.max_loss)
 
     def _engine(
         self, n_entries: int = 0, n_sweeps: float = AN_INFERENCE, *, anew: bool = False
@@ -220,7 +249,8 @@ class Parameters:
 
     def _plan(self, state: State | None = None, *, listen: bool = True) -> Plan:
         """Resolve and check the parameters, to learn topics anew or to go on with a state."""
-        settings, schedule = self._settings(), self._schedule()
+        settings = self._settings()
+        schedule, method = Schedule.of(settings), settings["inference"]
         n_topics = whole("n_components", self.n_components)
         if state is not None:
             self._check_topics(state)
@@ -229,7 +259,6 @@ class Parameters:
                 f"must be 0 for more than {MOST_SWEPT_TOPICS} topics, and there are {n_topics}.",
                 "n_sweeps",
             )
-        method = self._inference()
         for used in (method, self._transform_method()):
             used.check()
             used.check_for(n_topics)
@@ -240,9 +269,6 @@ class Parameters:
         learns_word_prior = word_prior is None and schedule.n_sweeps > 0
         if np.ndim(word_prior) == 0:
             as_word_prior(word_prior, n_topics, 1)
-        population = settings.get("population")
-        if population is not None:
-            population = number("population", population, 1.0, 1e15)
         # A generator is drawn from only where topics begin; a number is checked every time.
         if isinstance(self.random_state, np.random.RandomState | np.random.Generator) and state:
             drawn = state.seed
@@ -251,17 +277,16 @@ class Parameters:
         return Plan(
             n_topics=n_topics,
             method=method,
-            rule=self._rule(),
+            rule=settings["learning"],
             alpha=as_prior(self.doc_topic_prior, n_topics),
             learns_prior=self.doc_topic_prior is None,
             word_prior=FIRST_WORD_PRIOR if learns_word_prior else word_prior,
             learns_word_prior=learns_word_prior,
             schedule=schedule,
-            population=population,
             engine=self._engine(),
             seed=drawn if state is None else state.seed,
             listeners=Listeners(self.callbacks, self.verbose) if listen else Listeners(),
-            seeds=self._seeds(n_topics),
+            seeds=self._seed_topics(n_topics),
         )
 
     def _check_one_run(self) -> None:
@@ -273,7 +298,7 @@ class Parameters:
                 "n_runs",
             )
 
-    def _seeds(self, n_topics: int) -> Seeds | None:
+    def _seed_topics(self, n_topics: int) -> SeedTopics | None:
         """Return the words that topics begin with, checked."""
         return None
 

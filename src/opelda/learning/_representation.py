@@ -15,7 +15,7 @@ from opelda.errors import InputError
 from opelda.learning._best_words import heaviest_words
 from opelda.learning._input_counts import vocabulary_for
 from opelda.learning._rules import ML
-from opelda.learning._seed_words import N_TOP, is_uncovered
+from opelda.learning._seeds import N_TOP, is_uncovered
 from opelda.learning._state import check_words_rest
 from opelda.learning._transform import ReadsTopics
 from opelda.learning.editing._topic_labels import changed_labels
@@ -107,7 +107,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         Below half, the topic is about something else: its label is shown with a question mark.
         """
         state = self._learned()
-        seeds = self._seeds(state.weights.n_topics)
+        seeds = self._seed_topics(state.weights.n_topics)
         if seeds is None or not state.n_updates:
             return {}
         check_words_rest(self)

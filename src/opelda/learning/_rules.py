@@ -6,14 +6,14 @@ probability that a token of word j in document d is of topic k.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda._validation import choice, flag
+from opelda._validation import choice, flag, number, whole
 from opelda.engines import seam
 from opelda.engines.seam import (
     Chosen,
@@ -30,8 +30,7 @@ from opelda.engines.seam import (
 from opelda.inference import Method
 
 Mass: TypeAlias = Callable[[], NDArray[np.float64]]
-
-RULES = ("ml", "online", "streaming", "scvb0", "sgrld")
+Start: TypeAlias = Literal["random", "documents"]
 
 # The share of a topic's weights that ML keeps at rho = 1, where the equation keeps none: too little
 # to count as a probability, and enough to divide by where no document of the batch uses the topic.
@@ -75,13 +74,30 @@ class Sampler(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ML:
     """Regularised online learning: topics move towards the batch's own maximum likelihood.
 
     beta^_kj proportional to sum_d d_j theta_dk;  beta <- (1 - rho) beta + rho beta^.
+
+    Parameters
+    ----------
+    decay, offset : float or None
+        kappa and tau: update t moves the topics by rho_t = (t + tau)^-kappa. None: the preset's.
+    init : {"random", "documents"} or None
+        The start of `fit`: random topics that are almost alike, or each topic with the words of
+        one document, the documents far apart from each other (at most 1,000 topics; more have the
+        random start). None: the preset's.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> model = TopicModel(5, learning=ML(decay=0.7))
     """
 
+    decay: float | None = None
+    offset: float | None = None
+    init: Start | None = None
     divide = False
     decays = True
 
@@ -102,7 +118,7 @@ class ML:
         return weights.totals / max(weights.n_words, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Online:
     """Stochastic variational inference's update (Hoffman et al. 2010, 2013).
 
@@ -111,15 +127,34 @@ class Online:
     The random start tells the topics apart for the first batch. From then on, with ``bound_start``,
     it counts for no more tokens than the D documents have: at the beginning of a stream D is small,
     and a start that weighs more would hide the documents for many updates, in which topics die.
+
+    Parameters
+    ----------
+    decay, offset, init
+        See `ML`.
+    population : float or None
+        D, the number of documents that the topics are to stand for (population VB, McInerney et
+        al. 2015). None: the collection's size in `fit`, the documents seen so far in streams.
+    bound_start : bool or None
+        None: True, but not with methods that take expected logarithms of topics (VB and CGS).
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> model = TopicModel(5, learning=Online(decay=0.7, offset=64, population=1e6))
     """
 
-    bound_start: bool = True
+    decay: float | None = None
+    offset: float | None = None
+    population: float | None = None
+    init: Start | None = None
+    bound_start: bool | None = None
     divide = True
     decays = True
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
         """Shrink rows and prior alike, and give the prior its share of lambda^."""
-        if step.number == 1 and self.bound_start:
+        if step.number == 1 and self.bound_start in (None, True):
             start = float((weights.scale * weights.sums).sum())
             weights.shrink(min(1.0, step.population / n_docs * float(mass().sum()) / start))
         weights.shrink(1.0 - step.rho)
@@ -132,16 +167,28 @@ class Online:
         return np.zeros(weights.n_topics)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Streaming:
     """Streaming Bayes (Broderick et al. 2013): the posterior so far is the next batch's prior.
 
     lambda <- lambda + sum_d d_j phi_djk, beginning with lambda = eta. The random start that tells
-    the topics apart serves the first batch only; as the paper writes it (``keep_start``), it stays
-    in lambda for ever.
+    the topics apart serves the first batch only.
+
+    Parameters
+    ----------
+    keep_start : bool
+        Keep the random start in lambda for ever, as the paper writes it. For comparison only.
+    init
+        See `ML`.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> model = TopicModel(5, learning=Streaming(keep_start=True))
     """
 
     keep_start: bool = False
+    init: Start | None = None
     divide = True
     decays = False
 
@@ -159,13 +206,23 @@ class Streaming:
         return np.full(weights.n_topics, float(np.mean(weights.host().prior)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SCVB0(Online):
     """Stochastic CVB0's update of the expected counts N (Foulds et al. 2013).
 
     N_kj <- (1 - rho) N_kj + rho (D / S) sum_d d_j phi_djk;  beta_kj proportional to N_kj + eta_kj.
 
     Counts fade, the prior never does. A mini-batch is inferred with counts that it is not in yet.
+
+    Parameters
+    ----------
+    decay, offset, population, init, bound_start
+        See `Online`.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> model = TopicModel(5, learning=SCVB0(offset=100))
     """
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
@@ -175,7 +232,7 @@ class SCVB0(Online):
         return gain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SGRLD:
     """Stochastic gradient Riemannian Langevin dynamics (Patterson & Teh 2013), expanded mean.
 
@@ -184,14 +241,30 @@ class SGRLD:
 
     The weights are theta, a draw from the posterior in the long run; xi is standard normal, for
     every topic and word. n_djk counts the tokens of word j in document d whose topic is k, and n_dk
-    all tokens of topic k, drawn by `n_draws` sweeps of Gibbs sampling given beta.
+    all tokens of topic k, drawn by Gibbs sampling given beta. The rule needs no inference method.
 
     The documents tell nothing of sum_j theta_kj, which is about that of eta; gradients must be
     measured by it. The step eps_k = 2 rho / (1 + (D / S) n_k / min(sum_j eta_kj, sum_j theta_kj))
     keeps at least 1 - rho of a topic, and the start is made as large as eta.
+
+    Parameters
+    ----------
+    n_draws : int
+        Sweeps of Gibbs sampling for each mini-batch.
+    decay, offset, population, init
+        See `Online`.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> model = TopicModel(5, learning=SGRLD(n_draws=20))
     """
 
     n_draws: int = 50
+    decay: float | None = None
+    offset: float | None = None
+    population: float | None = None
+    init: Start | None = None
     decays = True
 
     def update(
@@ -242,16 +315,40 @@ class SGRLD:
         return np.full(weights.n_topics, float(np.mean(weights.host().prior)))
 
 
-def rule_of(name: Any, method: Method, keep_start: Any = False) -> Rule | Sampler:
-    """Return the rule of a name, as it is with a method; a rule of the user's own as it is."""
-    if not isinstance(name, type) and (hasattr(name, "prepare") or isinstance(name, Sampler)):
-        own: Rule | Sampler = name
-        return own
-    name = choice("learning", name, RULES)
-    if name == "ml":
-        return ML()
-    if name == "sgrld":
-        return SGRLD()
-    if name in ("online", "scvb0"):
-        return (Online if name == "online" else SCVB0)(bound_start=not method.expects_logs)
-    return Streaming(keep_start=flag("keep_start", keep_start))
+RULES: dict[str, type] = {
+    "ml": ML,
+    "online": Online,
+    "streaming": Streaming,
+    "scvb0": SCVB0,
+    "sgrld": SGRLD,
+}
+CHECKS: dict[str, Callable[[str, Any], object]] = {
+    "decay": lambda name, value: number(name, value, 0.0, 1.0),
+    "offset": lambda name, value: number(name, value, 0.0, 1e12),
+    "population": lambda name, value: number(name, value, 1.0, 1e15),
+    "init": lambda name, value: choice(name, value, ("random", "documents")),
+    "keep_start": flag,
+    "n_draws": whole,
+}
+
+
+def rule_of(given: Any) -> Rule | Sampler:
+    """Return the rule of a name, or a rule object, with its parameters checked."""
+    rule: Rule | Sampler
+    if not isinstance(given, type) and (hasattr(given, "prepare") or isinstance(given, Sampler)):
+        rule = given
+    else:
+        rule = RULES[choice("learning", given, RULES)]()
+    if type(rule) in RULES.values():
+        for field in fields(rule):  # type: ignore[arg-type]
+            value = getattr(rule, field.name)
+            if value is not field.default and field.name in CHECKS:
+                CHECKS[field.name](field.name, value)
+    return rule
+
+
+def bounded(rule: Rule | Sampler, method: Method) -> Rule | Sampler:
+    """Return the rule as it learns with a method."""
+    if isinstance(rule, Online) and rule.bound_start is None:
+        return replace(rule, bound_start=not method.expects_logs)
+    return rule

@@ -11,6 +11,7 @@ outnumbers the seed words, although these keep their topic. Documents without a 
 have a limited weight in a seeded topic.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -71,30 +72,28 @@ class Pull:
     ) -> Updated | None:
         """Update topics by what documents, and the words in them, add; see `Engine.update`."""
         started = perf_counter()
-        found = self._statistics(engine, weights, documents, task, rule.divide, chosen)
+
+        def sums(chosen: Chosen) -> Statistics:
+            return engine.statistics(weights, documents, task, divide=rule.divide, chosen=chosen)
+
+        if self.limits:
+            rows = np.arange(documents.n_docs) if chosen is None else np.asarray(chosen)
+            found = self._limited(documents, rows, sums)
+        else:
+            found = sums(chosen)
         if not len(found.words):
             return None
         solved = perf_counter()
         engine.apply(weights, self.on_statistics(found), rule, step)
         return Updated(step.rho, solved - started, perf_counter() - solved, np.nan)
 
-    def _statistics(
+    def _limited(
         self,
-        engine: Engine,
-        weights: Weights,
         documents: Documents,
-        task: Task,
-        divide: bool,
-        chosen: Chosen,
+        rows: NDArray[np.intp],
+        sums: Callable[[NDArray[np.intp]], Statistics],
     ) -> Statistics:
         """Sum up documents; those without a seed word of a topic have a limited weight in it."""
-
-        def sums(chosen: Chosen) -> Statistics:
-            return engine.statistics(weights, documents, task, divide=divide, chosen=chosen)
-
-        if not self.limits:
-            return sums(chosen)
-        rows = np.arange(documents.n_docs) if chosen is None else np.asarray(chosen)
         n_seeded = self.n_seeded
         holds = held_topics(self, sparse.csr_array(documents.matrix[rows])).toarray() > 0
         # a document with seed words of several topics counts for the rarest theme

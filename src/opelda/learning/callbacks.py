@@ -19,8 +19,6 @@ from opelda._validation import number, whole
 from opelda.errors import InputError
 from opelda.learning.streaming._events import Event
 
-__all__ = ["BatchReport", "Callback", "EarlyStopping", "Event", "History", "OnEvent"]
-
 
 @dataclass(frozen=True)
 class BatchReport:

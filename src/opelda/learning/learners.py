@@ -3,20 +3,20 @@
 Each is an inference method and an update rule; `TopicModel` combines any two.
 """
 
-from dataclasses import KW_ONLY, dataclass
+import re
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from opelda._validation import whole
+from opelda._validation import number, whole
 from opelda.inference import CGS, CVB0, OPE, VB, Method
-from opelda.learning._learner import Learner
+from opelda.learning._learner import Learner, listed
+from opelda.learning._rules import ML, Online, Streaming, bounded, rule_of
+from opelda.learning.topic_model import TopicModel
 
 Class = TypeVar("Class", bound="type[PaperLearner]")
 
+# Parameters that mean something else than those of `TopicModel`, and those that it does not have.
 PARAMETERS = """
-    Parameters
-    ----------
-    n_components : int
-        K, the number of topics.
     doc_topic_prior : number, vector (K,) or None
         alpha, the Dirichlet prior of a document's mixture; None is 1/K.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
@@ -29,56 +29,13 @@ PARAMETERS = """
         Iterations of inference per document; OPE's T.
     n_passes : int
         How often `fit` goes through the collection, shuffled anew each time.
-    transform_method : str, Method or None
-        How `transform` infers mixtures: the name of a method, a method object, or "same" as while
-        learning. None: the same, but EM in the place of OPE, for its mixtures predict unseen words
-        better and cost less.
-    max_loss, max_loss_per_token : float or None
-        The most that the likelihood of a document's words may be below the optimum in `transform`,
-        `infer` and `score`, in nats per document and per token. Other mixtures are replaced by the
-        most likely one (`opelda.inference.Exact`), which may predict new words of short texts
-        worse: compare `score`. None: whatever the method finds.
-    sparse_output : bool
-        `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
-        at all, as with ``transform_method="exact"``.
-    engine : str or Engine
-        Where it runs: "cpu", "cuda" (a GPU, docs/gpu.md), "auto" (the GPU where it is faster),
-        "reference" (slow, plain NumPy), or an engine made with its resources.
-    n_jobs : int or None
-        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
-        depend on it.
-    random_state : int, RandomState, Generator or None
-    verbose : int
-        0: silent. 1: a progress bar, or a line in the log now and then where there is no terminal.
-        2: a line per update.
-    callbacks : callable, list of callables or None
-        Called with a `BatchReport` after every update; learning stops when one returns True."""
-
-EXTRA_PARAMETERS = {
-    "ml": "",
-    "online": """
     population : float or None
         D, the number of documents that the topics are to stand for (population VB, McInerney et
-        al. 2015). None: the collection's size in `fit`, the documents seen so far in streams.""",
-    "streaming": """
+        al. 2015). None: the collection's size in `fit`, the documents seen so far in streams.
     keep_start : bool
-        Keep the random start in lambda for ever, as the paper writes it. For comparison only.""",
-}
-
-ATTRIBUTES = """
-
-    Attributes
-    ----------
-    components_ : float32 array (K, V)
-        The topics; rows sum to 1.
-    n_batch_iter_, n_docs_, n_docs_seen_ : int
-        Updates made; documents given; documents seen, once for each pass and sweep.
-    n_features_in_ : int
-        V.
-    n_unknown_tokens_ : float
-        Tokens met in streams whose words have no column.
-
-    Examples
+        Keep the random start in lambda for ever, as the paper writes it. For comparison only.
+"""
+EXAMPLES = """    Examples
     --------
     >>> from opelda import {name}
     >>> from opelda.corpus import generate
@@ -88,48 +45,55 @@ ATTRIBUTES = """
     ((3, 60), (500, 3))"""
 
 
+def _entries(text: str) -> dict[str, str]:
+    """Return the entries of a list of parameters by their names."""
+    entries = re.findall(r"^    (\w+)((?:, \w+)* : .*\n(?:        .*\n)*)", text, re.MULTILINE)
+    return {name: f"    {name}{rest}" for name, rest in entries}
+
+
 def documented(cls: Class) -> Class:
-    """Append the common parameters and attributes, and an example, to a learner's docstring."""
-    own = (cls.__doc__ or "").rstrip() + "\n" + PARAMETERS + EXTRA_PARAMETERS[cls._learning]
-    cls.__doc__ = own + ATTRIBUTES.format(name=cls.__name__)
-    return cls
+    """Append to a docstring the parameters and attributes, as `TopicModel` has them, and more."""
+    head, attributes, _ = re.split(r"(?=    Attributes\n|    Examples\n)", TopicModel.__doc__ or "")
+    entries = _entries(head) | _entries(PARAMETERS)
+    known = [text for name, text in entries.items() if name in cls().get_params()]
+    parameters = f"    Parameters\n    ----------\n{''.join(known)}\n"
+    examples = EXAMPLES.format(name=cls.__name__)
+    cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{parameters}{attributes}{examples}"
+    return listed(cls)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PaperLearner(Learner):
-    """An inference method of the paper, by class, and an update rule, by name."""
+    """An inference method and an update rule of the paper, by class."""
 
-    n_components: int = 100
-    _: KW_ONLY
-    doc_topic_prior: Any = None
-    topic_word_prior: Any = None
     batch_size: int = 5000
     learning_decay: float = 0.9
     learning_offset: float = 1.0
     n_iter: int = 50
     n_passes: int = 1
-    transform_method: str | Method | None = None
-    max_loss: float | None = None
-    max_loss_per_token: float | None = None
-    sparse_output: bool = False
-    engine: Any = "cpu"
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
-    callbacks: Any = None
 
     _method: ClassVar[type[Method]]
-    _learning: ClassVar[str] = "ml"
+    _learning: ClassVar[type] = ML
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        return parameters | {"learning": self._learning}
-
-    def _inference(self) -> Method:
+        steps = Online(
+            decay=number("learning_decay", self.learning_decay, 0.0, 1.0),
+            offset=number("learning_offset", self.learning_offset, 0.0, 1e12),
+            init="random",
+        )
         n_iter = whole("n_iter", self.n_iter)
         if self._method in (CVB0, CGS):  # half of the sweeps are burn-in
-            return self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
-        return self._method(n_iter=n_iter)
+            method = self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
+        else:
+            method = self._method(n_iter=n_iter)
+        rule = bounded(rule_of(self._learning(**self._of_rule())), method)
+        objects = {"inference": method, "learning": rule, "default_rule": steps}
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters | objects
+
+    def _of_rule(self) -> dict[str, Any]:
+        """Return the parameters of the update rule alone."""
+        return {}
 
     def _learns_by_ope(self) -> bool:
         return self._method is OPE
@@ -140,7 +104,10 @@ class OnlineLearner(PaperLearner):
     """Stochastic variational inference."""
 
     population: float | None = None
-    _learning = "online"
+    _learning = Online
+
+    def _of_rule(self) -> dict[str, Any]:
+        return {"population": self.population}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -148,7 +115,10 @@ class StreamingLearner(PaperLearner):
     """Streaming Bayes."""
 
     keep_start: bool = False
-    _learning = "streaming"
+    _learning = Streaming
+
+    def _of_rule(self) -> dict[str, Any]:
+        return {"keep_start": self.keep_start}
 
 
 @documented

@@ -1,7 +1,7 @@
 """Any inference method with any update rule, and presets for what users leave out."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from opelda._names import PRESETS
@@ -9,10 +9,10 @@ from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.inference import CVB0, OPE, Method
 from opelda.inference._infer import as_method
-from opelda.learning._learner import Learner
+from opelda.learning._learner import Learner, listed
 from opelda.learning._plan import MOST_SWEPT_TOPICS
-from opelda.learning._rules import Rule, Sampler
-from opelda.learning._seed_words import SEED_STRENGTH, Seeds
+from opelda.learning._rules import SCVB0, Online, Rule, Sampler, bounded, rule_of
+from opelda.learning._seeds import Seeds, SeedTopics
 
 MANY_TOPICS = 500
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
@@ -31,13 +31,10 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
     if preset == "paper":
         return {
             "inference": OPE(n_iter=50),
-            "learning": "online",
+            "learning": Online(decay=0.9, offset=1.0, init="random"),
             "topic_word_prior": None,  # 1/K
             "batch_size": 5000,
-            "learning_decay": 0.9,
-            "learning_offset": 1.0,
             "n_passes": 1,
-            "init": "random",
             "n_sweeps": 0,
         }
     best = preset == "best"
@@ -48,18 +45,16 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
         batch_size = min(batch_size, max(250, n_docs // 200, n_topics))
     return {
         "inference": OPE(n_iter=20),
-        "learning": "online",
+        "learning": Online(decay=0.6, offset=10.0, init="documents"),
         "topic_word_prior": None,  # 1/K, or chosen by the sweeps
         "batch_size": min(1000, batch_size),
-        "learning_decay": 0.6,
-        "learning_offset": 10.0,
         "n_passes": min(20, max(1, round(n_docs_to_see / n_docs))),
-        "init": "documents",
         "n_sweeps": 80 if best else 0,
     }
 
 
-@dataclass(eq=False, repr=False)
+@listed
+@dataclass(eq=False, repr=False, kw_only=True)
 class TopicModel(Learner):
     """Topics learned by any inference method and any update rule.
 
@@ -81,60 +76,51 @@ class TopicModel(Learner):
     learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
         The update rule: regularised maximum likelihood, stochastic variational inference,
         streaming Bayes, stochastic CVB0 or stochastic gradient Riemannian Langevin dynamics
-        (docs/learning.md); or one of your own (docs/contributing-a-method.md), which a model file
-        cannot hold. None: "online".
+        (docs/learning.md). A rule object of `opelda.learning` has parameters of its own, such as
+        step sizes and the start: ``Online(decay=0.7, offset=64)``; "online" means ``Online()``.
+        Or a rule of your own (docs/contributing-a-method.md), which a model file cannot hold.
+        None: "online". Step sizes and start by default: decay .6, offset 10, start from documents;
+        "paper": .9, 1, random.
     doc_topic_prior : number, vector (K,) or None
-        alpha; None is 1/K, and closing sweeps adapt it to the documents for themselves.
+        alpha, the Dirichlet prior of a document's mixture; None is 1/K, and closing sweeps adapt it
+        to the documents.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
-        eta. None: 1/K; with closing sweeps .05 before them, and in the end one per word, of the
-        mean that predicts tokens best from each other.
+        eta, the Dirichlet prior of a topic's words. None: 1/K; with closing sweeps .05 before them,
+        and in the end one per word, of the mean that predicts tokens best from each other.
     batch_size : int or None
         S, documents per update. None: 1000, fewer for a collection of less than 200,000 ("fast":
         20,000); "paper": 5000.
-    learning_decay, learning_offset : float or None
-        kappa and tau: update t moves the topics by (t + tau)^-kappa. None: .6 and 10; "paper": .9
-        and 1.
-    population : float or None
-        D of the rules "online", "scvb0" and "sgrld"; None: the collection's size in `fit`, the
-        documents seen so far in streams.
-    keep_start : bool
-        For the streaming rule: keep the random start in the topics for ever, as the paper does.
     n_passes : int or None
         How often `fit` goes through the collection, shuffled anew each time. None: so often that
         400,000 documents are seen ("fast": 100,000), at most 20 times; "paper": once.
-    init : {"random", "documents"} or None
-        The start of `fit`: topics that are all but alike, or each with the words of a document,
-        chosen far apart from each other. None: "documents"; "paper": "random".
     n_sweeps : int or None
         Sweeps of collapsed Gibbs sampling by which `fit` ends: the topics of all tokens are drawn
         again and again, beginning with the topics learned so far, and averaged. None: 80 for
-        "best", else 0. With some, `partial_fit` and `fit_stream` keep the last documents (400,000,
-        or 4 million tokens), sweep these again and again, and while there are less begin anew with
-        so many sweeps each time that there are four times as many.
-    seed_words : mapping from str to lists of words, or None
-        Topics of your own (docs/seeds.md): the first topics, in this order, begin with documents
-        that hold these words, have these names as labels, and keep number and theme in passes,
-        sweeps and streams (in streams without sweeps not always the theme). Words are found as they
-        stand, or as the vocabulary's tokenizer makes them; of a data frame they are names of
-        columns, else they may be numbers of columns.
-    seed_strength : float
-        How strongly seed words hold their topic: together they count as so many average topics
-        would while topics are learned, 0 for the start alone. More than about .3 keeps words out
-        that documents bring along.
+        "best", else 0. With sweeps, `partial_fit` and `fit_stream` keep a window of the last
+        documents (400,000, or 4 million tokens) and sweep the window. While the window fills, the
+        topics are learned anew, with as many sweeps, whenever the window has grown fourfold.
     n_runs : int
         How often `fit` learns, each time with another seed, the first with that of `random_state`.
         It keeps the run that is most like all others (Rieger et al. 2020), and what each of its
         topics has in common with the others', `topic_stability_`; docs/choosing.md. It takes
         `n_runs` times as long, and the memory of as many models.
+    seeds : mapping from str to lists of words, Seeds or None
+        Topics of your own (docs/seeds.md), by name: the first topics, in this order, begin with
+        documents that hold these words, have these names as labels, and keep number and theme in
+        passes, sweeps and streams (in streams without sweeps not always the theme). Words are found
+        as they stand, or as the vocabulary's tokenizer makes them; of a data frame they are names
+        of columns, else they may be numbers of columns. ``Seeds(words, strength=...)`` says how
+        strongly the words hold their topic.
     transform_method : str, Method or None
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
         learning. None: the same, but EM in the place of OPE and of what is left out, for its
         mixtures predict unseen words better and cost less.
-    max_loss, max_loss_per_token : float or None
+    max_loss : float, PerToken or None
         The most that the likelihood of a document's words may be below the optimum in `transform`,
-        `infer` and `score`, in nats per document and per token. Other mixtures are replaced by the
-        most likely one (`opelda.inference.Exact`), which may predict new words of short texts
-        worse: compare `score`. None: whatever the method finds.
+        `infer` and `score`: nats per document, or ``PerToken(0.01)`` (`opelda.inference.PerToken`)
+        nats per token. Other mixtures are replaced by the most likely one
+        (`opelda.inference.Exact`), which may predict new words of short texts worse: compare
+        `score`. None: whatever the method finds.
     sparse_output : bool
         `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
         at all, as with ``transform_method="exact"``.
@@ -174,55 +160,37 @@ class TopicModel(Learner):
     >>> model.fit(X).transform(X).shape
     (500, 3)
     >>> texts = ["the green tea", "black tea with milk", "red wine", "a dry white wine"] * 50
-    >>> drinks = TopicModel(3, seed_words={"wine": ["wine"], "tea": ["tea"]}, random_state=0)
+    >>> drinks = TopicModel(3, seeds={"wine": ["wine"], "tea": ["tea"]}, random_state=0)
     >>> drinks.fit(texts).topic_labels_[:2]
     ['wine', 'tea']
     """
 
-    n_components: int = 100
-    _: KW_ONLY
     preset: Literal["best", "fast", "paper"] = "best"
     inference: str | Method | None = None
     learning: Literal["ml", "online", "streaming", "scvb0", "sgrld"] | Rule | Sampler | None = None
-    doc_topic_prior: Any = None
-    topic_word_prior: Any = None
     batch_size: int | None = None
-    learning_decay: float | None = None
-    learning_offset: float | None = None
-    population: float | None = None
-    keep_start: bool = False
     n_passes: int | None = None
-    init: Literal["random", "documents"] | None = None
     n_sweeps: int | None = None
-    seed_words: Mapping[str, Iterable[str | int]] | None = None
-    seed_strength: float = SEED_STRENGTH
     n_runs: int = 1
-    transform_method: str | Method | None = None
-    max_loss: float | None = None
-    max_loss_per_token: float | None = None
-    sparse_output: bool = False
-    engine: Any = "cpu"
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
-    callbacks: Any = None
+    seeds: Mapping[str, Iterable[str | int]] | Seeds | None = None
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
         """Return what was given and, for the rest, what the preset has for so many documents."""
         n_topics = whole("n_components", self.n_components)
         preset = preset_settings(choice("preset", self.preset, PRESETS), n_docs, n_topics)
-        if isinstance(self.learning, str) and self.learning == "scvb0":
+        rule = preset["learning"] if self.learning is None else rule_of(self.learning)
+        if isinstance(rule, SCVB0):
             preset["inference"] = CVB0(burn_in=1, n_samples=1)
+        elif isinstance(rule, Sampler):
+            self._check_sampled()
         given: dict[str, Any] = self.get_params(deep=False)
-        return given | {name: value for name, value in preset.items() if given[name] is None}
+        settings = given | {name: value for name, value in preset.items() if given[name] is None}
+        method = as_method(settings["inference"], "inference")
+        rules = {"learning": bounded(rule, method), "default_rule": preset["learning"]}
+        return settings | rules | {"inference": method}
 
-    def _inference(self) -> Method:
-        return as_method(self._settings()["inference"], "inference")
-
-    def _rule(self) -> Rule | Sampler:
-        rule = super()._rule()
-        if not isinstance(rule, Sampler):
-            return rule
+    def _check_sampled(self) -> None:
+        """Refuse parameters that have no place beside a rule that draws topics itself."""
         if self.n_components > MOST_SWEPT_TOPICS:
             raise InputError(
                 f"must be at most {MOST_SWEPT_TOPICS} with the rule {self.learning!r}, got "
@@ -235,16 +203,15 @@ class TopicModel(Learner):
                 "itself; leave inference out, and say how to transform by transform_method.",
                 "inference",
             )
-        return rule
-
-    def _seeds(self, n_topics: int) -> Seeds | None:
-        if self.seed_words is not None and isinstance(self._rule(), Sampler):
+        if self.seeds is not None:
             raise InputError(
                 f"have no effect with the rule {self.learning!r}, which draws whole topics; leave "
                 "one out.",
-                "seed_words",
+                "seeds",
             )
-        return Seeds.of(self.seed_words, self.seed_strength, n_topics)
+
+    def _seed_topics(self, n_topics: int) -> SeedTopics | None:
+        return SeedTopics.of(self.seeds, n_topics)
 
     def _learns_by_ope(self) -> bool:  # as every preset does
         return self.inference in (None, "ope") or isinstance(self.inference, OPE)

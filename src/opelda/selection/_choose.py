@@ -5,8 +5,8 @@ from typing import Any
 
 from opelda._validation import seed, whole
 from opelda.errors import InputError
-from opelda.learning import TopicModel
 from opelda.learning._learner import Learner
+from opelda.learning.topic_model import TopicModel
 from opelda.selection._choice import Choice
 from opelda.selection._fits import HELD_OUT, Documents, Progress, measured_fits
 

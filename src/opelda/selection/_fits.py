@@ -83,7 +83,7 @@ def measured_fits(
     """Learn so many times with each number of topics, and yield what was measured of them."""
     seeds, n_done = run_seeds(seed, n_runs), 0
     # (the documents decide on a number; their columns may be others than seed words are of)
-    free: dict[str, Any] = {"seed_words": None} if hasattr(model, "seed_words") else {}
+    free: dict[str, Any] = {"seeds": None} if hasattr(model, "seeds") else {}
     for n_topics in numbers:
         begun, runs = perf_counter(), []
         for number, run_seed in enumerate(seeds, 1):

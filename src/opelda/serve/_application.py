@@ -33,8 +33,7 @@ def app(
     max_bytes: int = MAX_BYTES,
     max_docs: int = MAX_DOCS,
     timeout: float = TIMEOUT,
-    max_loss: float | None = None,
-    max_loss_per_token: float | None = None,
+    max_loss: Any = None,
     n_jobs: int | None = None,
     corpus: Any = None,
 ) -> "App":
@@ -49,7 +48,7 @@ def app(
         The largest body of a request, and the most texts.
     timeout : float
         Seconds in which a request must have been sent and answered.
-    max_loss, max_loss_per_token : float, optional
+    max_loss : float or PerToken, optional
         How good mixtures must be, as for `opelda.inference.infer`; by default as the model has it.
     n_jobs : int, optional
         Threads for many texts; every core if not given.
@@ -69,8 +68,7 @@ def app(
     >>> service = app(opelda.TopicModel(2, random_state=0).fit(texts))
     >>> # uvicorn.run(service), or FastAPI().mount("/topics", service)
     """
-    accuracy = {"max_loss": max_loss, "max_loss_per_token": max_loss_per_token}
-    settings = {name: value for name, value in accuracy.items() if value is not None}
+    settings = {} if max_loss is None else {"max_loss": max_loss}
     bodies = Bodies(whole("max_bytes", max_bytes), whole("max_docs", max_docs))
     seconds = number("timeout", timeout, 0.0, 1e6, above=True)
     return App(Newest(model, settings | {"n_jobs": n_jobs}), bodies, seconds, corpus)

@@ -8,6 +8,7 @@ from pyspark.ml.param import Param, Params, TypeConverters
 from opelda import TopicModel
 from opelda.corpus import Tokenizer
 from opelda.errors import InputError
+from opelda.learning import Online, Streaming
 
 SAMPLE_SIZE = LOCAL_DOCS = 400_000
 OPTIMIZERS = "online", "em", "sda"
@@ -39,8 +40,8 @@ NAMES = {
     "n_passes": "maxIter",
     "doc_topic_prior": "docConcentration",
     "topic_word_prior": "topicConcentration",
-    "learning_decay": "learningDecay",
-    "learning_offset": "learningOffset",
+    "decay": "learningDecay",
+    "offset": "learningOffset",
     "transform_method": "transformMethod",
     "max_loss": "maxLoss",
     "random_state": "seed",
@@ -99,8 +100,11 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
             iterations = {
                 "n_passes": self._given("maxIter"),
                 "n_sweeps": 0,
-                "learning": "streaming",
+                "learning": Streaming(),
             }
+        steps = {"decay": self._given("learningDecay"), "offset": self._given("learningOffset")}
+        if optimizer != "sda" and set(steps.values()) != {None}:
+            iterations["learning"] = Online(**steps)
         seed = self._given("seed")
         return TopicModel(
             n_topics,
@@ -108,8 +112,6 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
             inference=self._given("inference"),
             doc_topic_prior=alpha,
             topic_word_prior=self._given("topicConcentration"),
-            learning_decay=self._given("learningDecay"),
-            learning_offset=self._given("learningOffset"),
             transform_method=self._given("transformMethod"),
             max_loss=self._given("maxLoss"),
             random_state=None if seed is None else seed % 2**32,

@@ -137,7 +137,7 @@ class Rates:
             "callbacks": [self],
         }
         if hasattr(model, "n_sweeps"):
-            fixed |= {"n_sweeps": self._sweeps, "seed_words": None}
+            fixed |= {"n_sweeps": self._sweeps, "seeds": None}
         another(model, model.random_state, **fixed).fit(sample)
         self.per_document = 0.0  # of an update
         self.per_sweep = 0.0  # of the whole collection

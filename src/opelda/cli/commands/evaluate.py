@@ -17,7 +17,7 @@ from opelda.cli._options import (
     Model,
     NamelessReading,
     Show,
-    given_options,
+    asked_accuracy,
     transform_option,
 )
 from opelda.cli._show import count, plain, skipped_documents
@@ -63,7 +63,7 @@ def evaluate(
     learned = load_model(model, jobs, engine)
     if transform_method is not None:
         learned.set_params(transform_method=transform_method)
-    learned.set_params(**given_options(accuracy))
+    learned.set_params(**asked_accuracy(accuracy))
     documents = read_over(columns_of(learned), corpus, reading, show, jobs)
     promise = Promise(learned)
     found = measured(learned, documents, splits, words, promise)

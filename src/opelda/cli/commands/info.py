@@ -109,7 +109,7 @@ def installation() -> dict[str, Any]:
 
 def about_model(thing: str) -> dict[str, Any]:
     """Return facts about a model file."""
-    from opelda.learning.persistence._model_arrays import NOT_SAVED
+    from opelda.learning.persistence._parameters import NOT_SAVED
     from opelda.learning.persistence._stored_model import StoredModel
 
     model = load_model(thing)

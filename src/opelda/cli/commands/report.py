@@ -14,7 +14,7 @@ from opelda.cli._options import (
     Reading,
     Show,
     Sources,
-    given_options,
+    asked_accuracy,
 )
 from opelda.cli._paths import check_output
 from opelda.cli._show import reading_bar, size
@@ -79,7 +79,7 @@ def report(
     path = check_output(
         output, [*corpus, *(held_out or ())], [model, compare, reading.column_words]
     )
-    learned = load_model(model, jobs, engine).set_params(**given_options(accuracy))
+    learned = load_model(model, jobs, engine).set_params(**asked_accuracy(accuracy))
     other = None if compare is None else load_model(compare, jobs, engine)
     scored = None
     if held_out:

@@ -5,7 +5,7 @@ from typing import Any
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError, handled
 from opelda.cli._inputs import source_of
-from opelda.cli._options import Accuracy, Jobs, Model, Show, given_options
+from opelda.cli._options import Accuracy, Jobs, Model, Show, asked_accuracy
 from opelda.cli._show import count
 from opelda.cli._standard_streams import note, noted, tell
 from opelda.errors import InputError
@@ -63,7 +63,7 @@ def serve(
             timeout=seconds,
             n_jobs=jobs,
             corpus=None if corpus is None else _documents(corpus),
-            **given_options(accuracy),
+            **asked_accuracy(accuracy),
         )
         service.site = site
         server = serving.Server(service, listener, patience=seconds)

@@ -15,7 +15,7 @@ from opelda.cli._options import (
     Reading,
     Show,
     Sources,
-    given_options,
+    asked_accuracy,
     transform_option,
 )
 from opelda.cli._paths import check_output
@@ -103,7 +103,7 @@ def transform(
     learned = load_model(model, jobs, engine)
     if transform_method is not None:
         learned.set_params(transform_method=transform_method)
-    learned.set_params(**given_options(accuracy))
+    learned.set_params(**asked_accuracy(accuracy))
     promise = Promise(learned)
     columns = columns_of(learned)
     opened = open_over(columns, corpus, reading, jobs)

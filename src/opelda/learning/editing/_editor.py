@@ -12,7 +12,7 @@ from opelda._count_matrix import additive
 from opelda._validation import whole
 from opelda.engines.seam import MIXTURES
 from opelda.errors import InputError
-from opelda.learning._seed_words import renumbered
+from opelda.learning._seeds import renumbered
 from opelda.learning._state import State, check_rests, learns_alone
 from opelda.learning._transform import ReadsTopics
 from opelda.learning.editing._edit import Edit
@@ -206,9 +206,9 @@ class EditsTopics(ReadsTopics):
         if np.ndim(word_prior) == 2:
             etas = np.asarray(word_prior, float).T
             parameters["topic_word_prior"] = edit.largest(etas).T
-        seeds = getattr(self, "seed_words", None)
+        seeds = getattr(self, "seeds", None)
         if seeds is not None:
-            parameters["seed_words"] = renumbered(seeds, edit.mapping)
+            parameters["seeds"] = renumbered(seeds, edit.mapping)
         parts = state.changed("edited", edit)
         with state.lock.writing():
             state.weights = made

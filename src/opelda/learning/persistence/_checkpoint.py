@@ -16,18 +16,13 @@ from opelda._every import Every
 from opelda._replacing import lock, remove_leftovers
 from opelda.corpus._corpus import Seekable
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._model_arrays import (
-    as_parts,
-    as_today,
-    check_own,
-    parameters,
-    restore,
-)
+from opelda.learning.persistence._model_arrays import as_parts, check_own, restore
+from opelda.learning.persistence._parameters import as_today, parameters
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, FORMAT, KIND, StoredModel
 from opelda.learning.streaming._events import note_time
 
 # Parameters that may change between a run and its continuation without changing the result.
-FREE = ("n_passes", "transform_method", "max_loss", "max_loss_per_token", "sparse_output")
+FREE = ("n_passes", "transform_method", "max_loss", "sparse_output")
 
 
 class Checkpoint:

@@ -1,6 +1,5 @@
 """A model as named arrays and plain values, and back; nothing in them could run code."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,9 @@ from opelda.corpus import Vocabulary
 from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
 from opelda.engines.seam import HostWeights, Weights
 from opelda.errors import InputError
-from opelda.inference import METHODS, Method
 from opelda.learning._part import Arrays, Header
-from opelda.learning._seed_words import SEED_STRENGTH, checked_words
 from opelda.learning._state import PARTS, State
+from opelda.learning.persistence._parameters import NOT_SAVED, as_given, as_today, parameters
 from opelda.learning.persistence._stored_model import (
     StoredModel,
     are_divisible,
@@ -23,30 +21,11 @@ from opelda.learning.persistence._stored_model import (
     shortened,
 )
 
-# Parameters that are the machine's and the call's, not the model's.
-NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
-ARRAY_PARAMETERS = ("doc_topic_prior", "topic_word_prior")
-METHOD_PARAMETERS = ("inference", "transform_method")
-SEED_WORDS = "seed_words"
 STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")  # a tokenizer's, which may be long
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
 # Letters of stop words from which on they are an array: a header holds ten million bytes.
 LONG_STOP_WORDS = 1_000_000
-# Parameters that older files do not have, and what they mean by that.
-SINCE = {
-    "preset": "paper",
-    "init": None,
-    "n_sweeps": None,
-    "seed_words": None,
-    "seed_strength": SEED_STRENGTH,
-    "transform_method": None,
-    "max_loss": None,
-    "max_loss_per_token": None,
-    "sparse_output": False,
-    "n_runs": 1,
-}
-RENAMED = {"picks": "coins"}  # parameters of methods that had other names
 
 
 def check_own(model: Any, what: str) -> None:
@@ -124,43 +103,6 @@ def as_parts(
     return arrays, header | {"checksum": checksum(arrays, header)}
 
 
-def parameters(model: Any) -> tuple[Header, Arrays]:
-    """Return the parameters as plain values; arrays among them apart, by the value "array"."""
-    values: Header = {}
-    arrays: Arrays = {}
-    for name, value in model.get_params(deep=False).items():
-        if name in NOT_SAVED:
-            continue
-        if isinstance(value, Method):
-            values[name] = _method_values(value)
-        elif name in ARRAY_PARAMETERS and np.ndim(value) > 0:
-            values[name] = "array"
-            arrays[f"parameters.{name}"] = np.asarray(value, np.float64)
-        elif name == SEED_WORDS and value is not None:  # (a header's objects have no order)
-            values[name] = [list(pair) for pair in checked_words(value).items()]
-        elif isinstance(value, np.generic):
-            values[name] = value.item()
-        elif value is None or isinstance(value, bool | int | float | str):
-            values[name] = value
-        elif name == "random_state":  # the seed drawn from it is in the state
-            values[name] = None
-        else:
-            raise InputError(f"is {value!r}, which a model file cannot hold.", name)
-    return values, arrays
-
-
-def _method_values(method: Method) -> Header:
-    name = getattr(method, "name", "")
-    if METHODS.get(name) is not type(method):
-        raise InputError(
-            f"{type(method).__name__} is not one of opelda's own inference methods; a model file "
-            "cannot hold it."
-        )
-    values = method.get_params(deep=False)
-    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
-    return {"method": name, "parameters": plain}
-
-
 def _packed(name: str, words: Any) -> Arrays:
     try:
         letters, offsets = pack_words(str(word) for word in words)
@@ -184,51 +126,9 @@ def loaded(stored: StoredModel) -> Any:
         values = as_today(values, known) if isinstance(values, dict) else {}
         if set(values) != set(known) - set(NOT_SAVED):
             raise ValueError(f"its parameters are not those of {cls.__name__}")
-        model = cls(**{name: _parameter(stored, name, value) for name, value in values.items()})
+        model = cls(**{name: as_given(stored, name, value) for name, value in values.items()})
     restore(model, stored)
     return model
-
-
-def as_today(values: Header, known: Iterable[str]) -> Header:
-    """Return the parameters of any version's file in today's words, which mean the same.
-
-    Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
-    rule was given, and a method that was given was that of `transform` too.
-    """
-    values = {k: v for k, v in values.items() if k not in ("n_jobs", "verbose")}  # once saved
-    if "preset" in known and "transform_method" not in values:
-        inference, rule = values.get("inference"), values.get("learning")
-        values["transform_method"] = None if inference is None else "same"
-        if values.get("preset", "paper") is None:
-            values["preset"] = "best" if inference is None and rule is None else "paper"
-    return {name: value for name, value in SINCE.items() if name in known} | values
-
-
-def _parameter(stored: StoredModel, name: str, value: Any) -> Any:
-    if value == "array" and name in ARRAY_PARAMETERS:
-        array = stored.array(f"parameters.{name}", np.float64)
-        if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
-            raise ValueError(f"its {name} cannot be a prior")
-        return array
-    if name in METHOD_PARAMETERS and isinstance(value, dict):
-        return _method(value)
-    if name == SEED_WORDS and isinstance(value, list):
-        if not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-            raise ValueError(f"its seed words are {shortened(value)}")
-        return checked_words(dict(value))
-    if isinstance(value, dict | list):
-        raise ValueError(f"its parameter {name} is {shortened(value)}")
-    return value
-
-
-def _method(value: Header) -> Method:
-    cls, values = METHODS.get(str(value.get("method"))), value.get("parameters")
-    if cls is None or not isinstance(values, dict):
-        raise ValueError("it names an unknown inference method")
-    values = {RENAMED.get(name, name): part for name, part in values.items()}
-    if set(values) != set(cls().get_params(deep=False)):
-        raise ValueError(f"its parameters of inference are not those of {cls.__name__}")
-    return cls(**values)
 
 
 def restore(model: Any, stored: StoredModel) -> None:

@@ -279,7 +279,8 @@ class StoredModel:
     @property
     def has_seed_words(self) -> bool:
         """Whether labels depend on seed words, which takes the model and its tokenizer."""
-        return self.json("parameters").get("seed_words") is not None
+        parameters = self.json("parameters")
+        return any(parameters.get(name) is not None for name in ("seeds", "seed_words"))
 
     def has_similar_topics(self, least: float) -> bool:
         """Whether two topics are as similar as `opelda.report.similar_topics` wants."""

@@ -22,7 +22,7 @@ from opelda.errors import InputError
 from opelda.learning._input_counts import as_vocabulary, counts_of
 from opelda.learning._listeners import Reporter
 from opelda.learning._plan import Batch, Parameters, Plan
-from opelda.learning._seed_words import warn_of_uncovered
+from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, learns_alone
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.streaming._window_sweeps import learn

@@ -1,7 +1,7 @@
 """Topics of the user's own: their names and seed words, and which of these lead their topics."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,17 +22,36 @@ N_TOP = 20  # words of a topic among which its seed words are looked for
 
 
 class SeedWarning(DataWarning):
-    """Seed words do not occur in the documents, or are not among the top words of their topic.
-
-    Examples
-    --------
-    >>> issubclass(SeedWarning, UserWarning)
-    True
-    """
+    """Seed words do not occur in the documents, or are not among the top words of their topic."""
 
 
 @dataclass(frozen=True)
 class Seeds:
+    """Seed words with a strength of their own.
+
+    Parameters
+    ----------
+    words : mapping from str to lists of words
+        Names of topics and their seed words; see `TopicModel`.
+    strength : float
+        Total weight of a topic's seed words while topics are learned, relative to an average topic;
+        0 uses the words for the start alone. More than about .3 keeps words out that documents
+        bring along.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> seeds = Seeds({"wine": ["wine"], "tea": ["tea", "cup"]}, strength=0.2)
+    >>> TopicModel(3, seeds=seeds).seeds.strength
+    0.2
+    """
+
+    words: Mapping[str, Iterable[str | int]]
+    strength: float = SEED_STRENGTH
+
+
+@dataclass(frozen=True)
+class SeedTopics:
     """Names of the first topics and their words; the words may be numbers of columns."""
 
     names: tuple[str, ...]
@@ -41,20 +60,20 @@ class Seeds:
     columns: NDArray[Any] | None = None  # their names, where no vocabulary has them
 
     @classmethod
-    def of(cls, given: Any, strength: Any, n_topics: int) -> "Seeds | None":
+    def of(cls, given: Any, n_topics: int) -> "SeedTopics | None":
         """Validate the seed words of a model; None if it has none."""
-        strength = number("seed_strength", strength, 0.0, STRONGEST)
         if given is None:
             return None
-        words = checked_words(given)
-        if len(words) > n_topics:
+        seeds = checked_seeds(given)
+        names, words = tuple(seeds.words), tuple(map(tuple, seeds.words.values()))
+        if len(names) > n_topics:
             raise InputError(
-                f"has {len(words)} topics, but there are only {n_topics}; give fewer, or "
+                f"has {len(names)} topics, but there are only {n_topics}; give fewer, or "
                 "{n_components}.",
-                "seed_words",
-                n_components=len(words),
+                "seeds",
+                n_components=len(names),
             )
-        return cls(tuple(words), tuple(map(tuple, words.values())), strength)
+        return cls(names, words, seeds.strength)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -66,12 +85,8 @@ class Seeds:
 
     def pull(self, vocabulary: Vocabulary | None, n_words: int) -> Pull:
         """Return the columns of all words that have one by now."""
-        found = [
-            (column, topic)
-            for topic, words in enumerate(self._found(vocabulary, n_words))
-            for column in sorted(set(words))
-            if column >= 0
-        ]
+        of_topics = enumerate(self._found(vocabulary, n_words))
+        found = [(j, topic) for topic, words in of_topics for j in sorted(set(words)) if j >= 0]
         cells = np.array(found, np.int32).reshape(-1, 2)
         return Pull(cells[:, 0].copy(), cells[:, 1].copy(), self.strength)
 
@@ -79,18 +94,14 @@ class Seeds:
         """Name the words that documents do not hold; complain of a topic that has no other."""
         occurs = np.bincount(X.indices, minlength=X.shape[1]) > 0
         missing: dict[str, None] = {}
-        for name, words, columns in zip(
-            self.names, self.words, self._found(vocabulary, X.shape[1]), strict=True
-        ):
-            gone = [
-                word
-                for word, column in zip(words, columns, strict=True)
-                if column < 0 or not occurs[column]
-            ]
+        found = self._found(vocabulary, X.shape[1])
+        for name, words, columns in zip(self.names, self.words, found, strict=True):
+            pairs = zip(words, columns, strict=True)
+            gone = [word for word, column in pairs if column < 0 or not occurs[column]]
             if len(gone) == len(words):
                 raise InputError(
                     f"has no word of {name!r} that occurs in the documents; give others.",
-                    "seed_words",
+                    "seeds",
                 )
             missing |= dict.fromkeys(map(repr, gone))
         warn_of(list(missing))
@@ -124,7 +135,7 @@ class Seeds:
             raise InputError(
                 f"has the word {word!r}, but the columns of these counts have no words; give "
                 "numbers of columns, or a vocabulary or a corpus to fit.",
-                "seed_words",
+                "seeds",
             )
         found = np.flatnonzero(self.columns == word)
         return int(found[0]) if len(found) else -1
@@ -136,33 +147,39 @@ def checked_words(given: Any) -> dict[str, list[str | int]]:
         raise InputError(
             'must map names of topics to words, as {"health care": ["health", "insurance"]}, got '
             f"{given!r:.60}.",
-            "seed_words",
+            "seeds",
         )
     found: dict[str, list[str | int]] = {}
     for name, words in given.items():
         label = changed_labels({}, {0: name}, 1).get(0) if isinstance(name, str) else None
         if label is None:
-            raise InputError(f"has a topic without a name, {name!r:.60}.", "seed_words")
+            raise InputError(f"has a topic without a name, {name!r:.60}.", "seeds")
         if isinstance(words, str | bytes) or not isinstance(words, Iterable):
-            raise InputError(
-                f"must have a list of words for {name!r}, got {words!r:.60}.", "seed_words"
-            )
+            raise InputError(f"must have a list of words for {name!r}, got {words!r:.60}.", "seeds")
         found[label] = [_word(name, word) for word in words]
         if not found[label]:
-            raise InputError(f"has no words for {name!r}; give some.", "seed_words")
+            raise InputError(f"has no words for {name!r}; give some.", "seeds")
     if len(found) < len(given):
-        raise InputError("has a name twice; give each topic one of its own.", "seed_words")
+        raise InputError("has a name twice; give each topic one of its own.", "seeds")
     return found
 
 
-def renumbered(given: Any, numbers: Mapping[int, int]) -> dict[str, list[str | int]] | None:
-    """Return the seed words of topics that have these numbers now; merged ones have all words."""
+def checked_seeds(given: Any) -> Seeds:
+    """Return seeds with their words and strength checked."""
+    seeds = given if isinstance(given, Seeds) else Seeds(given)
+    strength = number("strength", seeds.strength, 0.0, STRONGEST)
+    return Seeds(checked_words(seeds.words), strength)
+
+
+def renumbered(given: Any, numbers: Mapping[int, int]) -> Any:
+    """Return the seeds of topics that have these numbers now; merged ones have all words."""
     found: dict[int, tuple[str, list[str | int]]] = {}
-    for topic, (name, words) in enumerate(checked_words(given).items()):
+    for topic, (name, words) in enumerate(checked_seeds(given).words.items()):
         if topic in numbers:
             own = found.setdefault(numbers[topic], (name, []))[1]
             own.extend(word for word in words if word not in own)
-    return dict(found.values()) or None
+    left = dict(found.values())
+    return replace(given, words=left) if left and isinstance(given, Seeds) else left or None
 
 
 def _word(name: str, word: Any) -> str | int:
@@ -170,9 +187,7 @@ def _word(name: str, word: Any) -> str | int:
         return word.strip()
     if isinstance(word, int | np.integer) and not isinstance(word, bool) and word >= 0:
         return int(word)
-    raise InputError(
-        f"has {word!r:.60} for {name!r}; give words, or numbers of columns.", "seed_words"
-    )
+    raise InputError(f"has {word!r:.60} for {name!r}; give words, or numbers of columns.", "seeds")
 
 
 @lru_cache(maxsize=10_000)
