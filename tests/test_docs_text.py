@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from opelda.cli import main
-from opelda.corpus import docstrings
+from opelda.cli.commands._docstrings import docstrings
 
 ROOT = Path(__file__).parent.parent
 PAGES = (
@@ -36,7 +36,7 @@ PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def documents():
-    found = docstrings(limit=700)
+    found = docstrings(700)
     return [
         {
             "id": name,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opelda.corpus import docstrings
+from opelda.cli.commands._docstrings import docstrings
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     with open(folder / "articles.jsonl", "w") as file:
-        for number, (name, text) in enumerate(docstrings(limit=500).items()):
+        for number, (name, text) in enumerate(docstrings(500).items()):
             date, section = f"{2001 + number % 9}-05-17", name.split(".")[0]
             record = {"id": name, "text": text, "date": date, "section": section}
             file.write(json.dumps(record) + "\n")

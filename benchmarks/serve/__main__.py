@@ -29,6 +29,7 @@ from pathlib import Path
 
 import opelda
 from benchmarks.serve.client import Check, Request, Tally, load
+from opelda.cli.commands._docstrings import docstrings
 from opelda.learning.persistence._model_arrays import as_parts
 
 BAD_EVERY = 40
@@ -53,7 +54,7 @@ BAD = [
 
 def texts_of(data: Path | None, n: int) -> list[str]:
     if data is None:
-        return [str(text) for text in list(opelda.corpus.docstrings().texts)[:n]]
+        return [str(text) for text in docstrings(n).values()]
     import polars
 
     table = polars.read_parquet(data / "arxiv" / "abstracts-250k.parquet").head(n)

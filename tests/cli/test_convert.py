@@ -18,8 +18,9 @@ ENDS = {
     "ldac": "out.ldac",
     "mm": "out.mtx",
     "npz": "out.npz",
+    "parquet": "out.parquet",
 }
-TEXTS = {kind for kind, format in FORMATS.items() if format.kind == "text"}
+TEXTS = {kind for kind, format in FORMATS.items() if format.write is None}
 
 
 def test_every_format_is_of_counts_or_of_texts():
@@ -35,7 +36,7 @@ def test_texts_are_not_written(cli, corpus_file, kind, tmp_path):
         assert done.code == 2
         message = (
             f"opelda: {target[0]} cannot be written as {kind}: convert writes counts, not texts; "
-            "choose one of uci, ldac, mm, npz.\n"
+            "choose one of parquet, uci, ldac, mm, npz.\n"
         )
         assert done.err == message or target[0] == "out.dat"
         assert sorted(tmp_path.iterdir()) == before

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import opelda
+from opelda.cli.commands._docstrings import docstrings
 from opelda.cli.commands.demo import EXAMPLES, count_words, typical
-from opelda.corpus import docstrings
 
 LIMIT = 1200
 SMALL = ("demo", "--limit", LIMIT, "-k", 6, "-j", 1)
@@ -18,7 +18,7 @@ SMALL = ("demo", "--limit", LIMIT, "-k", 6, "-j", 1)
 
 @pytest.fixture(scope="module")
 def texts():
-    return docstrings(limit=LIMIT)
+    return docstrings(LIMIT)
 
 
 def test_it_prints_topics_an_example_and_what_to_do_next(process, cli):

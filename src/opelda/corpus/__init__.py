@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch
-    from opelda.corpus._docstrings import docstrings as docstrings
     from opelda.corpus._duplicates import near_duplicates
     from opelda.corpus._read import read
     from opelda.corpus._stream import Stream, mini_batches, stream
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 # imported on first use: reading needs polars, a learner's own counts do not
 _LAZY = {
     "_corpus": ("Corpus", "DocumentStream", "MiniBatch"),
-    "_docstrings": ("docstrings",),
     "_duplicates": ("near_duplicates",),
     "_read": ("read",),
     "_stream": ("Stream", "mini_batches", "stream"),

@@ -1,8 +1,12 @@
 """Parquet: which columns are text, and what is said of others."""
 
+import numpy as np
 import polars as pl
 import pytest
 
+from opelda.corpus import read as read_corpus
+from opelda.corpus import stream
+from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
 from tests.corpus.formats.test_text_formats import read
 
@@ -67,3 +71,38 @@ def test_parquet_needs_a_place(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(InputError, match=r"is damaged or no Parquet file \(.*\); make it again"):
         read("parquet", tmp_path / "a.parquet")
+
+
+def test_counts_come_back_as_they_were_written(tmp_path):
+    path = tmp_path / "counts.parquet"
+    rng = np.random.default_rng(0)
+    words = [f"word {i}" for i in range(30)]
+    X = rng.poisson(0.2, (40, 30)).astype(np.float32)
+    X[[0, 7, 39]] = 0
+    X[1, 2] = 2.5
+    X[2] = X[2] + (X.sum(axis=0) == 0)  # a word that no document has is not written
+    written = read_corpus(X, column_words=words)
+    FORMATS["parquet"].write(written, str(path))
+    found = read_corpus(path, min_df=1, max_df=1.0)
+    assert found.words == tuple(sorted(words))
+    order = [written.words.index(word) for word in found.words]
+    assert (found.X.toarray() == X[:, order]).all()
+    assert pl.read_parquet(path).columns == ["document", "word", "count"]
+    batches = list(stream(path, batch_size=7))
+    assert [batch.X.shape[0] for batch in batches] == [7] * 5 + [5]
+    again = stream(path, batch_size=7)
+    again.seek(batches[2].position)
+    assert sum(batch.X.sum() for batch in again) == pytest.approx(X[21:].sum())
+    with pytest.raises(InputError, match="has no words to write as Parquet; choose mm or npz"):
+        FORMATS["parquet"].write(read_corpus(X), str(path))
+
+
+def test_counts_that_are_none(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {"document": [0, 0], "word": ["tea", "cup"], "count": [1.0, -2.0]}
+    pl.DataFrame(columns).write_parquet(path)
+    with pytest.raises(InputError, match=r"a\.parquet"):
+        read_corpus(path)
+    pl.DataFrame(columns | {"count": ["x", "y"]}).write_parquet(path)
+    with pytest.raises(InputError, match=r"a\.parquet is damaged"):
+        read_corpus(path)

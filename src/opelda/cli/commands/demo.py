@@ -16,6 +16,7 @@ from opelda.cli._paths import check_model_output, check_output
 from opelda.cli._show import by_weight, learning_display, reading_bar, topic_as_plain
 from opelda.cli._standard_streams import print_json
 from opelda.cli.commands._demo_print import print_demo
+from opelda.cli.commands._docstrings import STOP_WORDS, docstrings
 from opelda.errors import InputError
 
 N_TOPICS, N_WORDS, N_DOCS = 24, 8, 8_000
@@ -93,14 +94,11 @@ def demo(
 
 def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     """Gather docstrings, count their words, learn topics; return all that is shown of it."""
-    from opelda.corpus import docstrings
     from opelda.report import top_documents, topic_table
 
     begun = perf_counter()
     with reading_bar(show, "gathering docstrings") as bar:
-        texts = docstrings(
-            limit=limit, progress=None if bar is None else lambda n: bar(n, n, limit)
-        )
+        texts = docstrings(limit, progress=None if bar is None else lambda n: bar(n, n, limit))
     if not texts:
         raise InputError("There are no docstrings in this Python's library or packages.")
     gathered = perf_counter()
@@ -180,7 +178,6 @@ def count_words(texts: dict[str, str], jobs: int | None) -> Any:
     import numpy as np
 
     from opelda.corpus import Tokenizer, read
-    from opelda.corpus._docstrings import STOP_WORDS
     from opelda.corpus.text._languages import listed
 
     # a package's own name tells where a docstring is from; those of the library are words

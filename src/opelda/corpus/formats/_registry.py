@@ -153,7 +153,7 @@ def _built_in(
 
         return call
 
-    write = lazy("write") if kind == "counts" else None
+    write = lazy("write") if kind == "counts" or name == "parquet" else None
     ends, honoured = tuple(suffixes.split()), tuple(options.split())
     in_lines = kind == "text" and name not in ("files", "parquet")
     return Format(name, summary, kind, ends, honoured, lazy(blocks), write, in_lines)
@@ -177,7 +177,10 @@ _BUILT_IN = (
         "tsv", "text", ".tsv .tab", f"{COLUMNS} encoding",
         "tab-separated values with a header, a document a line", "csv", "tsv_blocks",
     ),
-    _built_in("parquet", "text", ".parquet .pq", COLUMNS, "Parquet, a document a row"),
+    _built_in(
+        "parquet", "text", ".parquet .pq", COLUMNS,
+        "Parquet, a document a row; counts: a word of a document a row",
+    ),
     _built_in(
         "mallet", "text", ".mallet", "encoding",
         "MALLET's text form, a line has name, label and text",

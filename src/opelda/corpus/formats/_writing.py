@@ -92,12 +92,12 @@ def polars_errors() -> Iterator[None]:
 
 
 def sidecar_path(path: str, format: str = "") -> str | None:
-    """Return where the vocabulary of a file is written; None for standard output.
+    """Return where the vocabulary of a file is written; None where it is not in a file beside it.
 
     >>> sidecar_path("out/news.mtx.gz"), sidecar_path("docword.kos.txt.gz", "uci")
     ('out/news.mtx.vocab', 'vocab.kos.txt')
     """
-    if path == "-":
+    if path == "-" or format == "parquet":
         return None
     plain = without_suffix(path.rstrip("/"))[0]
     name = os.path.basename(plain)
