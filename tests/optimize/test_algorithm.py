@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opelda.optimize import ShrunkenSimplex, Simplex, Term, maximize
+from opelda.optimize import Simplex, Term, maximize
 from opelda.optimize._maximize import draw_coins
 
 TOPICS, WORDS, T = 6, 9, 40
@@ -91,7 +91,7 @@ def test_practical_schedule_is_start_plus_counts_over_t(seed):
 @any_seed
 @given(seeds)
 def test_literal_schedule_is_the_mean_of_its_vertices(seed):
-    domain = ShrunkenSimplex(TOPICS, 1e-3)
+    domain = Simplex(TOPICS, 1e-3)
     _, _, iterates, _, vertices = run(seed, domain=domain, schedule="literal")
     assert len(vertices) == T
     np.testing.assert_array_equal(iterates[0], domain.center())
@@ -110,7 +110,7 @@ def test_every_direction_is_a_count_of_uniform_picks(seed, alpha):
 @any_seed
 @given(seeds)
 def test_literal_directions_start_from_no_pick(seed):
-    domain = ShrunkenSimplex(TOPICS, 1e-3)
+    domain = Simplex(TOPICS, 1e-3)
     terms, _, iterates, directions, _ = run(seed, domain=domain, schedule="literal")
     assert len(recovered_picks(terms, iterates, directions, a=0, b=0)) == T
 

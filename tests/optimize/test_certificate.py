@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, minimize
 
-from opelda.optimize import Box, Domain, L1Ball, Polytope, ShrunkenSimplex, Simplex, Term, maximize
+from opelda.optimize import Box, Domain, L1Ball, Polytope, Simplex, Term, maximize
 
 N = 3
 CORNERS = np.stack(np.meshgrid([-1, 2], [-1, 2], [-1, 2]), axis=-1).reshape(-1, 3)
 VERTICES = {
     "simplex": (Simplex(N), np.eye(N)),
-    "shrunken": (ShrunkenSimplex(N, 0.1), 0.1 + 0.7 * np.eye(N)),
+    "shrunken": (Simplex(N, 0.1), 0.1 + 0.7 * np.eye(N)),
     "box": (Box(np.full(N, -1), 2), CORNERS),
     "l1": (L1Ball(N, 2), 2 * np.vstack([np.eye(N), -np.eye(N)])),
     "polytope": (Polytope(np.vstack([-np.eye(N), np.ones(N)]), [0, 0, 0, 1]), np.eye(N + 1, N)),

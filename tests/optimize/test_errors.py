@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opelda.errors import InputError
-from opelda.optimize import Box, Polytope, ShrunkenSimplex, Simplex, Term, maximize
+from opelda.optimize import Box, Polytope, Simplex, Term, maximize
 
 ZERO = Term(lambda x: 0.0, lambda x: 0.0 * x)
 LOG = Term(lambda x: -np.log(x).sum(), lambda x: -1.0 / x)
@@ -53,7 +53,7 @@ def test_arguments(options, parameter, message):
     ("domain", "x0", "amount"),
     [
         (Simplex(3), [0.5, 0.5, 0.25], r"Simplex\(3\) by 0.25"),
-        (ShrunkenSimplex(2, 0.125), [0, 1], "by 0.125"),
+        (Simplex(2, 0.125), [0, 1], "by 0.125"),
         (Box([0, 0], 1), [0, 3], "by 2:"),
         (Polytope([[10], [-10]], [10, 10]), [4], "by 3:"),
     ],
@@ -91,10 +91,10 @@ def test_a_term_that_is_not_finite_is_named_with_its_iteration(name, part, bad):
 def test_logarithms_at_a_vertex_fail_on_the_simplex_and_not_on_the_shrunken_one():
     with (
         np.errstate(divide="ignore"),
-        pytest.raises(InputError, match=r"value of g2 at iteration 1 is inf.*ShrunkenSimplex"),
+        pytest.raises(InputError, match=r"value of g2 at iteration 1 is inf.*Simplex"),
     ):
         call(g2=LOG, schedule="literal", history_every=1, random_state=0)
-    result = call(g2=LOG, schedule="literal", domain=ShrunkenSimplex(3, 1e-3), n_iter=10)
+    result = call(g2=LOG, schedule="literal", domain=Simplex(3, 1e-3), n_iter=10)
     assert np.isfinite(result.f)
 
 

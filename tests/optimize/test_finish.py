@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, minimize
 
-from opelda.optimize import Box, L1Ball, Polytope, ShrunkenSimplex, Simplex, Term, maximize
-from opelda.optimize._finish import Picks
+from opelda.optimize import Box, L1Ball, Polytope, Simplex, Term, maximize
+from opelda.optimize._finish import PickedVertices
 
 N = 4
 ZERO = Term(lambda x: 0.0, lambda x: 0.0 * x)
 DOMAINS = {
     "simplex": Simplex(N),
-    "shrunken": ShrunkenSimplex(N, 0.05),
+    "shrunken": Simplex(N, 0.05),
     "box": Box(np.full(N, -1), [2, 1, 1, 3]),
     "l1": L1Ball(N, 2),
     "polytope": Polytope(np.vstack([-np.eye(N), np.arange(1, N + 1)]), [0, 0, 0, 0, 4]),
@@ -223,7 +223,7 @@ def test_the_same_seed_gives_the_same_finish():
 def test_picks_are_the_iterate_with_few_atoms(seed, n, first):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
-    picks = Picks(x, first)
+    picks = PickedVertices(x, first)
     for t in range(first + 1, first + 40):
         vertex = np.sign(rng.normal(size=n))
         x = ((t - 1) * x + vertex) / t

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, xlogy
 
 from opelda.errors import InputError
-from opelda.optimize import Box, L1Ball, Polytope, ShrunkenSimplex, Simplex, Term, maximize
+from opelda.optimize import Box, L1Ball, Polytope, Simplex, Term, maximize
 
 N = 4
 ZERO = Term(lambda x: 0.0, lambda x: 0.0 * x)
@@ -25,7 +25,7 @@ def cube():
 
 DOMAINS = {
     "simplex": Simplex(N),
-    "shrunken": ShrunkenSimplex(N, 1e-6),
+    "shrunken": Simplex(N, 1e-6),
     "box": Box(np.zeros(N), [1.0, 1e-3, 1e3, 1.0]),
     "flat box": Box([0.5, 0.0, 0.0, 0.25], [0.5, 1.0, 1.0, 0.25]),  # two coordinates are fixed
     "far box": Box(np.full(N, 1e6), 1e6 + 1.0),
@@ -153,7 +153,7 @@ def test_rounded_values_are_no_evidence(digits):
 
 
 def test_terms_are_evaluated_inside_the_domain_alone():
-    domain = ShrunkenSimplex(N, 1e-3)
+    domain = Simplex(N, 1e-3)
 
     def inside(x):
         assert x.min() >= 1e-3 - 1e-12

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from opelda.errors import InputError
-from opelda.optimize import Box, L1Ball, ShrunkenSimplex, Simplex
+from opelda.optimize import Box, L1Ball, Simplex
 
 N = 4
 EPSILON = 0.06
@@ -23,7 +23,7 @@ SIGNS = np.array(list(product([-1.0, 1.0], repeat=N)))
 # name: (domain, A, b, A_eq, b_eq), the same set twice
 SETS = {
     "simplex": (Simplex(N), -EYE, np.zeros(N), ONES, [1.0]),
-    "shrunken": (ShrunkenSimplex(N, EPSILON), -EYE, np.full(N, -EPSILON), ONES, [1.0]),
+    "shrunken": (Simplex(N, EPSILON), -EYE, np.full(N, -EPSILON), ONES, [1.0]),
     "box": (Box(LOWER, UPPER), np.vstack([EYE, -EYE]), np.append(UPPER, -LOWER), None, None),
     "l1": (L1Ball(N, 2.5), SIGNS, np.full(len(SIGNS), 2.5), None, None),
 }
@@ -91,7 +91,7 @@ def test_box_takes_a_number_for_one_bound_and_copies_the_other():
 
 
 def test_ties_are_broken_the_same_way_every_time():
-    for domain in (Simplex(3), ShrunkenSimplex(3, 0.1), L1Ball(3), Box(np.zeros(3), 1)):
+    for domain in (Simplex(3), Simplex(3, 0.1), L1Ball(3), Box(np.zeros(3), 1)):
         np.testing.assert_array_equal(domain.oracle(np.zeros(3)), domain.oracle(np.zeros(3)))
     np.testing.assert_array_equal(Simplex(3).oracle([0, 2, 2]), [0, 1, 0])
 
@@ -100,7 +100,7 @@ def test_ties_are_broken_the_same_way_every_time():
     ("domain", "text"),
     [
         (Simplex(3), "Simplex(3)"),
-        (ShrunkenSimplex(3, 0.25), "ShrunkenSimplex(3, epsilon=0.25)"),
+        (Simplex(3, 0.25), "Simplex(3, epsilon=0.25)"),
         (L1Ball(3, 2), "L1Ball(3, radius=2.0)"),
         (Box([0, 1], 2), "Box(lower=[0. 1.], upper=[2. 2.])"),
     ],
@@ -115,10 +115,10 @@ def test_repr(domain, text):
         (lambda: Simplex(0), "n must be a whole number, at least 1, got 0"),
         (lambda: Simplex(2.0), "n must be a whole number, at least 1, got 2.0"),
         (lambda: L1Ball("3"), "n must be a whole number, at least 1, got '3'"),
-        (lambda: ShrunkenSimplex(4, 0.25), "epsilon must be below 1/n = 0.25, got 0.25"),
-        (lambda: ShrunkenSimplex(4, 0.0), "epsilon must be a number above 0, .* got 0.0"),
-        (lambda: ShrunkenSimplex(4, np.nan), "epsilon must be .* got nan"),
-        (lambda: ShrunkenSimplex(4, "0.1"), "epsilon must be .* got '0.1'"),
+        (lambda: Simplex(4, 0.25), "epsilon must be below 1/n = 0.25, got 0.25"),
+        (lambda: Simplex(4, -0.1), "epsilon must be a number from 0 to 1, got -0.1"),
+        (lambda: Simplex(4, np.nan), "epsilon must be .* got nan"),
+        (lambda: Simplex(4, "0.1"), "epsilon must be .* got '0.1'"),
         (lambda: L1Ball(3, -1), "radius must be a number above 0, .* got -1"),
         (lambda: L1Ball(3, np.inf), "radius must be .* got inf"),
         (lambda: Box(0, 1), r"lower has shape \(\) and upper \(\)"),

@@ -4,20 +4,10 @@
 answer one question: which of your points maximises a linear function?
 """
 
-from opelda.optimize._domains import Box, Domain, L1Ball, ShrunkenSimplex, Simplex
-from opelda.optimize._maximize import MaximizeResult, maximize
-from opelda.optimize._polytope import Polytope
-from opelda.optimize._terms import Iterate, Term
+from opelda.optimize._domains import Box, Domain, L1Ball, Polytope, Simplex
+from opelda.optimize._maximize import MaximizeResult as MaximizeResult
+from opelda.optimize._maximize import maximize
+from opelda.optimize._terms import Iterate as Iterate
+from opelda.optimize._terms import Term
 
-__all__ = [
-    "Box",
-    "Domain",
-    "Iterate",
-    "L1Ball",
-    "MaximizeResult",
-    "Polytope",
-    "ShrunkenSimplex",
-    "Simplex",
-    "Term",
-    "maximize",
-]
+__all__ = ["Box", "Domain", "L1Ball", "Polytope", "Simplex", "Term", "maximize"]

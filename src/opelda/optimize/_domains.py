@@ -1,10 +1,11 @@
-"""Domains of OPE, known by their linear oracle; here those whose oracle is a formula."""
+"""Domains of OPE, known by their linear oracle: a formula, or a linear program (HiGHS)."""
 
 from abc import ABC, abstractmethod
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog  # type: ignore[import-untyped, unused-ignore]
 
 from opelda._validation import number, real_array, whole
 from opelda.errors import InputError
@@ -12,12 +13,14 @@ from opelda.errors import InputError
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
 
+_INFEASIBLE = 2  # scipy.optimize.linprog's status
+
 
 class Domain(ABC):
     """A bounded convex set, known by its linear oracle.
 
-    Subclass it to give `maximize` a domain of your own, with a default start and a check of `x0`;
-    where neither is wanted, a plain function ``direction -> maximising point`` will do.
+    Subclass it for a domain of your own. Without need of a default start and a check of `x0`, a
+    plain function ``direction -> maximising point`` will do.
 
     Attributes
     ----------
@@ -28,19 +31,16 @@ class Domain(ABC):
     --------
     >>> import numpy as np
     >>> from opelda.optimize import Domain
-    >>> class Segment(Domain):
-    ...     '''The points between the origin and `end`.'''
-    ...     def __init__(self, end):
-    ...         self.end, self.n = np.asarray(end, dtype=float), len(end)
+    >>> class Interval(Domain):
+    ...     n = 1
     ...     def oracle(self, direction):
-    ...         return self.end * (direction @ self.end > 0)
+    ...         return np.where(direction > 0, 1.0, 0.0)
     ...     def center(self):
-    ...         return self.end / 2
+    ...         return np.array([0.5])
     ...     def violation(self, x):
-    ...         nearest = np.clip(x @ self.end / (self.end @ self.end), 0, 1) * self.end
-    ...         return float(np.linalg.norm(x - nearest))
-    >>> Segment([3.0, 4.0]).oracle(np.array([1.0, 0.0]))
-    array([3., 4.])
+    ...         return float(np.abs(x - np.clip(x, 0, 1)).max())
+    >>> Interval().oracle(np.array([3.0]))
+    array([1.])
     """
 
     n: int
@@ -59,32 +59,38 @@ class Domain(ABC):
 
 
 class Simplex(Domain):
-    """The probability simplex {x : x >= 0, sum(x) = 1}.
+    """The probability simplex {x : x >= epsilon, sum(x) = 1}.
+
+    With epsilon > 0 it is the domain of Algorithm 1 (Than & Doan): logarithms of the coordinates
+    stay finite, at vertices too.
 
     Parameters
     ----------
     n : int
         Number of coordinates.
+    epsilon : float, default=0.0
+        The smallest value of a coordinate, below 1/n.
 
     Examples
     --------
     >>> from opelda.optimize import Simplex
     >>> Simplex(3).oracle([0.1, 0.7, 0.2])
     array([0., 1., 0.])
-    >>> Simplex(4).center()
-    array([0.25, 0.25, 0.25, 0.25])
+    >>> Simplex(3, epsilon=0.125).oracle([0.1, 0.7, 0.2])
+    array([0.125, 0.75 , 0.125])
     """
 
-    _floor = 0.0
-
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, epsilon: float = 0.0) -> None:
         self.n = whole("n", n)
+        self.epsilon = number("epsilon", epsilon, 0.0, 1.0)
+        if self.epsilon and self.epsilon * self.n >= 1.0:
+            raise InputError(f"must be below 1/n = {1.0 / n:.6g}, got {epsilon!r}.", "epsilon")
 
     def oracle(self, direction: ArrayLike) -> Vector:
         """Return the vertex of the largest entry of `direction` (the first of several)."""
         best = np.argmax(real_array("direction", direction, (self.n,)))
-        vertex = np.full(self.n, self._floor)
-        vertex[best] = 1.0 - (self.n - 1) * self._floor
+        vertex = np.full(self.n, self.epsilon)
+        vertex[best] = 1.0 - (self.n - 1) * self.epsilon
         return vertex
 
     def center(self) -> Vector:
@@ -94,41 +100,10 @@ class Simplex(Domain):
     def violation(self, x: ArrayLike) -> float:
         """Return the larger of |sum(x) - 1| and what the smallest entry lacks; 0.0 inside."""
         point = real_array("x", x, (self.n,))
-        return float(max(0.0, self._floor - point.min(), abs(point.sum() - 1.0)))
+        return float(max(0.0, self.epsilon - point.min(), abs(point.sum() - 1.0)))
 
     def __repr__(self) -> str:
-        return f"Simplex({self.n})"
-
-
-class ShrunkenSimplex(Simplex):
-    """The simplex kept away from its edge: {x : x >= epsilon, sum(x) = 1}.
-
-    The domain of Algorithm 1 (Than & Doan): logarithms of the coordinates stay finite on it,
-    vertices included.
-
-    Parameters
-    ----------
-    n : int
-        Number of coordinates.
-    epsilon : float
-        Smallest value of a coordinate, between 0 and 1/n (both excluded).
-
-    Examples
-    --------
-    >>> from opelda.optimize import ShrunkenSimplex
-    >>> ShrunkenSimplex(3, epsilon=0.125).oracle([0.1, 0.7, 0.2])
-    array([0.125, 0.75 , 0.125])
-    """
-
-    def __init__(self, n: int, epsilon: float) -> None:
-        super().__init__(n)
-        self.epsilon = self._floor = number("epsilon", epsilon, 0.0, 1.0, above=True)
-        if self.epsilon * self.n >= 1.0:
-            most = 1.0 / self.n
-            raise InputError(f"must be below 1/n = {most:.6g}, got {epsilon!r}.", "epsilon")
-
-    def __repr__(self) -> str:
-        return f"ShrunkenSimplex({self.n}, epsilon={self.epsilon})"
+        return f"Simplex({self.n}{f', epsilon={self.epsilon}' if self.epsilon else ''})"
 
 
 class Box(Domain):
@@ -137,16 +112,13 @@ class Box(Domain):
     Parameters
     ----------
     lower, upper : array_like
-        Finite bounds; a number stands for the same bound on every coordinate, but at least one of
-        the two is a vector, which gives the dimension.
+        Finite bounds. One of the two may be a number, the same bound on every coordinate.
 
     Examples
     --------
     >>> from opelda.optimize import Box
     >>> Box([0, 0, -1], 2).oracle([1.0, -1.0, 3.0])
     array([2., 0., 2.])
-    >>> Box([0, 0, -1], 2).center()
-    array([1. , 1. , 0.5])
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
@@ -230,3 +202,132 @@ class L1Ball(Domain):
 
     def __repr__(self) -> str:
         return f"L1Ball({self.n}, radius={self.radius})"
+
+
+class Polytope(Domain):
+    """The polytope {x : A x <= b, A_eq x = b_eq}, which must be bounded and not empty.
+
+    Coordinates may be negative. Every call of the oracle solves a linear program; prefer `Simplex`,
+    `Box` or `L1Ball` where one of them is the same set. HiGHS has a tolerance of about 1e-7 and so,
+    relative to the size of the gradient and of the polytope, has a gap computed with this oracle.
+
+    Parameters
+    ----------
+    A, b : array_like of shape (m, n) and (m,)
+        Inequality rows and their right-hand sides.
+    A_eq, b_eq : array_like of shape (p, n) and (p,), optional
+        Equality rows and their right-hand sides.
+
+    Examples
+    --------
+    The triangle with corners (0, 0), (4, 0), (0, 3) and its inscribed circle's centre:
+
+    >>> from opelda.optimize import Polytope
+    >>> triangle = Polytope(A=[[-1, 0], [0, -1], [3, 4]], b=[0, 0, 12])
+    >>> triangle.oracle([1.0, 2.0]).round(6)
+    array([0., 3.])
+    >>> triangle.center().round(6)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        A: ArrayLike,
+        b: ArrayLike,
+        A_eq: ArrayLike | None = None,
+        b_eq: ArrayLike | None = None,
+    ) -> None:
+        if (A_eq is None) != (b_eq is None):
+            alone = "b_eq" if A_eq is None else "A_eq"
+            raise InputError("is given alone: give both A_eq and b_eq, or neither.", alone)
+        self._A, self._b = _rows(A, b, "A", "b")
+        self.n = self._A.shape[1]
+        if A_eq is None or b_eq is None:
+            A_eq, b_eq = np.empty((0, self.n)), np.empty(0)
+        self._A_eq, self._b_eq = _rows(A_eq, b_eq, "A_eq", "b_eq")
+        if self._A_eq.shape[1] != self.n:
+            raise InputError(
+                f"has {self.n} columns and A_eq {self._A_eq.shape[1]}: give both one column per "
+                "coordinate.",
+                "A",
+            )
+        self._solve(np.zeros(self.n), self._A, self._b, self._b_eq)  # raises if it is empty
+        self._check_bounded()
+
+    def oracle(self, direction: ArrayLike) -> Vector:
+        """Return a maximiser of <direction, v> over the polytope, found by linear programming."""
+        slope = real_array("direction", direction, (self.n,))
+        # The solver's tolerances are absolute, gradients come in any size.
+        return self._solve(-slope / (np.abs(slope).max() or 1.0), self._A, self._b, self._b_eq)
+
+    def center(self) -> Vector:
+        """Return the Chebyshev centre: that of a largest ball inside, in the equalities' flat."""
+        # Row i holds on the whole ball if a_i x + r |a_i| <= b_i, where only the part of a_i
+        # along the flat counts; the r of a single point is 0.
+        along = self._A - self._A @ np.linalg.pinv(self._A_eq) @ self._A_eq
+        reach = np.linalg.norm(along, axis=1)
+        reach[reach < 1e-12] = 0.0
+        radius_alone = np.append(np.zeros(self.n), -1.0)
+        rows = np.vstack([np.column_stack([self._A, reach]), radius_alone])
+        sides = np.append(self._b, 0.0)
+        objective = radius_alone if reach.any() else np.zeros(self.n + 1)
+        return self._solve(objective, rows, sides, self._b_eq)[: self.n]
+
+    def violation(self, x: ArrayLike) -> float:
+        """Return the distance from `x` to the half-space it misses most; 0.0 inside."""
+        point = real_array("x", x, (self.n,))
+        over = self._A @ point - self._b
+        off = np.abs(self._A_eq @ point - self._b_eq)
+        return float(max(0.0, over.max(initial=0.0), off.max(initial=0.0)))
+
+    def __repr__(self) -> str:
+        return f"Polytope(n={self.n}, rows={len(self._b)}, equalities={len(self._b_eq)})"
+
+    def _solve(self, cost: Vector, A: Matrix, b: Vector, b_eq: Vector) -> Vector:
+        """Minimise <cost, x> subject to A x <= b and A_eq x = b_eq."""
+        extra = A.shape[1] - self.n
+        A_eq = np.pad(self._A_eq, [(0, 0), (0, extra)])
+        # Dual simplex, since an interior-point solution need not be a vertex.
+        solution = linprog(cost, A, b, A_eq, b_eq, bounds=(None, None), method="highs-ds")
+        if solution.status == _INFEASIBLE:
+            raise InputError(
+                "The polytope is empty, no x satisfies every row: check the signs (A x <= b) and "
+                "relax a constraint."
+            )
+        if solution.status != 0:
+            raise RuntimeError(f"HiGHS could not solve a linear program: {solution.message}")
+        return np.asarray(solution.x, dtype=np.float64) + 0.0  # no negative zeros
+
+    def _check_bounded(self) -> None:
+        """Raise if some ray d != 0 has A d <= 0 and A_eq d = 0."""
+        everything = np.vstack([self._A, self._A_eq])
+        if np.linalg.matrix_rank(everything) < self.n:
+            ray = np.linalg.svd(everything)[2][-1]
+        else:
+            # Rays form a cone, cut here at A d >= -1: the cut cone is bounded (full rank), and a
+            # ray in it can be stretched until one row is -1. The least sum(A d) is thus 0 or <= -1.
+            rows = np.vstack([self._A, -self._A])
+            sides = np.repeat([0.0, 1.0], len(self._A))
+            ray = self._solve(self._A.sum(axis=0), rows, sides, np.zeros_like(self._b_eq))
+            if (self._A @ ray).sum() > -0.5:
+                return
+        i = int(np.argmax(np.abs(ray)))
+        grows = "increase" if ray[i] > 0 else "decrease"
+        raise InputError(
+            f"The polytope is unbounded, x[{i}] can {grows} for ever: add a row that stops it."
+        )
+
+
+def _rows(A: ArrayLike, b: ArrayLike, A_name: str, b_name: str) -> tuple[Matrix, Vector]:
+    """Check one block of rows and scale each to unit length, so that slacks are distances."""
+    advice = "give finite numbers, and leave out a row that does not bind"
+    matrix, sides = real_array(A_name, A, advice=advice), real_array(b_name, b, advice=advice)
+    if matrix.ndim != 2 or matrix.shape[1] == 0 or sides.shape != matrix.shape[:1]:
+        raise InputError(
+            f"has shape {matrix.shape} and {b_name} {sides.shape}: give a matrix of m rows and a "
+            "vector of m right-hand sides.",
+            A_name,
+        )
+    lengths = np.linalg.norm(matrix, axis=1)
+    lengths[lengths == 0.0] = 1.0
+    return matrix / lengths[:, None], sides / lengths

@@ -27,11 +27,10 @@ _ABOVE = 1e-6  # f above a tangent by more than this part of its largest value i
 _PATIENCE = 20  # iterations without a larger f or a smaller gap
 
 
-class Picks:
+class PickedVertices:
     """The iterate of OPE as a convex combination: the start, and how often each vertex was picked.
 
-    At most n + 1 vertices are kept apart, fewer if n is large; the one that was picked longest ago
-    is merged into the start, whose place the mean of both takes.
+    At most n + 1 vertices are kept apart. The one picked longest ago is merged into the start.
     """
 
     def __init__(self, start: Vector, count: int) -> None:
@@ -60,27 +59,13 @@ class Picks:
 
 @dataclass
 class Ascent:
-    """An ascent of f over convex combinations of atoms, which may be left after any iteration.
+    """An ascent of f over convex combinations of atoms, which may be left after any iteration."""
 
-    Attributes
-    ----------
-    point : Point
-        The iterate, ``weights @ atoms``.
-    atoms : ndarray of shape (k, n)
-        Points of the domain.
-    weights : ndarray of shape (k,)
-        Positive, of sum 1.
-    scale : float
-        The largest size of f's values so far.
-    concave : bool
-        False once a value of f was seen above a tangent of it.
-    """
-
-    point: Point
-    atoms: Matrix
-    weights: Vector
-    scale: float
-    concave: bool = True
+    point: Point  # weights @ atoms
+    atoms: Matrix  # points of the domain, a row each
+    weights: Vector  # positive, of sum 1
+    scale: float  # the largest size of f's values so far
+    concave: bool = True  # False once a value of f was seen above a tangent of it
     _ended: str = "rounding leaves no further progress"
 
     def iterates(self) -> Iterator[Iterate]:
@@ -102,16 +87,15 @@ class Ascent:
 
     def warn(self, gap: float, max_gap: float) -> None:
         """Say to the caller's caller what is not kept of the promise of a gap."""
-        said = []
         if not self.concave:
-            said.append(
+            warnings.warn(
                 "f is not concave, it lies above a tangent: the gap says how far x is from "
-                "stationary, not how far f is below its maximum. Compare f from several starts."
+                "stationary, not how far f is below its maximum. Compare f from several starts.",
+                stacklevel=3,
             )
         if gap > max_gap:
-            said.append(f"The gap is {gap:.3g}, above max_gap={max_gap:g}: {self._ended}.")
-        for text in said:
-            warnings.warn(text, UserWarning, stacklevel=3)
+            said = f"The gap is {gap:.3g}, above max_gap={max_gap:g}: {self._ended}."
+            warnings.warn(said, stacklevel=3)
 
     def _pairwise(self, iteration: int) -> bool:
         """Move weight from the worst atom to the best vertex of the domain."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from opelda._validation import choice, flag, number, real_array, seed, whole
 from opelda.errors import InputError
 from opelda.optimize._domains import Domain, Vector
-from opelda.optimize._finish import Ascent, Picks
+from opelda.optimize._finish import Ascent, PickedVertices
 from opelda.optimize._terms import OUTSIDE, Iterate, Oracle, Point, Term
 
 Coins: TypeAlias = Literal["random", "balanced"]
@@ -19,40 +19,26 @@ RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | Non
 
 @dataclass(frozen=True, eq=False)
 class MaximizeResult:
-    """The point `maximize` found and what is certain about it.
+    """The point that `maximize` found, and its certificate.
 
     Attributes
     ----------
     x : ndarray of shape (n,)
-        The point: the last iterate, or with ``keep="best"`` the recorded one of largest f; in a
-        run that was finished, the one of smallest gap.
+        The last iterate, or with ``keep="best"`` the recorded one of largest f; in a run that was
+        finished, the one of smallest gap.
     f, g1, g2 : float
         The objective and its two terms at `x`.
     gap : float
-        The certificate at `x`, the Frank-Wolfe gap: the largest <f'(x), v - x> over all points v
-        of the domain. It is never negative, and zero exactly when `x` is a stationary point of f
-        on the domain. If f is concave, no point of the domain has f above ``f + gap``. If it is
-        not, the gap says how far `x` is from being stationary and nothing more: a stationary
-        point may be a local maximum, a saddle or a minimum, and a higher one may exist.
+        The Frank-Wolfe gap at `x`: the largest <f'(x), v - x> over all points v of the domain, zero
+        exactly where `x` is stationary. If f is concave, its maximum is at most ``f + gap``.
     converged : bool
         Whether ``gap <= max_gap``; without a `max_gap`, whether the gap is zero.
     n_iter : int
-        Iterations done: the last t of Algorithm 1, and more only in a run that was finished.
+        Iterations done.
     history_iter : ndarray of int
         The iterations recorded, the start first.
     f_history, gap_history : ndarray of float
         f and the gap at those iterations.
-
-    Examples
-    --------
-    >>> from opelda.optimize import Simplex, Term, maximize
-    >>> g1 = Term(lambda x: 3 * x[0], lambda x: [3, 0])
-    >>> g2 = Term(lambda x: -x @ x, lambda x: -2 * x)
-    >>> result = maximize(g1, g2, domain=Simplex(2), random_state=0)
-    >>> result.x.round(2)
-    array([1., 0.])
-    >>> bool(2.0 - result.f <= result.gap)  # f is concave, its maximum is 2
-    True
     """
 
     x: Vector
@@ -94,34 +80,32 @@ def maximize(
     g1, g2 : Term
         The two terms, for example a log likelihood and a log prior.
     domain : Domain or callable
-        `Simplex`, `ShrunkenSimplex`, `Box`, `L1Ball`, `Polytope`, a `Domain` of your own, or just
-        its oracle: a function from a direction to a point of the domain that maximises the inner
-        product with it (then give `x0`).
+        `Simplex`, `Box`, `L1Ball`, `Polytope`, a `Domain` of your own, or just its oracle: a
+        function from a direction to a point of the domain that maximises the inner product with it
+        (then give `x0`).
     x0 : array_like of shape (n,), optional
-        The start, inside the domain to within 1e-6; its centre by default. A bare oracle's domain
-        is unknown, so there only a wrong start that shows in the gap is noticed.
+        The start, inside the domain to within 1e-6; its centre by default.
     n_iter : int, default=1000
         Iterations T of OPE. In the practical schedule they are T - 1 moves.
-    max_gap : float or None, default=None
-        The largest gap that will do, in units of f: if f is concave, the point returned is at most
-        this far below the maximum. OPE stops at the first record after the start where the gap of
-        the point to be returned is that small; where its `n_iter` iterations were not enough, the
-        run is finished, see Notes. None runs OPE's iterations as they are, whatever the gap.
+    max_gap : float, optional
+        The largest gap that will do: if f is concave, the point returned is at most this far below
+        the maximum. OPE stops at a record of such a gap. Where `n_iter` iterations were not enough,
+        steps on f itself finish the run, without coins: over the vertices found so far, one weight
+        against another (pairwise Frank-Wolfe) and all of them together (Newton). There are at most
+        ``1000 + 10 n`` of them, fewer where rounding leaves no further progress. None runs OPE's
+        iterations as they are, whatever the gap.
     schedule : {"practical", "literal"}, default="practical"
-        "practical": the first pick is g1 and moves nothing, so no step has length 1 and an
-        interior start stays interior. "literal": Algorithm 1 as printed, whose first step puts
-        the iterate on a vertex and forgets `x0`.
+        "practical": the first pick is g1 and moves nothing, so an interior start stays interior.
+        "literal": Algorithm 1 as printed, whose first step goes to a vertex and forgets `x0`.
     coins : {"random", "balanced"}, default="random"
-        How terms are picked. "random": independently, as in Algorithm 1. "balanced": each
-        consecutive pair of picks holds g1 and g2 once, in random order; every single pick is still
-        uniform.
+        "random": terms are picked independently, as in Algorithm 1. "balanced": each consecutive
+        pair of picks holds g1 and g2 once, in random order.
     keep : {"last", "best"}, default="last"
         Return the last iterate, or the one of largest f among those recorded; a run is finished
         from that one.
     history_every : int, default=10
-        Record f and the gap at the start, at every iteration divisible by this, and at the last
-        one. A record costs both values and one oracle call; its gradients serve the next step.
-        Iterations that finish a run are all recorded.
+        Record f and the gap at the start, at every iteration divisible by this, at the last one,
+        and while a run is finished. A record costs both values and one oracle call.
     random_state : int, Generator, RandomState or None, default=None
         Source of the coins. The same integer gives the same run.
     callback : callable, optional
@@ -133,7 +117,8 @@ def maximize(
     Returns
     -------
     MaximizeResult
-        The point, f, g1 and g2 there, the gap that certifies it, and the history.
+        The point, f, g1 and g2 there, the gap that certifies it, and the history. If f is not
+        concave, a gap of zero means a stationary point: compare f from several seeds or starts.
 
     Raises
     ------
@@ -146,33 +131,20 @@ def maximize(
     UserWarning
         If `max_gap` was not reached, or if finishing the run showed that f is not concave.
 
-    Notes
-    -----
-    A run is finished by steps on f itself, without coins: over the vertices found so far, with a
-    line search, one weight against another (pairwise Frank-Wolfe) and all of them together
-    (Newton). Such an iteration evaluates one gradient per vertex in use and a few more, and calls
-    the oracle once. There are at most ``1000 + 10 n`` of them, fewer where rounding leaves no
-    further progress. A step stays where both terms are finite.
-
-    The gap bounds ``max f - f(x)`` when f is concave. When it is not, a gap of zero means a
-    stationary point, not a global maximum: run several seeds or starts and compare f.
-
     References
     ----------
     Khoat Than and Tung Doan, "Guaranteed inference in topic models", Algorithm 1.
 
     Examples
     --------
-    The MAP of a biased coin's three outcomes, 6, 3 and 1 times seen, under a Dirichlet(2) prior:
+    The MAP of a biased coin's three outcomes, 6, 3 and 1 times seen, under a Dirichlet(2) prior,
+    is (seen + 1) / 13:
 
     >>> import numpy as np
     >>> from opelda.optimize import Simplex, Term, maximize
     >>> seen = np.array([6, 3, 1])
     >>> likelihood = Term(lambda x: seen @ np.log(x), lambda x: seen / x)
     >>> prior = Term(lambda x: np.log(x).sum(), lambda x: 1 / x)
-    >>> result = maximize(likelihood, prior, domain=Simplex(3), n_iter=5000, random_state=0)
-    >>> result.x.round(2)  # (seen + 1) / 13
-    array([0.54, 0.31, 0.15])
     >>> result = maximize(likelihood, prior, domain=Simplex(3), max_gap=1e-9, random_state=0)
     >>> result.x.round(4), result.converged
     (array([0.5385, 0.3077, 0.1538]), True)
@@ -202,7 +174,7 @@ def maximize(
     current = kept = point.evaluate()
     if checked:  # after the start's record: what is not finite there is said as such
         point.check_gradients()
-    picks = Picks(x, t)
+    picks = PickedVertices(x, t)
     history = [current]
     stop = callback is not None and callback(current) is True
 
@@ -242,26 +214,17 @@ def maximize(
         t = current.iteration
         ascent.warn(kept.gap, np.inf if stop else max_gap)
 
-    return MaximizeResult(
-        x=kept.x,
-        f=kept.f,
-        g1=kept.g1,
-        g2=kept.g2,
-        gap=kept.gap,
-        converged=kept.gap <= (max_gap or 0.0),
-        n_iter=t,
-        history_iter=np.array([record.iteration for record in history], dtype=np.int64),
-        f_history=np.array([record.f for record in history]),
-        gap_history=np.array([record.gap for record in history]),
+    iterations, f, gaps = zip(
+        *((each.iteration, each.f, each.gap) for each in history), strict=True
     )
+    return MaximizeResult(
+        kept.x, kept.f, kept.g1, kept.g2, kept.gap, kept.gap <= (max_gap or 0.0), t,
+        np.array(iterations, np.int64), np.array(f), np.array(gaps),
+    )  # fmt: skip
 
 
 def draw_coins(n_coins: int, kind: Coins, generator: np.random.Generator) -> NDArray[np.bool_]:
-    """Return `n_coins` uniform picks, True for g1 and False for g2.
-
-    "balanced" draws one order per consecutive pair, so that the counts of g1 and g2 never differ
-    by more than one.
-    """
+    """Return uniform picks, True for g1; "balanced" draws one order per consecutive pair."""
     if kind == "random":
         return generator.integers(2, size=n_coins).astype(bool)
     first = generator.integers(2, size=(n_coins + 1) // 2).astype(bool)

@@ -16,8 +16,8 @@ Oracle: TypeAlias = Callable[[Vector], Vector]
 OUTSIDE = 1e-6  # loose enough for a start in single precision, or found by a linear program
 _NEGATIVE_GAP = 1e-5  # a gap below zero by more than this part of its own scale is not rounding
 _ADVICE = (
-    "keep the domain where the term is finite (for logarithms: ShrunkenSimplex, or a Box with a "
-    "positive lower bound) or start from another x0"
+    "keep the domain where the term is finite (for logarithms: Simplex(n, epsilon), or a Box with "
+    "a positive lower bound) or start from another x0"
 )
 
 # Of a gradient's check: widths of the differences, as parts of the way to a vertex; how near two
@@ -34,28 +34,19 @@ _BETWEEN = 2.0 * (np.arange(1, 25) * _ASIDE % 1.0) - 1.0  # from -1 to 1, in pha
 class Term:
     """One of the two terms of the objective f = g1 + g2.
 
-    OPE takes every step from gradients alone; values are asked for only where progress is
-    recorded. The two are therefore separate callables.
+    OPE takes every step from gradients alone; values are asked for only where progress is recorded.
 
     Parameters
     ----------
-    value : callable
-        ``value(x)`` returns the term at `x`, a number.
-    gradient : callable
-        ``gradient(x)`` returns the term's gradient at `x`, an array of the shape of `x`.
-
-    Notes
-    -----
-    Both get a fresh copy of the iterate, so they may keep it or overwrite it.
+    value, gradient : callable
+        ``value(x)`` returns the term at `x`, a number; ``gradient(x)`` its gradient, an array of
+        the shape of `x`. Both get a fresh copy of the iterate.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opelda.optimize import Term
-    >>> log_prior = Term(lambda x: -0.5 * x @ x, lambda x: -x)
-    >>> float(log_prior.value(np.array([1.0, 2.0])))
-    -2.5
-    >>> log_prior.gradient(np.array([1.0, 2.0]))
+    >>> Term(lambda x: -0.5 * x @ x, lambda x: -x).gradient(np.array([1.0, 2.0]))
     array([-1., -2.])
     """
 
@@ -87,18 +78,6 @@ class Iterate:
         The objective and its two terms at `x`.
     gap : float
         The certificate at `x`, see `MaximizeResult`.
-
-    Examples
-    --------
-    >>> from opelda.optimize import Simplex, Term, maximize
-    >>> zero = Term(lambda x: 0.0, lambda x: 0 * x)
-    >>> entropy_like = Term(lambda x: -x @ x, lambda x: -2 * x)
-    >>> def show(iterate):
-    ...     print(iterate.iteration, iterate.x)
-    >>> result = maximize(entropy_like, zero, domain=Simplex(2), x0=[1, 0], n_iter=2,
-    ...                   history_every=1, callback=show)
-    1 [1. 0.]
-    2 [0.5 0.5]
     """
 
     iteration: int
