@@ -21,7 +21,8 @@ from scipy import sparse
 
 from opelda import OnlineOPE
 from opelda.corpus import read
-from opelda.metrics import npmi, predict_held_out
+from opelda.metrics import coherence as npmi
+from opelda.metrics import predict_held_out
 from reproduction import Data, Settings, prepare
 
 SCRIPT = Path(__file__).parents[1] / "tests" / "metrics" / "independent.py"

@@ -111,7 +111,8 @@ def fit(
 def figures(
     topics: np.ndarray, seconds: float, train: sparse.csr_array, test: sparse.csr_array
 ) -> dict[str, float]:
-    from opelda.metrics import log_predictive_probability, npmi, topic_diversity
+    from opelda.metrics import coherence as npmi
+    from opelda.metrics import log_predictive_probability, topic_diversity
 
     beta = np.maximum(np.array(topics, np.float64), 1e-12)
     beta /= beta.sum(axis=1, keepdims=True)

@@ -25,7 +25,8 @@ from opelda.engines import get_engine
 from opelda.engines.cuda import _device as _cuda_device
 from opelda.engines.cuda import _sweeps as _cuda_sweeps
 from opelda.learning._seeding import LOOKED_AT, _weighed
-from opelda.metrics import log_predictive_probability, npmi
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability
 from reproduction.generated import drawn
 
 from .gpu_torch import mixtures

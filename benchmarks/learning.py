@@ -23,7 +23,8 @@ from scipy import sparse
 
 import opelda
 from opelda.learning import History
-from opelda.metrics import log_predictive_probability, npmi
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability
 
 SETTINGS = {
     "paper": {},  # S = 5000, kappa = .9, tau = 1, T = 50: the defaults

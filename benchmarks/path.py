@@ -22,7 +22,7 @@ from opelda.engines import CPUEngine
 from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.learning import _learner
 from opelda.learning._plan import Plan
-from opelda.metrics import npmi
+from opelda.metrics import coherence as npmi
 
 SETTINGS = {
     "S=1000": {

@@ -89,7 +89,7 @@ def memory(what: str) -> float:
 def measure_stages(topics: int, distinct: int, words: int) -> None:
     """Take a model through its life; the peak is above what was held when the stage began."""
     import opelda
-    from opelda.metrics import npmi
+    from opelda.metrics import coherence as npmi
 
     X = documents(20_000, distinct, words)
     held_out = documents(1000, distinct, words, seed=1)

@@ -17,7 +17,8 @@ from pathlib import Path
 from corpora import load_counts
 
 import opelda
-from opelda.metrics import log_predictive_probability, npmi
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability
 
 GOOD = {"batch_size": 1000, "learning_decay": 0.6}
 

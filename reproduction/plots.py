@@ -7,7 +7,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from opelda.report import STYLE, tidy
+from opelda.report.plots import STYLE, tidy
 
 __all__ = ["LOOKS", "STYLE", "Look", "draw_line", "legend", "panels", "style", "tidy"]
 

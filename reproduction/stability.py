@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from opelda.inference import OPE, Topics, infer
-from opelda.metrics import inference_stability
+from opelda.metrics import inference_spread
 from reproduction.data import Data
 from reproduction.experiment import Experiment, Report, Run, Verdict, grade, unless_few
 from reproduction.learners import new_learner
@@ -82,7 +82,7 @@ def walks(data: Data, settings: Settings, report: Report, *, seed: int, lengths:
 def _spreads(
     docs: sparse.csr_array, topics: Topics, settings: Settings, seed: int, length: int, init: Start
 ) -> Rows:
-    found = inference_stability(
+    found = inference_spread(
         topics,
         docs,
         method=OPE(n_iter=length, init=init),

@@ -46,5 +46,4 @@ def test_the_page_on_measures_names_them_all():
     page = (DOCS / "metrics.md").read_text(encoding="utf-8")
     functions = [name for name in opelda.metrics.__all__ if name[0].islower()]
     missing = [name for name in functions if not re.search(rf"`{name}[`(]", page)]
-    # `npmi` is there as the measure of that name, `coherence` and `windows` as calls
     assert missing == []

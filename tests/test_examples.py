@@ -71,6 +71,7 @@ DATA = {
         "opelda.metrics",
         "opelda.optimize",
         "opelda.report",
+        "opelda.report.plots",
         "opelda.serve",
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opelda.metrics import log_predictive_probability, npmi
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability
 
 from .corpora import Corpus
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from opelda.metrics import npmi
+from opelda.metrics import coherence as npmi
 
 from .corpora import Labelled
 

@@ -19,7 +19,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 from scipy import sparse
 
 from benchmarks.corpora import load_all, load_counts
-from opelda.metrics import log_predictive_probability, npmi
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability
 from opelda.spark import session
 from opelda.spark._executor_inference import VECTOR
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from opelda.metrics import log_predictive_probability, npmi
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability
 
 ROOT = Path(__file__).parents[2]
 

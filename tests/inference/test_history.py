@@ -7,7 +7,7 @@ from opelda.corpus import generate
 from opelda.engines.seam import content_keys, seeded
 from opelda.errors import InputError
 from opelda.inference import EM, FW, OPE, infer
-from opelda.report import plot_history
+from opelda.report.plots import plot_history
 
 MADE = generate(6, n_words=40, n_topics=5, n_tokens=30, random_state=3)
 X, TOPICS = MADE.X, MADE.topics

@@ -17,7 +17,7 @@ from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Samp
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming._watch import Watch
-from opelda.metrics import npmi
+from opelda.metrics import coherence as npmi
 
 
 def collection(seed):

@@ -15,7 +15,7 @@ from scipy import sparse
 from opelda.corpus import Corpus, MiniBatch, Vocabulary, mini_batches, stream
 from opelda.errors import InputError
 from opelda.inference import Topics
-from opelda.metrics import _coherence, coherence, npmi
+from opelda.metrics import _coherence, coherence
 from opelda.metrics._coherence import Cooccurrences
 
 MEASURES = ("npmi", "c_v", "u_mass", "c_uci")
@@ -143,18 +143,19 @@ def test_in_parts(measure, monkeypatch):
 def test_npmi_is_the_default():
     rng = np.random.default_rng(0)
     topics, X = rng.dirichlet(np.ones(30), 6), rng.random((100, 30)) < 0.3
-    assert np.array_equal(npmi(topics, X), coherence(topics, X))
-    assert np.array_equal(npmi(topics, iter([X]), n_words=4), coherence(topics, X, n_words=4))
+    for options in ({}, {"n_words": 4}):
+        found = coherence(topics, X, **options)
+        assert np.array_equal(coherence(topics, iter([X]), measure="npmi", **options), found)
 
 
 def test_npmi_of_known_pairs():
     X = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 0, 0, 1, 0], [1, 0, 1, 0, 0]])
-    always = npmi([[0, 1]], X)  # one word is everywhere: no news
+    always = coherence([[0, 1]], X)  # one word is everywhere: no news
     assert always == pytest.approx([0.0])
-    assert npmi([[1, 4]], X).tolist() == [-1.0]  # never seen
-    assert npmi([[2, 3]], X).tolist() == [-1.0]  # never together
-    assert npmi([[0, 1]], X[:2]).tolist() == [1.0]  # always together, everywhere
-    assert npmi([[0, 1], [0, 4]], np.zeros((3, 5))).tolist() == [-1.0, -1.0]
+    assert coherence([[1, 4]], X).tolist() == [-1.0]  # never seen
+    assert coherence([[2, 3]], X).tolist() == [-1.0]  # never together
+    assert coherence([[0, 1]], X[:2]).tolist() == [1.0]  # always together, everywhere
+    assert coherence([[0, 1], [0, 4]], np.zeros((3, 5))).tolist() == [-1.0, -1.0]
 
 
 @given(st.integers(2, 2 * 10**9), st.data())
@@ -247,14 +248,14 @@ X = np.ones((2, 3))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: npmi([[0.5, 0.5]], X), "X has 3 columns but the topics have 2 words"),
-        (lambda: npmi([[0, 3]], X), "hold word 3 but X has no more than 3 columns"),
-        (lambda: npmi([[0, 0]], X), r"row 0 is \[0, 0\]"),
-        (lambda: npmi([[0, 1], [-1, 2]], X), r"row 1 is \[-1, 2\]"),
-        (lambda: npmi([[1.0]], [[1]]), "at least 2 words"),
-        (lambda: npmi([[0, 1]], X, n_words=1), "n_words must be a whole number, at least 2"),
-        (lambda: npmi([[0, 1]], X[:0]), "no documents"),
-        (lambda: npmi([[0, 1]], -X), "counts must be"),
+        (lambda: coherence([[0.5, 0.5]], X), "X has 3 columns but the topics have 2 words"),
+        (lambda: coherence([[0, 3]], X), "hold word 3 but X has no more than 3 columns"),
+        (lambda: coherence([[0, 0]], X), r"row 0 is \[0, 0\]"),
+        (lambda: coherence([[0, 1], [-1, 2]], X), r"row 1 is \[-1, 2\]"),
+        (lambda: coherence([[1.0]], [[1]]), "at least 2 words"),
+        (lambda: coherence([[0, 1]], X, n_words=1), "n_words must be a whole number, at least 2"),
+        (lambda: coherence([[0, 1]], X[:0]), "no documents"),
+        (lambda: coherence([[0, 1]], -X), "counts must be"),
         (lambda: coherence([[0, 1]], X, measure="c_w"), "measure must be 'npmi', .* got 'c_w'"),
         (lambda: coherence([[0, 1]], X, measure=["npmi"]), "measure must be"),
         (lambda: coherence([[0, 1]], iter([])), "no documents"),

@@ -17,10 +17,9 @@ from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics import (
     coherence,
-    inference_stability,
+    inference_spread,
     log_predictive_probability,
     match_topics,
-    npmi,
     predict_held_out,
     topic_diversity,
     topic_stability,
@@ -93,9 +92,12 @@ def test_an_order_that_is_right_is_never_refused():
     weights = (MADE.topics * 1000).round()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.array_equal(npmi(weights, shares), npmi(weights, X))
-    assert npmi([[0, 1], [1, 2]], shares).shape == (2,)
-    assert npmi([[2.0, 3.0, 1.0]] * 2, [[1, 0, 0]]).tolist() == [-1, -1]  # one word, not one topic
+        assert np.array_equal(coherence(weights, shares), coherence(weights, X))
+    assert coherence([[0, 1], [1, 2]], shares).shape == (2,)
+    assert coherence([[2.0, 3.0, 1.0]] * 2, [[1, 0, 0]]).tolist() == [
+        -1,
+        -1,
+    ]  # a word
 
 
 def test_texts_need_a_model():
@@ -114,9 +116,9 @@ def test_texts_need_a_model():
         (lambda: log_predictive_probability(MADE.topics, X, random_state=-1), "random_state"),
         (lambda: log_predictive_probability(MADE.topics, X, n_jobs=0), "n_jobs"),
         (lambda: log_predictive_probability(MADE.topics, X[:, :3]), "X"),
-        (lambda: inference_stability(MADE.topics, X, n_runs=1), "n_runs"),
+        (lambda: inference_spread(MADE.topics, X, n_runs=1), "n_runs"),
         (lambda: coherence(MADE.topics, X, measure="c"), "measure"),
-        (lambda: npmi(MADE.topics, X, n_words=1), "n_words"),
+        (lambda: coherence(MADE.topics, X, n_words=1), "n_words"),
         (lambda: match_topics(MADE.topics, MADE.topics, n_words=0), "n_words"),
         (lambda: topic_stability([MADE.topics]), "runs"),
         (lambda: topic_diversity([[np.nan]]), "topics"),

@@ -10,7 +10,8 @@ from scipy import sparse, special
 
 from opelda.corpus import generate
 from opelda.inference import VB, Topics, infer
-from opelda.metrics import log_predictive_probability, npmi, predict_held_out, split_tokens
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability, predict_held_out, split_tokens
 
 from . import independent
 

@@ -16,7 +16,6 @@ from opelda.inference import OPE, Topics, infer
 from opelda.metrics import (
     PredictiveProbability,
     log_predictive_probability,
-    perplexity,
     split_tokens,
 )
 
@@ -173,13 +172,14 @@ def test_the_order_of_the_documents_does_not_matter(method):
 def test_perplexity_is_its_exponential():
     options = {"random_state": 2, "method": "ope", "doc_topic_prior": 0.2, "held_out": 0.5}
     found = log_predictive_probability(MADE.topics, MADE.X, n_splits=2, **options)
-    assert perplexity(MADE.topics, MADE.X, n_splits=2, **options) == math.exp(-found.macro)
-    exact = perplexity(MADE.topics, MADE.X, n_splits=2, engine="reference", **options)
-    assert exact == pytest.approx(math.exp(-found.macro), rel=1e-4)
+    assert found.perplexity == math.exp(-found.macro)
+    options["engine"] = "reference"
+    exact = log_predictive_probability(MADE.topics, MADE.X, n_splits=2, **options)
+    assert exact.perplexity == pytest.approx(found.perplexity, rel=1e-4)
 
 
 def test_perplexity_of_the_impossible_is_finite():
-    assert perplexity([[1.0, 0.0]], [[0, 9]]) == pytest.approx(1e30)
+    assert log_predictive_probability([[1.0, 0.0]], [[0, 9]]).perplexity == pytest.approx(1e30)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
-from opelda.metrics import InferenceStability, inference_stability
+from opelda.metrics import InferenceSpread, inference_spread
 
 MADE = generate(12, n_words=40, n_topics=5, n_tokens=30, random_state=1)
 TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_mean", "log_prior_sd")
@@ -21,8 +21,8 @@ TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_me
 def test_the_order_of_the_documents_does_not_matter(method):
     options = {"method": method, "n_runs": 3, "random_state": 4}
     moved = np.random.default_rng(0).permutation(12)[:9]
-    whole = inference_stability(MADE.topics, MADE.X, **options)
-    part = inference_stability(MADE.topics, MADE.X[moved], **options)
+    whole = inference_spread(MADE.topics, MADE.X, **options)
+    part = inference_spread(MADE.topics, MADE.X[moved], **options)
     for name in TERMS:
         assert np.array_equal(getattr(part, name), getattr(whole, name)[moved])
 
@@ -30,7 +30,7 @@ def test_the_order_of_the_documents_does_not_matter(method):
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([None, 0.1, 2.0]))
 def test_against_runs_one_by_one(seed, n_runs, alpha):
-    found = inference_stability(
+    found = inference_spread(
         MADE.topics, MADE.X, doc_topic_prior=alpha, n_runs=n_runs, random_state=seed
     )
     rng = np.random.default_rng(seed)
@@ -52,18 +52,18 @@ def test_against_runs_one_by_one(seed, n_runs, alpha):
 
 def test_runs_differ_and_the_seed_decides():
     found, again, other = (
-        inference_stability(MADE.topics, MADE.X, random_state=seed, n_runs=4) for seed in (1, 1, 2)
+        inference_spread(MADE.topics, MADE.X, random_state=seed, n_runs=4) for seed in (1, 1, 2)
     )
     assert found.sd.any()
     assert all(np.array_equal(getattr(found, name), getattr(again, name)) for name in TERMS)
     assert not np.array_equal(found.sd, other.sd)
-    threads = inference_stability(Topics(MADE.topics), MADE.X, random_state=1, n_runs=4, n_jobs=2)
+    threads = inference_spread(Topics(MADE.topics), MADE.X, random_state=1, n_runs=4, n_jobs=2)
     assert np.array_equal(threads.sd, found.sd)
 
 
 @pytest.mark.parametrize("method", ["vb", "fw", "cvb0"])
 def test_without_chance_there_is_no_spread(method):
-    found = inference_stability(MADE.topics, MADE.X, method=method, n_runs=3)
+    found = inference_spread(MADE.topics, MADE.X, method=method, n_runs=3)
     once = infer(MADE.X, MADE.topics, method=method)
     assert not found.sd.any()
     assert np.array_equal(found.mean, once.objective)
@@ -84,7 +84,7 @@ def test_never_nan(X, method, alpha):
     if method == "cgs":  # sweeps over tokens
         X = np.minimum(X, 9)
     topics = [[0.5, 0.5, 0.0, 0.0], [0.1, 0.2, 0.7, 0.0]]
-    found = inference_stability(topics, X, method=method, doc_topic_prior=alpha, n_runs=2)
+    found = inference_spread(topics, X, method=method, doc_topic_prior=alpha, n_runs=2)
     for name in TERMS:
         values = getattr(found, name)
         assert values.shape == (len(X),)
@@ -97,7 +97,7 @@ def test_never_nan(X, method, alpha):
 def test_few_moves_leave_much_to_chance(seed):
     made = generate(60, n_words=200, n_topics=10, n_tokens=100, random_state=seed)
     few, more = (
-        inference_stability(
+        inference_spread(
             made.topics, made.X, method=OPE(n_iter=n), random_state=seed
         ).log_likelihood_sd
         for n in (5, 20)
@@ -108,17 +108,17 @@ def test_few_moves_leave_much_to_chance(seed):
 @pytest.mark.parametrize("n_runs", [1, 0, -3, 2.0, True, None])
 def test_too_few_runs(n_runs):
     with pytest.raises(InputError, match="n_runs must be"):
-        inference_stability(MADE.topics, MADE.X, n_runs=n_runs)
+        inference_spread(MADE.topics, MADE.X, n_runs=n_runs)
 
 
 def test_bad_input():
     with pytest.raises(InputError, match="39 columns"):
-        inference_stability(MADE.topics, np.ones((2, 39)))
+        inference_spread(MADE.topics, np.ones((2, 39)))
     with pytest.raises(InputError, match="engine must be"):
-        inference_stability(MADE.topics, MADE.X, engine=3)
+        inference_spread(MADE.topics, MADE.X, engine=3)
     with pytest.raises(InputError, match="There is no method"):
-        inference_stability(MADE.topics, MADE.X, method="guess")
-    found = inference_stability(MADE.topics, MADE.X, n_runs=2)
-    assert isinstance(found, InferenceStability)
+        inference_spread(MADE.topics, MADE.X, method="guess")
+    found = inference_spread(MADE.topics, MADE.X, n_runs=2)
+    assert isinstance(found, InferenceSpread)
     with pytest.raises(AttributeError):
         found.sd = None

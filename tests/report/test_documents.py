@@ -13,8 +13,8 @@ import opelda
 from opelda.corpus import read
 from opelda.errors import InputError
 from opelda.report import top_documents
-from opelda.report._inferred import BLOCK, Inferred
-from opelda.report._typical_documents import SHORT, Typical, beginning
+from opelda.report._document_blocks import BLOCK, DocumentBlock, beginning
+from opelda.report._typical_documents import SHORT, TypicalDocuments
 
 THEMES = (
     ["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"],
@@ -70,10 +70,11 @@ def test_it_is_a_sort_whatever_the_blocks(n_topics, n_docs, n, size, seed):
     theta = chance.choice([0.0, 0.25, 0.5, 1.0], (n_docs, n_topics)).astype(np.float32)
     tokens = chance.choice([0.0, 5.0, 30.0, 200.0], n_docs)
     names = [f"d{i}" for i in range(n_docs)]
-    found = Typical(n)
+    found = TypicalDocuments(n)
     for first in range(0, n_docs, size):
         rows = slice(first, first + size)
-        found.add(Inferred(first, theta[rows], tokens[rows], names[rows], None))
+        X = sparse.csr_array(tokens[rows, np.newaxis])
+        found.add(DocumentBlock(first, X, names[rows]), theta[rows])
     table = found.table([""] * n_topics)
     for topic in range(n_topics):
         scores = theta[:, topic] * tokens / (tokens + SHORT)
@@ -94,11 +95,11 @@ def test_near_copies_come_after_documents_that_differ(seed, n, size):
     copied = np.repeat(originals, 3, axis=0)
     copied[np.arange(len(copied)), 12 * np.repeat(np.arange(n), 3) + chance.integers(0, 12)] = 0
     X = sparse.csr_array(np.vstack((originals, copied))[chance.permutation(4 * n)])
-    found = Typical(n)
+    found = TypicalDocuments(n)
     for first in range(0, 4 * n, size):
         part = X[first : first + size]
         theta = chance.uniform(0.8, 1.0, (part.shape[0], 1)).astype(np.float32)
-        found.add(Inferred(first, theta, part.sum(axis=1).astype(float), None, None, part))
+        found.add(DocumentBlock(first, part), theta)
     rows = found.table([""])
     themes = [int(X[[row.document]].indices[0]) // 12 for row in rows]
     assert len(rows) == n

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from opelda.errors import InputError
 from opelda.inference import Topics, infer
-from opelda.report import estimate_effect, plot_effect
+from opelda.report import estimate_effect
 from opelda.report._effects import FEWEST, MOST_LEVELS, least_squares
+from opelda.report.plots import plot_effect
 
 K, V = 3, 24
 TOPICS = np.random.default_rng(7).dirichlet(np.full(V, 0.2), K)

@@ -13,17 +13,8 @@ from matplotlib.figure import Figure
 import opelda
 from opelda.corpus import read
 from opelda.errors import InputError
-from opelda.report import (
-    map_positions,
-    plot_groups,
-    plot_learning,
-    plot_map,
-    plot_over_time,
-    plot_topics,
-    rank_words,
-    topic_table,
-    topic_weights,
-)
+from opelda.report import map_positions, rank_words, topic_table, topic_weights
+from opelda.report.plots import plot_groups, plot_learning, plot_map, plot_over_time, plot_topics
 
 THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"])
 
@@ -107,7 +98,7 @@ class Weighted:
 def test_nothing_on_the_map_hides_anything(monkeypatch, n, own):
     topics = Weighted(n, n)
     weights = topics.topic_weights_
-    monkeypatch.setattr("opelda.report.plots._map_figure.topic_weights", lambda _: weights)
+    monkeypatch.setattr("opelda.report.plots._map_figure.shares_or_even", lambda *_: weights)
     axis = plot_map(topics, ax=Figure((4, 4)).subplots() if own else None)
     axis.figure.draw_without_rendering()
     to_pixels = axis.figure.dpi / 72

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda.errors import InputError
-from opelda.report import DocumentRow, Table, topic_table
-from opelda.report._rows import ROWS_SHOWN
+from opelda.report import topic_table
+from opelda.report.rows import ROWS_SHOWN, DocumentRow, Table
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import opelda.report._search as searching
 from opelda import TopicModel
 from opelda.corpus import read
 from opelda.errors import InputError
 from opelda.report import nearest, search, top_documents
-from opelda.report._inferred import Counted
+from opelda.report._document_blocks import DocumentBlock
+from opelda.report._typical_documents import BestDocuments
 
 THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"])
 
@@ -33,21 +35,20 @@ def model(texts):
 def test_it_is_a_sort_whatever_the_blocks(n_queries, n_docs, n, size, seed):
     chance = np.random.default_rng(abs(seed))
     scores = chance.choice([0.0, 0.25, 0.5, 1.0], (n_queries, n_docs))
-    best = searching.Best(n)
+    best = BestDocuments(n)
     for first in range(0, n_docs, size):
         part = scores[:, first : first + size]
         names = [f"d{first + i}" for i in range(part.shape[1])]
-        block = Counted(first, np.ones((part.shape[1], 2)), names, None)
+        block = DocumentBlock(first, sparse.csr_array(np.ones((part.shape[1], 2))), names)
         for query in range(n_queries):
-            best.add(query, part[[query]], block)
-    rows = best.table()
+            best.add(part[[query]], block, query)
     for query in range(n_queries):
         order = sorted(range(n_docs), key=lambda i: (-scores[query, i], i))
         expected = [i for i in order if scores[query, i] > 0][:n]
-        found = [row for row in rows if row.query == query]
-        assert [row.document for row in found] == expected
-        assert [row.rank for row in found] == list(range(1, len(expected) + 1))
-        assert all(row.name == f"d{row.document}" for row in found)
+        found = best.ranked()[query]
+        assert [-number for _, number, *_ in found] == expected
+        assert [score for score, *_ in found] == scores[query, expected].tolist()
+        assert [known for *_, known, _ in found] == [(2.0, f"d{i}", None) for i in expected]
 
 
 def test_a_text_finds_itself_and_its_theme(model, texts, monkeypatch):

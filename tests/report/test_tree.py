@@ -7,15 +7,10 @@ from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from opelda import OnlineOPE
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.report import (
-    MergeRow,
-    Table,
-    TopicTree,
-    plot_tree,
-    similar_topics,
-    topic_tree,
-    topic_weights,
-)
+from opelda.report import similar_topics, topic_tree, topic_weights
+from opelda.report._topic_tree import TopicTree
+from opelda.report.plots import plot_tree
+from opelda.report.rows import MergeRow, Table
 
 
 def information(masses):

@@ -13,7 +13,7 @@ from opelda.errors import InputError
 from opelda.learning._runs import run_seeds
 from opelda.metrics import log_predictive_probability, match_topics
 from opelda.selection import Choice, choose_n_topics
-from opelda.selection._fits import N_SPLITS, Documents, Fits
+from opelda.selection._fits import N_SPLITS, Fits, HeldOutSplit
 
 
 def drawn(seed, n=200):
@@ -32,7 +32,7 @@ def fits(n_topics, scores, quality):
 def test_rows_are_what_the_measures_say_of_each_run():
     model = TopicModel(**FAST)
     found = choose_n_topics(X, [2, 5], model=model, n_runs=2, random_state=3)
-    documents = Documents.of(X, model, 0.1, 3)
+    documents = HeldOutSplit.of(X, model, 0.1, 3)
     for row in found.table:
         runs = [
             TopicModel(row.n_topics, random_state=seed, **FAST).fit(documents.train)
@@ -66,14 +66,14 @@ def test_documents_are_learned_from_or_held_out_whatever_their_order():
     model = TopicModel(**FAST)
     parts = []
     for rows in (np.arange(200), np.random.default_rng(0).permutation(200)):
-        documents = Documents.of(X[rows], model, 0.2, 5)
+        documents = HeldOutSplit.of(X[rows], model, 0.2, 5)
         assert documents.held_out.shape[0] == 40
         assert documents.train.shape[0] == 160
         assert (documents.train.sum(axis=0) > 0).all()
         parts.append({tuple(row) for row in documents.held_out.toarray().tolist()})
     assert parts[0] == parts[1]
     assert parts[0] != {
-        tuple(row) for row in Documents.of(X, model, 0.2, 6).held_out.toarray().tolist()
+        tuple(row) for row in HeldOutSplit.of(X, model, 0.2, 6).held_out.toarray().tolist()
     }
     tables = [
         choose_n_topics(X[rows], [2, 4], model=model, n_runs=2, random_state=0, n_jobs=n_jobs)
@@ -85,7 +85,7 @@ def test_documents_are_learned_from_or_held_out_whatever_their_order():
 
 def test_words_that_no_topic_could_know_are_not_predicted():
     own = sparse.hstack([X, sparse.eye_array(200)], format="csr")  # one word of its own for each
-    documents = Documents.of(own, TopicModel(**FAST), 0.2, 5)
+    documents = HeldOutSplit.of(own, TopicModel(**FAST), 0.2, 5)
     assert documents.train.shape == (160, 80 + 160)
     assert documents.held_out.shape == (40, 80 + 160)
     assert documents.held_out.sum() == own.sum() - documents.train.sum() - 40

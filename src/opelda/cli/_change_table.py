@@ -16,7 +16,7 @@ def show_moves(given: str, since: str, n_words: int, *, as_json: bool) -> None:
     from opelda._every import steps_or_seconds
     from opelda.learning.persistence._stored_model import model_path
     from opelda.learning.streaming._events import Times
-    from opelda.report._topic_changes import topic_moves
+    from opelda.report._topic_table import topic_moves
 
     n_documents, seconds = steps_or_seconds("since", since)
     model = load_model(given)

@@ -15,7 +15,7 @@ def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -
     import numpy as np
 
     from opelda.corpus.formats._writing import write_in_one_step
-    from opelda.report.plots._style import STYLE, matplotlib, written
+    from opelda.report.plots._frame import STYLE, matplotlib, written
 
     suffix, mpl = path.suffix.lower(), matplotlib()
     mpl.use("agg")  # there is no window to show it in

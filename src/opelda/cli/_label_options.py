@@ -35,8 +35,8 @@ def labels_by_command(
     command: str, model: Any, documents: Iterable[Any], only: list[int] | None, show: Show
 ) -> dict[int, str]:
     """Return the labels that a shell command prints, asked for each topic on standard input."""
-    from opelda.report._labels import N_WORDS, labels_by
-    from opelda.report._table import topic_table
+    from opelda.report import topic_table
+    from opelda.report._topic_labels import N_WORDS, labels_by
 
     def ask(topic: Any) -> str:
         done = subprocess.run(

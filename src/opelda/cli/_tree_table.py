@@ -28,7 +28,7 @@ def note_similar(model: Any, path: str, show: Show) -> None:
     if show.quiet or model.n_components * model.n_features_in_ > MOST_WEIGHTS:
         return
     from opelda.report import similar_topics
-    from opelda.report._similar import groups_of
+    from opelda.report._topic_tree import groups_of
 
     groups = [",".join(map(str, group)) for group in groups_of(similar_topics(model))]
     if groups:

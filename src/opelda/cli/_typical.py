@@ -16,15 +16,15 @@ def typical_documents(
     model: Any, n: int, sources: list[str], reading: Reading, show: Show, jobs: int | None
 ) -> Any:
     """Return the most typical documents of each topic as rows."""
-    from opelda.report._inferred import infer_block, labels_of
-    from opelda.report._typical_documents import Typical
+    from opelda.metrics._top_words import labels_of
+    from opelda.report._document_blocks import mixtures, numbered
+    from opelda.report._typical_documents import TypicalDocuments
 
     columns = columns_of(model)
     opened = open_over(columns, sources, reading, jobs)
-    found, first = Typical(n), 0
-    for block in blocks(opened, columns, show, "inferring"):
-        found.add(infer_block(model, block.X, first, block.names, block.texts))
-        first += block.X.shape[0]
+    found = TypicalDocuments(n)
+    for block in numbered(blocks(opened, columns, show, "inferring")):
+        found.add(block, mixtures(model, block.X))
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     return found.table(labels_of(model))
 
@@ -39,7 +39,7 @@ def as_plain(row: Any, documents: Sequence[Any]) -> dict[str, Any]:
 
 def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
     """Write each topic, its words, and below them its documents, a line each."""
-    from opelda.report._typical_documents import called
+    from opelda.report._document_blocks import called
 
     room = console_for(sys.stdout).width
     for row in rows:

@@ -33,7 +33,7 @@ from opelda.learning._sweeps import run_closing_sweeps
 from opelda.learning.editing._editor import EditsTopics
 from opelda.learning.streaming._stream_run import LearnsStreams
 from opelda.learning.streaming._window_sweeps import learn
-from opelda.metrics import npmi
+from opelda.metrics import coherence
 from opelda.metrics._token_split import can_be_split
 
 COHERENT_WORDS = 10
@@ -188,7 +188,7 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             n_words = min(COHERENT_WORDS, matrix.shape[1])
             n_counted = max(LEAST_COUNTED, documents.n_docs * n_passes // VIEWS_PER_COUNTED)
             counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
-            state.coherence = npmi(heaviest_words(self, n_words), counted)
+            state.coherence = coherence(heaviest_words(self, n_words), counted)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:

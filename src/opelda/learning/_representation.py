@@ -19,7 +19,7 @@ from opelda.learning._seeds import N_TOP, is_uncovered
 from opelda.learning._state import check_words_rest
 from opelda.learning._transform import ReadsTopics
 from opelda.learning.editing._topic_labels import changed_labels
-from opelda.metrics._label_words import label_topics
+from opelda.metrics._top_words import label_topics
 
 TOPICS_SHOWN, WORDS_SHOWN = 20, 10
 NAMELESS = "x0, x1, ... are columns without names; name them by model.set_feature_names(names)."

@@ -10,35 +10,23 @@ Examples
 0.75
 """
 
-from opelda.metrics._coherence import coherence, npmi
+from opelda.metrics._coherence import coherence
 from opelda.metrics._matching import match_topics, topic_stability
-from opelda.metrics._mixtures import (
-    InferenceStability,
-    effective_topics,
-    inference_stability,
-    mixture_sparsity,
-)
-from opelda.metrics._predictive import (
-    PredictiveProbability,
-    log_predictive_probability,
-    perplexity,
-    predict_held_out,
-)
+from opelda.metrics._mixtures import InferenceSpread as InferenceSpread
+from opelda.metrics._mixtures import effective_topics, inference_spread, mixture_sparsity
+from opelda.metrics._predictive import PredictiveProbability as PredictiveProbability
+from opelda.metrics._predictive import log_predictive_probability, predict_held_out
 from opelda.metrics._token_split import split_tokens
 from opelda.metrics._top_words import topic_diversity, topic_exclusivity
 from opelda.metrics._windows import windows
 
 __all__ = [
-    "InferenceStability",
-    "PredictiveProbability",
     "coherence",
     "effective_topics",
-    "inference_stability",
+    "inference_spread",
     "log_predictive_probability",
     "match_topics",
     "mixture_sparsity",
-    "npmi",
-    "perplexity",
     "predict_held_out",
     "split_tokens",
     "topic_diversity",

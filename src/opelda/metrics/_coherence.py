@@ -35,9 +35,8 @@ def coherence(
 
     ``"npmi"``
         Mean over pairs of log(p_ij / (p_i p_j)) / -log p_ij, from -1 to 1. A pair that never occurs
-        together counts -1, also when a word never occurs at all; one that is in every document
-        counts 1. (gensim adds e to p_ij, which gives a pair that never occurs together -0.5 to
-        -0.95, and one in every document -1.)
+        together counts -1, one that is in every document 1. (gensim adds e to p_ij, which gives
+        these -0.5 to -0.95, and -1.)
     ``"c_uci"``
         Mean over pairs of log((p_ij + e) / (p_i p_j)). A pair with a word that never occurs counts
         log e = -27.6, less than any other. (gensim: infinity.)
@@ -59,9 +58,8 @@ def coherence(
         Weights of the words in each topic, or the ids of each topic's top words.
     X : array or sparse matrix (D, V), Corpus, texts, or iterable of mini-batches
         The documents to look in; only whether a word occurs matters. Mini-batches are matrices or
-        have one as `X`; they are taken one after the other and not kept. One with fewer columns
-        than there are words does not hold the others. Texts take a model with a vocabulary, and
-        with one a corpus or a stream of other words is counted over the model's.
+        have one as `X`, and are not kept. Texts take a model with a vocabulary, and with one a
+        corpus or a stream of other words is counted over the model's.
     measure : {"npmi", "c_v", "u_mass", "c_uci"}
     n_words : int
         Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
@@ -74,7 +72,8 @@ def coherence(
     References
     ----------
     Röder, Both & Hinneburg, "Exploring the space of topic coherence measures" (WSDM 2015); Mimno et
-    al., "Optimizing semantic coherence in topic models" (EMNLP 2011), for U_Mass.
+    al., "Optimizing semantic coherence in topic models" (EMNLP 2011), for U_Mass; Aletras &
+    Stevenson, "Evaluating topic coherence using distributional semantics" (IWCS 2013), for NPMI.
 
     Examples
     --------
@@ -85,32 +84,10 @@ def coherence(
     >>> texts = ["green tea", "black tea", "red cup"] * 10
     >>> coherence([[0, 1]], stream(texts, batch_size=7), measure="c_uci").round(2)
     array([0.41])
-    >>> from opelda import StreamingOPE
-    >>> model = StreamingOPE(2, random_state=0).fit_stream(stream(texts))
-    >>> coherence(model, ["a cup of tea", "black tea"]).shape
-    (2,)
     """
     score = MEASURES[choice("measure", measure, MEASURES)]
     means: NDArray[np.float64] = score(_count(topics, X, n_words)).mean(axis=1)
     return means
-
-
-def npmi(topics: GivenTopics, X: Any, *, n_words: int = 10) -> NDArray[np.float64]:
-    """Return `coherence` by the mean NPMI over the pairs of each topic's top words.
-
-    Parameters and errors are those of `coherence`.
-
-    References
-    ----------
-    Aletras & Stevenson, "Evaluating topic coherence using distributional semantics" (IWCS 2013).
-
-    Examples
-    --------
-    >>> X = [[1, 2, 0, 0], [3, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]]
-    >>> npmi([[0, 1], [2, 3], [0, 2]], X).round(2)
-    array([ 1. ,  0.5, -1. ])
-    """
-    return coherence(topics, X, measure="npmi", n_words=n_words)
 
 
 def npmi_of_pairs(topics: GivenTopics, X: Any, n_words: int) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.fl
     Returns
     -------
     float64 array (D,)
-        0 if every topic counts, 1 - 1/K if a single one does, 1 if none reaches the threshold.
+        0 if every topic counts, 1 - 1/K if a single one does.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def _shares(theta: Any) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class InferenceStability:
+class InferenceSpread:
     """Mean and standard deviation over runs of f and of its two terms, per document.
 
     Attributes
@@ -90,13 +90,6 @@ class InferenceStability:
     log_likelihood_mean, log_likelihood_sd : float64 arrays (D,)
     log_prior_mean, log_prior_sd : float64 arrays (D,)
     n_runs : int
-
-    Examples
-    --------
-    >>> topics, X = [[0.5, 0.5], [0.9, 0.1]], [[3, 1], [0, 0]]
-    >>> found = inference_stability(topics, X, n_runs=3, random_state=0)
-    >>> found.sd.shape, float(found.sd[1]), found.n_runs
-    ((2,), 0.0, 3)
     """
 
     mean: NDArray[np.float64]
@@ -108,7 +101,7 @@ class InferenceStability:
     n_runs: int
 
 
-def inference_stability(
+def inference_spread(
     topics: GivenTopics,
     X: Any,
     *,
@@ -118,7 +111,7 @@ def inference_stability(
     random_state: Any = None,
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
-) -> InferenceStability:
+) -> InferenceSpread:
     """Infer the same documents several times, with another seed each, and return the spread.
 
     How alike the topics of several models are is `topic_stability`.
@@ -134,16 +127,16 @@ def inference_stability(
 
     Returns
     -------
-    InferenceStability
+    InferenceSpread
 
     Examples
     --------
     >>> from opelda.corpus import generate
     >>> made = generate(20, n_words=100, n_topics=5)
-    >>> found = inference_stability(made.topics, made.X, random_state=0)
+    >>> found = inference_spread(made.topics, made.X, random_state=0)
     >>> bool((found.sd > 0).any())
     True
-    >>> bool((inference_stability(made.topics, made.X, method="vb").sd > 0).any())
+    >>> bool((inference_spread(made.topics, made.X, method="vb").sd > 0).any())
     False
     """
     whole("n_runs", n_runs, 2)
@@ -153,22 +146,13 @@ def inference_stability(
     likelihoods, priors = [], []
     for _ in range(n_runs):
         run = infer(
-            matrix,
-            measured.table,
-            doc_topic_prior=prior,
-            method=method,
-            random_state=rng,
-            n_jobs=n_jobs,
-            engine=engine,
-        )
+            matrix, measured.table, doc_topic_prior=prior, method=method, random_state=rng,
+            n_jobs=n_jobs, engine=engine,
+        )  # fmt: skip
         likelihoods.append(run.log_likelihood)
         priors.append(run.log_prior)
-    return InferenceStability(
-        *_spread(np.add(likelihoods, priors)),
-        *_spread(np.array(likelihoods)),
-        *_spread(np.array(priors)),
-        n_runs=int(n_runs),
-    )
+    sums = np.add(likelihoods, priors), np.array(likelihoods), np.array(priors)
+    return InferenceSpread(*(part for runs in sums for part in _spread(runs)), n_runs=int(n_runs))
 
 
 def _spread(runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import fsum, sqrt
+from math import exp, fsum, sqrt
 from typing import Any
 
 import numpy as np
@@ -40,13 +40,6 @@ class PredictiveProbability:
     per_document : float64 array (n_documents,)
         Mean over the splits for each document scored, in their order: scores of the same documents
         and splits by other topics are compared document by document.
-
-    Examples
-    --------
-    >>> from opelda.metrics import log_predictive_probability
-    >>> found = log_predictive_probability([[0.5, 0.5]], [[4, 4], [1, 0]], random_state=0)
-    >>> round(float(found), 4), found.n_documents, found.n_left_out
-    (-0.6931, 1, 1)
     """
 
     macro: float
@@ -61,6 +54,11 @@ class PredictiveProbability:
 
     def __float__(self) -> float:
         return self.macro
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-macro): between how many words the topics seem to guess."""
+        return exp(-self.macro)
 
 
 def log_predictive_probability(
@@ -115,13 +113,8 @@ def log_predictive_probability(
     >>> X = [[5, 5, 0, 0], [0, 0, 5, 5]]
     >>> good = log_predictive_probability(topics, X, random_state=0)
     >>> blind = log_predictive_probability([[0.25] * 4], X, random_state=0)
-    >>> good.macro > blind.macro
-    True
-    >>> from opelda import OnlineOPE
-    >>> from opelda.corpus import read
-    >>> model = OnlineOPE(2, random_state=0).fit(read(["green tea", "black tea", "red wine"] * 9))
-    >>> log_predictive_probability(model, ["green tea and wine", "black tea"]).n_documents
-    2
+    >>> good.macro > blind.macro, round(blind.perplexity, 3)
+    (True, 4.0)
     """
     measured = MeasuredTopics.of(topics, X=X)
     share = as_share(held_out)
@@ -137,19 +130,6 @@ def log_predictive_probability(
     splits = (split_tokens(matrix, held_out=share, random_state=rng) for _ in range(n_splits))
     n_left_out = int((~long_enough).sum())
     return _predicted(splits, measured, doc_topic_prior, method, rng, n_jobs, engine, n_left_out)
-
-
-def perplexity(topics: GivenTopics, X: Any, **options: Any) -> float:
-    """Return exp(-`log_predictive_probability`): between how many words the topics seem to guess.
-
-    Parameters and errors are those of `log_predictive_probability`.
-
-    Examples
-    --------
-    >>> round(perplexity([[0.25] * 4], [[4, 4, 0, 0]], random_state=0), 3)
-    4.0
-    """
-    return float(np.exp(-log_predictive_probability(topics, X, **options).macro))
 
 
 def predict_held_out(
@@ -266,15 +246,12 @@ def _summary(
     n_times = scored.sum(axis=0)
     per_document = means.sum(axis=0)[n_times > 0] / n_times[n_times > 0]
     n_docs = len(per_document)
+    micro = fsum(scores.flat) / fsum(masses.flat)
+    splits = tuple(_mean(split[known]) for split, known in zip(means, scored, strict=True))
     return PredictiveProbability(
-        macro=_mean(per_document),
-        micro=fsum(scores.flat) / fsum(masses.flat),
-        standard_error=standard_error(per_document),
-        n_documents=n_docs,
-        n_left_out=n_left_out + len(n_times) - n_docs,
-        splits=tuple(_mean(split[known]) for split, known in zip(means, scored, strict=True)),
-        per_document=per_document,
-    )
+        _mean(per_document), micro, standard_error(per_document), n_docs,
+        n_left_out + len(n_times) - n_docs, splits, per_document,
+    )  # fmt: skip
 
 
 def standard_error(values: NDArray[np.float64]) -> float:

@@ -17,8 +17,8 @@ CANDIDATES = 2  # times as many words as wanted, of which those that occur toget
 def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     """Return each topic's share of the tokens that the model has learned from.
 
-    The Online and Streaming rules keep, for each topic, the tokens they expect of it; the shares
-    are those without what the prior adds. Older documents count less where the rule forgets.
+    The shares are those of the tokens that a rule expects of each topic, without what the prior
+    adds. Older documents count less where the rule forgets.
 
     Parameters
     ----------
@@ -34,16 +34,20 @@ def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from opelda import MLOPE, StreamingOPE
+    >>> from opelda import StreamingOPE
     >>> from opelda.report import topic_weights
     >>> X = np.repeat([[4, 4, 0, 0], [0, 0, 1, 1]], [30, 30], axis=0)
     >>> np.sort(topic_weights(StreamingOPE(2, batch_size=30, random_state=0).fit(X))).round(1)
     array([0.2, 0.8])
-    >>> topic_weights(MLOPE(2, random_state=0).fit(X)) is None
-    True
     """
     shares = getattr(topics, "_shares", None)
     return None if shares is None else shares()
+
+
+def shares_or_even(topics: GivenTopics | None, n_topics: int) -> NDArray[np.float64]:
+    """Return the topics' shares of the tokens; where they are not known, all alike."""
+    shares = topic_weights(topics)
+    return np.full(n_topics, 1.0 / n_topics) if shares is None else shares
 
 
 def rank_words(
@@ -107,12 +111,6 @@ def rank_words(
     >>> rank_words(topics, n_words=2, by="probability")
     array([[0, 1],
            [0, 3]])
-    >>> rank_words([[0.4, 0.3, 0.2, 0.1], [0.6, 0.0, 0.0, 0.4]], n_words=2, by="frex")
-    array([[1, 0],
-           [0, 3]])
-    >>> X = [[1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1]]
-    >>> rank_words([[0.4, 0.3, 0.2, 0.1]], n_words=2, by="coherence", X=X)
-    array([[0, 2]])
     """
     measured = MeasuredTopics.of(topics)
     n = min(whole("n_words", n_words), measured.n_words)

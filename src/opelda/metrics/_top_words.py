@@ -1,12 +1,14 @@
-"""The words that stand for a topic, how many of them topics share, and how far they are its own."""
+"""Topics' top words: how many topics share, how far they are a topic's own, labels made of them."""
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import whole
-from opelda._word_ranking import heaviest
+from opelda._word_ranking import heaviest, word_labels
 from opelda.errors import InputError
-from opelda.metrics._topics import GivenTopics, MeasuredTopics
+from opelda.metrics._topics import GivenTopics, MeasuredTopics, chosen_topics
 
 
 def top_words(topics: GivenTopics, n_words: int, least: int = 1) -> NDArray[np.intp]:
@@ -31,16 +33,12 @@ def top_words(topics: GivenTopics, n_words: int, least: int = 1) -> NDArray[np.i
 
 
 def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:
-    """Return the share of distinct words among the top words of all topics.
-
-    1 if no two topics share any, 1/K if all have the same.
+    """Return the share of distinct words among the top words of all topics, from 1/K to 1.
 
     Parameters
     ----------
-    topics : array (K, V), Topics or fitted model, or array of whole numbers (K, n)
-        Weights of the words in each topic, or the ids of each topic's top words.
-    n_words : int
-        Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
+    topics, n_words
+        As for `coherence`.
 
     Examples
     --------
@@ -64,7 +62,7 @@ def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.floa
     topics : array (K, V), Topics or fitted model
         Weights of the words in each topic, none negative.
     n_words : int
-        Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
+        As for `coherence`.
 
     Returns
     -------
@@ -91,3 +89,29 @@ def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.floa
     shares /= shares.sum(axis=0)
     means: NDArray[np.float64] = np.take_along_axis(shares, ids, axis=1).mean(axis=1)
     return means
+
+
+def label_topics(
+    topics: GivenTopics,
+    n_words: int = 3,
+    *,
+    feature_names: Sequence[str] | None = None,
+    only: Iterable[int] | None = None,
+) -> list[str]:
+    """Return a short name for each topic, made of its words; see `opelda.report.label_topics`."""
+    whole("n_words", n_words)
+    measured = MeasuredTopics.of(topics)
+    table, words = measured.weights, measured.words(feature_names)
+    wanted = chosen_topics(only, len(table), "only")
+    if measured.are_ids:  # here whole numbers are weights
+        table = table.astype(np.float64)
+    labels = word_labels(table, words, n_words)
+    return [labels[number] for number in wanted]
+
+
+def labels_of(topics: GivenTopics, feature_names: Sequence[str] | None = None) -> list[str]:
+    """Return what topics are called: by the model, unless words are given, else by their words."""
+    labels = getattr(topics, "topic_labels_", None)
+    if labels is None or feature_names is not None:
+        return label_topics(topics, feature_names=feature_names)
+    return list(labels)

@@ -1,6 +1,6 @@
 """Topics to measure, whatever they were given as: an array, a `Topics` or a fitted model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opelda import _count_matrix
+from opelda._validation import whole
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
@@ -145,6 +146,12 @@ class MeasuredTopics:
         return getattr(self.model, "doc_topic_prior", None) if fitted is None else fitted
 
 
+def chosen_topics(given: Iterable[int] | None, n_topics: int, name: str = "topics") -> list[int]:
+    """Return the numbers of the topics wanted, in the order wanted; None is all."""
+    numbers = range(n_topics) if given is None else given
+    return [whole(name, number, 0, n_topics - 1) for number in numbers]
+
+
 # resolved ones among them, so that a measure may call another
 GivenTopics: TypeAlias = (
     Topics | ArrayLike | sparse.sparray | sparse.spmatrix | FittedModel | MeasuredTopics
@@ -158,11 +165,7 @@ def _is_model(given: Any) -> bool:
 
 
 def _check_order(topics: Any, X: Any, name: str) -> None:
-    """Refuse documents in the place of topics, and topics in that of documents.
-
-    Counts and topics are both matrices: they are told apart only where the first is whole numbers
-    that are no distributions, and the second no more rows, distributions over as many words.
-    """
+    """Refuse documents in the place of topics, and topics in that of documents."""
     if isinstance(X, Topics) or _is_model(X):
         raise InputError(f"is a {type(X).__name__}: topics come first, documents second.", "X")
     if _is_model(topics):
@@ -179,17 +182,20 @@ def _check_order(topics: Any, X: Any, name: str) -> None:
 
 
 def _seem_swapped(topics: Any, X: Any) -> bool:
-    counts = _first_rows(topics)
-    if counts is None or (counts != np.floor(counts)).any() or counts.sum(axis=1).max() <= 1:
-        return False
-    # as many ids as there are words are all of them, each once
-    if (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all():
-        return False
-    rows = _first_rows(X)
-    if rows is None or rows.shape[1] != counts.shape[1] or _n_rows(X) > _n_rows(topics):
+    """Whether the first are counts and the second, no more rows of as many words, distributions."""
+    counts, rows = (_first_rows(given) for given in (topics, X))
+    if counts is None or rows is None or rows.shape[1] != counts.shape[1]:
         return False
     some_parts = bool((rows != np.floor(rows)).any())
-    return some_parts and bool((np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all())
+    return (
+        not (counts != np.floor(counts)).any()
+        and counts.sum(axis=1).max() > 1
+        # as many ids as there are words are all of them, each once
+        and not (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all()
+        and _n_rows(X) <= _n_rows(topics)
+        and some_parts
+        and bool((np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all())
+    )
 
 
 def _n_rows(given: Any) -> int:
@@ -198,14 +204,11 @@ def _n_rows(given: Any) -> int:
 
 def _first_rows(given: Any) -> NDArray[np.float64] | None:
     """Return a few rows of a matrix, and None of anything else."""
-    if isinstance(given, Corpus):
-        given = given.X
+    given = given.X if isinstance(given, Corpus) else given
     if hasattr(given, "tocsr"):
         given = given.tocsr()[:ROWS_LOOKED_AT].toarray()
-    elif not isinstance(given, np.ndarray | list | tuple):
-        return None
     try:
         rows = np.asarray(given[:ROWS_LOOKED_AT], np.float64)
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return None
     return rows if rows.ndim == 2 and 0 not in rows.shape else None

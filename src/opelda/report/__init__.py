@@ -1,5 +1,7 @@
 """Looking at a model: weights, words and labels of topics, typical documents, figures.
 
+Tables are of rows of `opelda.report.rows`; figures are drawn by `opelda.report.plots`.
+
 Examples
 --------
 >>> from opelda import StreamingOPE
@@ -13,59 +15,27 @@ Examples
 """
 
 from opelda.metrics._ranking import rank_words, topic_weights
-from opelda.report._effects import EffectRow, estimate_effect
-from opelda.report._labels import TopicToLabel, label_topics
-from opelda.report._map import map_positions
-from opelda.report._pyldavis import to_pyldavis
-from opelda.report._rows import Table
-from opelda.report._search import FoundRow, nearest, search
-from opelda.report._shares import ShareRow, topics_by, topics_over_time
-from opelda.report._similar import SimilarRow, similar_topics
-from opelda.report._table import TopicRow, topic_table
-from opelda.report._tree import MergeRow, TopicTree, topic_tree
-from opelda.report._typical_documents import DocumentRow, top_documents
+from opelda.report import plots, rows
+from opelda.report._effects import estimate_effect
+from opelda.report._search import nearest, search
+from opelda.report._shares import topics_by, topics_over_time
+from opelda.report._topic_labels import label_topics
+from opelda.report._topic_map import map_positions
+from opelda.report._topic_table import to_pyldavis, topic_table
+from opelda.report._topic_tree import similar_topics, topic_tree
+from opelda.report._typical_documents import top_documents
 from opelda.report.page import write_report
-from opelda.report.plots import (
-    STYLE,
-    plot_effect,
-    plot_groups,
-    plot_history,
-    plot_learning,
-    plot_map,
-    plot_over_time,
-    plot_topics,
-    plot_tree,
-    tidy,
-)
 
 __all__ = [
-    "STYLE",
-    "DocumentRow",
-    "EffectRow",
-    "FoundRow",
-    "MergeRow",
-    "ShareRow",
-    "SimilarRow",
-    "Table",
-    "TopicRow",
-    "TopicToLabel",
-    "TopicTree",
     "estimate_effect",
     "label_topics",
     "map_positions",
     "nearest",
-    "plot_effect",
-    "plot_groups",
-    "plot_history",
-    "plot_learning",
-    "plot_map",
-    "plot_over_time",
-    "plot_topics",
-    "plot_tree",
+    "plots",
     "rank_words",
+    "rows",
     "search",
     "similar_topics",
-    "tidy",
     "to_pyldavis",
     "top_documents",
     "topic_table",

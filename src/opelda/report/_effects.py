@@ -6,63 +6,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
-from opelda._validation import number, whole
+from opelda._validation import number
 from opelda.corpus._kinds import is_missing
 from opelda.errors import InputError
-from opelda.report._document_columns import column_of, labelled_blocks
-from opelda.report._inferred import check_model, labels_of
-from opelda.report._rows import Table
+from opelda.metrics._top_words import labels_of
+from opelda.metrics._topics import chosen_topics
+from opelda.report._document_blocks import check_model, column_of, labelled_blocks
 from opelda.report._times import group_bins, moments_of
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing
+from opelda.report.rows import EffectRow, Table
 
 INTERCEPT, OTHER = "intercept", "(other)"
 MOST_LEVELS, FEWEST = 20, 10  # of a column, and documents of one
 DAYS_A_YEAR = 365.2425
-
-
-@dataclass(frozen=True)
-class EffectRow:
-    """How a topic's share goes with a term, the other terms being equal.
-
-    Attributes
-    ----------
-    topic, label : int, str
-        The topic and what it is called.
-    term : str
-        A column of numbers or times; a level of one of categories, as ``party=R``, compared with
-        the column's most frequent level; or the intercept: the share of documents of those levels
-        and of mean numbers.
-    estimate : float
-        By how much the mean share changes: for one more of a number, a year of a time, or the
-        level in place of the most frequent one.
-    low, high : float
-        The ends of its interval.
-    se : float
-        Its standard error.
-    p : float
-        The probability of an estimate as far from 0 or further if there were no effect; over many
-        topics some are small by chance.
-    n_docs : int
-        Documents that have words and all values.
-
-    Examples
-    --------
-    >>> from opelda.report import EffectRow
-    >>> EffectRow(0, "tea, cup", "year", 0.02, 0.01, 0.03, 0.005, 0.0001, 80).term
-    'year'
-    """
-
-    topic: int
-    label: str
-    term: str
-    estimate: float
-    low: float
-    high: float
-    se: float
-    p: float
-    n_docs: int
 
 
 def estimate_effect(
@@ -102,7 +60,7 @@ def estimate_effect(
 
     Returns
     -------
-    Table of EffectRow
+    Table of `opelda.report.rows.EffectRow`
         Topic by topic, the intercept first.
 
     Examples
@@ -119,19 +77,18 @@ def estimate_effect(
     check_model(model)
     level = number("level", level, 0.0, 0.9999, above=True)
     labels = labels_of(model)
-    wanted = range(len(labels)) if topics is None else topics
-    numbers = [whole("topics", topic, 0, len(labels) - 1) for topic in wanted]
+    numbers = chosen_topics(topics, len(labels))
     names, design, are_numbers = _design(corpus, columns, set(categorical))
     shares, known = _shares_of(model, corpus, design)
     design, n_docs = design[known], int(known.sum())
     # so that the intercept is the share at the means
     design[:, are_numbers] -= design[:, are_numbers].sum(axis=0) / max(n_docs, 1)
     found = least_squares(names, design, shares[known])
-    quantile = stats.t.ppf(0.5 + level / 2, found.n_free)
+    quantile = stdtrit(found.n_free, 0.5 + level / 2)  # Student's t
     rows = (
         EffectRow(
             k, labels[k], name, float(b), float(b - quantile * se), float(b + quantile * se),
-            float(se), float(2 * stats.t.sf(b / se if b >= 0 else -b / se, found.n_free)), n_docs,
+            float(se), float(2 * stdtr(found.n_free, -abs(b) / se)), n_docs,
         )
         for k in numbers
         for name, b, se in zip(names, found.estimates[:, k], found.errors[:, k], strict=True)

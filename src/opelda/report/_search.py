@@ -1,8 +1,7 @@
 """Documents found by texts like them, by words, and by topic."""
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,11 +13,11 @@ from opelda._validation import whole
 from opelda._word_ranking import SMALLEST
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
-from opelda.metrics._ranking import topic_weights
+from opelda.metrics._ranking import shares_or_even
 from opelda.metrics._topics import MeasuredTopics
-from opelda.report._inferred import Counted, check_model, count_blocks, infer_block
-from opelda.report._rows import Table
-from opelda.report._typical_documents import beginning, typicality
+from opelda.report._document_blocks import DocumentBlock, check_model, document_blocks, mixtures
+from opelda.report._typical_documents import BestDocuments, typicality
+from opelda.report.rows import FoundRow, Table
 
 # How much alike mixtures count beside alike words; chosen on BBC News and 20 Newsgroups, reported
 # on Reuters and arXiv. Labels in common with the ten nearest: 84.6% and 21.3%; by words alone 81.8%
@@ -27,49 +26,15 @@ OF_MIXTURES = 1 / 3
 QUERIES = 1024  # scored at a time
 
 
-@dataclass(frozen=True)
-class FoundRow:
-    """A document that was found.
-
-    Attributes
-    ----------
-    query : int
-        The number of the text that it was found for, from 0 on.
-    rank : int
-        1 is the best.
-    score : float
-        How well it fits, from 0 to 1.
-    tokens : float
-        The document's words that the model knows, each as often as it has them.
-    document : int
-        Its number in the collection, from 0 on.
-    name : str or None
-        What the source calls it, where known.
-    text : str or None
-        How it begins, where texts were given.
-
-    Examples
-    --------
-    >>> from opelda.report import FoundRow
-    >>> FoundRow(0, 1, 0.9, 120.0, 17, "On tea", None).name
-    'On tea'
-    """
-
-    query: int
-    rank: int
-    score: float
-    tokens: float
-    document: int
-    name: str | None
-    text: str | None
+# of a block: scores (queries, documents) of some queries, from a number on
+Score = Callable[[DocumentBlock], Iterator[tuple[int, NDArray[np.float64]]]]
 
 
 def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
     """Return the documents that are most like some texts, the best first.
 
     Two thirds of the score are alike words, the cosine between log(1 + count) x -log p(w), and a
-    third alike mixtures, sum_k sqrt(theta_k theta'_k). The documents are gone through once, a part
-    at a time; a text that is among them finds itself.
+    third alike mixtures, sum_k sqrt(theta_k theta'_k). A text that is among them finds itself.
 
     Parameters
     ----------
@@ -82,7 +47,7 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
 
     Returns
     -------
-    Table of FoundRow
+    Table of `opelda.report.rows.FoundRow`
         Text by text.
 
     Examples
@@ -94,7 +59,7 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
     >>> nearest(model, texts, "sleep, cats!", n=1)[0].document
     18
     """
-    return found_among(count_blocks(model, corpus), like_texts(model, texts), n)
+    return found_among(document_blocks(model, corpus), like_texts(model, texts), n)
 
 
 def search(
@@ -107,9 +72,9 @@ def search(
 ) -> Table[FoundRow]:
     """Return the documents that have some words, a topic, or both, the best first.
 
-    By words the score is as of `nearest`, without mixtures: of queries of a few words these say
-    little. Where the model lacks one of the words, the words are looked for in the texts, all of
-    the same weight. By topic the score is as of `top_documents`; by both, the product.
+    By words the score is as of `nearest`, without mixtures. Where the model lacks one of the words,
+    the words are looked for in the texts, all of the same weight. By topic the score is as of
+    `top_documents`; by both, the product.
 
     Parameters
     ----------
@@ -125,7 +90,7 @@ def search(
 
     Returns
     -------
-    Table of FoundRow
+    Table of `opelda.report.rows.FoundRow`
 
     Examples
     --------
@@ -136,20 +101,21 @@ def search(
     >>> [row.document for row in search(model, texts, "sleep")]
     [18, 19]
     """
-    return found_among(count_blocks(model, corpus), with_words(model, words, topic), n)
+    return found_among(document_blocks(model, corpus), with_words(model, words, topic), n)
 
 
-# of a block: scores (queries, documents) of some queries, from a number on
-Score = Callable[[Counted], Iterator[tuple[int, NDArray[np.float64]]]]
-
-
-def found_among(blocks: Iterable[Counted], score: Score, n: int) -> Table[FoundRow]:
+def found_among(blocks: Iterable[DocumentBlock], score: Score, n: int) -> Table[FoundRow]:
     """Return the n best documents for each query."""
-    best = Best(whole("n", n))
+    best = BestDocuments(whole("n", n))
     for block in blocks:
         for first, scores in score(block):
-            best.add(first, scores, block)
-    return best.table()
+            best.add(scores, block, first)
+    rows = (
+        FoundRow(query, rank, min(score, 1.0), known[0], -number, *known[1:])
+        for query, found in enumerate(best.ranked())
+        for rank, (score, number, _, known, _) in enumerate(found, 1)
+    )
+    return Table(FoundRow, rows)
 
 
 def like_texts(model: Any, texts: Any) -> Score:
@@ -157,16 +123,16 @@ def like_texts(model: Any, texts: Any) -> Score:
     check_model(model)
     asked = _counted(model, [texts] if isinstance(texts, str) else texts)
     weigh = _Weighing(model)
-    words, mixtures = weigh(asked), np.sqrt(infer_block(model, asked, 0).theta)
+    words, shares = weigh(asked), np.sqrt(mixtures(model, asked))
 
-    def score(block: Counted) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def score(block: DocumentBlock) -> Iterator[tuple[int, NDArray[np.float64]]]:
         X = block.X
-        own_words, own_mixtures = weigh(X).T, np.sqrt(infer_block(model, X, 0).theta).T
-        own_mixtures[:, row_sums(X) == 0] = 0.0
+        own_words, own_shares = weigh(X).T, np.sqrt(mixtures(model, X)).T
+        own_shares[:, row_sums(X) == 0] = 0.0
         for first in range(0, words.shape[0], QUERIES):
             some = slice(first, first + QUERIES)
             alike = (words[some] @ own_words).toarray()
-            yield first, (1 - OF_MIXTURES) * alike + OF_MIXTURES * (mixtures[some] @ own_mixtures)
+            yield first, (1 - OF_MIXTURES) * alike + OF_MIXTURES * (shares[some] @ own_shares)
 
     return score
 
@@ -183,7 +149,7 @@ def with_words(model: Any, words: str | Iterable[str] | None, topic: int | None)
     in_texts = None if text is None else _with_unknown(model, text)
     query = cache(lambda: weigh(_counted(model, [text])))
 
-    def score(block: Counted) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def score(block: DocumentBlock) -> Iterator[tuple[int, NDArray[np.float64]]]:
         X = block.X
         if text is None:
             scores = np.ones((1, X.shape[0]))
@@ -192,7 +158,7 @@ def with_words(model: Any, words: str | Iterable[str] | None, topic: int | None)
         else:
             scores = in_texts(block.texts)
         if topic is not None:
-            scores *= typicality(infer_block(model, X, 0).theta[:, topic], row_sums(X))
+            scores *= typicality(mixtures(model, X)[:, topic], row_sums(X))
         yield 0, scores
 
     return score
@@ -221,48 +187,13 @@ def _with_unknown(model: Any, text: str) -> Callable[[Any], NDArray[np.float64]]
     return cosine
 
 
-class Best:
-    """The best documents for each of some queries, among those added so far."""
-
-    def __init__(self, n: int) -> None:
-        # heaps by score, of equals the earlier one; then what is known of the document
-        self._found: list[list[tuple[float, int, Any]]] = []
-        self._n = n
-
-    def add(self, first: int, scores: NDArray[np.float64], block: Counted) -> None:
-        """Take up documents with scores for the queries from a number on; 0 is no fit."""
-        tokens, n_queries = row_sums(block.X), first + len(scores)
-        self._found += [[] for _ in range(n_queries - len(self._found))]
-        for found, row in zip(self._found[first:n_queries], scores, strict=True):
-            least = np.partition(row, -self._n)[-self._n] if len(row) > self._n else 0.0
-            for i in np.flatnonzero((row >= least) & (row > 0)).tolist():
-                place = (float(row[i]), -(block.first + i))
-                if len(found) == self._n and place < found[0][:2]:
-                    continue
-                name = None if block.names is None else block.names[i] or None
-                text = None if block.texts is None else beginning(block.texts[i])
-                known = (float(tokens[i]), name, text)
-                (heapq.heappush if len(found) < self._n else heapq.heapreplace)(
-                    found, (*place, known)
-                )
-
-    def table(self) -> Table[FoundRow]:
-        """Return them as rows."""
-        rows = [
-            FoundRow(query, rank, min(score, 1.0), known[0], -negative, *known[1:])
-            for query, found in enumerate(self._found)
-            for rank, (score, negative, known) in enumerate(sorted(found, reverse=True), 1)
-        ]
-        return Table(FoundRow, rows)
-
-
 class _Weighing:
     """Counts as vectors of length 1, unusual words heavier: -log p(w) by the model's topics."""
 
     def __init__(self, model: Any) -> None:
-        topics, shares = MeasuredTopics.of(model).weights, topic_weights(model)
-        shares = np.full(len(topics), 1.0 / len(topics)) if shares is None else shares
-        self._words = -np.log(np.clip(shares @ topics, SMALLEST, 1.0))
+        topics = MeasuredTopics.of(model).weights
+        p = shares_or_even(model, len(topics)) @ topics
+        self._words = -np.log(np.clip(p, SMALLEST, 1.0))
 
     def __call__(self, X: Any) -> Any:
         X = sparse.csr_array(X, dtype=np.float64, copy=True)
@@ -273,7 +204,7 @@ class _Weighing:
 
 def _counted(model: Any, texts: Any) -> sparse.csr_array:
     """Return texts or counts over the model's words, of which each must have some."""
-    blocks = [block.X for block in count_blocks(model, texts)]
+    blocks = [block.X for block in document_blocks(model, texts)]
     found = sparse.csr_array(sparse.vstack(blocks) if blocks else (0, 0))
     empty = np.flatnonzero(row_sums(found) == 0)
     if len(empty) or not found.shape[0]:

@@ -6,17 +6,18 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
+from scipy import sparse
+from scipy.special import stdtrit
 
 from opelda._validation import choice, number, whole
 from opelda._word_ranking import LAMBDA, SMALLEST, heaviest
 from opelda.errors import InputError
-from opelda.metrics._topics import MeasuredTopics
-from opelda.report._document_columns import column_of, labelled_blocks
-from opelda.report._inferred import check_model, infer_block, labels_of
-from opelda.report._rows import Table
+from opelda.metrics._top_words import labels_of
+from opelda.metrics._topics import MeasuredTopics, chosen_topics
+from opelda.report._document_blocks import check_model, column_of, labelled_blocks, mixtures
 from opelda.report._times import UNITS, group_bins, time_bins
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing, on_simplex
+from opelda.report.rows import ShareRow, Table
 
 MOST_GROUPS = 12
 # A bin's words are ranked by relevance, as `rank_words` does, with so many tokens of the topic as
@@ -26,48 +27,7 @@ LEAST_TOKENS = 0.5  # of a word, expected of a topic, for it to be shown
 
 
 @dataclass(frozen=True)
-class ShareRow:
-    """A topic in the documents of one time or group.
-
-    Attributes
-    ----------
-    bin : str
-        The time or the group.
-    topic, label : int, str
-        The topic and what it is called.
-    corrected_share : float
-        Its share of the likeliest mixture of these documents' words, each document counting alike.
-    low, high : float or None
-        The ends of the interval of the corrected share; None for a single document.
-    mean_share : float
-        The mean of the weights that `transform` gives these documents. It is drawn to the prior
-        where documents are short.
-    n_docs : int
-        Documents in the bin, those without a word of the model left out.
-    words : tuple of str
-        The words that stand for the topic in these documents; none where it has none.
-
-    Examples
-    --------
-    >>> from opelda.report import ShareRow
-    >>> row = ShareRow("2001", 0, "tea, cup", 0.25, 0.2, 0.3, 0.22, 40, ("tea", "cup"))
-    >>> row.corrected_share, row.mean_share
-    (0.25, 0.22)
-    """
-
-    bin: str
-    topic: int
-    label: str
-    corrected_share: float
-    low: float | None
-    high: float | None
-    mean_share: float
-    n_docs: int
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Shares:
+class SharesByBin:
     """Shares of topics by bin, as arrays; bins without documents are left out."""
 
     bins: NDArray[np.intp]  # the numbers of those that are here
@@ -77,9 +37,9 @@ class Shares:
     means: NDArray[np.float64]  # of the documents' mixtures
     counts: sparse.csr_array  # (bins, words)
 
-    def only(self, kept: NDArray[np.intp]) -> "Shares":
+    def only(self, kept: NDArray[np.intp]) -> "SharesByBin":
         """Return some of the bins."""
-        return Shares(*(part[kept] for part in vars(self).values()))
+        return SharesByBin(*(part[kept] for part in vars(self).values()))
 
     @property
     def low(self) -> NDArray[np.float64]:
@@ -104,11 +64,11 @@ def topics_over_time(
 ) -> Table[ShareRow]:
     """Return how much of documents topics have, time by time, with intervals and words.
 
-    A corrected share is a topic's part of the likeliest mixture of a bin's words; the mean share,
-    beside it, is the mean of what `transform` returns, which has a bias where documents are short.
-    The intervals are those of corrected shares of documents like these, whatever their lengths.
-    Where two estimates disagree, because the bin's words do not follow the model, the interval is
-    wider by their difference (docs/covariates.md). The topics are taken as known.
+    A corrected share is a topic's part of the likeliest mixture of a bin's words; the mean share is
+    the mean of what `transform` returns, which has a bias where documents are short. The intervals
+    are those of corrected shares of documents like these, whatever their lengths. Where a bin's
+    words do not follow the model, the interval is wider (docs/covariates.md). The topics are taken
+    as known.
 
     Parameters
     ----------
@@ -130,7 +90,7 @@ def topics_over_time(
 
     Returns
     -------
-    Table of ShareRow
+    Table of `opelda.report.rows.ShareRow`
         Topic by topic, each in the order of time.
 
     Examples
@@ -167,24 +127,17 @@ def topics_by(
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
+    model, corpus, topics, n_words, level
+        As for `topics_over_time`.
     column : str or sequence, optional
         The column of the corpus's `metadata`, or a group for each document, such as a section or
         a party. By default the column with a usual name.
     n_groups : int
         At most so many, those with most documents; others are left out.
-    topics : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; None is all.
-    n_words : int
-        Words per topic and group.
-    level : float
-        Of the intervals.
 
     Returns
     -------
-    Table of ShareRow
+    Table of `opelda.report.rows.ShareRow`
         Topic by topic, in each the largest group first.
 
     Examples
@@ -209,7 +162,7 @@ def corpus_shares(
     n_bins: int,
     level: float = 0.95,
     unmixing: Unmixing | None = None,
-) -> Shares:
+) -> SharesByBin:
     """Return the shares of documents by the number of their bin; -1 is none."""
     level = number("level", level, 0.0, 0.9999, above=True)
     unmixing = unmixing or Unmixing(model)
@@ -218,7 +171,7 @@ def corpus_shares(
     counts = frequencies = sparse.csr_array((n_bins, n_words))
     for X, part in labelled_blocks(model, corpus, index):
         (shares, known), (parts, _) = unmixing.shares(X), unmixing.frequencies(X)
-        theta = infer_block(model, X, 0).theta
+        theta = mixtures(model, X)
         chosen = np.flatnonzero((part >= 0) & known)
         ones = np.ones(len(chosen)), (part[chosen], chosen)
         picked = sparse.csr_array(ones, shape=(n_bins, X.shape[0]))
@@ -233,13 +186,13 @@ def corpus_shares(
     corrected = unmixing.likeliest(sparse.csr_array(frequencies)[bins] / n)
     # what is left of the squares may be rounding alone
     deviations = np.sqrt(np.maximum(squares - linear**2, 0.0) / np.maximum(n - 1, 1))
-    quantile = stats.t.ppf(0.5 + level / 2, np.maximum(n - 1, 1))
+    quantile = stdtrit(np.maximum(n - 1, 1), 0.5 + level / 2)  # Student's t
     # Both estimates are consistent under the model: where they differ, documents do not follow it.
     half = np.hypot(quantile * deviations, on_simplex(linear) - corrected)
     half = np.where(n > 1, half, np.nan)
     counts = sparse.csr_array(counts)[bins]
     counts.sort_indices()
-    return Shares(bins, n_docs[bins], corrected, half, means, counts)
+    return SharesByBin(bins, n_docs[bins], corrected, half, means, counts)
 
 
 def _table(
@@ -252,8 +205,7 @@ def _table(
     level: float,
 ) -> Table[ShareRow]:
     n_words, labels = whole("n_words", n_words), labels_of(model)
-    wanted = range(len(labels)) if topics is None else topics
-    numbers = [whole("topics", topic, 0, len(labels) - 1) for topic in wanted]
+    numbers = chosen_topics(topics, len(labels))
     unmixing = Unmixing(model)
     found = corpus_shares(model, corpus, index, len(names), level, unmixing)
     words = _words(MeasuredTopics.of(model).words(), found, unmixing, n_words)
@@ -270,7 +222,7 @@ def _table(
 
 
 def _words(
-    names: Sequence[str], found: Shares, unmixing: Unmixing, n_words: int
+    names: Sequence[str], found: SharesByBin, unmixing: Unmixing, n_words: int
 ) -> list[list[tuple[str, ...]]]:
     """Return each topic's words in each bin: relevant among the tokens it is expected to have.
 

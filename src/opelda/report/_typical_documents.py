@@ -1,7 +1,7 @@
 """Typical documents: those that a topic is most of, and that are long enough to tell."""
 
+import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,50 +9,16 @@ from numpy.typing import NDArray
 
 from opelda._validation import whole
 from opelda.corpus._duplicates import LEAST_WORDS, NEARLY_THE_SAME
-from opelda.report._inferred import Inferred, infer_blocks, labels_of
-from opelda.report._rows import Table
+from opelda.metrics._top_words import labels_of
+from opelda.metrics._topics import chosen_topics
+from opelda.report._document_blocks import DocumentBlock, document_blocks, mixtures
+from opelda.report.rows import DocumentRow, Table
 
 SHORT = 30  # tokens that make a document half as typical as a long one of the same mixture
-TEXT_SHOWN, NAME_SHOWN = 200, 80  # letters
 POOL = 3  # candidates for each document wanted, of which some are near copies of others
 
-
-@dataclass(frozen=True)
-class DocumentRow:
-    """A document that is typical of a topic.
-
-    Attributes
-    ----------
-    topic, label : int, str
-        The topic and what it is called.
-    rank : int
-        1 is the most typical.
-    weight : float
-        The topic's share of the document.
-    tokens : float
-        The document's words that the model knows, each as often as it has them.
-    document : int
-        Its number in the collection, from 0 on.
-    name : str or None
-        What the source calls it, where known.
-    text : str or None
-        How it begins, where texts were given.
-
-    Examples
-    --------
-    >>> from opelda.report import DocumentRow
-    >>> DocumentRow(3, "tea, cup", 1, 0.9, 120.0, 17, "On tea", None).name
-    'On tea'
-    """
-
-    topic: int
-    label: str
-    rank: int
-    weight: float
-    tokens: float
-    document: int
-    name: str | None
-    text: str | None
+# a score, the negative number of a document, a weight; what is known of it, and its words
+Entry = tuple[float, int, float, tuple[float, str | None, str | None], NDArray[Any]]
 
 
 def top_documents(
@@ -77,8 +43,7 @@ def top_documents(
 
     Returns
     -------
-    Table of DocumentRow
-        A sequence of rows; `to_polars()` and `to_pandas()` make data frames of it.
+    Table of `opelda.report.rows.DocumentRow`
 
     Examples
     --------
@@ -89,83 +54,96 @@ def top_documents(
     >>> sorted(row.document for row in top_documents(model, texts, n=1))
     [0, 9]
     """
-    found = Typical(whole("n", n))
-    for block in infer_blocks(model, corpus):
-        found.add(block)
+    found = TypicalDocuments(whole("n", n))
+    for block in document_blocks(model, corpus):
+        found.add(block, mixtures(model, block.X))
     return found.table(labels_of(model), topics)
 
 
-class Typical:
+class BestDocuments:
+    """The n best documents for each of some queries, among those added so far."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._heaps: list[list[Entry]] = []
+
+    def add(
+        self, scores: NDArray[np.float64], block: DocumentBlock, first: int = 0, weights: Any = None
+    ) -> None:
+        """Take up documents, which come after those added before.
+
+        Scores (queries, documents) are of the queries from a number on; 0 is no fit.
+        """
+        last, n = first + len(scores), min(self._n, scores.shape[1])
+        self._heaps += [[] for _ in range(last - len(self._heaps))]
+        if n == 0:
+            return
+        heaps, tokens, weights = (
+            self._heaps[first:last],
+            block.tokens,
+            scores if weights is None else weights,
+        )
+        # no query takes more than n of them, nor worse ones than it has
+        least = np.partition(scores, -n, axis=1)[:, [-n]]
+        had = [heap[0][0] if len(heap) == self._n else 0.0 for heap in heaps]
+        better = (scores >= least) & (scores > np.array(had)[:, np.newaxis])
+        known: dict[int, tuple[Any, Any]] = {}
+        for query, row in zip(*(part.tolist() for part in np.nonzero(better)), strict=True):
+            if row not in known:
+                # a copy of the words, so that they do not hold all of the block
+                words = block.X.indices[slice(*block.X.indptr[row : row + 2])].copy()
+                known[row] = (float(tokens[row]), *block.described(row)), words
+            score, weight = float(scores[query, row]), float(weights[query, row])
+            entry = (score, -(block.first + row), weight, *known[row])
+            push = heapq.heappush if len(heaps[query]) < self._n else heapq.heappushpop
+            push(heaps[query], entry)
+
+    def ranked(self) -> list[list[Entry]]:
+        """Return the documents of each query, the best first; of equals the earlier one."""
+        return [sorted(heap, reverse=True) for heap in self._heaps]
+
+
+class TypicalDocuments:
     """The most typical documents of each topic, among those added so far."""
 
     def __init__(self, n: int) -> None:
-        self._n, self._most = n, POOL * n
-        # of each topic's documents, best first: their scores; what else is known is by document
-        self._best: list[list[tuple[float, float, int]]] = []
-        self._known: dict[int, tuple[float, str | None, str | None, NDArray[Any]]] = {}
+        self._n, self._best = n, BestDocuments(POOL * n)
+        self._finished: list[list[Entry]] | None = None
 
-    def add(self, block: Inferred) -> None:
-        """Take up documents, which come after those added before."""
-        theta = block.theta
-        if not self._best:
-            self._best = [[] for _ in range(theta.shape[1])]
-        scores = typicality(theta, block.tokens[:, np.newaxis])
-        n = min(self._most, len(scores))
-        if n == 0:
-            return
-        # no topic takes more than n of them, nor worse ones than it has
-        least = np.partition(scores, len(scores) - n, axis=0)[len(scores) - n]
-        had = [best[-1][0] if len(best) == self._most else 0.0 for best in self._best]
-        better = (scores >= least) & (scores > np.array(had))
-        for row, topic in zip(*(part.tolist() for part in np.nonzero(better)), strict=True):
-            entry = (float(scores[row, topic]), float(theta[row, topic]), block.first + row)
-            self._best[topic].append(entry)
-        for best in self._best:
-            best.sort(key=lambda entry: -entry[0])  # stable: of equals the earlier one
-            del best[self._most :]
-        self._describe(block)
+    def add(self, block: DocumentBlock, theta: NDArray[Any]) -> None:
+        """Take up documents with their mixtures."""
+        self._best.add(typicality(theta, block.tokens[:, np.newaxis]).T, block, weights=theta.T)
 
     def finish(self) -> None:
         """Keep the documents wanted of each topic, those that differ before near copies."""
-        for best in self._best:
-            differ: list[tuple[float, float, int]] = []
-            copies: list[tuple[float, float, int]] = []
+        self._finished = []
+        for best in self._best.ranked():
+            differ: list[Entry] = []
+            copies: list[Entry] = []
             for entry in best:
-                words = self._known[entry[2]][3]
-                copied = any(_nearly_the_same(words, self._known[i][3]) for _, _, i in differ)
+                copied = any(_nearly_the_same(entry[-1], other[-1]) for other in differ)
                 (copies if copied else differ).append(entry)
-            best[:] = (differ + copies)[: self._n]
-
-    def _describe(self, block: Inferred) -> None:
-        kept = {document for best in self._best for _, _, document in best}
-        known = {document: self._known[document] for document in kept & self._known.keys()}
-        for document in kept - known.keys():
-            row = document - block.first
-            name = None if block.names is None else block.names[row] or None
-            text = None if block.texts is None else beginning(block.texts[row])
-            # copies of words, so that they do not hold all of the block
-            words = np.zeros(0) if block.X is None else block.X[[row]].indices.copy()
-            known[document] = (float(block.tokens[row]), name, text, words)
-        self._known = known
+            self._finished.append((differ + copies)[: self._n])
 
     def documents(self) -> list[list[int]]:
         """Return their numbers, topic by topic: of all candidates before `finish`."""
-        return [[document for _, _, document in best] for best in self._best]
+        found = self._best.ranked() if self._finished is None else self._finished
+        return [[-number for _, number, *_ in best] for best in found]
 
-    def table(self, labels: Sequence[str], topics: Iterable[int] | None = None) -> Table[Any]:
+    def table(
+        self, labels: Sequence[str], topics: Iterable[int] | None = None
+    ) -> Table[DocumentRow]:
         """Return the documents wanted as rows."""
         self.finish()
-        most = len(labels) - 1
-        wanted = range(len(labels)) if topics is None else topics
-        numbers = [whole("topics", topic, 0, most) for topic in wanted]
-        rows = []
-        for topic in numbers if self._best else ():
-            for rank, (_, weight, document) in enumerate(self._best[topic], 1):
-                tokens, name, text, _ = self._known[document]
-                rows.append(
-                    DocumentRow(topic, labels[topic], rank, weight, tokens, document, name, text)
-                )
+        rows = (
+            DocumentRow(topic, labels[topic], rank, weight, known[0], -number, *known[1:])
+            for topic in chosen_topics(topics, len(labels))
+            for rank, (_, number, weight, known, _) in enumerate(self._of(topic), 1)
+        )
         return Table(DocumentRow, rows)
+
+    def _of(self, topic: int) -> list[Entry]:
+        return self._finished[topic] if self._finished else []
 
 
 def _nearly_the_same(some: NDArray[Any], others: NDArray[Any]) -> bool:
@@ -180,23 +158,3 @@ def typicality(weights: Any, tokens: Any) -> NDArray[np.float64]:
     """Return how typical documents are: the weight of the topic, less for a short one."""
     scores: NDArray[np.float64] = weights * (tokens / (tokens + SHORT))
     return scores
-
-
-def called(name: str | None, number: int, text: Any) -> str:
-    """Return a document's name, with the beginning of its text where a name says nothing.
-
-    >>> called("On cats", 3, "Cats sleep."), called("8811", 3, "Cats sleep."), called(None, 3, None)
-    ('On cats', '8811: Cats sleep.', 'document 3')
-    """
-    if name and any(map(str.isalpha, name)):
-        return name
-    start, text = name or f"document {number}", beginning(text, NAME_SHOWN)
-    return f"{start}: {text}" if text else start
-
-
-def beginning(text: Any, n: int = TEXT_SHOWN) -> str | None:
-    """Return the first letters of a text, in one line."""
-    if text is None:
-        return None
-    line = " ".join(str(text)[: 4 * n].split())
-    return line if len(line) <= n else line[: n - 1].rstrip() + "…"

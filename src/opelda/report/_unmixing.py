@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.inference import EM, infer
-from opelda.metrics._ranking import topic_weights
+from opelda.metrics._ranking import shares_or_even
 from opelda.metrics._topics import MeasuredTopics
 
 # The least eigenvalue of B D B' (scaled: the largest is 1) that is inverted. Below it, topics are
@@ -43,9 +43,8 @@ class Unmixing:
     def __init__(self, model: Any) -> None:
         self.topics: NDArray[Any] = MeasuredTopics.of(model).weights
         n_topics = len(self.topics)
-        known = topic_weights(model)
-        weights = np.full(n_topics, 1.0 / n_topics) if known is None else known
-        weights = weights + 0.01 / n_topics  # those of no weight are looked for, too
+        # topics of no weight are looked for, too
+        weights = shares_or_even(model, n_topics) + 0.01 / n_topics
         weights /= weights.sum()
         self.marginal: NDArray[np.float64] = weights @ self.topics.astype(np.float64)
         self._known = self.marginal > 0  # words that some topic has

@@ -9,8 +9,9 @@ Examples
 5
 """
 
-from opelda.selection._choice import Choice, ChoiceRow
-from opelda.selection._choose import choose_n_topics
-from opelda.selection._stability import Stability, stability
+from opelda.selection._choice import Choice, choose_n_topics
+from opelda.selection._choice import ChoiceRow as ChoiceRow
+from opelda.selection._fits import Stability as Stability
+from opelda.selection._fits import stability
 
-__all__ = ["Choice", "ChoiceRow", "Stability", "choose_n_topics", "stability"]
+__all__ = ["Choice", "choose_n_topics", "stability"]

@@ -72,12 +72,11 @@ def choose(
     model = on_machine(new_learner(learning), jobs, engine)
     documents = read_corpus(corpus, reading, text, show, jobs)
     skipped_documents(documents.n_skipped, documents.problems, show)
-    from opelda.selection._choice import Choice
-    from opelda.selection._choose import default_numbers, resolved
-    from opelda.selection._fits import HELD_OUT, Documents, measured_fits
+    from opelda.selection._choice import Choice, default_numbers, resolved
+    from opelda.selection._fits import HELD_OUT, HeldOutSplit, measured_fits
 
     template, runs, seed = resolved(model, runs)
-    split = Documents.of(documents, template, HELD_OUT, seed)
+    split = HeldOutSplit.of(documents, template, HELD_OUT, seed)
     numbers = numbers or default_numbers(split.train.shape[0])
     tried = ", ".join(f"{number:,}" for number in numbers)
     note(
@@ -108,7 +107,7 @@ def choose(
 
 
 def _numbers(given: str) -> list[int]:
-    from opelda.selection._choose import as_numbers
+    from opelda.selection._choice import as_numbers
 
     try:
         return as_numbers([int(number) for number in given.split(",")])
@@ -128,7 +127,7 @@ def _checked(given: str, corpus: list[str], reading: NamelessReading) -> Path:
         )
     path = check_output(given, corpus, [reading.column_words])
     if path.suffix.lower() in FIGURES:
-        from opelda.report.plots._style import matplotlib
+        from opelda.report.plots._frame import matplotlib
 
         matplotlib()  # that it is missing is said before the work
     return path

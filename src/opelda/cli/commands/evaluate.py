@@ -1,6 +1,5 @@
 """`opelda evaluate`: how well a model fits documents."""
 
-from math import exp
 from typing import Annotated, Any
 
 import typer
@@ -101,7 +100,7 @@ def measured(
         "unknown_tokens": float(documents.n_unknown_tokens),
         "log_predictive_probability": predicted.macro,
         "standard_error": plain(predicted.standard_error),
-        "perplexity": plain(exp(min(-predicted.macro, 700.0))),
+        "perplexity": plain(predicted.perplexity),
         "documents_scored": predicted.n_documents,
         "splits": splits,
         "npmi_learned_from": None if learned is None else float(learned.mean()),

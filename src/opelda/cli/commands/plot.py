@@ -157,18 +157,18 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
     names |= {"words": "n_words", "unit": "unit"}
     options = {names[name]: value for name, value in given.items() if name in names}
     if kind == "words":
-        return report.plot_topics(model, **options)
+        return report.plots.plot_topics(model, **options)
     if kind == "map":
-        return report.plot_map(model)
+        return report.plots.plot_map(model)
     if kind == "tree":
-        return report.plot_tree(model)
+        return report.plots.plot_tree(model)
     if kind == "learning":
-        return report.plot_learning(model)
+        return report.plots.plot_learning(model)
     if kind == "effect":
         few = {"topics": options.pop("topics")} if "topics" in options else {}
         effects = report.estimate_effect(model, documents, given["effect"], **few)
-        return report.plot_effect(effects, **options)
-    draw = report.plot_over_time if kind == "time" else report.plot_groups
+        return report.plots.plot_effect(effects, **options)
+    draw = report.plots.plot_over_time if kind == "time" else report.plots.plot_groups
     return draw(model, documents, given.get("time", given.get("by")), **options)
 
 

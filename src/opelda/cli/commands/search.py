@@ -1,7 +1,6 @@
 """`opelda search`: documents by words, by topic, or like a text."""
 
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,6 +50,7 @@ def search(
         raise InputError("--like compares whole texts; leave words and --topic out.")
     if like is None and not words and topic is None:
         raise InputError("There is nothing to search for; give words, --topic or --like.")
+    from opelda.report._document_blocks import numbered
     from opelda.report._search import found_among, like_texts, with_words
 
     learned = load_model(model, jobs)
@@ -64,7 +64,7 @@ def search(
     else:
         score = like_texts(learned, [_text(like, reading.encoding)])
     opened = open_over(columns, [corpus], reading, jobs)
-    found = found_among(_counted(blocks(opened, columns, show, "searching")), score, n)
+    found = found_among(numbered(blocks(opened, columns, show, "searching")), score, n)
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})
@@ -72,15 +72,6 @@ def search(
         _print(found)
     else:
         note(show, "no document fits.")
-
-
-def _counted(batches: Any) -> Iterator[Any]:
-    from opelda.report._inferred import Counted
-
-    first = 0
-    for batch in batches:
-        yield Counted(first, batch.X, batch.names, batch.texts)
-        first += batch.X.shape[0]
 
 
 def _text(like: str, encoding: str) -> str:
@@ -98,7 +89,7 @@ def _text(like: str, encoding: str) -> str:
 
 
 def _print(found: Any) -> None:
-    from opelda.report._typical_documents import called
+    from opelda.report._document_blocks import called
 
     room = console_for(sys.stdout).width
     for row in found:

@@ -139,6 +139,6 @@ def transform(
 def best_topics(model: Any, n: int, min_weight: float | None) -> Any:
     """Return how documents' best topics are written."""
     from opelda.cli._spreadsheet import Best
-    from opelda.report._inferred import labels_of
+    from opelda.metrics._top_words import labels_of
 
     return Best(labels_of(model), n, MIN_WEIGHT if min_weight is None else min_weight)

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
 from opelda.learning._runs import another, compared_words, run_seeds
-from opelda.metrics import log_predictive_probability, match_topics, npmi, topic_diversity
+from opelda.metrics import coherence as npmi
+from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._ranking import topic_weights
-from opelda.report._map import map_positions
+from opelda.report._topic_map import map_positions
 from opelda.report.page import _payload as payload
 from opelda.report.page._encoded_arrays import as_base64
 from opelda.report.page._exported import ExportedTopics

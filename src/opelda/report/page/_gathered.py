@@ -15,9 +15,9 @@ from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
-from opelda.report._inferred import Inferred
+from opelda.report._document_blocks import DocumentBlock, called
 from opelda.report._times import TimeReader
-from opelda.report._typical_documents import Typical, called
+from opelda.report._typical_documents import TypicalDocuments
 from opelda.report._unmixing import Unmixing
 from opelda.report.page._summed import SummedShares, TimedShares
 
@@ -79,7 +79,7 @@ class Gathered:
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
         self.texts_are_known = False
-        self._typical = Typical(n_typical)
+        self._typical = TypicalDocuments(n_typical)
         self._listed, self._told, self._counted = Lot(), Lot(), Lot()
         self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
         self._n_new = 0  # entries since the last were forgotten
@@ -103,7 +103,7 @@ class Gathered:
         times, groups = self._columns(batch, len(theta))
         if self.times is not None or self.groups is not None:
             self._share(batch.X, theta, times, groups)
-        self._typical.add(Inferred(first, theta, known, None, None, batch.X))
+        self._typical.add(DocumentBlock(first, batch.X), theta)
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
         listed, told = self._listed.drawn(numbers), chosen | self._told.drawn(numbers)

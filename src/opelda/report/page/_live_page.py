@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.metrics._ranking import topic_weights
-from opelda.report._map import map_positions
+from opelda.report._topic_map import map_positions
 from opelda.report.page._encoded_arrays import as_base64
 from opelda.report.page._exported import ExportedTopics
 from opelda.report.page._facts import NOT_KNOWN, model_facts

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from importlib.metadata import version
-from math import exp, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -280,6 +280,6 @@ def score_facts(score: Any) -> dict[str, Any]:
     return {
         "lpp": number(score.macro),
         "error": number(score.standard_error),
-        "perplexity": number(exp(min(-score.macro, 700.0))),
+        "perplexity": number(score.perplexity),
         "n_docs": int(score.n_documents),
     }

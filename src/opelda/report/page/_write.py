@@ -17,7 +17,7 @@ from opelda.corpus import stream
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
 from opelda.metrics._ranking import topic_weights
-from opelda.report._inferred import columns_without_names
+from opelda.report._document_blocks import columns_without_names
 from opelda.report.page import _payload as payload
 from opelda.report.page._exported import ExportedTopics
 from opelda.report.page._facts import compared, corpus_facts, counted, facts, model_facts

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import whole
-from opelda.metrics._ranking import topic_weights
+from opelda.metrics._ranking import shares_or_even
+from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import GivenTopics
-from opelda.report._inferred import labels_of
-from opelda.report._map import map_positions
-from opelda.report.plots._style import BLUE, new_axes, styled, written
+from opelda.report._topic_map import map_positions
+from opelda.report.plots._frame import BLUE, frame, written
 
 LENGTHS = (28, 16)  # letters of a label, and of one for which there is not enough room
 LARGEST = 3200.0  # square points of a circle
@@ -24,7 +24,6 @@ SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
 Array = NDArray[np.float64]
 
 
-@styled
 def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None) -> Any:
     """Draw topics on a plane, similar ones beside each other, as large as their weights.
 
@@ -37,47 +36,38 @@ def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None
     n_labels : int, optional
         At most so many labels; by default no fewer than fit.
     ax : Axes, optional
-        By default that of a new figure.
-
-    Returns
-    -------
-    Axes
-        Its units are points.
+        Its units will be points.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from opelda.report import plot_map
+    >>> from opelda.report.plots import plot_map
     >>> axes = plot_map([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
     >>> len(axes.collections[0].get_offsets())
     3
     """
     most = None if n_labels is None else whole("n_labels", n_labels, 0)
-    labels, shares = labels_of(topics), topic_weights(topics)
+    labels = labels_of(topics)
     n = len(labels)
-    weights = np.full(n, 1.0 / n) if shares is None else shares
-    axis = new_axes(*((7.2, 5.2) if n <= 40 else (10.0, 7.2)))[0, 0] if ax is None else ax
-    axis.set_xticks([])
-    axis.set_yticks([])
-    axis.spines[:].set_visible(False)
-    axis.figure.draw_without_rendering()  # only now it is known how large it is
-    frame = axis.get_window_extent()
-    box = np.array([frame.width, frame.height]) / axis.figure.dpi * 72
-    axis.set_xlim(0, box[0])
-    axis.set_ylim(0, box[1])
-    area = min(LARGEST, COVERED * float(box.prod()) / n)
-    sizes = np.maximum(area * weights / weights.max(), 0.05 * area)
-    radii = np.sqrt(sizes) / 2
-    places = spread(map_positions(topics), radii, box)
-    axis.scatter(*places.T, s=sizes, color=BLUE, alpha=0.28, lw=0)
-    axis.scatter(*places.T, s=sizes, facecolor="none", edgecolor=BLUE, lw=0.8)
-    size = 8 if n <= 40 else 6
-    numbers = [
-        axis.text(*places[k], str(k), ha="center", va="center", fontsize=size) for k in range(n)
-    ]
-    order = np.argsort(-weights, kind="stable")[:most]
-    _label(axis, numbers, [(int(k), labels[k]) for k in order], places, radii, box)
+    weights, size = shares_or_even(topics, n), (7.2, 5.2) if n <= 40 else (10.0, 7.2)
+    with frame(ax, *size) as axis:
+        axis.set_xticks([])
+        axis.set_yticks([])
+        axis.spines[:].set_visible(False)
+        axis.figure.draw_without_rendering()  # only now it is known how large it is
+        window = axis.get_window_extent()
+        box = np.array([window.width, window.height]) / axis.figure.dpi * 72
+        axis.set_xlim(0, box[0])
+        axis.set_ylim(0, box[1])
+        area = min(LARGEST, COVERED * float(box.prod()) / n)
+        sizes = np.maximum(area * weights / weights.max(), 0.05 * area)
+        radii = np.sqrt(sizes) / 2
+        places = spread(map_positions(topics), radii, box)
+        axis.scatter(*places.T, s=sizes, color=BLUE, alpha=0.28, lw=0)
+        axis.scatter(*places.T, s=sizes, facecolor="none", edgecolor=BLUE, lw=0.8)
+        how = {"ha": "center", "va": "center", "fontsize": 8 if n <= 40 else 6}
+        numbers = [axis.text(*places[k], str(k), **how) for k in range(n)]
+        order = np.argsort(-weights, kind="stable")[:most]
+        _label(axis, numbers, [(int(k), labels[k]) for k in order], places, radii, box)
     return axis
 
 
@@ -106,13 +96,9 @@ def spread(places: Array, radii: Array, box: Array) -> Array:
 
 
 def _label(
-    axis: Any,
-    numbers: list[Any],
-    labels: list[tuple[int, str]],
-    places: Array,
-    radii: Array,
+    axis: Any, numbers: list[Any], labels: list[tuple[int, str]], places: Array, radii: Array,
     box: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Write labels beside circles: none over another, over a number or over another circle."""
     taken = [_bounds(at, _extent(text) + 2) for at, text in zip(places, numbers, strict=True)]
     size = 8 if len(places) <= 40 else 7
@@ -125,15 +111,12 @@ def _label(
             text = axis.text(0, 0, shown, ha="center", va="center", fontsize=size)
             extent = _extent(text)
             sides = [np.array(s) * (reach * (1.0 if 0 in s else 0.7) + extent / 2) for s in SIDES]
-            middles = [places[k] + side for side in sides]
-            free = [
-                middle
-                for middle in middles
-                if _is_free(_bounds(middle, extent), taken, places[others], radii[others], box)
-            ]
-            if free:
-                text.set_position(free[0])
-                taken.append(_bounds(free[0], extent))
+            rest = taken, places[others], radii[others], box
+            middles = (places[k] + side for side in sides)
+            free = next((at for at in middles if _is_free(_bounds(at, extent), *rest)), None)
+            if free is not None:
+                text.set_position(free)
+                taken.append(_bounds(free, extent))
                 break
             text.remove()
 

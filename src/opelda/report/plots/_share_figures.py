@@ -1,4 +1,4 @@
-"""Figures of topics over time and by group."""
+"""Figures of topics' shares over time and by group, and of effects on them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,26 +8,21 @@ from numpy.typing import NDArray
 
 from opelda._validation import choice, whole
 from opelda.errors import InputError
-from opelda.report._document_columns import column_of
-from opelda.report._inferred import check_model, labels_of
-from opelda.report._shares import MOST_GROUPS, Shares, corpus_shares
+from opelda.metrics._top_words import labels_of
+from opelda.metrics._topics import chosen_topics
+from opelda.report._document_blocks import check_model, column_of
+from opelda.report._effects import INTERCEPT
+from opelda.report._shares import MOST_GROUPS, SharesByBin, corpus_shares
 from opelda.report._times import UNITS, group_bins, time_bins
-from opelda.report.plots._style import (
-    LINES,
-    bars,
-    new_axes,
-    note_intervals,
-    panels,
-    styled,
-    tidy,
-    written,
-)
+from opelda.report._unmixing import INTERVALS_NOTE
+from opelda.report.plots._frame import BLUE, GREY, LINES, bars, frame, percent, tidy, written
+from opelda.report.rows import EffectRow
 
-LABEL_SHOWN, GROUP_SHOWN = 28, 24  # letters
+MOST_TOPICS = 20  # in a figure of effects
+LABEL_SHOWN, GROUP_SHOWN, EFFECT_SHOWN = 28, 24, 34  # letters
 BAND = 0.18  # how opaque an interval is
 
 
-@styled
 def plot_over_time(
     model: Any,
     corpus: Any,
@@ -44,42 +39,26 @@ def plot_over_time(
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
-    dates : str or sequence, optional
-        As of `topics_over_time`.
+    model, corpus, dates, unit, level
+        As for `topics_over_time`.
     topics : iterable of int, optional
         Those wanted, 8 at most; by default the `n_topics` whose share changed most.
     n_topics : int
         Up to 8.
-    unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
-        How long each point's time is; by default as fits the documents.
     min_docs : int
         Times with fewer documents are left out, for their shares say little.
-    level : float
-        Of the intervals.
     ax : Axes, optional
-        By default that of a new figure.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from opelda import TopicModel
-    >>> from opelda.report import plot_over_time
+    >>> from opelda.report.plots import plot_over_time
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> axes = plot_over_time(model, texts, [2001] * 9 + [2002] * 9, min_docs=5)
     >>> sorted(line.get_ydata().round().tolist() for line in axes.lines)
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    from matplotlib.ticker import PercentFormatter
-
     from opelda.report.plots._time_axis import gaps_after, time_axis
 
     if unit is not None:
@@ -96,28 +75,26 @@ def plot_over_time(
     gaps = gaps_after(starts)
     # a NaN in each gap: lines and bands are not drawn over it
     times = [start for i, start in enumerate(starts) for _ in range(1 + (i in gaps))]
-    axis = new_axes(7.2, 3.8)[0, 0] if ax is None else ax
-    for k, (colour, marker, dash) in zip(chosen, LINES, strict=False):
-        shares, *ends = (
-            np.insert(part[:, k], gaps, np.nan) for part in (found.shares, found.low, found.high)
-        )
-        alone = np.isnan(np.pad(shares, 1, constant_values=np.nan))
-        marked = None if len(starts) <= 40 else np.flatnonzero(alone[:-2] & alone[2:])
-        name = f"{k} {written(labels[k], LABEL_SHOWN)}"
-        axis.plot(times, shares, dash, color=colour, marker=marker, markevery=marked, ms=4, lw=1.6,
-                  label=name)  # fmt: skip
-        axis.fill_between(times, *ends, color=colour, alpha=BAND, lw=0)
-    axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0 if axis.get_ylim()[1] > 0.05 else None))
-    axis.set_ylabel(f"corrected share of documents, by {bins.unit}")
-    tidy(axis)
-    time_axis(axis, starts, bins.unit)
-    _name_lines(axis)
-    note_intervals(axis, ax)
+    with frame(ax, 7.2, 3.8, note=INTERVALS_NOTE) as axis:
+        for k, (colour, marker, dash) in zip(chosen, LINES, strict=False):
+            shares, *ends = (
+                np.insert(x[:, k], gaps, np.nan) for x in (found.shares, found.low, found.high)
+            )
+            alone = np.isnan(np.pad(shares, 1, constant_values=np.nan))
+            marked = None if len(starts) <= 40 else np.flatnonzero(alone[:-2] & alone[2:])
+            name = f"{k} {written(labels[k], LABEL_SHOWN)}"
+            axis.plot(times, shares, dash, color=colour, marker=marker, markevery=marked, ms=4,
+                      lw=1.6, label=name)  # fmt: skip
+            axis.fill_between(times, *ends, color=colour, alpha=BAND, lw=0)
+        axis.set_ylim(bottom=0)
+        percent(axis.yaxis, axis.get_ylim()[1], 0.05)
+        axis.set_ylabel(f"corrected share of documents, by {bins.unit}")
+        tidy(axis)
+        time_axis(axis, starts, bins.unit)
+        _name_lines(axis)
     return axis
 
 
-@styled
 def plot_groups(
     model: Any,
     corpus: Any,
@@ -135,31 +112,18 @@ def plot_groups(
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
-    column : str or sequence, optional
-        As of `topics_by`.
+    model, corpus, column, n_groups, level
+        As for `topics_by`.
     topics : iterable of int, optional
         Those wanted; by default the `n_topics` in which the groups differ most.
     n_topics : int
-    n_groups : int
-        At most so many, those with most documents; others are left out.
-    level : float
-        Of the intervals.
     ax : Axes or array of Axes, optional
-        One for each topic; by default those of a new figure.
-
-    Returns
-    -------
-    array of Axes
+        One for each topic.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from opelda import TopicModel
-    >>> from opelda.report import plot_groups
+    >>> from opelda.report.plots import plot_groups
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> axes = plot_groups(model, texts, ["pets"] * 9 + ["money"] * 9)
@@ -171,22 +135,73 @@ def plot_groups(
     found = corpus_shares(model, corpus, index, len(names), level)
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
     labels, n = labels_of(model), len(found.bins)
-    axes = panels(ax, len(chosen), 3, 2.7, 0.24 * n + 0.95, sharey=True)
     ticks = [
         f"{written(names[i], GROUP_SHOWN)} ({n_docs:,})"
         for i, n_docs in zip(found.bins, found.n_docs, strict=True)
     ]
     most = float(np.fmax(found.shares, found.high)[:, chosen].max())
-    for axis, k in zip(axes, chosen, strict=True):
-        title = f"{k} {written(labels[k], 24, 2)}"
-        ends = found.low[:, k], found.high[:, k]
-        bars(axis, ticks, found.shares[:, k], title, most, ends)
-        axis.set_xlabel("corrected share of documents", fontsize="x-small")
-    note_intervals(axes[0], ax)
+    size = 2.7, 0.24 * n + 0.95
+    with frame(ax, *size, len(chosen), 3, note=INTERVALS_NOTE, sharey=True) as axes:
+        for axis, k in zip(axes, chosen, strict=True):
+            title = f"{k} {written(labels[k], 24, 2)}"
+            ends = found.low[:, k], found.high[:, k]
+            bars(axis, ticks, found.shares[:, k], title, most, ends)
+            axis.set_xlabel("corrected share of documents", fontsize="x-small")
     return axes
 
 
-def _enough(found: Shares, min_docs: int, unit: str) -> Shares:
+def plot_effect(
+    effects: Sequence[EffectRow],
+    term: str | None = None,
+    *,
+    n_topics: int = MOST_TOPICS,
+    ax: Any = None,
+) -> Any:
+    """Draw a term's effects on topics with their intervals, the largest on top.
+
+    Parameters
+    ----------
+    effects : sequence of EffectRow
+        As `estimate_effect` returns them.
+    term : str, optional
+        The one drawn, as in the table; by default the first after the intercept.
+    n_topics : int
+        At most so many, those whose intervals are furthest from 0 in standard errors.
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from opelda.report.plots import plot_effect
+    >>> from opelda.report.rows import EffectRow
+    >>> rows = [EffectRow(k, "tea", "year", 0.1 * k, 0.1 * k - 0.05, 0.1 * k + 0.05, 0.025, 0.5, 9)
+    ...         for k in range(3)]
+    >>> [label.get_text() for label in plot_effect(rows).get_yticklabels()]
+    ['2 tea', '1 tea', '0 tea']
+    """
+    terms = list(dict.fromkeys(row.term for row in effects))
+    if not terms:
+        raise InputError("has no row; give what `estimate_effect` returns.", "effects")
+    named = next((name for name in terms if name != INTERCEPT), terms[0])
+    named = named if term is None else choice("term", term, terms)
+    rows = [row for row in effects if row.term == named]
+    rows = sorted(rows, key=lambda row: -abs(row.estimate) / row.se)[: whole("n_topics", n_topics)]
+    rows.sort(key=lambda row: (-row.estimate, row.topic))
+    places = np.arange(len(rows))
+    estimates, low, high = np.array([(row.estimate, row.low, row.high) for row in rows]).T
+    with frame(ax, 6.4, 0.24 * len(rows) + 0.9, note=INTERVALS_NOTE) as axis:
+        axis.axvline(0.0, color=GREY, lw=0.8)
+        axis.hlines(places, low, high, color=BLUE, lw=1.6)
+        axis.plot(estimates, places, "o", color=BLUE, ms=4)
+        axis.set_yticks(places, [f"{row.topic} {written(row.label, EFFECT_SHOWN)}" for row in rows])
+        axis.set_ylim(len(rows) - 0.4, -0.6)
+        tidy(axis)
+        axis.locator_params(axis="x", nbins=6)
+        percent(axis.xaxis, float(np.abs([low, high]).max()))
+        axis.set_xlabel(f"change of the corrected share of documents: {written(named, 40)}")
+    return axis
+
+
+def _enough(found: SharesByBin, min_docs: int, unit: str) -> SharesByBin:
     """Return the times that have documents enough."""
     kept = np.flatnonzero(found.n_docs >= min_docs)
     if len(kept) < 2:
@@ -198,7 +213,9 @@ def _enough(found: Shares, min_docs: int, unit: str) -> Shares:
     return found.only(kept)
 
 
-def _chosen(found: Shares, topics: Iterable[int] | None, n_topics: int, most: int) -> list[int]:
+def _chosen(
+    found: SharesByBin, topics: Iterable[int] | None, n_topics: int, most: int
+) -> list[int]:
     """Return the topics wanted, or those that differ most from label to label."""
     n = found.shares.shape[1]
     if topics is None:
@@ -206,7 +223,7 @@ def _chosen(found: Shares, topics: Iterable[int] | None, n_topics: int, most: in
         weights = found.n_docs / found.n_docs.sum()
         spread: NDArray[Any] = weights @ (found.shares - weights @ found.shares) ** 2
         return [int(k) for k in np.argsort(-spread, kind="stable")[:n_topics]]
-    wanted = [whole("topics", k, 0, n - 1) for k in topics]
+    wanted = chosen_topics(topics, n)
     if not 1 <= len(wanted) <= most:
         raise InputError(f"must name 1 to {most} topics, got {len(wanted)}.", "topics")
     return wanted

@@ -1,4 +1,4 @@
-"""A hierarchy of topics: step by step the two are merged by which least is lost."""
+"""Topics that are nearly the same, and a hierarchy: the two are merged by which least is lost."""
 
 import heapq
 from collections.abc import Iterator, Sequence
@@ -11,75 +11,90 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from opelda._printable import printable
-from opelda._validation import whole
-from opelda._word_ranking import SMALLEST, best_words, word_factors
+from opelda._validation import number, whole
+from opelda._word_ranking import SMALLEST, best_words, hellinger, word_factors
 from opelda.errors import InputError
-from opelda.metrics._label_words import label_topics
-from opelda.metrics._ranking import topic_weights
+from opelda.metrics._ranking import shares_or_even
+from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
-from opelda.report._rows import Table
+from opelda.report.rows import MergeRow, SimilarRow, Table
 
+# Merging pairs above it lost less than 0.02 nats a token of theirs on three collections; a fourth
+# had none (benchmarks/tidying.py).
+NEARLY_THE_SAME = 0.9
 LAMBDA = 0.3  # of the relevance by which words of nodes are ranked: inner nodes are all wide
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class MergeRow:
-    """Two topics, or topics merged before, that become one node of a tree.
+def similar_topics(
+    topics: GivenTopics,
+    threshold: float = NEARLY_THE_SAME,
+    *,
+    feature_names: Sequence[str] | None = None,
+) -> Table[SimilarRow]:
+    """Return the pairs of topics that are nearly the same, the most similar first.
 
-    Attributes
+    The similarity of two topics is the sum over words of sqrt(beta_aw beta_bw) (Bhattacharyya's
+    coefficient, 1 less the square of Hellinger's distance). ``model.merge_topics`` makes one of
+    them.
+
+    Parameters
     ----------
-    node : int
-        Its number: K for the first merger of K topics, K + 1 for the next.
-    first, second : int
-        What is merged: topics by their numbers, and nodes; the heavier one first.
-    n_topics : int
-        Topics in it.
-    weight : float
-        Its share of the tokens; where shares are not known, of the topics.
-    loss : float
-        Nats that are lost by this merger for each token of the collection, where its topics are
-        known: the mutual information of topics and words is smaller by as much.
-    words : tuple of str
-        Those that stand for it, the best by relevance first.
+    topics : array (K, V), Topics or fitted model
+    threshold : float
+        The least similarity. Of topics as ``TopicModel()`` learns them hardly any pair has .7.
+    feature_names : sequence of str, optional
+        The words of the columns; by default those that the model knows, else x0, x1, ...
+
+    Returns
+    -------
+    Table of `opelda.report.rows.SimilarRow`
 
     Examples
     --------
-    >>> from opelda.report import topic_tree
-    >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.4, 0.6, 0, 0]]
-    >>> row = topic_tree(topics).merges[0]
-    >>> (row.node, row.first, row.second, row.words[:2])
-    (3, 0, 2, ('x1', 'x0'))
+    >>> from opelda.report import similar_topics
+    >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0]]
+    >>> [(row.topic, row.other, round(row.similarity, 3)) for row in similar_topics(topics)]
+    [(0, 2, 0.995)]
     """
+    least = number("threshold", threshold, 0.0, 1.0)
+    alike = 1.0 - hellinger(MeasuredTopics.of(topics).weights) ** 2
+    first, second = np.nonzero(np.triu(alike >= least, 1))
+    order = np.argsort(-alike[first, second], kind="stable")
+    labels = labels_of(topics, feature_names)
+    rows = (
+        SimilarRow(a, b, float(alike[a, b]), labels[a], labels[b])
+        for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True)
+    )
+    return Table(SimilarRow, rows)
 
-    node: int
-    first: int
-    second: int
-    n_topics: int
-    weight: float
-    loss: float
-    words: tuple[str, ...]
+
+def groups_of(pairs: Sequence[SimilarRow]) -> list[list[int]]:
+    """Return groups of topics that are nearly the same, over others too, as `merge_topics` takes.
+
+    >>> groups_of([SimilarRow(1, 4, 0.9, "", ""), SimilarRow(4, 7, 0.9, "", "")])
+    [[1, 4, 7]]
+    """
+    group: dict[int, set[int]] = {}
+    for row in pairs:
+        merged = group.get(row.topic, {row.topic}) | group.get(row.other, {row.other})
+        group |= dict.fromkeys(merged, merged)
+    distinct = {min(members): sorted(members) for members in group.values()}
+    return [distinct[first] for first in sorted(distinct)]
 
 
 @dataclass(frozen=True)
 class TopicTree:
-    """A hierarchy of K topics, of K - 1 mergers; printed, a tree.
+    """A hierarchy of K topics; printed, a tree.
 
     Attributes
     ----------
     merges : Table of MergeRow
-        In the order in which they were made.
+        K - 1 mergers in the order in which they were made.
     labels : list of str
         Of the topics.
     weights : float64 array (K,)
-
-    Examples
-    --------
-    >>> from opelda.report import topic_tree
-    >>> tree = topic_tree([[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0]])
-    >>> tree.groups(2)
-    [[0, 2], [1]]
     """
 
     merges: Table[MergeRow]
@@ -159,13 +174,17 @@ def topic_tree(
     Returns
     -------
     TopicTree
+        `merges`, a table of `opelda.report.rows.MergeRow`; `labels` and `weights` of the topics;
+        `heights` of all nodes; `linkage` as `scipy.cluster.hierarchy` has it; ``groups(n)``, the
+        tree cut into n groups of topics; ``leaves()``, the topics in its order. Printed, a tree.
 
     Examples
     --------
     >>> from opelda.report import topic_tree
     >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0], [0, 0.1, 0.5, 0.4]]
     >>> words = ["tea", "cup", "court", "judge"]
-    >>> print(topic_tree(topics, 2, feature_names=words))
+    >>> tree = topic_tree(topics, 2, feature_names=words)
+    >>> print(tree)
     cup court
     ├─ tea cup
     │  ├─ 0 tea, cup, court
@@ -173,6 +192,8 @@ def topic_tree(
     └─ court judge
        ├─ 1 court, judge, tea
        └─ 3 court, judge, cup
+    >>> tree.groups(2)
+    [[0, 2], [1, 3]]
     """
     measured = MeasuredTopics.of(topics)
     n, names = whole("n_words", n_words), measured.words(feature_names)
@@ -185,10 +206,7 @@ def topic_tree(
         sizes.append(sizes[first] + sizes[second])
         words = tuple(str(names[j]) for j in best)
         rows.append(MergeRow(node, first, second, sizes[-1], float(mass.sum()), loss, words))
-    labels = getattr(topics, "topic_labels_", None)
-    if labels is None or feature_names is not None:
-        labels = label_topics(measured, feature_names=names)
-    return TopicTree(Table(MergeRow, rows), list(labels), weights)
+    return TopicTree(Table(MergeRow, rows), labels_of(topics, feature_names), weights)
 
 
 def masses_of(topics: MeasuredTopics) -> tuple[Array, Array]:
@@ -199,8 +217,7 @@ def masses_of(topics: MeasuredTopics) -> tuple[Array, Array]:
         )
     beta = topics.weights.astype(np.float64)
     beta /= beta.sum(axis=1, keepdims=True)
-    shares = topic_weights(topics.model)
-    weights = np.full(len(beta), 1.0 / len(beta)) if shares is None else shares
+    weights = shares_or_even(topics.model, len(beta))
     beta *= np.maximum(weights, SMALLEST)[:, np.newaxis]
     return beta, weights
 

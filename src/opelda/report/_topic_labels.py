@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opelda._validation import whole
 from opelda._word_ranking import distinct
 from opelda.errors import InputError
-from opelda.metrics import _label_words as _labels
-from opelda.metrics._topics import GivenTopics
-from opelda.report._table import TopicRow, topic_table
-from opelda.report._typical_documents import DocumentRow, called, top_documents
+from opelda.metrics import _top_words
+from opelda.metrics._topics import GivenTopics, chosen_topics
+from opelda.report._document_blocks import called
+from opelda.report._topic_table import topic_table
+from opelda.report._typical_documents import top_documents
+from opelda.report.rows import DocumentRow, TopicRow
 
 TIMES_ASKED = 3  # for a label that no other topic has
 N_WORDS, N_DOCS = 15, 4  # to name a topic by
@@ -22,20 +23,6 @@ QUOTES = "\"'`*. \u201c\u201d\u2018\u2019"
 class TopicToLabel:
     """A topic to be named.
 
-    Attributes
-    ----------
-    topic : int
-        Its number.
-    words : tuple of str
-        Those that stand for it, the best first.
-    documents : tuple of str
-        Names or beginnings of documents that are typical of it; none where no corpus was given.
-    taken : tuple of str
-        Labels of other topics, which this one should not have.
-
-    Examples
-    --------
-    >>> from opelda.report import TopicToLabel
     >>> print(TopicToLabel(3, ("court", "judge"), ("On juries",), ("police",)).prompt)
     Name the topic that these words and documents have in common, in two to four words.
     Answer with the name alone, and with none of the names that are taken.
@@ -46,9 +33,9 @@ class TopicToLabel:
     """
 
     topic: int
-    words: tuple[str, ...]
-    documents: tuple[str, ...]
-    taken: tuple[str, ...]
+    words: tuple[str, ...]  # those that stand for it, the best first
+    documents: tuple[str, ...]  # names or beginnings of typical ones, where a corpus was given
+    taken: tuple[str, ...]  # labels of other topics, which this one should not have
 
     @property
     def prompt(self) -> str:
@@ -91,9 +78,10 @@ def label_topics(
     only : iterable of int, optional
         The numbers of the topics wanted, in the order wanted; None is all.
     with_ : callable, optional
-        Names a topic in the place of its words: called with a `TopicToLabel`, whose `prompt` is
-        made for a language model, it returns a text. The heaviest topics are named first; a name
-        that another topic has is asked for anew, twice.
+        Names a topic in the place of its words: called with an object that has its number
+        `topic`, `words`, `documents`, the labels `taken` and a `prompt` for a language model, it
+        returns a text. The heaviest topics are named first; a name that another topic has is asked
+        for anew, twice.
     corpus : Corpus, counts or documents, optional
         As for `transform`: where its typical documents are looked for, for ``with_``.
 
@@ -110,12 +98,11 @@ def label_topics(
     if with_ is None:
         if corpus is not None:
             raise InputError("has no effect without with_; leave it out.", "corpus")
-        return _labels.label_topics(topics, n_words, feature_names=feature_names, only=only)
+        return _top_words.label_topics(topics, n_words, feature_names=feature_names, only=only)
     if not callable(with_):
         raise InputError(f"must be callable, got {with_!r:.60}.", "with_")
     table = topic_table(topics, N_WORDS, feature_names=feature_names)
-    numbers = range(len(table)) if only is None else only
-    wanted = [whole("only", number, 0, len(table) - 1) for number in numbers]
+    wanted = chosen_topics(only, len(table), "only")
     documents: Iterable[DocumentRow] = ()
     if corpus is not None:
         documents = top_documents(topics, corpus, N_DOCS, topics=dict.fromkeys(wanted))

@@ -1,15 +1,14 @@
-"""How figures look: colours, settings of matplotlib, axes."""
+"""The frame of every figure: axes, colours, settings of matplotlib, texts."""
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 from textwrap import wrap
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
 from opelda._printable import printable
 from opelda.errors import InputError
-from opelda.report._unmixing import INTERVALS_NOTE
 
 # Okabe & Ito's colours, which readers with any kind of colour blindness can tell apart.
 BLUE, ORANGE, GREEN, RED, SKY, PINK = (
@@ -31,19 +30,49 @@ STYLE: Any = {
     "savefig.dpi": 130,
 }
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+
+@contextmanager
+def frame(
+    ax: Any, width: float, height: float, n_panels: int = 0, most_columns: int = 1, note: str = "",
+    **how: Any,
+) -> Iterator[Any]:  # fmt: skip
+    """Give the axes to draw on in the style of all figures: those given, or those of a new figure.
+
+    With `n_panels` these are an array of so many, and the size is that of each. A note is written
+    below a new figure; one of the user's is let be.
+    """
+    with matplotlib().rc_context(STYLE):
+        if ax is None:
+            axes = _new_axes(width, height, n_panels, most_columns, how)
+        elif not n_panels:
+            axes = ax
+        else:
+            axes = np.atleast_1d(np.asarray(ax, object)).ravel()
+            if len(axes) < n_panels:
+                raise InputError(
+                    f"holds {len(axes)}, but there are {n_panels} topics; give one for each, or "
+                    "fewer topics.",
+                    "ax",
+                )
+            axes = axes[:n_panels]
+        yield axes
+        if note and ax is None:
+            figure = np.ravel(axes)[0].figure
+            width = int(14 * figure.get_figwidth())  # letters
+            figure.supxlabel(written(note, width, 4), fontsize="x-small", color=GREY)
 
 
-def styled(plot: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Run a function that draws with these settings, or say that matplotlib is missing."""
+def _new_axes(width: float, height: float, n_panels: int, most_columns: int, how: Any) -> Any:
+    import matplotlib.pyplot as plt
 
-    @wraps(plot)
-    def run(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        with matplotlib().rc_context(STYLE):
-            return plot(*args, **options)
-
-    return run
+    n = max(n_panels, 1)
+    n_columns = min(n, most_columns)
+    n_rows = -(-n // n_columns)
+    figure = plt.figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, n_columns, squeeze=False, **how).ravel()
+    for axis in axes[n:]:
+        axis.remove()
+    return axes[:n] if n_panels else axes[0]
 
 
 def matplotlib() -> Any:
@@ -72,11 +101,8 @@ def written(text: str, width: int = 60, lines: int = 1) -> str:
 def bars(
     axis: Any, names: list[str], shares: Any, title: str, most: float, ends: Any = None
 ) -> None:
-    """Draw named shares as bars with their numbers, the first on top, on a scale up to `most`.
-
-    With `ends`, the ends of an interval each, as a line.
-    """
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
+    """Draw named shares as bars on a scale up to `most`, and intervals by their ends as lines."""
+    from matplotlib.ticker import MaxNLocator
 
     places = range(len(names))
     axis.barh(places, shares, color=BLUE, height=0.72)
@@ -92,7 +118,7 @@ def bars(
         )  # fmt: skip
     axis.set_xlim(0, 1.3 * max(most, 1e-6))  # room for the numbers
     axis.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    axis.xaxis.set_major_formatter(PercentFormatter(1.0, None if most < 0.02 else 0))
+    percent(axis.xaxis, most)
     axis.tick_params(axis="x", labelsize="x-small", labelcolor=GREY, color=LIGHT)
     axis.grid(axis="x", color=LIGHT, lw=0.6)
     axis.set_axisbelow(True)
@@ -101,55 +127,15 @@ def bars(
     axis.set_title(title, loc="left", fontsize="small", fontweight="bold")
 
 
-def panels(ax: Any, n: int, most_columns: int, width: float, height: float, **how: Any) -> Any:
-    """Return an axes for each of n topics: those given, or those of a new figure."""
-    if ax is not None:
-        axes = np.atleast_1d(np.asarray(ax, object)).ravel()
-        if len(axes) < n:
-            raise InputError(
-                f"holds {len(axes)}, but there are {n} topics; give one for each, or fewer topics.",
-                "ax",
-            )
-        return axes[:n]
-    n_columns = min(n, most_columns)
-    n_rows = -(-n // n_columns)
-    axes = new_axes(width * n_columns, height * n_rows, n_rows, n_columns, **how).ravel()
-    for axis in axes[n:]:
-        axis.remove()
-    return axes[:n]
+def percent(axis: Any, largest: float, few: float = 0.02) -> None:
+    """Write shares on an axis as percent, with decimals only where there are few."""
+    from matplotlib.ticker import PercentFormatter
 
-
-def note_intervals(axis: Any, ax: Any) -> None:
-    """Say below a new figure what its intervals do not hold; a figure of the user's is let be."""
-    if ax is None:
-        width = int(14 * axis.figure.get_figwidth())  # letters
-        axis.figure.supxlabel(written(INTERVALS_NOTE, width, 4), fontsize="x-small", color=GREY)
-
-
-def new_axes(width: float, height: float, n_rows: int = 1, n_columns: int = 1, **how: Any) -> Any:
-    """Return the axes of a new figure of pyplot's, as an array (n_rows, n_columns)."""
-    import matplotlib.pyplot as plt
-
-    figure = plt.figure(figsize=(width, height), layout="constrained")
-    return figure.subplots(n_rows, n_columns, squeeze=False, **how)
+    axis.set_major_formatter(PercentFormatter(1.0, None if largest < few else 0))
 
 
 def tidy(axes: Any) -> None:
-    """Draw a grid behind, plain numbers on logarithmic axes, and no frame.
-
-    Parameters
-    ----------
-    axes : Axes of matplotlib
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from opelda.report import tidy
-    >>> axes = Figure().subplots()
-    >>> tidy(axes)
-    >>> axes.spines["top"].get_visible()
-    False
-    """
+    """Draw a grid behind, plain numbers on logarithmic axes, and no frame."""
     from matplotlib.ticker import LogLocator
 
     axes.grid(color=LIGHT, lw=0.6)

@@ -1,0 +1,146 @@
+"""Documents given in any form, block by block: their counts, mixtures and columns."""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opelda.corpus import Corpus
+from opelda.corpus._column_names import usual_column
+from opelda.corpus._kinds import are_documents
+from opelda.corpus._matrix import row_sums
+from opelda.errors import InputError
+from opelda.metrics._topics import MeasuredTopics
+
+BLOCK = 4096
+TEXT_SHOWN, NAME_SHOWN = 200, 80  # letters
+
+
+class DocumentBlock(NamedTuple):
+    """Some consecutive documents, numbered from `first` on, counted over a model's words."""
+
+    first: int
+    X: Any  # CSR (documents, words of the model)
+    names: Any = None  # sequences of texts, or None
+    texts: Any = None
+
+    @property
+    def tokens(self) -> NDArray[np.float64]:
+        """How many words of the model each document has."""
+        return row_sums(self.X)
+
+    def described(self, row: int) -> tuple[str | None, str | None]:
+        """Return a document's name and how it begins, as far as they are known."""
+        name = None if self.names is None else self.names[row] or None
+        return name, None if self.texts is None else beginning(self.texts[row])
+
+
+def document_blocks(model: Any, documents: Any) -> Iterator[DocumentBlock]:
+    """Count documents as `transform` takes them, a part of them at a time."""
+    check_model(model)
+    words = getattr(model, "vocabulary_", None)
+    if words is not None and are_documents(documents) and not isinstance(documents, Corpus):
+        from opelda.corpus import stream  # and polars, only now
+
+        opened = stream(documents, vocabulary=words, batch_size=BLOCK)
+        yield from numbered(opened.batches(learn=False))
+        return
+    names = getattr(documents, "names", None)
+    X = MeasuredTopics.of(model).counts(documents)
+    for first in range(0, X.shape[0], BLOCK):
+        rows = slice(first, first + BLOCK)
+        yield DocumentBlock(first, X[rows], names and names[rows])
+
+
+def numbered(batches: Iterable[Any]) -> Iterator[DocumentBlock]:
+    """Yield mini-batches with the numbers of their documents."""
+    first = 0
+    for batch in batches:
+        yield DocumentBlock(first, batch.X, batch.names, batch.texts)
+        first += batch.X.shape[0]
+
+
+def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield blocks of counts with their part of an array that has a row for each document."""
+    n_docs = 0
+    for block in document_blocks(model, corpus):
+        n_docs = block.first + block.X.shape[0]
+        if n_docs > len(labels):
+            break
+        yield block.X, labels[block.first : n_docs]
+    if n_docs != len(labels):
+        more = "more" if n_docs > len(labels) else f"{n_docs}"
+        raise InputError(
+            f"There are {len(labels)} labels, but {more} documents; give one for each."
+        )
+
+
+def mixtures(model: Any, X: Any) -> NDArray[np.float32]:
+    """Return dense mixtures of counts over the model's words."""
+    with columns_without_names():
+        found = model.transform(X)
+    return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+
+
+@contextmanager
+def columns_without_names() -> Iterator[None]:
+    """Let a model that learned from a data frame take its columns as they are, without names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+def check_model(model: Any) -> None:
+    """Refuse what has no mixtures to give."""
+    if not callable(getattr(model, "transform", None)):
+        raise InputError(
+            f"must be a fitted model, got {type(model).__name__}; topics alone infer nothing.",
+            "model",
+        )
+
+
+def column_of(corpus: Any, given: Any, kind: str) -> Any:
+    """Return the values given, or a column of the corpus's metadata, by name or by usual names."""
+    metadata: Any = getattr(corpus, "metadata", None)
+    columns = [] if metadata is None else metadata.columns
+    if isinstance(given, str):
+        if given in columns:
+            return metadata[given]
+        has = f"has the columns {', '.join(columns)}" if columns else "has no columns"
+        raise InputError(
+            f"There is no column {given!r}: the corpus {has}; read it with {{metadata}}.",
+            metadata=[given],
+        )
+    if given is not None:
+        return given
+    name = usual_column(kind, columns)
+    if name is not None:
+        return metadata[name]
+    raise InputError(
+        f"The corpus has no column of {kind}s; give one {kind} for each document, or read it with "
+        "{metadata}.",
+        metadata="auto",
+    )
+
+
+def called(name: str | None, number: int, text: Any) -> str:
+    """Return a document's name, with the beginning of its text where a name says nothing.
+
+    >>> called("On cats", 3, "Cats sleep."), called("8811", 3, "Cats sleep."), called(None, 3, None)
+    ('On cats', '8811: Cats sleep.', 'document 3')
+    """
+    if name and any(map(str.isalpha, name)):
+        return name
+    start, text = name or f"document {number}", beginning(text, NAME_SHOWN)
+    return f"{start}: {text}" if text else start
+
+
+def beginning(text: Any, n: int = TEXT_SHOWN) -> str | None:
+    """Return the first letters of a text, in one line."""
+    if text is None:
+        return None
+    line = " ".join(str(text)[: 4 * n].split())
+    return line if len(line) <= n else line[: n - 1].rstrip() + "…"

@@ -1,0 +1,208 @@
+"""Figures of a model: topics' words, their hierarchy, how it learned and inferred."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from opelda._validation import whole
+from opelda._word_ranking import Rank
+from opelda.errors import InputError
+from opelda.metrics._ranking import topic_weights
+from opelda.metrics._topics import GivenTopics, MeasuredTopics
+from opelda.report._topic_table import topic_table
+from opelda.report._topic_tree import TopicTree, topic_tree
+from opelda.report.plots._frame import (
+    BLUE,
+    GREY,
+    LIGHT,
+    LINES,
+    bars,
+    frame,
+    tidy,
+    written,
+)  # fmt: skip
+
+ROW, TALLEST = 0.17, 60.0  # inches of a topic in a tree, and of the tree
+LETTER = 0.0125  # of the width of the axes, that a small letter takes
+
+
+def plot_topics(
+    topics: GivenTopics,
+    n_words: int = 8,
+    *,
+    only: Iterable[int] | None = None,
+    n_topics: int = 12,
+    by: Rank = "relevance",
+    ax: Any = None,
+) -> Any:
+    """Draw topics' best words as bars, a panel for each topic, on one scale.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics or fitted model
+    n_words : int
+        Words per topic.
+    only : iterable of int, optional
+        The numbers of the topics wanted, in the order wanted; by default the `n_topics` heaviest.
+    n_topics : int
+        At most so many panels, if `only` is not given.
+    by : {"relevance", "probability", "tfidf", "frex"}
+        How words are ranked, see `rank_words`; bars are always probabilities.
+    ax : Axes or array of Axes, optional
+        One for each topic.
+
+    Examples
+    --------
+    >>> from opelda.report.plots import plot_topics
+    >>> axes = plot_topics([[0.7, 0.3], [0.4, 0.6]], n_words=2)
+    >>> [float(bar.get_width()) for bar in axes[0].patches]
+    [0.7, 0.3]
+    """
+    measured = MeasuredTopics.of(topics)
+    chosen = heaviest_topics(topics, n_topics) if only is None else list(only)
+    table = topic_table(topics, n_words, by=by, only=chosen)
+    if not len(table):
+        raise InputError("must name at least one topic.", "only")
+    n_rows = min(n_words, measured.n_words)
+    most = max(max(row.probabilities) for row in table)
+    with frame(ax, 2.4, 0.21 * n_rows + 0.98, len(table), 4) as axes:
+        for axis, row in zip(axes, table, strict=True):
+            share = "" if row.weight is None else f"  {row.weight:.1%}"
+            title = f"{row.topic}{share}\n{written(row.label, 20, 2)}"
+            bars(axis, [written(word, 18) for word in row.words], row.probabilities, title, most)
+    return axes
+
+
+def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = None) -> Any:
+    """Draw the hierarchy of topics: those that are merged first are similar, or small.
+
+    A node is as far to the left as merging there loses, and has its words where there is room.
+
+    Parameters
+    ----------
+    topics : array (K, V), Topics, fitted model, or what `topic_tree` returns
+    n_words : int
+        Words of a node, if a tree is still to be made.
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from opelda.report.plots import plot_tree
+    >>> axes = plot_tree([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
+    >>> [text.get_text() for text in axes.get_yticklabels()]
+    ['0 x0, x1, x2 (0)', '1 x0, x1, x2 (1)', '2 x2, x1, x0']
+    """
+    tree = topics if isinstance(topics, TopicTree) else topic_tree(topics, n_words)
+    n_topics, heights, leaves = len(tree.labels), tree.heights, tree.leaves()
+    places = np.zeros(len(heights))
+    places[leaves] = np.arange(n_topics)
+    top = max(float(heights.max()), 1e-12)
+    parents = np.full(len(heights), top * 1.15)
+    with frame(ax, 8.0, min(max(ROW * n_topics, 1.6) + 0.7, TALLEST)) as axis:
+        from matplotlib.ticker import MaxNLocator
+
+        for row in tree.merges:
+            parts = [row.first, row.second]
+            parents[parts] = heights[row.node]
+            places[row.node] = places[parts].mean()
+            axis.plot([heights[row.node]] * 2, places[parts], color=BLUE, lw=1.0)
+        axis.hlines(places, heights, parents, color=BLUE, lw=1.0)
+        for row in tree.merges:
+            ends = np.sqrt([parents[row.node], heights[row.node]])
+            room = int((ends[0] - ends[1]) / (LETTER * np.sqrt(top)))
+            words = list(row.words)
+            while words and len(" ".join(words)) > room:
+                words.pop()
+            axis.annotate(
+                written(" ".join(words)), (parents[row.node], places[row.node]), (2, 1), ha="left",
+                va="bottom", textcoords="offset points", color=GREY, fontsize="x-small",
+            )  # fmt: skip
+        axis.set_yticks(range(n_topics), [written(tree.name(topic), 40) for topic in leaves])
+        axis.set_ylim(n_topics - 0.4, -0.6)
+        axis.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
+        axis.set_xlim(top * 1.15, 0.0)
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.set_xlabel("nats per token lost by merging")
+        axis.yaxis.tick_right()
+        axis.tick_params(axis="y", length=0, labelsize="small")
+        axis.tick_params(axis="x", labelsize="x-small", labelcolor=GREY, color=LIGHT)
+        axis.spines[["top", "right", "left"]].set_visible(False)
+    return axis
+
+
+def plot_learning(model: Any, *, ax: Any = None) -> Any:
+    """Draw how the score went while the model learned.
+
+    Parameters
+    ----------
+    model : fitted model
+        With a `learning_curve_`.
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> from opelda.corpus import generate
+    >>> from opelda.report.plots import plot_learning
+    >>> X = generate(500, n_words=50, n_topics=3).X
+    >>> plot_learning(TopicModel(3, random_state=0).fit(X)).get_xlabel()
+    'documents seen, in each pass'
+    """
+    curve = list(getattr(model, "learning_curve_", ()))
+    if not curve:
+        raise InputError("This model has no learning curve: it was learned by an earlier version.")
+    documents, scores = np.array(curve, np.float64).T
+    with frame(ax, 6.4, 3.6) as axis:
+        axis.plot(documents, scores, "-o", color=BLUE, ms=4, lw=1.6)
+        if documents[-1] > 300 * documents[0] > 0:
+            axis.set_xscale("log")
+        else:
+            axis.set_xlim(left=0)
+            axis.locator_params(axis="x", nbins=5)
+            axis.xaxis.set_major_formatter("{x:,.0f}")
+        axis.set_xlabel("documents seen, in each pass")
+        axis.set_ylabel(f"log probability of a token of\n{model.learning_curve_of_}")
+        tidy(axis)
+    return axis
+
+
+def plot_history(found: Any, *, ax: Any = None) -> Any:
+    """Draw the mean gap and loss of inferred mixtures, iteration by iteration.
+
+    Parameters
+    ----------
+    found : Inference
+        As ``infer(..., history=True)`` returns it.
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from opelda.inference import infer
+    >>> from opelda.report.plots import plot_history
+    >>> found = infer([[4, 0, 2]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], history=True)
+    >>> [line.get_label() for line in plot_history(found).lines]
+    ['gap', 'loss']
+    """
+    history = getattr(found, "history", None)
+    if history is None:
+        raise InputError("has no history; infer with history=True.", "found")
+    with frame(ax, 6.4, 3.6) as axis:
+        for name, (colour, _, dash) in zip(("gap", "loss"), LINES, strict=False):
+            means = getattr(history, name).mean(axis=1)
+            axis.plot(history.n_iter, means, dash, color=colour, lw=1.6, label=name)
+        axis.set_yscale("log")
+        axis.set_xlabel(f"iterations of {found.method.name}")
+        axis.set_ylabel("nats, mean over documents")
+        axis.legend()
+        tidy(axis)
+    return axis
+
+
+def heaviest_topics(topics: GivenTopics, n: int) -> list[int]:
+    """Return the numbers of the heaviest topics, or the first ones where weights are not known."""
+    whole("n_topics", n)
+    shares = topic_weights(topics)
+    n_topics = len(MeasuredTopics.of(topics).weights)
+    order = np.arange(n_topics) if shares is None else np.argsort(-shares, kind="stable")
+    return [int(k) for k in order[:n]]
