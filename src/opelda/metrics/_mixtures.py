@@ -139,7 +139,7 @@ def inference_spread(
     >>> bool((inference_spread(made.topics, made.X, method="vb").sd > 0).any())
     False
     """
-    whole("n_runs", n_runs, 2)
+    n_runs = whole("n_runs", n_runs, 2)
     measured = MeasuredTopics.of(topics, X=X)
     matrix, prior = measured.counts(X), measured.prior(doc_topic_prior)
     rng = np.random.default_rng(seed(random_state))
@@ -152,7 +152,7 @@ def inference_spread(
         likelihoods.append(run.log_likelihood)
         priors.append(run.log_prior)
     sums = np.add(likelihoods, priors), np.array(likelihoods), np.array(priors)
-    return InferenceSpread(*(part for runs in sums for part in _spread(runs)), n_runs=int(n_runs))
+    return InferenceSpread(*_spread(sums[0]), *_spread(sums[1]), *_spread(sums[2]), n_runs)
 
 
 def _spread(runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
