@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch
-    from opelda.corpus._duplicates import near_duplicates
-    from opelda.corpus._read import read
+    from opelda.corpus._read import near_duplicates, read
     from opelda.corpus._stream import Stream, mini_batches, stream
     from opelda.corpus._synthetic import generate, generate_stream
     from opelda.corpus._vocabulary import Vocabulary
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 # imported on first use: reading needs polars, a learner's own counts do not
 _LAZY = {
     "_corpus": ("Corpus", "DocumentStream", "MiniBatch"),
-    "_duplicates": ("near_duplicates",),
-    "_read": ("read",),
+    "_read": ("near_duplicates", "read"),
     "_stream": ("Stream", "mini_batches", "stream"),
     "_synthetic": ("generate", "generate_stream"),
     "_vocabulary": ("Vocabulary",),

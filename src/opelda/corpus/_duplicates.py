@@ -8,11 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda._count_matrix import counts
-from opelda._validation import number
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import found_words
-from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import keep_columns
 from opelda.corpus._vocabulary import Vocabulary
 
@@ -25,56 +22,12 @@ BANDS, HASHES = 16, 4
 PAIRS_AT_ONCE = 100_000
 
 
-def near_duplicates(
-    documents: Any, threshold: float = NEARLY_THE_SAME, *, n_bands: int = BANDS
-) -> NDArray[np.int64]:
-    """Return of which earlier document each one is nearly a copy.
-
-    Two documents are nearly the same if of the distinct words that either has a share of
-    `threshold` is in both (Jaccard's coefficient); copies of a copy are copies of the first, too.
-    Candidates are found by MinHash (Broder 1997), in memory of a few numbers a document, and
-    compared word by word. Documents of fewer than 5 distinct words are never copies.
-
-    Parameters
-    ----------
-    documents : Corpus, array or sparse matrix (D, V), or what `read` makes a corpus of
-    threshold : float
-        The least share of common words.
-    n_bands : int
-        More of them find more of the pairs near the threshold and take more time.
-
-    Returns
-    -------
-    int64 array (D,)
-        The number of the first document that is nearly the same, or -1.
-
-    Examples
-    --------
-    >>> from opelda.corpus import near_duplicates
-    >>> texts = ["tea cup pot leaf water", "court judge law", "pot leaf tea water cup"]
-    >>> near_duplicates(texts)
-    array([-1, -1,  0])
-    """
-    least = number("threshold", threshold, 0.0, 1.0, above=True)
-    if isinstance(documents, Corpus):
-        X = documents.X
-    elif are_documents(documents):
-        from opelda.corpus._read import read  # which imports this
-
-        X = read(documents, min_df=1, max_df=1.0, name_column=False).X
-    else:
-        X = counts(documents)
-    words = sparse.csr_array((X.data > 0, X.indices, X.indptr), shape=X.shape).astype(np.int32)
-    words.eliminate_zeros()
-    return copies(words, least, n_bands)
-
-
 def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
     """Return a corpus without its near copies.
 
     With bounds of `read`, `min_df` and `max_df`, its words are those of the documents that stay.
     """
-    stay = np.flatnonzero(near_duplicates(corpus) < 0)
+    stay = np.flatnonzero(copies(corpus.X) < 0)
     X, words = corpus.X[stay], corpus.vocabulary
     if bounds is not None and words is not None:
         df = np.bincount(X.indices, minlength=X.shape[1])
@@ -93,8 +46,13 @@ def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
     )
 
 
-def copies(words: sparse.csr_array, least: float, n_bands: int) -> NDArray[np.int64]:
-    """Find copies among documents that have a 1 for each of their words."""
+def copies(
+    counts: sparse.csr_array, least: float = NEARLY_THE_SAME, n_bands: int = BANDS
+) -> NDArray[np.int64]:
+    """Return of which earlier document each one is nearly a copy, -1 for the others."""
+    ones = (counts.data > 0).astype(np.int32)
+    words = sparse.csr_array((ones, counts.indices, counts.indptr), shape=counts.shape)
+    words.eliminate_zeros()
     sizes = np.diff(words.indptr)
     found = np.full(words.shape[0], -1, np.int64)
     left = np.flatnonzero(sizes >= LEAST_WORDS)

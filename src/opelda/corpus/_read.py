@@ -5,13 +5,17 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from opelda._validation import flag, threads
+from opelda._count_matrix import counts
+from opelda._validation import flag, number, threads
 from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import BlockCounter, Merger, Progress, limited
-from opelda.corpus._duplicates import without_copies
+from opelda.corpus._duplicates import BANDS, NEARLY_THE_SAME, copies, without_copies
+from opelda.corpus._kinds import are_documents
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import checked_options, open_source
 from opelda.corpus.text import Tokenizer
@@ -135,8 +139,8 @@ def read(
         blocks = _with_phrases(counter, blocks, n_threads)
     merger = Merger(counter, vocabulary, n_threads)
     beside: list[tuple[Beside, int]] = []
-    for block, counts in counter.run(blocks, n_threads):
-        merger.add(counts)
+    for block, counted in counter.run(blocks, n_threads):
+        merger.add(counted)
         beside.append((block.beside, len(block)))
     if not merger.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
@@ -156,6 +160,43 @@ def read(
     return without_copies(corpus, (min_df, max_df) if merger.words_found else None)
 
 
+def near_duplicates(
+    documents: Any, threshold: float = NEARLY_THE_SAME, *, n_bands: int = BANDS
+) -> NDArray[np.int64]:
+    """Return of which earlier document each one is nearly a copy.
+
+    Two documents are nearly the same if of the distinct words that either has a share of
+    `threshold` is in both (Jaccard's coefficient); copies of a copy are copies of the first, too.
+    Candidates are found by MinHash (Broder 1997), in memory of a few numbers a document, and
+    compared word by word. Documents of fewer than 5 distinct words are never copies.
+
+    Parameters
+    ----------
+    documents : Corpus, array or sparse matrix (D, V), or what `read` makes a corpus of
+    threshold : float
+        The least share of common words.
+    n_bands : int
+        More of them find more of the pairs near the threshold and take more time.
+
+    Returns
+    -------
+    int64 array (D,)
+        The number of the first document that is nearly the same, or -1.
+
+    Examples
+    --------
+    >>> from opelda.corpus import near_duplicates
+    >>> texts = ["tea cup pot leaf water", "court judge law", "pot leaf tea water cup"]
+    >>> near_duplicates(texts)
+    array([-1, -1,  0])
+    """
+    least = number("threshold", threshold, 0.0, 1.0, above=True)
+    if not isinstance(documents, Corpus) and are_documents(documents):
+        documents = read(documents, min_df=1, max_df=1.0, name_column=False)
+    X = documents.X if isinstance(documents, Corpus) else counts(documents)
+    return copies(X, least, n_bands)
+
+
 def _with_phrases(
     counter: BlockCounter, blocks: Iterator[Block], n_threads: int
 ) -> Iterator[Block]:
@@ -166,7 +207,7 @@ def _with_phrases(
         known = with_language(counter.tokenizer, texts)
         pairs = BlockCounter(counter.source, pairs_too(known))
         merger = Merger(pairs, None, n_threads)
-        for _, counts in pairs.run(iter(held), n_threads):
-            merger.add(counts)
+        for _, counted in pairs.run(iter(held), n_threads):
+            merger.add(counted)
         counter.tokenizer = replace(known, phrases=chosen(*merger.found(), known.phrases))
     return iter(held)
