@@ -235,17 +235,14 @@ def test_sweep_takes_nothing_else(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arrays", "header", "why"),
     [
-        ({}, {"a": [0, {"b": np.nan}]}, r"header\['a'\]\[1\]\['b'\] is nan"),
-        ({}, {"a": 2**64}, r"header\['a'\] is a whole number of more than 64 bits"),
-        ({}, {"a": (1, 2)}, r"header\['a'\] is a tuple"),
-        ({}, {"a": {1: 2}}, r"header\['a'\] has the key 1"),
-        ({}, {"a": "\ud800"}, "Unicode"),
-        ({}, {"a": json.loads("[" * 65 + "]" * 65)}, "nested"),
+        ({}, {"a": [0, {"b": np.nan}]}, "cannot be written as JSON: Out of range"),
+        ({}, {"a": (1, 2)}, "sequences lists"),
+        ({}, {"a": {1: 2}}, "keys must be strings"),
+        ({}, {"a": {1}}, "cannot be written as JSON: .*set"),
+        ({}, {"a": "\ud800"}, "surrogates"),
         ({}, {"a": "x" * 10**7}, "put what is large into an array"),
         ({"a": np.zeros(1, "f2")}, {}, "'a' has type float16"),
         ({"a": np.array([None])}, {}, "'a' has type object"),
-        ({"a": np.ma.masked_equal([1, 2], 2)}, {}, "'a' must be a NumPy array"),
-        ({"__metadata__": np.zeros(1)}, {}, "cannot be named"),
     ],
 )
 def test_what_cannot_be_written(tmp_path, arrays, header, why):

@@ -1,4 +1,4 @@
-"""Names of what can be chosen, known without importing it: for options, their help and the shell.
+"""Names of what can be chosen, known without importing it; and names made fit for a terminal.
 
 The registries are made from these: importing one of them takes scikit-learn, a second or two.
 """
@@ -16,3 +16,14 @@ PRESETS = {
     "paper": "the settings of the paper's experiments",
 }
 ENGINES = ("cpu", "cuda", "auto", "reference")
+
+
+def printable(text: str) -> str:
+    r"""Keep a text from moving the cursor: names, labels and words come from anywhere.
+
+    >>> printable("a\x1b[31m\nb")
+    'a\\x1b[31m\\nb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

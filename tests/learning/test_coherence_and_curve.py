@@ -94,7 +94,7 @@ def test_a_curve_is_bounded_and_keeps_the_last_score(n):
     assert len(numbers) >= min(n, _curve.MOST_POINTS // 2)
     steps = set(np.diff(numbers[:-1]).tolist())
     assert len(steps) <= 1  # evenly
-    again = Curve.from_arrays(*curve.to_arrays())
+    again = Curve.from_arrays(*curve.to_arrays(), (1, 1))
     assert again == curve
     assert again.added(9999999, 0.0) == curve.added(9999999, 0.0)
 

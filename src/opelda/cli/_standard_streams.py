@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from opelda._printable import printable
+from opelda._names import printable
 from opelda.errors import DataWarning
 
 if TYPE_CHECKING:

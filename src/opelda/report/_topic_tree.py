@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from opelda._printable import printable
+from opelda._names import printable
 from opelda._validation import number, whole
 from opelda._word_ranking import SMALLEST, best_words, hellinger, word_factors
 from opelda.errors import InputError

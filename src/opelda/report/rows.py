@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Generic, TypeVar, get_type_hints, overload
 
-from opelda._printable import printable
+from opelda._names import printable
 from opelda.errors import InputError
 
 Row = TypeVar("Row")

@@ -156,14 +156,11 @@ def _is_json(value: Any) -> bool:
 
 
 def _opened(path: Path) -> Any:
-    """Open a file to lock; whoever can write to the folder could point a link anywhere."""
+    """Open a plain file to lock; whoever can write to the folder could point a link anywhere."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait
-    try:
-        handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    except OSError as error:
-        if error.errno == errno.ELOOP and path.is_symlink():
-            raise OSError(errno.ELOOP, f"{path.name} is a symbolic link") from None
-        raise
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path.name} is a symbolic link")
+    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, f"{path.name} is no plain file")

@@ -144,46 +144,46 @@ class StoredModel:
     @cached_property
     def n_topics(self) -> int:
         """Number of topics."""
-        return self.count("n_topics")
+        return whole("n_topics", self.header.get("n_topics"))
 
     @cached_property
     def rows(self) -> NDArray[np.float32]:
         """Weights of the words in the topics (V, K); the prior's share is apart."""
-        n_topics, rows = self.n_topics, self.array("rows", np.float32, 2)
-        width = -(-n_topics // 16) * 16 if self.version == 1 else n_topics  # which padded its rows
-        if n_topics < 1 or rows.shape[1] != width:
-            raise ValueError("its topics have the wrong shape")
+        rows, padding = self._by_topic(self.array("rows", np.float32, 2))
         # extremes, of which NaN is neither: comparing all would make an array of the topics' shape
         good = not rows.size or (rows.min() >= 0 and rows.max() < np.inf)
-        if not good or rows[:, n_topics:].any():
+        if not good or padding.any():
             raise ValueError("its topics hold values that cannot be weights")
         if len(rows) != self.count("n_features_in", 2**31):
             raise ValueError("its numbers of words do not agree with its topics")
-        return rows[:, :n_topics]
+        return rows
 
     @cached_property
     def prior(self) -> float | NDArray[np.float32]:
         """The prior eta: a number, one per word (V,), or one per word and topic (V, K)."""
         if "prior" not in self.arrays:
             return number("prior", self.header.get("prior"), 0.0, 1e6, above=True)
-        prior, n_topics = self.array("prior", np.float32), self.n_topics
-        if prior.shape not in ((len(self.rows),), self.arrays["rows"].shape):
+        prior = self.array("prior", np.float32)
+        if prior.shape not in (self.rows.shape[:1], self.arrays["rows"].shape):
             raise ValueError("its prior has the wrong shape")
-        padding = prior[:0]
-        if prior.ndim == 2:
-            prior, padding = prior[:, :n_topics], prior[:, n_topics:]
+        prior, padding = self._by_topic(prior) if prior.ndim == 2 else (prior, prior[:0])
         if not ((prior > 0) & (prior <= 1e6)).all() or padding.any():
             raise ValueError("its prior holds values out of range")
         return prior
 
-    @cached_property
+    def _by_topic(self, table: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the columns of the topics, and those that version 1 padded rows with."""
+        n_topics = self.n_topics
+        if table.shape[1] != (-(-n_topics // 16) * 16 if self.version == 1 else n_topics):
+            raise ValueError("its topics have the wrong shape")
+        return table[:, :n_topics], table[:, n_topics:]
+
+    @property
     def scale(self) -> float:
         """By how much the rows are multiplied."""
-        if self.number("scale", 1.0) < SMALLEST_SCALE:
-            raise ValueError("its scale is out of range")
-        return self.number("scale", 1.0)
+        return number("scale", self.header.get("scale"), SMALLEST_SCALE, 1.0)
 
-    @cached_property
+    @property
     def prior_weight(self) -> float:
         """By how much the prior is multiplied."""
         return self.number("prior_weight", 1.0)
@@ -204,9 +204,7 @@ class StoredModel:
 
     def _totals(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         prior: Any = self.prior
-        of_prior = len(self.rows) * prior
-        if isinstance(prior, np.ndarray):
-            of_prior = prior.sum(axis=0, dtype=np.float64)
+        of_prior = len(self.rows) * prior if np.ndim(prior) == 0 else prior.sum(axis=0, dtype=float)
         totals: NDArray[np.float64] = self.scale * sums + self.prior_weight * of_prior
         return totals
 

@@ -2,9 +2,9 @@
 
 A lane adds up how much likelier each block of documents is after a change than before it (CUSUM,
 Page 1954), and begins again whenever "before" is likelier. Without a change the sum reaches `limit`
-once in exp(limit) blocks or more (Lorden 1971), if the blocks vary as those before them did: so
-much for false alarms. Past blocks say what is usual and how much blocks vary, which is more than
-chance alone makes them; the usual level is taken with a margin for how little is known of it.
+once in exp(limit) blocks or more (Lorden 1971), if the blocks vary as past blocks did: so much for
+false alarms. Past blocks say what is usual and how much blocks vary, which is more than chance
+alone makes them; the usual level is taken with a margin for how little is known of it.
 """
 
 from dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ POOLED = 20  # blocks that all lanes together count for in how much one of them 
 AT_LEAST = 4  # blocks make an alarm: a single one that is odd does not
 MARGIN = 2.0  # standard errors of the usual level
 ODD = 3.0  # standard deviations: what is further off counts as that much
+SMALLEST = 1e-12  # that is divided by
 ROWS = 14
 
 Array = NDArray[np.float64]
@@ -57,14 +58,17 @@ class Lanes:
         """Return log likelihood ratios, (2, n): a rise against no change, a fall against none."""
         raise NotImplementedError
 
+    def pooled(self, own: Array, known: NDArray[np.bool_], common: float) -> Array:
+        """Draw a number of each lane towards the mean of known lanes, `common` if there is none."""
+        blocks = self.table[0]
+        mean = own[known].mean() if known.any() else common
+        found: Array = (blocks * own + POOLED * mean) / (blocks + POOLED)
+        return found
+
     @cached_property
     def variance(self) -> Array:
         """The variance of a weight of 1, drawn towards what lanes have in common."""
-        blocks, _, _, own = self.table[:4]
-        known = blocks > 1
-        common = own[known].mean() if known.any() else 0.0
-        found: Array = (blocks * own + POOLED * common) / (blocks + POOLED)
-        return found
+        return self.pooled(self.table[3], self.table[0] > 1, 0.0)
 
     def see(self, values: Array, weights: Array, limit: float) -> tuple["Lanes", Alarms]:
         """Take in a block: of each lane a level and what it weighs, nothing where that is 0."""
@@ -76,7 +80,7 @@ class Lanes:
         more = np.where(judged, self.increments(values, weights), 0.0)
         table[4:6] = np.maximum(table[4:6] + np.minimum(more, limit / AT_LEAST), 0.0)
         # Odd blocks count for less, and a block for more if the mean is made of few.
-        usual = ODD * np.sqrt(self.variance / np.maximum(weights, 1e-12))
+        usual = ODD * np.sqrt(self.variance / np.maximum(weights, SMALLEST))
         off = np.where(judged, np.clip(values - mean, -usual, usual), values - mean)
         squares = off**2 * weights * blocks / (blocks + 1)
         table[6:10] += np.stack((seen, weights, weights * (mean + off), squares))
@@ -86,12 +90,12 @@ class Lanes:
         up, down = table[4:6] >= limit
         changed = up | down
         weight, total = np.where(up, table[10:12], table[12:14])
-        now = np.where(changed, total / np.maximum(weight, 1e-12), mean)
-        blocks = table[6] * weight / np.maximum(table[7], 1e-12)
+        now = np.where(changed, total / np.maximum(weight, SMALLEST), mean)
+        blocks = table[6] * weight / np.maximum(table[7], SMALLEST)
         _merge(table, (table[4] == 0) & (table[5] == 0))
         table[:3, changed] = np.stack((blocks, weight, now))[:, changed]
         if not self.signed:  # variance is proportional to the level
-            table[3, changed] *= now[changed] / np.maximum(mean[changed], 1e-12)
+            table[3, changed] *= now[changed] / np.maximum(mean[changed], SMALLEST)
         table[4:, changed] = 0.0
         return replace(self, table=table), Alarms(up, down & ~up, mean, now)
 
@@ -117,10 +121,8 @@ class ShareLanes(Lanes):
         """How many times as much shares vary as those of independent tokens would, at least 1."""
         blocks, _, mean, own = self.table[:4]
         known = (blocks > 1) & (mean > 0)
-        times = np.where(known, own / np.maximum(mean, 1e-12), 0.0)
-        common = times[known].mean() if known.any() else 1.0
-        found: Array = (blocks * times + POOLED * common) / (blocks + POOLED)
-        return np.maximum(found, 1.0)
+        times = np.where(known, own / np.maximum(mean, SMALLEST), 0.0)
+        return np.maximum(self.pooled(times, known, 1.0), 1.0)
 
     @cached_property
     def variance(self) -> Array:
@@ -152,9 +154,9 @@ class LevelLanes(Lanes):
 
     def increments(self, values: Array, weights: Array) -> Array:
         """Return those of normal variables."""
-        unit = np.maximum(self.variance, 1e-12)
-        deviation = np.sqrt(unit / np.maximum(weights, 1e-12))
-        error = MARGIN * np.sqrt(unit / np.maximum(self.table[1], 1e-12))
+        unit = np.maximum(self.variance, SMALLEST)
+        deviation = np.sqrt(unit / np.maximum(weights, SMALLEST))
+        error = MARGIN * np.sqrt(unit / np.maximum(self.table[1], SMALLEST))
         off = (self.table[2] - error - values - self.drop / 2) / deviation
         fall = np.minimum(self.drop / deviation, 2.0) * off
         found: Array = np.stack((np.full_like(fall, -np.inf), fall))
@@ -166,7 +168,7 @@ def _merge(table: Array, lanes: NDArray[np.bool_]) -> None:
     blocks, weight, mean, variance = table[:4, lanes]
     more, more_weight, total, squares = table[6:10, lanes]
     both = np.maximum(blocks + more, 1.0)
-    level = np.where(more > 0, total / np.maximum(more_weight, 1e-12), mean)
+    level = np.where(more > 0, total / np.maximum(more_weight, SMALLEST), mean)
     kept = np.minimum(MEMORY / both, 1.0)
     table[:4, lanes] = (
         (blocks + more) * kept,

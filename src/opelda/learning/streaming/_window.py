@@ -20,7 +20,7 @@ from opelda.engines.seam import (
     Weights,
     tokens_of,
 )
-from opelda.learning._part import Part, check_arrays
+from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.learning.editing._edit import GONE, Edit
 from opelda.learning.streaming._forgetting import kept_of_past
 
@@ -33,16 +33,11 @@ MEMORY = 1.25  # windows of documents in which what left it fades to 1 / e
 # has grown so many times before that: of more documents as few sweeps would learn less.
 STARTED = 0.25
 GROWN = 4
-ARRAYS = {
-    "indptr": (np.int64, (None,)),
-    "words": (np.int32, (None,)),
-    "counts": (np.float32, (None,)),
-    "topics": (np.uint16, (None,)),
-    "alpha": (np.float64, (None,)),
-    "outside.indptr": (np.int64, (None,)),
-    "outside.topics": (np.int32, (None,)),
-    "outside.counts": (np.int64, (None,)),
-}
+DTYPES = {
+    "indptr": np.int64, "words": np.int32, "counts": np.float32, "topics": np.uint16,
+    "alpha": np.float64, "outside.indptr": np.int64, "outside.topics": np.int32,
+    "outside.counts": np.int64,
+}  # fmt: skip
 COUNTERS = "n_new", "n_sweeps", "n_averaged"
 
 
@@ -154,53 +149,43 @@ class Window:
         outside = TokenCounts(cells, FRACTION_SHIFT)
         return cls(alpha, outside, started=2.0 if n_docs else 0.0)
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what `from_arrays` makes the same window of."""
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return what `from_arrays` takes."""
         kept, cells = self.kept, self.outside.cells
-        arrays: dict[str, NDArray[Any]] = {
-            "indptr": kept.rows.indptr,
-            "words": kept.rows.words,
-            "counts": kept.rows.counts,
-            "topics": kept.topics,
-            "alpha": self.alpha,
-            "outside.indptr": cells.indptr.astype(np.int64),
-            "outside.topics": cells.indices.astype(np.int32),
-            "outside.counts": cells.data,
+        rows, outside = kept.rows, (cells.indptr, cells.indices, cells.data)
+        parts: Any = rows.indptr, rows.words, rows.counts, kept.topics, self.alpha, *outside
+        arrays = {
+            name: part.astype(dtype, copy=False)
+            for (name, dtype), part in zip(DTYPES.items(), parts, strict=True)
         }
         numbers = {name: int(getattr(self, name)) for name in COUNTERS}
         return arrays, numbers | {"started": float(self.started)}
 
     @classmethod
-    def from_arrays(
-        cls, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any], shape: tuple[int, int]
-    ) -> "Window":
+    def from_arrays(cls, arrays: Arrays, numbers: Header, shape: tuple[int, int]) -> "Window":
         """Make a window for topics of a shape; a `ValueError` says what cannot be right."""
-        check_arrays(arrays, ARRAYS, "documents")
+        wanted = {name: (dtype, (None,)) for name, dtype in DTYPES.items()}
+        check_arrays(arrays, wanted, "documents")
+        indptr, words, counts, topics, alpha, *outside = (arrays[name] for name in DTYPES)
         n_words, n_topics = shape
-        rows = Rows(arrays["indptr"], arrays["words"], arrays["counts"])
-        _check_offsets(rows.indptr, len(rows.words), rows.words, n_words)
-        if (
-            len(rows.counts) != len(rows.words)
-            or not ((rows.counts > SMALLEST_COUNT) & (rows.counts <= LARGEST_COUNT)).all()
-        ):
+        _matrix(counts, words, indptr, n_words)
+        if not ((counts > SMALLEST_COUNT) & (counts <= LARGEST_COUNT)).all():
             raise ValueError("its documents have invalid counts")
-        kept, alpha = Assignments(rows, arrays["topics"]), arrays["alpha"]
-        if len(kept.topics) != kept.ends[-1] or (kept.topics >= n_topics).any():
+        kept = Assignments(Rows(indptr, words, counts), topics)
+        if len(topics) != kept.ends[-1] or (topics >= n_topics).any():
             raise ValueError("its documents' topics do not fit")
-        if alpha.shape != (n_topics,) or not ((alpha > 0) & (alpha < np.inf)).all():
+        if alpha.shape != (n_topics,) or not (alpha > 0).all():
             raise ValueError("its documents' alpha cannot be one")
-        indptr, topics, data = (arrays[f"outside.{n}"] for n in ("indptr", "topics", "counts"))
-        _check_offsets(indptr, len(topics), topics, n_topics)
-        if len(indptr) > n_words + 1 or len(data) != len(topics) or (data < 0).any():
+        cells = _matrix(outside[2], outside[1], outside[0], n_topics)
+        if cells.shape[0] > n_words or (cells.data < 0).any():
             raise ValueError("its former documents' counts do not fit")
-        cells = sparse.csr_array((data, topics, indptr), shape=(len(indptr) - 1, n_topics))
+        n_docs = len(indptr) - 1
+        most = {"n_new": n_docs}
         made = cls(alpha, TokenCounts(cells, FRACTION_SHIFT), [kept])
-        made.n_docs, made.n_tokens = rows.n_docs, len(kept.topics)
-        for name in COUNTERS:
-            setattr(made, name, whole(name, numbers.get(name), 0, 2**62))
+        made.n_docs, made.n_tokens = n_docs, len(topics)
         made.started = number("started", numbers.get("started"), 0.0, 2.0)
-        if made.n_new > made.n_docs:
-            raise ValueError("it has more new documents than documents")
+        for name in COUNTERS:
+            setattr(made, name, whole(name, numbers.get(name), 0, most.get(name, 2**62)))
         return made
 
     @property
@@ -222,7 +207,7 @@ class Window:
 
     @property
     def starts(self) -> bool:
-        """Whether topics are to be learned anew: a power of 1/4 was passed, or it is all."""
+        """Whether to learn topics anew: a power of 1/4 was passed, or it is all."""
         now, before = self.begun, self.started
         return now > 0 and (before == 0 or floor(log(now, GROWN)) > floor(log(before, GROWN)))
 
@@ -350,13 +335,15 @@ def _resized(cells: sparse.csr_array, n_words: int) -> sparse.csr_array:
     return sparse.csr_array(parts, shape=(n_words, cells.shape[1]))
 
 
-def _check_offsets(
-    indptr: NDArray[np.int64], n: int, indices: NDArray[np.int32], n_columns: int
-) -> None:
-    """Refuse what is no matrix of sorted, distinct columns."""
-    if not len(indptr) or indptr[0] != 0 or indptr[-1] != n or (np.diff(indptr) < 0).any():
-        raise ValueError("its documents' offsets are out of order")
-    ascends = np.diff(indices) > 0
-    ascends[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < n)] - 1] = True  # another row's
-    if n and not (indices.min() >= 0 and indices.max() < n_columns and ascends.all()):
+def _matrix(
+    data: NDArray[Any], columns: NDArray[np.int32], indptr: NDArray[np.int64], n_columns: int
+) -> sparse.csr_array:
+    """Return a stored matrix; refuse one whose columns are not sorted and distinct."""
+    try:
+        matrix = sparse.csr_array((data, columns, indptr), shape=(len(indptr) - 1, n_columns))
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"its documents are no matrix: {error}") from None
+    if indptr[-1] != len(columns) or not matrix.has_canonical_format:
         raise ValueError("its documents hold words out of order")
+    return matrix

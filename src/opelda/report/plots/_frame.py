@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opelda._printable import printable
+from opelda._names import printable
 from opelda.errors import InputError
 
 # Okabe & Ito's colours, which readers with any kind of colour blindness can tell apart.
