@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opelda import learning
 from opelda.engines import Engine
 from opelda.engines.seam import HostWeights, Weights
 from opelda.errors import InputError
@@ -66,8 +67,6 @@ def parts_of(
     counts: sparse.csr_array, weights: NDArray[Any], n_parts: int, seed: int, **machine: Any
 ) -> Parts:
     """Learn so many topics from the tokens of one, whose words have these weights."""
-    from opelda.learning.topic_model import TopicModel
-
     told = counts[np.flatnonzero(counts.sum(axis=1) >= LEAST_TOKENS)]
     if told.shape[0] < n_parts:
         raise InputError(
@@ -76,7 +75,7 @@ def parts_of(
         )
     # words by their own numbers would be laid out for nothing
     words = np.unique(told.indices)
-    model = TopicModel(n_parts, doc_topic_prior=PRIOR, random_state=seed, **machine)
+    model = learning.TopicModel(n_parts, doc_topic_prior=PRIOR, random_state=seed, **machine)
     model.fit(told[:, words])
     host = model._state.weights.host()
     rows = np.zeros((counts.shape[1], n_parts), np.float32)

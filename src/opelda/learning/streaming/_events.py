@@ -19,6 +19,7 @@ from opelda._validation import number, whole
 KINDS = (
     "topic rising", "topic fading", "topic changed", "new topic", "new words", "prediction dropped",
 )  # fmt: skip
+SHOWN = "share_before", "share", "score_before", "score"
 MOST_WORDS = 20
 TIMES_FILE = ".times"
 MOST_BYTES = 100_000  # of it; then every second line goes
@@ -64,21 +65,23 @@ class Event:
     time: float | None = None
 
     def __str__(self) -> str:
-        words = ", ".join(self.words[:5])
-        at, of = f"after {self.document:,} documents", self.numbers.get
-        topic = f"Topic {self.topic}" + (f" ({words})" if words else "")
-        if self.kind in ("topic rising", "topic fading"):
-            shares = f"from {of('share_before', 0):.1%} to {of('share', 0):.1%} of the tokens"
-            return f"{topic} is {self.kind[6:]} {at}: {shares}."
-        if self.kind == "topic changed":
-            how = f"its new tokens are {of('rho', 1):.0%} as likely by its words as they were"
-            return f"Topic {self.topic} changed {at}: {how}; look at {words}."
-        if self.kind == "new topic":
-            return f"{topic} is new {at}, in {of('share', 0):.1%} of the last ones."
-        if self.kind == "new words":
-            return f"New words {at}: {words}; in {of('share', 0):.1%} of the documents since."
-        scores = f"from {of('score_before', 0):.2f} to {of('score', 0):.2f} nats a token"
-        return f"Prediction dropped {at}: {scores}."
+        words, of = ", ".join(self.words[:5]), {name: self.numbers.get(name, 0) for name in SHOWN}
+        topic = f"Topic {self.topic}" + (
+            f" ({words})" if words and "changed" not in self.kind else ""
+        )
+        at = f"after {self.document:,} documents"
+        shares = f"from {of['share_before']:.1%} to {of['share']:.1%} of the tokens"
+        scores = f"from {of['score_before']:.2f} to {of['score']:.2f} nats a token"
+        rho = f"{self.numbers.get('rho', 1):.0%}"
+        return {
+            "topic rising": f"{topic} is rising {at}: {shares}.",
+            "topic fading": f"{topic} is fading {at}: {shares}.",
+            "topic changed": f"{topic} changed {at}: its new tokens are {rho} as likely by its "
+            f"words as they were; look at {words}.",
+            "new topic": f"{topic} is new {at}, in {of['share']:.1%} of the last ones.",
+            "new words": f"New words {at}: {words}; in {of['share']:.1%} of the documents since.",
+            "prediction dropped": f"Prediction dropped {at}: {scores}.",
+        }[self.kind]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it, the time as ISO 8601."""
