@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opelda.corpus import Tokenizer, Vocabulary
-from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, _texts
-from opelda.corpus.text import _direct_counting as few_texts
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, _word_counting
+from opelda.corpus.text import _word_counting as few_texts
 from opelda.errors import InputError
 
 LETTERS = "aAbB.<>&;@/12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"
@@ -77,18 +77,18 @@ def test_few_texts_are_counted_as_many_are(tokenizer, texts):
 def test_lower_case_is_that_of_polars():
     letters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
     expected = pl.Series(letters).str.to_lowercase().to_list()
-    found = [_texts.lowered([letter]) for letter in letters]
+    found = [_word_counting.lowered([letter]) for letter in letters]
     agreed = [one is None or one == [other] for one, other in zip(found, expected, strict=True)]
     assert all(agreed)
     assert sum(one is None for one in found) < 500
-    assert _texts.lowered(["ΑΣ"]) is None
+    assert _word_counting.lowered(["ΑΣ"]) is None
 
 
 def test_the_way_is_taken_once_it_pays(monkeypatch):
     monkeypatch.setattr(few_texts, "WORDS_PER_CALL", 5)
     made = []
-    make = few_texts._table
-    monkeypatch.setattr(few_texts, "_table", lambda *given: made.append(given) or make(*given))
+    make = few_texts._table_of
+    monkeypatch.setattr(few_texts, "_table_of", lambda *given: made.append(given) or make(*given))
     vocabulary = Vocabulary([f"w{i}" for i in range(12)], growing=True, max_features=12)
     for n_made in (0, 0, 1, 1):  # the third call has 15 words' worth of time
         assert vocabulary.count(["w3 w4 w3"]).data.tolist() == [2, 1]

@@ -17,7 +17,7 @@ from opelda.corpus._document_counts import count_words
 from opelda.corpus._matrix import Counted, keep_columns, remap_columns, stacked, with_columns
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus._vocabulary_arrays import encodable
-from opelda.corpus._waiting_words import FEW, usual_min_df
+from opelda.corpus._word_columns import FEW, usual_min_df
 from opelda.corpus.sources import Source
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from opelda.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
 
 _is_running = _is_lost = False

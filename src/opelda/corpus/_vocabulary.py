@@ -16,10 +16,15 @@ from opelda.corpus._vocabulary_arrays import (
     stored_value,
     unpack_words,
 )
-from opelda.corpus._waiting_words import WaitingWords, usual_min_df
-from opelda.corpus._word_columns import VocabularyChange, WordColumns, without_column
+from opelda.corpus._word_columns import (
+    VocabularyChange,
+    WaitingWords,
+    WordColumns,
+    usual_min_df,
+    without_column,
+)
 from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer
-from opelda.corpus.text._direct_counting import FewTexts
+from opelda.corpus.text._word_counting import FewTexts
 from opelda.errors import InputError
 
 MOST_WORDS = 2**31 - 1

@@ -13,7 +13,7 @@ from pyspark.sql.functions import sum as added
 
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.corpus._counting import found_words
-from opelda.corpus._waiting_words import usual_min_df
+from opelda.corpus._word_columns import usual_min_df
 from opelda.corpus.text._auto_settings import is_open
 from opelda.errors import InputError
 from opelda.spark._errors import explained

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus import Tokenizer, Vocabulary, read, stream
 from opelda.corpus.text import _markup as markup
-from opelda.corpus.text._texts import FEW
+from opelda.corpus.text._markup import FEW
 
 TOKENIZER = Tokenizer(stop_words=None)
 KEEPING = replace(TOKENIZER, keep_markup=True)

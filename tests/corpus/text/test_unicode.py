@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from opelda._text import LETTER, WORD
-from opelda.corpus.text import _patterns
+from opelda.corpus.text import _splitters
 
 POINTS = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 CHARACTERS = [chr(point) for point in POINTS]
@@ -18,21 +18,21 @@ def members(classes, bit):
 
 
 def test_words_of_unicode():
-    classes = _patterns.unicode_words()
+    classes = _splitters.unicode_words()
     series = pl.Series(CHARACTERS)
     assert members(classes, WORD) == series.str.contains(r"\w").to_list()
     assert members(classes, LETTER) == series.str.contains(r"\p{L}").to_list()
 
 
 def test_words_of_python():
-    classes = _patterns._python_words()
+    classes = _splitters._python_words()
     expected = [character.isalnum() or character == "_" for character in CHARACTERS]
     assert members(classes, WORD) == expected
     assert expected == [re.fullmatch(r"\w", character) is not None for character in CHARACTERS]
 
 
 def test_white_space_of_python():
-    classes = _patterns._python_black()
+    classes = _splitters._python_black()
     assert members(classes, WORD) == [bool(character.split()) for character in CHARACTERS]
 
 

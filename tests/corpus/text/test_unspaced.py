@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import opelda
 from opelda.corpus import Tokenizer, Vocabulary, read
-from opelda.corpus.text import COUNT_VECTORIZER, _unspaced
+from opelda.corpus.text import COUNT_VECTORIZER, _splitters
 from opelda.errors import InputError
 
 PAIRS = Tokenizer(stop_words=None, unspaced="pairs", keep_markup=True)
@@ -106,8 +106,8 @@ def without(monkeypatch):
     """No library."""
     monkeypatch.setitem(__import__("sys").modules, "icu4py", None)
     monkeypatch.setitem(__import__("sys").modules, "icu4py.breakers", None)
-    monkeypatch.setattr(_unspaced, "find_spec", lambda name: None)
-    _unspaced._say_pairs.cache_clear()
+    monkeypatch.setattr(_splitters, "find_spec", lambda name: None)
+    _splitters._say_pairs.cache_clear()
 
 
 @pytest.mark.usefixtures("without")
@@ -148,6 +148,6 @@ def test_the_first_texts_decide():
 
 
 def test_what_a_script_is_agrees_with_the_scanner():
-    expression = _unspaced._expression().pattern
+    expression = _splitters._expression().pattern
     found = pl.Series(["北", "ー", "ก", "a", "한", "1", "。", "々"]).str.contains(expression)
     assert found.to_list() == [True, True, True, False, False, False, False, True]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda import _text
-from opelda.corpus.text import _patterns
+from opelda.corpus.text import _splitters
 
 BYTES = st.lists(
     st.binary(max_size=8)
@@ -41,7 +41,7 @@ def stream(array):
 def scan(array, least=2, need_letter=False, pairs=False):
     table = _text.WordTable()
     rule = {"least": least, "need_letter": need_letter, "pairs": pairs}
-    codes, ends = table.scan(stream(array), _patterns.unicode_words(), **rule)
+    codes, ends = table.scan(stream(array), _splitters.unicode_words(), **rule)
     listed = table.words()
     words = [listed[code] for code in codes]
     return [words[i:j] for i, j in pairwise(ends)], table
@@ -49,7 +49,7 @@ def scan(array, least=2, need_letter=False, pairs=False):
 
 def by_hand(text, least, need_letter):
     """Bytes that are no UTF-8 separate words; a character is what Python decodes."""
-    classes = _patterns.unicode_words()
+    classes = _splitters.unicode_words()
     runs = [""]
     for character in text.decode("utf-8", "surrogateescape"):
         if classes[ord(character)] & _text.WORD:
@@ -213,7 +213,7 @@ def test_one_table_may_be_used_by_many_threads():
     table = _text.WordTable()
     words = [f"word{i}" for i in range(2_000)]
     series = pl.Series([" ".join(words)] * 10)
-    classes = _patterns.unicode_words()
+    classes = _splitters.unicode_words()
     found = []
 
     def work():

@@ -1,20 +1,72 @@
-"""Settings that a tokenizer takes from texts: language, scripts without spaces, phrases."""
+"""Settings of a tokenizer that come from texts, or from the tokenizer of a model."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opelda.corpus._matrix import Counted
-from opelda.corpus.text._languages import AUTO, detected
+from opelda.corpus.text._languages import AUTO, ENGLISH, SKLEARN, detected, listed
 from opelda.corpus.text._phrases import chosen
-from opelda.corpus.text._stop_words import left_out
-from opelda.corpus.text._unspaced import PAIRS, found_unspaced
+from opelda.corpus.text._splitters import (
+    PAIRS,
+    WORDS,
+    Forgotten,
+    cutter,
+    found_unspaced,
+    is_count_vectorizers,
+    name_of,
+)
+from opelda.corpus.text._word_counting import as_texts, count
+from opelda.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
 
     from opelda.corpus.text.tokenizer import Tokenizer
+
+
+@lru_cache(maxsize=256)
+def left_out(
+    lower: bool,
+    pattern: str | None,
+    unspaced: str | None,
+    stop_words: str | tuple[str, ...] | None,
+) -> list[str]:
+    """Return stop words as they come out of texts, after the empty word."""
+    if stop_words is None:
+        return [""]
+    given = listed(stop_words) if isinstance(stop_words, str) else stop_words
+    exact = isinstance(stop_words, tuple) and is_count_vectorizers(pattern)
+    found = [] if exact else _cut(list(given), lower, pattern, unspaced)
+    return list(dict.fromkeys(["", *given, *found]))
+
+
+def saved(stop_words: Any) -> Any:
+    """Return stop words for a file, in which "en" means scikit-learn's list, as in older files."""
+    return "english" if stop_words == ENGLISH else stop_words
+
+
+def loaded(stop_words: Any) -> Any:
+    """Return the stop words of a file."""
+    return SKLEARN if stop_words == ENGLISH else stop_words
+
+
+def _cut(given: list[str], lower: bool, pattern: str | None, unspaced: str | None) -> list[str]:
+    counted = count(
+        as_texts(given),
+        markup=True,
+        segment=pattern is None and unspaced == WORDS,
+        lower=lower,
+        cutter=cutter(pattern, pairs=unspaced == PAIRS),
+        removed=[""],
+        stem=None,
+        ngrams=(1, 1),
+        phrases=(),
+        n_jobs=1,
+    )
+    return counted.words
 
 
 def is_open(tokenizer: "Tokenizer") -> bool:
@@ -68,3 +120,31 @@ def decided(tokenizer: "Tokenizer") -> "Tokenizer":
         unspaced=PAIRS if tokenizer.unspaced == AUTO else tokenizer.unspaced,
         phrases=() if wants_phrases(tokenizer) else tokenizer.phrases,
     )
+
+
+def going_on_as(given: "Tokenizer", learned: "Tokenizer") -> "Tokenizer":
+    """Return the tokenizer with what it leaves open as the learned one has it.
+
+    That is whatever is "auto", and what older versions did in one way: mark-up, and English.
+    """
+    former = (given.stop_words, learned.stop_words) == (ENGLISH, SKLEARN)
+    return replace(
+        given,
+        stop_words=learned.stop_words if former or given.stop_words == AUTO else given.stop_words,
+        unspaced=learned.unspaced if given.unspaced == AUTO else given.unspaced,
+        phrases=learned.phrases if wants_phrases(given) else given.phrases,
+        keep_markup=given.keep_markup or learned.keep_markup,
+    )
+
+
+def recalling(learned: "Tokenizer", given: "Tokenizer") -> "Tokenizer":
+    """Return the learned one with the other's function where it has nothing but its name."""
+    same = given.split is not None and learned.split == Forgotten(name_of(given.split))
+    return replace(learned, split=given.split) if same else learned
+
+
+def with_split(learned: "Tokenizer | None", split: Any) -> "Tokenizer":
+    """Return the learned one with the function that its file named."""
+    if learned is None or not isinstance(learned.split, Forgotten):
+        raise InputError("is not needed: no function cut texts into the model's words.", "split")
+    return replace(learned, split=split)

@@ -1,4 +1,4 @@
-"""Languages: their stop words, finding out which one texts are in, and Snowball stems.
+"""Languages: stop words, finding out which one texts are in, and Snowball stems.
 
 English stop words are opelda's own, or scikit-learn's by that name; all else needs the packages
 `stop-words` and `snowballstemmer`, the extra ``opelda[languages]``.
@@ -13,8 +13,29 @@ from typing import Any
 
 from opelda.corpus._matrix import Counted
 from opelda.corpus._vocabulary_arrays import encodable
-from opelda.corpus.text import _function_words
 from opelda.errors import DataWarning, InputError, warn
+
+_CONTRACTED = "i you he she it we they there here that who what how where"
+_NEGATED = "is are was were do does did has had could would should must might need ought ai ca sha"
+
+FREQUENT: dict[str, list[str]] = {}  # the words of languages, by their English names
+for _line in Path(__file__).with_name("function_words.txt").read_text("utf-8").splitlines():
+    if not _line.startswith("#"):
+        _name, _words = _line.split(": ")
+        FREQUENT.setdefault(_name, []).extend(_words.split())
+
+
+def _english() -> frozenset[str]:
+    ends = ("m", "re", "s", "ve", "ll", "d")
+    shortened = [f"{word}'{end}" for word in _CONTRACTED.split() for end in ends]
+    negated = [f"{word}n't" for word in _NEGATED.split()]
+    contracted = [*shortened, *negated, "y'all", "let's"]
+    curly = [word.replace("'", "\u2019") for word in contracted]
+    return frozenset([*FREQUENT.pop("English"), *contracted, *curly])
+
+
+ENGLISH_WORDS = _english()
+
 
 AUTO = "auto"
 ENGLISH = "en"
@@ -92,7 +113,7 @@ def languages() -> dict[str, str]:
 def listed(code: str) -> tuple[str, ...]:
     """Return a language's list of stop words."""
     if code == ENGLISH:
-        return tuple(sorted(_function_words.ENGLISH))
+        return tuple(sorted(ENGLISH_WORDS))
     if code == SKLEARN:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -117,7 +138,7 @@ def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None
     shares = {code: share(removed(code)) for code in languages()}
     best = max(shares, key=shares.__getitem__)
     if len(shares) == 1:
-        others = {name: share(words) for name, words in _function_words.FREQUENT.items()}
+        others = {name: share(words) for name, words in FREQUENT.items()}
         name = max(others, key=others.__getitem__)
         if others[name] > max(shares[best], LEAST_FREQUENT):
             text = f"The texts seem to be {name}, whose stop words are not installed and stay in"

@@ -1,7 +1,8 @@
-"""Counting the words of many texts: in runs, one per thread, joined in order."""
+"""Counting the words of texts: of many in threads, of few straight over a vocabulary."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,17 +12,82 @@ from scipy import sparse
 
 from opelda import _text
 from opelda.corpus._matrix import Counted, csr
-from opelda.corpus.text._custom_splitter import Calls
+from opelda.corpus._vocabulary_arrays import encodable
 from opelda.corpus.text._languages import stems
-from opelda.corpus.text._markup import without_markup
-from opelda.corpus.text._patterns import Matches, Runs
+from opelda.corpus.text._markup import FEW, few_without_markup, without_markup
 from opelda.corpus.text._phrases import join, keys_of
-from opelda.corpus.text._texts import lowered_column
-from opelda.corpus.text._unspaced import with_spaces
+from opelda.corpus.text._splitters import PAIRS, Calls, Matches, Runs, cutter, with_spaces
 from opelda.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
+
+    from opelda.corpus.text.tokenizer import Tokenizer
+
+
+def as_texts(texts: Any) -> "pl.Series":
+    """Return a Series of strings without nulls, or say which document is none."""
+    import polars as pl
+
+    if isinstance(texts, pl.Series):
+        if texts.dtype != pl.String and texts.len():
+            raise InputError(f"The texts must be a Series of strings, not of {texts.dtype}.")
+        if texts.null_count():
+            raise _no_text(int(texts.is_null().arg_max() or 0), None)
+        return texts.cast(pl.String)
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise InputError(
+            f"The texts must be a sequence of strings, got one {type(texts).__name__}; "
+            "for a single text give [text]."
+        )
+    values = list(texts)
+    for number, text in enumerate(values):
+        if not isinstance(text, str):
+            raise _no_text(number, text)
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except UnicodeEncodeError:
+        number = next(i for i, text in enumerate(values) if not encodable(text))
+        raise InputError(
+            f"Document {number} holds a lone surrogate, which is no character; "
+            "decode its bytes with errors='replace'."
+        ) from None
+
+
+def lowered_column(texts: "pl.Series") -> "pl.Series":
+    """Return the texts in lower case."""
+    import polars as pl
+
+    few = lowered(texts.to_list()) if len(texts) <= FEW else None
+    return texts.str.to_lowercase() if few is None else pl.Series(few, dtype=pl.String)
+
+
+def lowered(texts: list[str]) -> list[str] | None:
+    """Return texts in lower case as polars has it; None where Python would have it otherwise."""
+    for text in texts:
+        if not text.isascii() and not _odd_letters().isdisjoint(text):
+            return None
+    return [text.lower() for text in texts]
+
+
+@cache
+def _odd_letters() -> frozenset[str]:
+    """Return the letters that Python and polars lower-case in different ways."""
+    import polars as pl
+
+    odd = {"\u03a3"}  # it goes by the letters around it: their classes may differ
+    for plane in range(0, 0x110000, 0x10000):  # one at a time: all of them take 300 MB
+        points = range(max(plane, 0x80), plane + 0x10000)
+        letters = [chr(point) for point in points if not 0xD800 <= point < 0xE000]
+        by_polars = pl.Series(letters).str.to_lowercase().to_list()
+        odd.update(a for a, b in zip(letters, by_polars, strict=True) if a.lower() != b)
+    return frozenset(odd)
+
+
+def _no_text(number: int, value: Any) -> InputError:
+    kind = "missing" if value is None else f"of type {type(value).__name__}"
+    return InputError(f"Document {number} is {kind}, not a text; give a string, or leave it out.")
+
 
 NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
 BYTES_PER_RUN = 1 << 18  # fewer are not worth a thread
@@ -156,3 +222,71 @@ def checked_ngrams(ngrams: Any) -> tuple[int, int]:
     if whole and wanted in NGRAMS:
         return NGRAMS[wanted]
     raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")
+
+
+# Words entered into a table in the time that counting one text the other way takes.
+WORDS_PER_CALL = 5_000
+
+
+class FewTexts:
+    """Counts few texts, over a table of the words that is made anew when these have changed."""
+
+    def __init__(self) -> None:
+        # the words' version, the tokenizer, and what `_table` made of them: changed in one step,
+        # as several threads may count
+        self._made: Any = None
+        self._n_calls = 0  # that could not use it
+
+    def count(
+        self, documents: list[Any], words: list[str], version: int, tokenizer: "Tokenizer"
+    ) -> sparse.csr_array | None:
+        """Return counts over the words of this version; None where this way does not serve."""
+        if not 0 < len(documents) <= FEW or not all(isinstance(text, str) for text in documents):
+            return None
+        cut = cutter(tokenizer.pattern, pairs=tokenizer.unspaced == PAIRS)
+        if not tokenizer._is_plain or not isinstance(cut, Runs):
+            return None
+        made = self._made
+        if made is None or made[:2] != (version, tokenizer):
+            # Making the table waits for as many calls as would have taken as long, so that words
+            # that change between calls never cost more than twice the time.
+            self._made = None
+            self._n_calls += 1
+            if self._n_calls * WORDS_PER_CALL < len(words):
+                return None
+            self._n_calls = 0
+            made = self._made = version, tokenizer, *_table_of(words, tokenizer._removed)
+        _, _, table, columns, n_columns = made
+        try:
+            cleaned = documents if tokenizer.keep_markup else few_without_markup(documents)
+            texts = lowered(cleaned) if tokenizer.lower else cleaned
+            if texts is None:
+                return None
+            ends, held, counts = table.count_known(
+                texts,
+                columns,
+                cut.classes,
+                least=cut.least,
+                need_letter=cut.need_letter,
+                pairs=cut.pairs,
+            )
+        except UnicodeEncodeError:  # a lone surrogate, for which there is a sentence elsewhere
+            return None
+        return csr(counts, held, ends, (len(texts), n_columns))
+
+    def __reduce__(self) -> tuple[type["FewTexts"], tuple[()]]:
+        return FewTexts, ()  # a copy, or what was pickled, makes a table of its own
+
+
+def _table_of(
+    words: list[str], removed: list[str]
+) -> tuple[_text.WordTable, NDArray[np.int32], int]:
+    """Return the words and those left out as a table, the column of each, and how many."""
+    table = _text.WordTable()
+    n_removed = len(table.add(removed))
+    codes = table.add(words)
+    n_columns = len(codes)  # a stream may have added words meanwhile
+    columns = np.full(len(table), -1, np.int32)
+    columns[codes] = np.arange(n_columns, dtype=np.int32)
+    columns[:n_removed] = -1
+    return table, columns, n_columns

@@ -6,30 +6,34 @@ from typing import TYPE_CHECKING, Any, Self
 
 from opelda._validation import flag, threads
 from opelda.corpus._matrix import Counted
-from opelda.corpus.text._auto_settings import decided, is_open, resolved
-from opelda.corpus.text._custom_splitter import Calls, Split, checked_split, forgotten, name_of
+from opelda.corpus.text._auto_settings import decided, is_open, left_out, loaded, resolved, saved
 from opelda.corpus.text._languages import (
     AUTO,
     checked_stem,
     checked_stop_words,
     checked_words,
 )
-from opelda.corpus.text._patterns import (
+from opelda.corpus.text._phrases import checked_phrases
+from opelda.corpus.text._splitters import (
     COUNT_VECTORIZER,
+    PAIRS,
     WHITESPACE,
+    WORDS,
+    Calls,
     Matches,
     Runs,
+    Split,
     checked_pattern,
+    checked_split,
+    checked_unspaced,
     cutter,
+    forgotten,
+    name_of,
 )
-from opelda.corpus.text._phrases import checked_phrases
-from opelda.corpus.text._stop_words import left_out, loaded, saved
-from opelda.corpus.text._texts import as_texts
-from opelda.corpus.text._unspaced import PAIRS, WORDS, checked_unspaced
-from opelda.corpus.text._word_counting import NGRAMS, checked_ngrams, count
+from opelda.corpus.text._word_counting import NGRAMS, as_texts, checked_ngrams, count
 from opelda.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
 
 __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]

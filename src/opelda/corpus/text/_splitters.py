@@ -1,20 +1,26 @@
-"""Patterns of words: runs of a class of characters, or matches of a regular expression."""
+"""What cuts texts into words: runs of characters, a regular expression, ICU, or a function."""
 
+import logging
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _text
+from opelda._validation import choice
 from opelda.corpus._forks import contains, evaluate
 from opelda.corpus._vocabulary_arrays import encodable
 from opelda.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
+
 
 COUNT_VECTORIZER = r"(?u)\b\w\w+\b"
 WHITESPACE = "whitespace"
@@ -148,3 +154,142 @@ def _python_class(pattern: str) -> NDArray[np.bool_]:
         for run in re.finditer(pattern, _characters(points)):
             member[points.start + run.start() : points.start + run.end()] = True
     return member
+
+
+AUTO, WORDS, PAIRS = "auto", "words", "pairs"
+INSTALL = "pip install 'opelda[segmentation]'"
+LEAST_SHARE = 0.01  # of the texts, for which a package is worth its while
+
+
+def checked_unspaced(unspaced: Any) -> str | None:
+    """Return one of the ways, or None."""
+    return None if unspaced is None else choice("unspaced", unspaced, (AUTO, WORDS, PAIRS))
+
+
+def found_unspaced(sample: "pl.Series") -> str:
+    """Return how such texts are cut, by what is in a sample and what is installed."""
+    n_texts = int(contains(sample, _expression().pattern).sum())
+    if not n_texts or n_texts < LEAST_SHARE * len(sample):
+        return PAIRS
+    if find_spec("icu4py") is not None:
+        return WORDS
+    _say_pairs()
+    return PAIRS
+
+
+@cache
+def _say_pairs() -> None:
+    logging.getLogger("opelda").warning(
+        "Chinese, Japanese or Thai text is cut into pairs of characters; %s for words.", INSTALL
+    )
+
+
+def with_spaces(texts: "pl.Series") -> "pl.Series":
+    """Return texts with spaces between the words of those scripts."""
+    import polars as pl
+
+    expression = _expression()
+    has = contains(texts, expression.pattern)
+    if not has.any():
+        return texts
+    breaker = _breaker()
+
+    def spaced(run: re.Match[str]) -> str:
+        return f" {' '.join(breaker(run[0], 'en'))} "
+
+    cut = [expression.sub(spaced, text) for text in texts.filter(has)]
+    return texts.scatter(has.arg_true(), pl.Series(cut, dtype=pl.String))
+
+
+@cache
+def _expression() -> re.Pattern[str]:
+    """Return what finds runs of such characters, spelled for Python and for Rust."""
+    members = (unicode_words() & _text.UNSPACED) != 0
+    edges = np.flatnonzero(np.diff(members, prepend=False, append=False)).reshape(-1, 2)
+    ranges = "".join(f"{chr(first)}-{chr(end - 1)}" for first, end in edges.tolist())
+    return re.compile(f"[{ranges}]+")
+
+
+def _breaker() -> Any:
+    try:
+        from icu4py.breakers import WordBreaker
+    except ImportError:
+        raise InputError(
+            "Chinese, Japanese or Thai texts were cut into the model's words by a package that is "
+            f"not here: {INSTALL}."
+        ) from None
+    return WordBreaker
+
+
+Split = Callable[[str], Sequence[str]]
+ONE_AT_A_TIME = Lock()  # blocks are counted by several threads, which it need not know of
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """In the place of a function that a file does not hold."""
+
+    name: str
+
+    def __call__(self, text: str) -> Sequence[str]:
+        raise InputError(
+            f"Texts were cut into the model's words by a function of your own, {self.name}, which "
+            "no file holds; give it again with opelda.load(path, split=...), or give counts."
+        )
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Words are what a function returns of a text."""
+
+    split: Split
+
+    def code(
+        self, texts: "pl.Series", table: _text.WordTable
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the codes of all texts' words, and how many there are up to each text's end."""
+        ends, words = [0], []
+        with ONE_AT_A_TIME:
+            for text in texts:
+                words += self._words(text)
+                ends.append(len(words))
+        return table.add(words), np.array(ends, np.int64)
+
+    def _words(self, text: str) -> list[str]:
+        words = self.split(text)
+        if isinstance(words, str | bytes) or not isinstance(words, Sequence):
+            raise InputError(f"must return a list of words, but returned {words!r:.80}.", "split")
+        for word in words:
+            if not isinstance(word, str) or not encodable(word):
+                raise InputError(f"must return words, but one of them is {word!r:.80}.", "split")
+        return list(words)
+
+
+def checked_split(split: Any, pattern: Any) -> Split | None:
+    """Return a function, or None."""
+    if split is None:
+        return None
+    if not callable(split):
+        raise InputError(
+            f"must be a function from a text to its words or None, got {split!r:.80}.", "split"
+        )
+    if pattern is not None:
+        raise InputError("and pattern both say what a word is; leave one out.", "split")
+    return split  # type: ignore[no-any-return]
+
+
+def name_of(split: Split) -> str:
+    """Return what a function is called, for those who have to give it again."""
+    if isinstance(split, Forgotten):
+        return split.name
+    own = split if hasattr(split, "__qualname__") else type(split)
+    return f"{own.__module__}.{own.__qualname__}"
+
+
+def forgotten(name: Any) -> Forgotten | None:
+    """Return what stands for the function that a file names."""
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise InputError(f"A tokenizer's split must be a name, got {name!r:.80}.")
+    return Forgotten(name)
