@@ -9,9 +9,8 @@ from scipy import sparse
 from opelda.report import rank_words
 from opelda.report._times import MOST_BINS
 from opelda.report._unmixing import Unmixing
-from opelda.report.page._encoded_arrays import joined, packed
-from opelda.report.page._exported import SHOWN, ExportedTopics, ranked_words
-from opelda.report.page._summed import TimedShares
+from opelda.report.page._gathered import TimedShares
+from opelda.report.page._payload import SHOWN, ExportedTopics
 from tests.report.page_data import dense, unpacked
 
 
@@ -22,8 +21,7 @@ def some_topics(n_topics=20, n_words=300, seed=0):
 
 def read_back(topics, **options):
     kept = ExportedTopics.of(topics, **options)
-    header, arrays = kept.arrays(joined(map(str, range(topics.shape[1])), "\n"))
-    return kept, unpacked(packed(header | {"n_topics": len(topics)}, arrays))
+    return kept, unpacked(kept.packed(range(topics.shape[1]), len(topics)))
 
 
 def test_all_probabilities_come_back_to_16_bits():
@@ -56,7 +54,7 @@ def test_of_many_the_larger_are_kept_and_the_rest_has_its_mean():
 def test_the_best_words_for_every_lambda_are_there():
     topics, weights = some_topics(), np.random.default_rng(1).dirichlet(np.ones(20))
     marginal = weights @ topics.astype(np.float64)
-    found = ranked_words(ExportedTopics.of(topics), len(topics), marginal)
+    found = ExportedTopics.of(topics).ranked_words(len(topics), marginal)
     for lambda_ in (0.0, 0.3, 0.6, 1.0):
         best = rank_words(topics, SHOWN, by="relevance", weights=weights, lambda_=lambda_)
         for k, (words, probabilities) in enumerate(found):

@@ -1,41 +1,51 @@
-"""Facts of a model and of gathered documents, as a page states them."""
+"""Facts of a model and of gathered documents, as the first view of a page states them."""
 
+from datetime import UTC, datetime
+from importlib.metadata import version
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opelda.corpus._matrix import row_sums
+from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
+from opelda.corpus.text._markup import SPELLED
 from opelda.errors import InputError
+from opelda.inference import EM
+from opelda.inference._infer import as_prior
 from opelda.learning._runs import another, compared_words, run_seeds
 from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._ranking import topic_weights
 from opelda.report._topic_map import map_positions
-from opelda.report.page import _payload as payload
-from opelda.report.page._encoded_arrays import as_base64
-from opelda.report.page._exported import ExportedTopics
-from opelda.report.page._gathered import Gathered
+from opelda.report.page._gathered import LONGEST, WITHIN, Gathered
+from opelda.report.page._payload import ExportedTopics, as_base64, documents
 
+FORMAT = 1
 SCORED, LEAST_TOKENS = 1_000, 2  # documents, and words of each
-N_COMPARED_WORDS = 12
+N_RELATED, N_COMPARED_WORDS = 8, 12
+MOST_GROUPS_SHOWN, GROUP_SHARES = 500, 50_000  # groups, and groups times topics
 # Beyond so many weights, or with fewer documents a topic, topics are not learned anew.
 LARGEST_LEARNED_ANEW, LEAST_DOCUMENTS = 20_000_000, 10
 STABILITY = (
     "Share of common words in the topic's twenty best words and those of the topic it matches when "
     "topics are learned anew with {}."
 )
+NOT_SHOWN = ("callbacks", "engine", "n_jobs", "verbose", "sparse_output", "n_components")
 # Facts that a model alone does not have.
 NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
 
 
 def facts(
-    model: Any, topics: NDArray[Any], found: Gathered, held_out: Any, *, stability: bool
+    model: Any, name: str, found: Gathered, held_out: Any, *, stability: bool
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what the first view shows, and the arrays of the others."""
-    shares = topic_weights(model)
-    weights = found.mass / max(found.mass.sum(), 1e-300) if shares is None else shares
+    topics = np.asarray(model.components_)
+    weights = topic_weights(model)
+    if weights is None:
+        weights = found.mass / max(found.mass.sum(), 1e-300)
     kept, sample = ExportedTopics.of(topics), found.sample()
     coherence, of = model.coherence_, "the documents that the model learned from"
     if coherence is None and sample.shape[0] and topics.shape[1] > 1:
@@ -46,56 +56,167 @@ def facts(
         runs = f"another seed, from {sample.shape[0]:,} of the documents"
     limit = found.shorten()
     score = _score(model, sample, SCORED) if held_out is None else _score(model, held_out)
-    meta = model_facts(model, topics, weights, kept, coherence, again) | {
+    meta = model_facts(model, name, topics, kept, weights, coherence, again) | {
         "score": score and score | {"held_out": held_out is not None},
         "coherence": None if coherence is None else {"mean": float(np.mean(coherence)), "of": of},
-        "guarantee": payload.guarantee(found),
-        "time": payload.over_time(found),
-        "groups": payload.by_group(found),
+        "guarantee": _guarantee(found),
+        "time": _over_time(found),
+        "groups": _by_group(found),
         "stability": None if again is None else STABILITY.format(runs),
-        "sampled": payload.sampled(found, limit, kept),
+        "sampled": _left_out(found, limit, kept),
     }
-    more = {
-        "topics": payload.exported(kept, model._words(), len(topics)),
-        "documents": payload.documents(found, meta),
-    }
-    return meta, more
+    packed = kept.packed(model._words(), len(topics))
+    return meta, {"topics": packed, "documents": documents(found, meta)}
 
 
 def model_facts(
     model: Any,
+    name: str,
     topics: NDArray[Any],
-    weights: NDArray[np.float64],
     kept: ExportedTopics,
+    weights: NDArray[np.float64] | None = None,
     coherence: NDArray[np.float64] | None = None,
     stability: NDArray[np.float64] | None = None,
     positions: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Return what a page says of a model, with nothing of any documents."""
+    if weights is None:
+        weights = topic_weights(model)
+    if weights is None:
+        weights = np.full(len(topics), 1.0 / len(topics))
     if positions is None:
         positions = map_positions(topics)
+    given, points = model.get_params(deep=False), model.learning_curve_
+    curve = {"of": model.learning_curve_of_, "points": [[int(n), float(y)] for n, y in points]}
+    settings = [
+        [key, str(value)[:200]]
+        for key, value in given.items()
+        if key not in NOT_SHOWN and value is not None
+    ]
     return {
-        "format": payload.FORMAT,
-        **payload.stamp(),
-        "model": payload.model_facts(model, "model"),
+        "format": FORMAT,
+        **stamp(),
+        "model": {
+            "name": name,
+            "learner": type(model).__name__,
+            "n_topics": len(topics),
+            "n_words": int(model.n_features_in_),
+            "n_docs": int(model.n_docs_),
+            "settings": settings,
+        },
         "diversity": float(topic_diversity(model)),
-        "curve": _curve(model),
-        "topics": payload.topic_facts(
-            model, weights, positions, alike(topics), coherence, stability
-        ),
-        **payload.word_facts(model._words(), kept, weights @ topics, len(topics)),
-        "tokenizer": payload.tokenizing(model),
-        "inference": payload.inferring(model),
+        "curve": curve if len(points) > 1 else None,
+        "topics": _topic_facts(model, topics, weights, positions, coherence, stability),
+        **_word_facts(model._words(), kept, weights @ topics, len(topics)),
+        "tokenizer": _tokenizing(model),
+        "inference": _inferring(model),
         "sampled": [],
         **dict.fromkeys(NOT_KNOWN),
     }
 
 
-def alike(topics: NDArray[Any]) -> NDArray[np.float64]:
-    """Return how alike topics are, from 0 to 1: sum_w sqrt(p(w|s) p(w|t))."""
+def stamp() -> dict[str, str]:
+    """Return when and by which version a page was made."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    return {"created": now.isoformat().replace("+00:00", "Z"), "version": version("opelda")}
+
+
+def number(value: Any) -> float | None:
+    """Return a number fit for JSON; None for what is none."""
+    return float(value) if value is not None and isfinite(value) else None
+
+
+def rounded(values: Any, k: int) -> float | None:
+    """Return one of the values with four digits; None where there are none."""
+    return None if values is None else number(round(float(values[k]), 4))
+
+
+def _topic_facts(
+    model: Any, topics: NDArray[Any], weights: Any, positions: Any, coherence: Any, stability: Any
+) -> list[dict[str, Any]]:
+    """Return one object for each topic, in the model's own order."""
+    labels, given = model.topic_labels_, model._state.labels
     roots = np.sqrt(np.asarray(topics, np.float32))
-    found: NDArray[np.float64] = np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)
+    alike = np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)  # sum_w sqrt(p(w|s) p(w|t))
+    found = []
+    for k in range(len(weights)):
+        others = np.argsort(-alike[k], kind="stable")
+        others = others[others != k][:N_RELATED]
+        found.append(
+            {
+                "label": labels[k],
+                "given": k in given,
+                "weight": round(float(weights[k]), 7),
+                "coherence": rounded(coherence, k),
+                "stability": rounded(stability, k),
+                "x": rounded(positions[:, 0], k),
+                "y": rounded(positions[:, 1], k),
+                "related": [[int(j), round(float(alike[k, j]), 3)] for j in others],
+            }
+        )
     return found
+
+
+def _word_facts(
+    words: Any, topics: ExportedTopics, marginal: NDArray[np.float64], n_topics: int
+) -> dict[str, Any]:
+    """Return the words that topics are shown by, with their probabilities."""
+    best = topics.ranked_words(n_topics, marginal)
+    all_words = np.concatenate([ids for ids, _ in best])
+    used, places = np.unique(all_words, return_inverse=True)
+    return {
+        "words": [str(words[j]) for j in used],
+        "frequency": as_base64(marginal[used], np.float32),
+        "ranked": {
+            "offsets": as_base64(np.cumsum([0, *(len(ids) for ids, _ in best)]), np.uint32),
+            "words": as_base64(places, np.uint32),
+            "probability": as_base64(np.concatenate([p for _, p in best]), np.float32),
+        },
+    }
+
+
+def _tokenizing(model: Any) -> dict[str, Any]:
+    """Return how the page cuts texts into the model's words, or why it cannot."""
+    vocabulary = model._state.vocabulary
+    if vocabulary is None:
+        why = "The model learned from counts and has no words: texts cannot be given to it."
+        return {"kind": "default", "pattern": None, "lower": True, "ngrams": [1, 1],
+                "stop_words": [], "phrases": [], "pairs": False, "markup": None,
+                "why_not": why}  # fmt: skip
+    tokenizer = vocabulary.tokenizer
+    kinds = {None: "default", WHITESPACE: "whitespace", COUNT_VECTORIZER: "count_vectorizer"}
+    why_not = None
+    if tokenizer.stem is not None:
+        why_not = "The model's words are stems, which the page cannot make; use opelda transform."
+    if tokenizer.split is not None:
+        why_not = "The model's words are cut by a function that the page does not have."
+    if tokenizer.unspaced == "words":
+        why_not = "The model's words were cut by a package that the page does not have."
+    return {
+        "kind": kinds.get(tokenizer.pattern, "regex"),
+        "pattern": None if tokenizer.pattern in kinds else tokenizer.pattern,
+        "lower": tokenizer.lower,
+        "ngrams": list(tokenizer.ngrams),
+        "stop_words": tokenizer._removed[1:],
+        "phrases": list(tokenizer.phrases),
+        "pairs": tokenizer.unspaced == "pairs",
+        "markup": None if tokenizer.keep_markup else SPELLED,
+        "why_not": why_not,
+    }
+
+
+def _inferring(model: Any) -> dict[str, Any]:
+    """Return how the page infers a document's topics."""
+    method = model._transform_method()
+    prior = as_prior(model.doc_topic_prior, len(model.components_))
+    found = {"method": "em", "n_iter": 0, "n_kept": 0, "alpha": as_base64(prior, np.float32)}
+    if isinstance(method, EM):
+        return found | {"n_iter": method.n_iter or 0, "n_kept": method.n_kept or 0, "says": None}
+    says = (
+        f"The model infers mixtures by {type(method).__name__}; the page finds the most likely "
+        "one, which may differ."
+    )
+    return found | {"method": "exact", "says": says}
 
 
 def counted(model: Any, held_out: Any) -> Any:
@@ -116,8 +237,13 @@ def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | No
         counts = counts[np.sort(np.random.default_rng(0).permutation(counts.shape[0])[:n])]
     if not counts.shape[0]:
         return None
-    found = log_predictive_probability(model, counts, method=None, random_state=model._state.seed)
-    return payload.score_facts(found)
+    score = log_predictive_probability(model, counts, method=None, random_state=model._state.seed)
+    return {
+        "lpp": number(score.macro),
+        "error": number(score.standard_error),
+        "perplexity": number(score.perplexity),
+        "n_docs": int(score.n_documents),
+    }
 
 
 def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.float64] | None:
@@ -129,26 +255,73 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
         other.fit(sample, vocabulary=model._state.vocabulary)
     except InputError:  # seed words of a topic may all be missing
         return None
-    found = stability_over_runs([compared_words(model), compared_words(other)])
-    return np.asarray(found[0])
+    return np.asarray(stability_over_runs([compared_words(model), compared_words(other)])[0])
 
 
-def _curve(model: Any) -> dict[str, Any] | None:
-    points = model.learning_curve_
-    if len(points) < 2:
-        return None
-    return {"of": model.learning_curve_of_, "points": [[int(n), float(y)] for n, y in points]}
-
-
-def corpus_facts(opened: Any, found: Gathered) -> dict[str, Any]:
-    """Return how many documents and words there are."""
+def _guarantee(found: Gathered) -> dict[str, Any]:
+    """Return how far documents' mixtures can be from the most likely ones."""
+    n = max(found.n_docs, 1)
     return {
         "n_docs": found.n_docs,
-        "n_tokens": found.n_tokens,
-        "n_unknown_tokens": found.n_unknown,
-        "n_empty": found.n_empty,
-        "n_skipped": opened.problems.n_skipped,
+        "within": [[nats, float(x)] for nats, x in zip(WITHIN, found.within / n, strict=True)],
+        "mean": number(found.loss_sum / n),
+        "max": number(found.loss_max),
     }
+
+
+def _over_time(found: Gathered) -> dict[str, Any] | None:
+    """Return the topics' shares over time, where documents have times."""
+    if found.times is None or len(bins := found.times.finish()) < 2:
+        return None
+    return {
+        "column": found.time,
+        "unit": found.times.unit,
+        "bins": [found.times.label(key) for key in bins],
+        **found.times.shares.facts(bins, found.unmixing),
+    }
+
+
+def _by_group(found: Gathered) -> dict[str, Any] | None:
+    """Return the topics' shares by group, the largest groups first."""
+    if found.groups is None or len(found.groups.sums) < 2:
+        return None
+    n_docs = found.groups.n_docs
+    names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
+    shown = names[: min(MOST_GROUPS_SHOWN, max(20, GROUP_SHARES // found.n_topics))]
+    return {
+        "column": found.group,
+        "names": shown,
+        **found.groups.facts(shown, found.unmixing),
+        "n_others": len(names) - len(shown),
+    }
+
+
+def _left_out(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:
+    """Return sentences that say what of the documents and topics is not in the page."""
+    entries, said = found.entries.values(), []
+    if len(entries) < found.n_docs:
+        said.append(
+            f"{len(entries):,} of {found.n_docs:,} documents are listed: those that are typical of "
+            "a topic, and a random sample; all figures are of all documents."
+        )
+    n_told = sum(entry.text is not None or bool(entry.counts) for entry in entries)
+    if n_told < len(entries):
+        kind = "texts" if found.texts_are_known else "words"
+        said.append(f"The {kind} of {n_told:,} documents are in the page.")
+    if limit < LONGEST or any(len(entry.text or "") > LONGEST for entry in entries):
+        said.append(f"Texts are cut after {limit:,} characters.")
+    if found.groups is not None and found.groups.n_left:
+        said.append(
+            f"{found.groups.n_left:,} documents of groups that came after the first "
+            f"{len(found.groups.sums):,} are in no group."
+        )
+    if topics.ratio:
+        said.append(
+            "Of each word the page knows the topics that give it at least "
+            f"{topics.ratio:.1e} of its largest probability; mixtures of pasted texts are "
+            "therefore approximate."
+        )
+    return said
 
 
 def compared(model: Any, other: Any, name: str) -> dict[str, Any]:
@@ -156,7 +329,6 @@ def compared(model: Any, other: Any, name: str) -> dict[str, Any]:
     order, _ = match_topics(model, other)
     values = similarities(model, other)
     weights, coherence, labels = topic_weights(other), other.coherence_, other.topic_labels_
-    pairs = [[k, int(j), round(float(values[k, j]), 3)] for k, j in enumerate(order) if j >= 0]
     return {
         "name": name,
         "n_topics": len(labels),
@@ -169,7 +341,9 @@ def compared(model: Any, other: Any, name: str) -> dict[str, Any]:
             }
             for k, words in enumerate(other.top_words(N_COMPARED_WORDS))
         ],
-        "matches": pairs,
+        "matches": [
+            [k, int(j), round(float(values[k, j]), 3)] for k, j in enumerate(order) if j >= 0
+        ],
         "similarity": {
             "rows": values.shape[0],
             "columns": values.shape[1],

@@ -1,5 +1,6 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,10 +17,9 @@ from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
 from opelda.report._document_blocks import DocumentBlock, called
-from opelda.report._times import TimeReader
+from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, TimeReader, label_of, start_of
 from opelda.report._typical_documents import TypicalDocuments
 from opelda.report._unmixing import Unmixing
-from opelda.report.page._summed import SummedShares, TimedShares
 
 MOST_DOCUMENTS = 100_000  # listed in a page
 MOST_SAMPLED = 10_000  # whose counts are kept, for scores and stability
@@ -30,7 +30,103 @@ SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
 MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
 NEW_AT_ONCE = 20_000
 GROUP_SUMS = 10_000_000  # entries of the sums of groups
-WITHIN = (0.01, 0.1, 1.0)
+WITHIN = (0.01, 0.1, 1.0)  # nats
+# Each within the next: weeks are in no month.
+NESTED = ("minute", "hour", "day", "month", "quarter", "year")
+
+
+class SummedShares:
+    """Sums of documents' words and mixtures by a key, such as a time or a group.
+
+    A key that is new when the sums have `most` entries is left out.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self.size = 0  # entries of all sums
+        self.sums: dict[Any, sparse.csr_array] = {}  # (1, words and topics)
+        self.n_docs: dict[Any, int] = {}
+        self.n_left = 0  # documents of keys beyond these
+
+    def add(self, keys: Iterable[Hashable | None], words: Any, theta: NDArray[Any]) -> None:
+        """Add documents' word frequencies and mixtures; those whose key is None are left out."""
+        both = sparse.hstack((words, sparse.csr_array(theta)), format="csr")
+        rows: dict[Hashable, list[int]] = {}
+        for row, key in enumerate(keys):
+            if key is not None:
+                rows.setdefault(key, []).append(row)
+        for key, some in rows.items():
+            if self.most is not None and self.size >= self.most and key not in self.sums:
+                self.n_left += len(some)
+                continue
+            total = sparse.csr_array(np.ones((1, len(some)))) @ both[some]
+            self._put(key, total, len(some))
+
+    def _put(self, key: Hashable, total: sparse.csr_array, n_docs: int) -> None:
+        former = self.sums.get(key)
+        self.sums[key] = total if former is None else former + total
+        self.size += self.sums[key].nnz - (0 if former is None else former.nnz)
+        self.n_docs[key] = self.n_docs.get(key, 0) + n_docs
+
+    def renamed(self, name: Any) -> "SummedShares":
+        """Return the same with keys replaced by a function of them."""
+        found = SummedShares()
+        for key, total in self.sums.items():
+            found._put(name(key), total, self.n_docs[key])
+        return found
+
+    def facts(self, keys: list[Any], unmixing: Unmixing) -> dict[str, Any]:
+        """Return the documents, corrected shares and mean shares of some keys."""
+        n_docs = [self.n_docs[key] for key in keys]
+        scale = sparse.diags_array(1.0 / np.array(n_docs))
+        both = sparse.csr_array(scale @ sparse.vstack([self.sums[key] for key in keys]))
+        n_words = unmixing.topics.shape[1]
+        corrected, means = unmixing.likeliest(both[:, :n_words]), both[:, n_words:].toarray()
+        return {
+            "n_docs": n_docs,
+            "shares": corrected.round(6).tolist(),
+            "means": means.round(6).tolist(),
+        }
+
+
+class TimedShares:
+    """Shares over time, in bins that get longer when there are too many."""
+
+    def __init__(self) -> None:
+        self.shares = SummedShares()
+        self.unit = NESTED[0]
+
+    def add(self, moments: Iterable[datetime | None], words: Any, theta: NDArray[Any]) -> None:
+        """Add documents with their times."""
+        self.shares.add([self.bin(moment) for moment in moments], words, theta)
+        while len(self.shares.sums) > MOST_BINS and self.unit != NESTED[-1]:
+            self._coarsen()
+
+    def finish(self) -> list[datetime]:
+        """Return the bins in order: few enough for a picture, with enough documents in each."""
+        n_docs = sum(self.shares.n_docs.values())
+        while self.unit != NESTED[-1] and (
+            n_docs < FEW_DOCUMENTS * len(self.shares.sums)
+            # times that are all at the beginning of longer ones have no finer meaning
+            or len({self._longer(key) for key in self.shares.sums}) == len(self.shares.sums)
+        ):
+            self._coarsen()
+        return sorted(self.shares.sums)
+
+    def bin(self, moment: datetime | None) -> datetime | None:
+        """Return the beginning of a time's bin."""
+        return None if moment is None else start_of(moment, self.unit)
+
+    def label(self, start: datetime) -> str:
+        """Return what a bin is called."""
+        return label_of(start, self.unit)
+
+    def _longer(self, key: datetime) -> datetime:
+        return start_of(key, NESTED[NESTED.index(self.unit) + 1])
+
+    def _coarsen(self) -> None:
+        self.shares = self.shares.renamed(self._longer)
+        self.unit = NESTED[NESTED.index(self.unit) + 1]
 
 
 @dataclass
@@ -89,8 +185,7 @@ class Gathered:
         found = self.model.infer(batch.X)
         theta = found.theta
         theta = theta.toarray() if hasattr(theta, "toarray") else np.asarray(theta)
-        known = row_sums(batch.X)
-        first = self.n_docs
+        known, first = row_sums(batch.X), self.n_docs
         numbers = np.arange(first, first + len(theta))
         self.n_docs += len(theta)
         self.n_empty += int((known == 0).sum())
@@ -106,9 +201,9 @@ class Gathered:
         self._typical.add(DocumentBlock(first, batch.X), theta)
         chosen = np.isin(numbers, [n for best in self.typical() for n in best])
         self._keep_counts(batch.X, numbers)
-        listed, told = self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
+        listed, told = chosen | self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
         self.texts_are_known |= batch.texts is not None
-        for row in np.flatnonzero(listed | chosen).tolist():
+        for row in np.flatnonzero(listed).tolist():
             entry = self._entry(batch, theta[row], found, row, times[row], groups[row])
             if batch.texts is not None and told[row]:
                 entry.text = str(batch.texts[row])[: LONGEST + 1]
@@ -117,7 +212,7 @@ class Gathered:
                 # copies, so that they do not hold all of the mini-batch
                 entry.counts = (batch.X.indices[ends].copy(), batch.X.data[ends].copy())
             self.entries[first + row] = entry
-        self._n_new += int((listed | chosen).sum())
+        self._n_new += int(listed.sum())
         if self._n_new >= NEW_AT_ONCE:
             self.prune()
 
@@ -157,18 +252,16 @@ class Gathered:
         """Forget entries that are neither sampled nor typical any more, and texts beyond bounds."""
         self._n_new = 0
         typical = {number for best in self.typical() for number in best}
-        others = [number for number in self.entries if number not in typical]
-        while len(others := [n for n in others if self._listed.has(n)]) > MOST_DOCUMENTS:
+        others = self._listed.of(sorted(self.entries.keys() - typical))
+        while len(others) > MOST_DOCUMENTS:
             self._listed.halve()
+            others = self._listed.of(others)
         entries = self.entries
         self.entries = {n: entries[n] for n in sorted(typical & entries.keys() | set(others))}
-        told = [n for n in others if entries[n].size]
-        while sum(entries[n].size for n in told) > TEXT_BYTES:
+        while sum(entries[n].size for n in others) > TEXT_BYTES:
             self._told.halve()
-            for number in told:
-                if not self._told.has(number):
-                    entries[number].text = entries[number].counts = None
-            told = [n for n in told if entries[n].size]
+            for number in set(others) - set(self._told.of(others)):
+                entries[number].text = entries[number].counts = None
 
     def _columns(self, batch: MiniBatch, n: int) -> tuple[list[Any], list[Any]]:
         """Return the documents' days and groups; the first mini-batch says which columns."""
@@ -188,12 +281,12 @@ class Gathered:
     def _moments(self, values: list[Any]) -> list[Any]:
         """Return times; `settle` decides whether the column holds enough of them."""
         try:
-            found = list(self._reader.read(values))
+            found = self._reader.read(values)
             self._n_timed += len(values)
         except InputError as error:
-            found = [None] * len(values)
             self._n_untimed += len(values)
             self._untimed = self._untimed or error
+            return [None] * len(values)
         return found
 
     def settle(self) -> None:
@@ -215,13 +308,10 @@ class Gathered:
     ) -> Entry:
         order = np.argsort(-theta, kind="stable")[:MOST_TOPICS]
         order = order[theta[order] >= LEAST_WEIGHT]
-        number = self.n_docs - batch.X.shape[0] + row
+        name = None if batch.names is None else batch.names[row]
+        text = None if batch.texts is None else batch.texts[row]
         return Entry(
-            called(
-                None if batch.names is None else batch.names[row],
-                number,
-                None if batch.texts is None else batch.texts[row],
-            ),
+            called(name, self.n_docs - batch.X.shape[0] + row, text),
             float(found.n_tokens[row]),
             float(found.loss[row]),
             order.astype(np.uint16),
@@ -252,14 +342,14 @@ class Lot:
     def drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which numbers are in the sample."""
         with np.errstate(over="ignore"):
-            drawn: NDArray[np.bool_] = (
-                mix(numbers.astype(np.uint64) * np.uint64(GOLDEN)) <= self.limit
-            )
+            keys = mix(numbers.astype(np.uint64) * np.uint64(GOLDEN))
+        drawn: NDArray[np.bool_] = keys <= self.limit
         return drawn
 
-    def has(self, number: int) -> bool:
-        """Whether one number is in the sample."""
-        return bool(self.drawn(np.array([number]))[0])
+    def of(self, numbers: list[int]) -> list[int]:
+        """Return those of the numbers that are in the sample."""
+        found: list[int] = np.array(numbers)[self.drawn(np.array(numbers, np.int64))].tolist()
+        return found
 
     def halve(self) -> None:
         """Keep about half."""

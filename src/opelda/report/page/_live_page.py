@@ -9,12 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opelda.metrics._ranking import topic_weights
 from opelda.report._topic_map import map_positions
-from opelda.report.page._encoded_arrays import as_base64
-from opelda.report.page._exported import ExportedTopics
-from opelda.report.page._facts import NOT_KNOWN, model_facts
-from opelda.report.page._payload import FORMAT, number, stamp
+from opelda.report.page._facts import FORMAT, NOT_KNOWN, model_facts, number, stamp
+from opelda.report.page._payload import ExportedTopics, as_base64
 from opelda.report.page._write import as_json, page
 
 MOST_EVENTS, MOST_SCORES = 100, 400
@@ -105,13 +102,9 @@ class LivePage:
         if not asked or began < self._next:
             return self._said
         topics = np.asarray(model.components_)
-        weights = topic_weights(model)
-        if weights is None:
-            weights = np.full(len(topics), 1.0 / len(topics))
         self._positions = turned(map_positions(topics), self._positions)
         kept = ExportedTopics.of(topics, MOST_ENTRIES)
-        said = model_facts(model, topics, weights, kept, positions=self._positions)
-        said["model"]["name"] = self._name
+        said = model_facts(model, self._name, topics, kept, positions=self._positions)
         ended = time.monotonic()
         self._next = ended + max(EVERY, (ended - began) / LARGEST_SHARE)
         return said
@@ -163,12 +156,11 @@ def _shares(model: Any) -> dict[str, Any]:
 
 
 def _event(event: Any) -> dict[str, Any]:
-    when = event.as_dict()["time"]
     return {
         "kind": event.kind,
         "after": event.document,
         "topic": event.topic,
         "text": str(event),
         "words": list(event.words),
-        "time": when,
+        "time": event.as_dict()["time"],
     }

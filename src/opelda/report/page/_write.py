@@ -16,12 +16,10 @@ import numpy as np
 from opelda.corpus import stream
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
-from opelda.metrics._ranking import topic_weights
 from opelda.report._document_blocks import columns_without_names
-from opelda.report.page import _payload as payload
-from opelda.report.page._exported import ExportedTopics
-from opelda.report.page._facts import compared, corpus_facts, counted, facts, model_facts
+from opelda.report.page._facts import compared, counted, facts, model_facts
 from opelda.report.page._gathered import Gathered
+from opelda.report.page._payload import ExportedTopics
 
 BLOCK = 4096
 N_TYPICAL, MANY_TOPICS, N_TYPICAL_OF_MANY = 10, 200, 4
@@ -90,7 +88,6 @@ def write_report(
     True
     """
     tell = progress or (lambda doing, n_docs: None)
-    topics = np.asarray(model.components_)
     metadata = ["auto", *(column for column in (time, by) if column is not None)]
     vocabulary, n_words = model._state.vocabulary, int(model.n_features_in_)
     scored = None if held_out is None else counted(model, held_out)
@@ -98,8 +95,8 @@ def write_report(
         corpus = model._checked(corpus)  # a table of counts, by its columns' names
     opened = stream(corpus, batch_size=BLOCK, vocabulary=vocabulary, metadata=metadata, **reading)
     batches = opened.batches(vocabulary, n_words, learn=False)
-    n_typical = N_TYPICAL if len(topics) <= MANY_TOPICS else N_TYPICAL_OF_MANY
-    found = Gathered(model, n_typical, time=time, by=by)
+    many = len(model.components_) > MANY_TOPICS
+    found = Gathered(model, N_TYPICAL_OF_MANY if many else N_TYPICAL, time=time, by=by)
     for batch in batches:
         found.add(batch)
         tell("inferring", found.n_docs)
@@ -107,11 +104,17 @@ def write_report(
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
     found.settle()
     tell("measuring", found.n_docs)
-    meta, more = facts(model, topics, found, scored, stability=stability)
+    meta, more = facts(model, name, found, scored, stability=stability)
     where = re.split(r"[/\\\\]", opened.label)[-1] if isinstance(corpus, str | PathLike) else ""
     meta["title"] = title or where or "Topics"
-    meta["model"]["name"] = name
-    meta["corpus"] = {"name": where} | corpus_facts(opened, found)
+    meta["corpus"] = {
+        "name": where,
+        "n_docs": found.n_docs,
+        "n_tokens": found.n_tokens,
+        "n_unknown_tokens": found.n_unknown,
+        "n_empty": found.n_empty,
+        "n_skipped": opened.problems.n_skipped,
+    }
     if compare is not None:
         meta["compare"] = compared(model, compare, compare_name)
     with write_in_one_step(path) as file:
@@ -121,18 +124,14 @@ def write_report(
 
 def model_page(model: Any, title: str, name: str) -> str:
     """Return the page about a model alone: without documents, and so without what they tell."""
-    topics = np.asarray(model.components_)
-    weights = topic_weights(model)
-    if weights is None:
-        weights = np.full(len(topics), 1.0 / len(topics))
-    kept, coherence = ExportedTopics.of(topics), model.coherence_
-    meta = model_facts(model, topics, weights, kept, coherence)
+    topics, coherence = np.asarray(model.components_), model.coherence_
+    kept = ExportedTopics.of(topics)
+    meta = model_facts(model, name, topics, kept, coherence=coherence)
     if coherence is not None:
         of = "the documents that the model learned from"
         meta["coherence"] = {"mean": float(np.mean(coherence)), "of": of}
-    meta["model"]["name"] = name
     meta |= {"title": title, "corpus": None}
-    return page(meta, topics=payload.exported(kept, model._words(), len(topics)))
+    return page(meta, topics=kept.packed(model._words(), len(topics)))
 
 
 def page(meta: dict[str, Any], **data: str) -> str:
