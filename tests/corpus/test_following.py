@@ -112,17 +112,11 @@ def test_the_position_in_a_folder_is_small_and_forgets_what_is_gone(tmp_path, fo
     assert len(json.dumps(last.position)) < 110 * 11 + 100
 
 
-def test_a_position_of_a_folder_as_version_0_1_had_it(tmp_path):
-    for name in "abcd":
-        (tmp_path / f"{name}.txt").write_text(name * 3)
-    fixed = Vocabulary(["aaa", "bbb", "ccc", "ddd"])
-    source = stream(tmp_path, batch_size=1, vocabulary=fixed)
-    source.seek({"file": 0, "name": tmp_path.name, "at": {"after": "b.txt"}})
-    assert [batch.X.indices.tolist() for batch in source] == [[2], [3]]
-    source = stream(tmp_path, batch_size=1, vocabulary=fixed, follow=True)
-    source.seek({"done": ["a.txt", "c.txt"], "file": None, "at": None})
-    assert [batch.X.indices.tolist() for batch in islice(source, 2)] == [[1], [3]]
-    source.seek({"done": "x"})
+@pytest.mark.parametrize("position", [{"done": "x"}, {"done": []}, {}, 3, "a"])
+def test_no_position_of_a_folder(tmp_path, position):
+    (tmp_path / "a.txt").write_text("tea")
+    source = stream(tmp_path, batch_size=1, vocabulary=Vocabulary(["tea"]))
+    source.seek(position)
     with pytest.raises(InputError, match="no position in a folder"):
         next(iter(source))
 

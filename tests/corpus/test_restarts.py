@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from opelda.corpus.sources import _file_source
+from opelda.corpus.sources import _files
 from tests.corpus.restarts import Learner, Rows, lines
 
 PAGE = Path(__file__).parents[2] / "docs" / "streams.md"
@@ -141,7 +141,7 @@ def _(learner):
 
 def test_many_files_are_known_by_their_keys(tmp_path, monkeypatch):
     """Also when the ends of most of them are forgotten."""
-    monkeypatch.setattr(_file_source, "N_ENDS", 1)
+    monkeypatch.setattr(_files, "N_ENDS", 1)
     learner = Learner(tmp_path)
     for number in range(8):
         learner.write(10 * number, 10 * number + 10, f"{number}.txt")

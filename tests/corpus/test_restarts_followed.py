@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from opelda.corpus.sources import _folder_source, _followed
+from opelda.corpus.sources import _folder, _followed
 from tests.corpus.restarts import Clock, Learner, Rows, lines
 
 row = Rows()
@@ -15,7 +15,7 @@ row = Rows()
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (_followed, _folder_source):
+    for module in (_followed, _folder):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

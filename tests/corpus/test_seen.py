@@ -95,7 +95,6 @@ def test_what_is_seen_does_not_depend_on_how_it_came(n, cut):
     with mock.patch.multiple(_seen, N_MARKS=4, N_LAST=5):
         parts = Seen()
         parts.add(joined(lines[:cut]))
-        parts = parts.copy()
         parts.add(joined(lines[cut:]).removesuffix(b"\n"))  # the last line may lack its end
         assert parts.as_json() == former_of(lines)
 

@@ -129,14 +129,6 @@ def test_positions_of_other_files_are_told_apart(files):
     other = stream(files / "all.txt", batch_size=5)
     other.seek(place)
     assert sum(batch.X.shape[0] for batch in other) == 137  # by content, all of it is new
-    former = {name: place[name] for name in ("file", "name", "at")}  # as version 0.1 had it
-    former["at"] = {name: former["at"][name] for name in ("offset", "line")}
-    other.seek(former)
-    with pytest.raises(InputError, match="part-0"):
-        next(iter(other))
-    same = stream(str(files / "part-*.jsonl"), batch_size=5)
-    same.seek(former)
-    assert sum(batch.X.shape[0] for batch in same) == 132
     other.seek(7)
     with pytest.raises(InputError, match="not a place"):
         next(iter(other))

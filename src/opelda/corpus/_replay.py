@@ -7,10 +7,9 @@ and the last thousand records.
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -49,7 +48,13 @@ class Seen:
     @property
     def end(self) -> bytes:
         """The digest of all records."""
-        return self._hash.copy().digest()
+        return self._hash.digest()
+
+    def end_with(self, lines: bytes) -> bytes:
+        """Return the digest of all records and of some more."""
+        further = self._hash.copy()
+        further.update(lines)
+        return further.digest()
 
     def add(self, lines: bytes, *, known: bool = False) -> None:
         """Add whole lines; those that are `known` are among the last ones already."""
@@ -79,13 +84,6 @@ class Seen:
             counts = set(_counts(self.n, self.step))
             self.marks = {n: mark for n, mark in self.marks.items() if n in counts}
 
-    def copy(self) -> "Seen":
-        """Return another that goes on by itself."""
-        copy = Seen(self.last)
-        copy.n, copy.step, copy.marks = self.n, self.step, dict(self.marks)
-        copy._hash = self._hash.copy()
-        return copy
-
     def as_json(self) -> dict[str, Any]:
         """Return it as a position holds it."""
         return {
@@ -97,8 +95,7 @@ class Seen:
         }
 
 
-@dataclass(frozen=True)
-class Former:
+class Former(NamedTuple):
     """The records of a former run, as its position has them."""
 
     n: int
@@ -106,7 +103,7 @@ class Former:
     last: list[bytes]
 
     @classmethod
-    def of(cls, position: Any) -> Self:
+    def of(cls, position: Any) -> "Former":
         """Return what `Seen.as_json` wrote; refuse anything else."""
         try:
             n, step = position["n"], position["step"]
@@ -122,8 +119,7 @@ class Former:
         return cls(n, dict(zip(counts, marks, strict=True)) | {n: end}, last)
 
 
-@dataclass(frozen=True)
-class Recognised:
+class Recognised(NamedTuple):
     """The outcome of looking at how a source begins."""
 
     seen: Seen  # with the records that are passed over
@@ -147,16 +143,13 @@ def recognise(
     """
     pairs = ((record, as_line(record)) for record in records)
     seen, taken, matched = Seen(), list[tuple[Any, bytes]](), 0
-    # whether it is as before, and the numbers of last records that it may begin with, or does
-    same, starts, overlap = former.n > 0, list[int](), 0
+    # whether it is as before, and with how many of the last records it may begin, or does
+    same, starts, overlap = former.n > 0, list(range(1, len(former.last) + 1)), 0
     for pair in pairs:
         taken.append(pair)
         seen.add(pair[1])
         n, key = len(taken), digest(pair[1][:-1])
-        if n == 1:
-            starts = [j for j in range(1, len(former.last) + 1) if former.last[-j] == key]
-        else:
-            starts = [j for j in starts if j >= n and former.last[n - 1 - j] == key]
+        starts = [j for j in starts if former.last[n - 1 - j] == key]
         if n in starts:
             overlap = n
             starts.remove(n)
@@ -187,17 +180,17 @@ def _replayed(
     held: list[tuple[Any, bytes]] = []
     for end in sorted(n for n in former.marks if n > seen.n):
         held = list(islice(pairs, end - seen.n))
-        further = seen.copy()
-        further.add(b"".join(line for _, line in held))
+        lines = b"".join(line for _, line in held)
         if len(held) < end - seen.n:  # it ends; between marks the last records may tell
             n_left = former.n - seen.n
             known = former.last[len(former.last) - n_left :] if n_left <= len(former.last) else []
             same = [digest(line[:-1]) for _, line in held] == known[: len(held)]
         else:
-            same = further.end == former.marks[end]
+            same = seen.end_with(lines) == former.marks[end]
         if not same:
             break
-        seen, held = further, []
+        seen.add(lines)
+        held = []
     if seen.n == former.n:
         seen.last = list(former.last)
     how = f"begins as before: the first {seen.n:,} {what} were read already and are skipped"

@@ -91,8 +91,9 @@ def columns_beside(
     if name is None:  # a title is both text and name
         name = first_named(NAMES, [*filter(is_title, text), *found])
     if not options.taken:  # once for all files of a source
-        time, group = usual_column("time", found), usual_column("group", found)
-        options.taken.update(text=[*text], name=name or None, time=time, group=group)
+        options.taken["text"], options.taken["name"] = [*text], name or None
+        for each in ("time", "group"):
+            options.taken[each] = usual_column(each, found)
         likely = {*TEXTS, *TITLES} - {spelled(name) for name in text}
         unread = [name for name in names if spelled(name) in likely]
         unread += [name for name in other_texts if name not in unread]

@@ -18,8 +18,8 @@ from opelda.corpus.formats import (
     expand,
     read_vocabulary,
 )
-from opelda.corpus.sources._file_source import Files
-from opelda.corpus.sources._folder_source import Folder
+from opelda.corpus.sources._files import Files
+from opelda.corpus.sources._folder import Folder
 from opelda.corpus.sources._followed import GrowingFile
 from opelda.corpus.sources._frames import in_memory
 from opelda.corpus.sources._source import Source

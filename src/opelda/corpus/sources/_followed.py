@@ -17,17 +17,13 @@ from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._compression import CHUNK, Stream
 from opelda.corpus.formats._input import ChangedError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
-from opelda.corpus.sources._file_source import Files, as_wanted
-from opelda.corpus.sources._rotation import goes_on, is_where, put_aside, was_read
+from opelda.corpus.sources._files import Files, Part, as_wanted, goes_on, put_aside, was_reached
 from opelda.errors import InputError
 
 # Seconds between two looks; a file that was not written to for so long has arrived, or is left.
 POLL, SETTLED = 0.5, 1.0
 # Bytes at the end of a file that is followed by which one sees whether it is still the same.
 BEFORE = 1 << 12
-
-# A file, and the position to go on from in it.
-Part = tuple[Input, Any]
 
 
 class Settling:
@@ -210,9 +206,8 @@ class GrowingFile(Files):
 
     def _aside(self) -> list[Part]:
         """Return the files that were put aside and not read, and then the file itself."""
-        found = map(Input.of, put_aside(self.input, self._since or 0))
-        new = [input for input in found if not was_read(input, self.options, self._ends)]
-        return [*((input, None) for input in new), (self.input, None)]
+        aside = put_aside(self.input, self._since or 0, self.options, self._ends)
+        return [*aside, (self.input, None)]
 
     def _held(self) -> "Held | None":
         """Return the file, held open; None while there is none."""
@@ -245,7 +240,7 @@ class GrowingFile(Files):
                 if not (full and held.ends_line(_offset(block.position))):
                     return
                 # it may have been cut short while it was read
-                if not is_where(held, self.options, block.position):
+                if not was_reached(held, self.options, block.position):
                     raise ChangedError(f"{held.label} was cut short while it was read; look again.")
                 if partly and found.n_skipped and self.format.name == "csv":
                     return  # a row may have lines that are still to come

@@ -19,14 +19,13 @@ from opelda.corpus.formats._input import NotTextError, printable, reason
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats.folder import text_of
 from opelda.corpus.sources import _followed
-from opelda.corpus.sources._file_source import as_wanted
-from opelda.corpus.sources._rotation import is_where
+from opelda.corpus.sources._files import as_wanted, was_reached
 from opelda.corpus.sources._source import Source
 from opelda.errors import InputError
 
 
 @dataclass(frozen=True, order=True)
-class File:
+class FoundFile:
     """A file as it was found."""
 
     name: str  # its path within the folder
@@ -51,11 +50,9 @@ class Folder(Source):
         follow: bool,
         words: list[str] | None = None,
     ) -> None:
-        self.folder = folder
-        self.options = options
+        self.root, self.options, self.words = os.fspath(folder), options, words
         self.problems = options.problems
-        self.label = printable(os.fspath(folder))
-        self.words = words
+        self.label = printable(self.root)
         self._format_of = format_of
         self._follow = self.waits = follow
         self._begun = False
@@ -63,7 +60,7 @@ class Folder(Source):
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the files that were not read yet; full blocks for ever where it is followed."""
         files = self._found()
-        done, begun, at = self._split(position, files)
+        done, begun, at = self._restored(position, files)
         joiner, size, settling = BlockJoiner(block_size), 0, _followed.Settling()
         while True:
             done &= {file.key for file in files}  # those that are gone are forgotten
@@ -97,7 +94,7 @@ class Folder(Source):
         if joiner:
             yield joiner.take(_position(done, None, None))
 
-    def _of(self, file: File, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
+    def _of(self, file: FoundFile, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
         input = Input.of(file.path)
         try:
             format = self._format_of(input)
@@ -105,27 +102,26 @@ class Folder(Source):
             self.problems.skip_binary(input.label)
             return
         if format is not None:
-            if at is not None and format.in_lines and not is_where(input, self.options, at):
+            if at is not None and format.in_lines and not was_reached(input, self.options, at):
                 report(f"{input.label} is another file than it was: all of it is new.")
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
         elif (text := text_of(input, self.options)) is not None:
             yield Block(as_series([text]), None, {None: as_series([file.name])})
 
-    def _found(self) -> list[File]:
+    def _found(self) -> list[FoundFile]:
         """Return the files that there are."""
-        root = os.fspath(self.folder)
 
         def refuse(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError) or error.filename == root:
+            if not isinstance(error, FileNotFoundError) or error.filename == self.root:
                 raise InputError(
-                    f"The folder {printable(os.fsdecode(error.filename or root))} cannot be read: "
-                    f"{reason(error)}; check it, and go on."
+                    f"The folder {printable(os.fsdecode(error.filename or self.root))} cannot be "
+                    f"read: {reason(error)}; check it, and go on."
                 ) from None
 
         found = []
-        for path in visible_files(root, refuse):
-            name = printable(path[len(root) :].replace(os.sep, "/").lstrip("/"))
+        for path in visible_files(self.root, refuse):
+            name = printable(path[len(self.root) :].replace(os.sep, "/").lstrip("/"))
             if self._follow and is_vocabulary(name):
                 continue
             try:
@@ -133,38 +129,32 @@ class Folder(Source):
             except OSError:  # it is gone again, or a link to nothing
                 continue
             key = digest(f"{name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
-            found.append(File(name, path, key))
+            found.append(FoundFile(name, path, key))
         return found
 
-    def _split(self, position: Any, files: list[File]) -> tuple[set[bytes], str | None, Any]:
+    def _restored(
+        self, position: Any, files: list[FoundFile]
+    ) -> tuple[set[bytes], str | None, Any]:
         """Return the keys of files that were read, the name of one that was begun, and where."""
         is_first, self._begun = not self._begun, True
         if position is None:
             return set(), None, None
-        match position:
-            case {"done": str(packed)}:
-                try:
-                    done = set(unpacked(packed))
-                except ValueError:
-                    done = None
-            case {"done": list(names)}:  # of former versions
-                done = {file.key for file in files if file.name in names}
-            case {"at": {"after": str(last)}}:
-                return {file.key for file in files if file.name <= last}, None, None
-            case _:
-                done = None
-        if done is None:
-            raise InputError(f"{str(position)[:80]!r} is no position in a folder; begin anew.")
+        try:
+            done = set(unpacked(position["done"]))
+            begun, of, at = position["file"], position["key"], position["at"]
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                f"{str(position)[:80]!r} is no position in a folder; begin anew."
+            ) from None
         if is_first:
             n_known = sum(file.key in done for file in files)
             report(f"{self.label} goes on: {n_known:,} of {len(files):,} files were read already.")
-        begun, of, at = position.get("file"), position.get("key"), position.get("at")
         in_lines = isinstance(at, dict) and "tail" in at
         same = of is None or any(file.name == begun and file.key.hex() == of for file in files)
         return done, begun, at if in_lines or same else None
 
 
-def _position(done: set[bytes], begun: File | None, at: Any) -> dict[str, Any]:
+def _position(done: set[bytes], begun: FoundFile | None, at: Any) -> dict[str, Any]:
     return {
         "done": b64encode(b"".join(sorted(done))).decode(),
         "file": None if begun is None else begun.name,

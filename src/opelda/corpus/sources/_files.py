@@ -1,0 +1,287 @@
+"""Files of one format as a source, known again by their content when they moved or were rotated."""
+
+import os
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._replay import report, unpacked
+from opelda.corpus._timeout import Patience
+from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats._compression import without_suffix
+from opelda.corpus.formats._input import printable
+from opelda.corpus.formats._line_reader import LineReader
+from opelda.corpus.sources._source import Source
+from opelda.errors import InputError
+
+# Files whose last positions are kept, should the files grow; of others a digest is kept.
+N_ENDS = 100
+# Bytes at either end of a file that stand for all of it; files beside one that are looked at.
+END = 1 << 12
+N_BESIDE = 100
+
+# A file, and the position to go on from in it.
+Part = tuple[Input, Any]
+
+
+class Files(Source):
+    """Files of one format, read in their order; a block may end in another file than it began.
+
+    A position has the number and name of the file, the position in it, keys of the files that were
+    read to their end ("done") and the last positions in some of these ("ends").
+    """
+
+    def __init__(self, inputs: list[Input], format: Format, options: Options) -> None:
+        self.inputs, self.format, self.options = inputs, format, options
+        self.problems = options.problems
+        self.label = inputs[0].label if len(inputs) == 1 else f"{len(inputs)} files"
+        self.words = _common_words(inputs, format, options)
+        self.reopens = all(input.reopens for input in inputs)
+        self.waits = not self.reopens
+        self.has_words = format.kind == "text" or self.words is not None
+        # the files of LDA-C do not say how many words there are
+        self.may_lack_columns = format.name == "ldac"
+        self._current = 0
+        self._done: list[bytes] = []
+        self._ends: list[Any] = []
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield the documents from a position on."""
+        joiner = BlockJoiner(block_size)
+        where: dict[str, Any] = {}
+        try:
+            for number, input, at in self.left(position):
+                self._current = number
+                for block in as_wanted(input, self.format, self.options, at, joiner):
+                    at = block.position
+                    where = self.position(number, at)
+                    if joiner.add(block) or self.patience.paused:
+                        self.patience.given()
+                        yield joiner.take(where)
+                if input.is_file and len(self.inputs) > 1:
+                    size = input.n_read if self.format.in_lines else input.size or 0
+                    self._done.append(key_of(input, size))
+                    self._note_end(input, at)
+        except InputError:
+            if joiner and not self.reopens:  # what was read before it will not come again
+                yield joiner.take(where)
+            raise
+        if joiner:
+            yield joiner.take(where)
+
+    def left(self, position: Any) -> Iterator[tuple[int, Input, Any]]:
+        """Yield the files that are left to read, their numbers, and the position in each."""
+        self._done, self._ends = [], []
+        if position is None:
+            for number, input in enumerate(self.inputs):
+                input.report(None)
+                yield number, input, None
+            return
+        reached = self._restored(position)
+        ends = [reached, *reversed(self._ends)]
+        # a pipe must not be opened only to look at it
+        keys = [key_of(one, one.size) if one.size is not None else b"" for one in self.inputs]
+        known = Counter(self._done) & Counter(keys)
+        self._done = list(known.elements())  # files that are gone are forgotten
+        for number, (input, key) in enumerate(zip(self.inputs, keys, strict=True)):
+            if known[key]:
+                known[key] -= 1
+                ends = [end for end in ends if end is reached or end[0] != _name(input)]
+                continue
+            found = next((end for end in ends if self._was_reached(input, end)), None)
+            if found is None and reached in ends and self._is_rotated(input, reached):
+                found = reached
+            if found is None:
+                input.report("is new: all of it is read")
+                yield number, input, None
+                continue
+            ends.remove(found)
+            given = {other.path for other in self.inputs if other is not input}
+            for other, start in goes_on(input, self.options, found[1], self._ends):
+                if other.path not in given:
+                    yield number, other, start
+
+    def position(self, number: int, at: Any) -> dict[str, Any]:
+        """Return the position in the source of a position in a file."""
+        input = self.inputs[number]
+        where = {
+            "file": number,
+            "name": _name(input),
+            "at": at,
+            "done": b64encode(b"".join(sorted(self._done))).decode(),
+            "ends": self._ends,
+        }
+        if not self.format.in_lines and input.is_file and input.size is not None:
+            where["id"] = [input.size, key_of(input, input.size).hex()]
+        return where
+
+    def _restored(self, position: Any) -> list[Any]:
+        """Take up a position; return the name of its file, the position there, and its content."""
+        try:
+            self._done = unpacked(position["done"])
+            self._ends = [[str(name), at] for name, at in position["ends"]]
+            return [str(position["name"]), position["at"], position.get("id")]
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                f"{str(position)[:80]!r} is not a place in {self.label}; begin again without."
+            ) from None
+
+    def _was_reached(self, input: Input, end: list[Any]) -> bool:
+        """Whether a position was reached in this file."""
+        if not input.is_file or input.is_folder:
+            return bool(end[0] == _name(input))
+        if self.format.in_lines:
+            return (
+                isinstance(end[1], dict)
+                and "tail" in end[1]
+                and was_reached(input, self.options, end[1])
+            )
+        match end[2]:
+            case [int(size), str(key)]:
+                return key_of(input, size).hex() == key
+        return False
+
+    def _is_rotated(self, input: Input, end: list[Any]) -> bool:
+        """Whether a position was reached in a file of that name, which is none of those given."""
+        same_name = end[0] == _name(input) and self.format.in_lines and input.is_file
+        return same_name and not any(self._was_reached(other, end) for other in self.inputs)
+
+    def _note_end(self, input: Input, at: Any) -> None:
+        if at is not None and self.format.in_lines:
+            self._ends = [*self._ends, [_name(input), at]][-N_ENDS:]
+
+    def end_when(self, is_ended: Callable[[], bool]) -> None:
+        """Let a pipe end as soon as this is true."""
+        for input in self.inputs:
+            input.is_ended = None if input.reopens else is_ended
+
+    def wait_at_most(self, patience: Patience) -> None:
+        """Give lines of a pipe so long after they came at the latest."""
+        super().wait_at_most(patience)
+        for input in self.inputs:
+            if not input.reopens and self.format.in_lines:
+                input.patience = patience
+
+    def progress(self) -> tuple[int, int] | None:
+        """Return how many bytes of how many are read, where that is known."""
+        sizes = [size for input in self.inputs if (size := input.size) is not None]
+        if len(sizes) < len(self.inputs):
+            return None
+        return sum(sizes[: self._current]) + self.inputs[self._current].n_read, sum(sizes)
+
+
+def as_wanted(
+    input: Input, format: Format, options: Options, at: Any, joiner: BlockJoiner
+) -> Iterator[Block]:
+    """Yield one file's documents, as many at a time as are wanted just then."""
+    while True:
+        size = joiner.missing
+        for block in format.blocks(input, replace(options, block_size=size), at):
+            at = block.position
+            yield block
+            # A reader gives blocks of one size: where another is wanted the file is opened again,
+            # unless it was at its end, or cannot be.
+            if joiner.missing != size and len(block) >= size and input.reopens:
+                break
+        else:
+            return
+
+
+def key_of(input: Input, size: int) -> bytes:
+    """Return a digest of the first so many bytes of a file as it is stored: of both their ends."""
+    digest = blake2b(str(size).encode(), digest_size=8)
+    try:
+        with open(input.path or "", "rb") as file:
+            digest.update(file.read(min(END, size)))
+            file.seek(max(size - END, 0))
+            digest.update(file.read(min(END, size)))
+    except OSError:  # it is gone
+        pass
+    return digest.digest()
+
+
+def was_reached(input: Input, options: Options, at: Any) -> bool:
+    """Whether a position was reached in this file, by the bytes before it."""
+    try:
+        with LineReader(input, options, at):
+            return True
+    except InputError:  # it is another, or damaged
+        return False
+
+
+def goes_on(input: Input, options: Options, at: Any, ends: Sequence[Any] = ()) -> list[Part]:
+    """Return the files to read after a position, oldest first, and the position in each.
+
+    The file itself if the position was reached in it. Else the one beside it where it was, those
+    that were put aside after that, but for those that were read to one of the `ends`, and the whole
+    of the file.
+    """
+    if not (isinstance(at, dict) and "tail" in at and input.is_file):
+        if input.is_file:
+            input.report("goes on where reading stopped")
+        return [(input, at)]
+    if was_reached(input, options, at):
+        input.report(f"goes on after line {at['line']:,}")
+        return [(input, at)]
+    for path in _beside(input.path or Path()):
+        former = Input.of(path)
+        if was_reached(former, options, at):
+            report(
+                f"{input.label} is a new file, and {former.label} the one that was read up to line "
+                f"{at['line']:,}: that is read to its end before."
+            )
+            aside = put_aside(input, path.stat().st_mtime_ns, options, ends)
+            return [(former, at), *(part for part in aside if part[0].path != path), (input, None)]
+    report(
+        f"{input.label} is another file than the one that was read up to line {at['line']:,}, "
+        "which is not beside it: all of it is new."
+    )
+    return [(input, None)]
+
+
+def put_aside(input: Input, since: int, options: Options, ends: Sequence[Any]) -> list[Part]:
+    """Return the files that a log was rotated into after a time (ns) and that were not read."""
+    path = input.path or Path()
+    stem, suffix = re.escape(path.stem), re.escape(path.suffix)
+    number = r"[._-]\d[\d._T-]*"
+    rotated = re.compile(f"{stem}{suffix}{number}|{stem}{number}{suffix}")
+    names = (other for other in _beside(path) if rotated.fullmatch(without_suffix(other.name)[0]))
+    times = sorted((other.stat().st_mtime_ns, other) for other in names)
+    found = [Input.of(other) for time, other in times if time >= since]
+    return [
+        (one, None) for one in found if not any(was_reached(one, options, at) for _, at in ends)
+    ]
+
+
+def _beside(path: Path) -> list[Path]:
+    """Return the other files in the folder whose names begin as this one's, newest first."""
+    with os.scandir(path.parent) as entries:
+        found = [
+            (entry.stat().st_mtime_ns, path.parent / entry.name)
+            for entry in entries
+            if entry.name.startswith(path.stem) and entry.name != path.name and entry.is_file()
+        ]
+    return [other for _, other in sorted(found, reverse=True)[:N_BESIDE]]
+
+
+def _name(input: Input) -> str:
+    return "-" if input.path is None else printable(input.path.name)
+
+
+def _common_words(inputs: list[Input], format: Format, options: Options) -> list[str] | None:
+    """Return the words of the columns, which must be the same for all files."""
+    words = format.words(inputs[0], options)
+    for input in inputs[1:] if options.column_words is None else ():
+        if format.words(input, options) != words:
+            raise InputError(
+                f"{input.label} has another vocabulary beside it than {inputs[0].label}; read them "
+                "apart, or give one for both with {column_words}.",
+                column_words=...,
+            )
+    return words
