@@ -59,11 +59,7 @@ class Edit:
 
     @classmethod
     def splitting(
-        cls,
-        topic: int,
-        n_before: int,
-        shares: NDArray[np.float64],
-        sizes: NDArray[np.float64],
+        cls, topic: int, n_before: int, shares: NDArray[np.float64], sizes: NDArray[np.float64]
     ) -> "Edit":
         """Make parts of a topic: the first has its number, the others come after all topics."""
         more = len(sizes) - 1

@@ -47,16 +47,15 @@ class EditsTopics(ReadsTopics):
 
     @edits
     def merge_topics(self, groups: Iterable[Sequence[int]] | Sequence[int]) -> dict[int, int]:
-        """Make one topic of several: a token of any of them is a token of it.
+        """Merge topics: weights and alphas add up, the larger eta counts.
 
-        Weights add up, and so do alphas; of etas given per topic the larger one counts. (By the ML
-        rule topics have no shares, and count alike.) The topic has the lowest of their numbers and
-        the label of the heaviest that has one; topics after those that are gone move up.
+        The merged topic has the lowest number, and the label of the heaviest topic that has one;
+        later topics move up. (By the ML rule topics have no shares, and count alike.)
 
         Parameters
         ----------
         groups : list of lists of int
-            The numbers of topics to be one, at least two in each list; or one such list.
+            The numbers of the topics to merge, at least two in each list; or one such list.
 
         Returns
         -------
@@ -90,11 +89,10 @@ class EditsTopics(ReadsTopics):
 
     @edits
     def remove_topics(self, topics: Iterable[int]) -> dict[int, int]:
-        """Leave topics out, with their weights; the topics after them move up.
+        """Remove topics and their weights; the topics after them move up.
 
-        Of a stream that is learned by sweeps, the last documents' tokens of these topics go to the
-        topics that the rest of their document makes likeliest, and are drawn anew as learning goes
-        on.
+        In a stream learned by sweeps, their tokens of the last documents go to the topics that the
+        rest of the document makes likeliest, and are drawn anew as learning goes on.
 
         Parameters
         ----------
@@ -129,18 +127,18 @@ class EditsTopics(ReadsTopics):
 
     @edits
     def split_topic(self, topic: int, documents: Any = None, *, into: int = 2) -> list[int]:
-        """Make several topics of one, by the words that go together in documents.
+        """Split a topic by the words that go together in documents.
 
-        The tokens that are expected to be of the topic are learned from by a small `TopicModel`,
-        and every word's weight in the topic is divided as its tokens are: merging the parts gives
-        the topic back. Numbers of other topics stay as they are; its label is lost.
+        A small `TopicModel` learns from the tokens that are expected to be of the topic, and each
+        word's weight is divided as its tokens are: merging the parts gives the topic back. Other
+        topics keep their numbers; its label is lost.
 
         Parameters
         ----------
         topic : int
         documents : as for `transform`, optional
-            Some that the topic is in, hundreds if possible. By default the last documents of a
-            stream that is learned by sweeps; other models keep none.
+            Hundreds that hold the topic. By default the last documents of a stream learned by
+            sweeps; other models keep none.
         into : int
             The number of parts.
 

@@ -27,6 +27,9 @@ from opelda.learning._state import State, learns_alone
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.streaming._window_sweeps import learn
 
+# What a vocabulary must have in common with the one that the model learned on.
+ALIKE = "tokenizer", "growing", "max_features", "when_full", "min_df"
+
 
 class LearnsStreams(Parameters):
     """The part of a learner that follows streams."""
@@ -55,37 +58,31 @@ class LearnsStreams(Parameters):
         Parameters
         ----------
         source : iterable
-            Of mini-batches (matrices of counts, or lists of documents that are not texts), each one
-            update; or of documents (a text, a sequence of words, a mapping from word to count),
-            gathered into mini-batches of `batch_size`, of which one is held at most. A list of
-            strings is one document and its words: give texts one by one. Or a column or data frame
-            of texts, a corpus, or what `opelda.corpus.stream` gives. An iterable that waits for
-            them may give None now and then: see `every`.
+            Mini-batches (matrices of counts, or lists of documents that are not texts), each one
+            update; or documents (texts, sequences of words, mappings from word to count), gathered
+            into mini-batches of `batch_size`. A list of strings is one document: give texts one by
+            one. Or a column or data frame of texts, a corpus, or `opelda.corpus.stream`. An
+            iterable that waits for documents may give None now and then: see `every`.
         vocabulary : Vocabulary, optional
-            The words of the columns. By default a stream's or a corpus's own, else one that begins
-            empty and grows to 100,000 columns, which rare old words then leave to new ones; from
-            texts with ``min_df=None``: words that few texts had wait. The model learns on a copy,
-            `vocabulary_`. If it grows, unseen words get columns; `n_words_added_` and
-            `n_words_dropped_` say how many. Words without a column are counted
-            (`n_unknown_tokens_`) and left out.
+            The words of the columns. By default the source's own, else one that begins empty and
+            grows to 100,000 words, then evicts rare, stale words. The model learns on a copy,
+            `vocabulary_`; `n_words_added_` and `n_words_dropped_` count its changes. Words without
+            a column are counted (`n_unknown_tokens_`) and left out.
         validation : as X of `fit`, optional
-            Scored every `validate_every` updates, for callbacks.
+            Documents to score every `validate_every` updates, for callbacks.
         validate_every : int
         checkpoint : path, optional
-            A folder. After the first update, every `every` and at the end the model and the
-            position in the source are committed there in one step, also if the source fails; called
-            again with the same source from its beginning, a run that was killed goes on and ends
-            with the same bytes as one that was not, unless documents had to wait (see `every`).
-            What was learned from is known by its content and passed over, anything else is learned
-            from; a source with `position` and ``seek(position)`` is asked to go there.
+            A folder. The model and the position in the source are committed there together: after
+            the first update, every `every`, at the end, and when the source fails. A killed run
+            that is called again with the same source resumes and ends with the same bytes, unless
+            a mini-batch was closed by a timeout. Documents that were learned from are known by
+            their content; a source with `position` and ``seek(position)`` is asked to seek.
         every : int or str
-            Between two checkpoints: a number of updates, or a time such as "30s", "5m" or "1h". By
-            time, writing them takes a tenth of the time at most: large models are written less
-            often. A time is also what documents wait at most for a mini-batch to be full: if a
-            pipe, a file or folder that is followed, or an iterable without a length gives no more
-            by then, they are learned from as they are, and committed. With a number of updates,
-            and from sources that always have more to give, mini-batches are full, and what is
-            learned does not depend on it.
+            Updates between two checkpoints, or a time such as "30s", "5m" or "1h". By time, writing
+            takes a tenth of the time at most. A time is also the timeout of a mini-batch: if a
+            pipe, a followed file or folder, or an iterable without a length gives no more documents
+            by then, those at hand are learned from and committed. With a number of updates all
+            mini-batches are full, and what is learned does not depend on timing.
 
         Returns
         -------
@@ -145,10 +142,10 @@ class LearnsStreams(Parameters):
         """Return the vocabulary to count with: the model's own once it has one."""
         given = None if given is None else as_vocabulary(given)
         state: State | None = getattr(self, "_state", None)
-        if state is None:
-            return given.copy() if given is not None else None
         if given is None:
-            return state.vocabulary
+            return None if state is None else state.vocabulary
+        if state is None:
+            return given.copy()
         if state.vocabulary is None:
             if len(given) != state.weights.n_words:
                 raise InputError(
@@ -292,18 +289,18 @@ def _recall(own: Vocabulary | None, given: Any) -> None:
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     """Refuse a vocabulary that is not the one the model learned on, nor what that began as."""
-    tokenizer = going_on_as(given.tokenizer, own.tokenizer)
-    pairs: dict[str, tuple[Any, Any]] = {"tokenizer": (own.tokenizer, tokenizer)}
-    for name in ("growing", "max_features", "when_full", "min_df"):
-        pairs[name] = getattr(own, name), getattr(given, name)
-    for name, (ours, theirs) in pairs.items():
-        if ours != theirs:
-            raise InputError(
-                f"The model's own vocabulary has {name}={ours!r} but the one given {theirs!r}; "
-                "leave vocabulary= out, or begin with a new model."
-            )
-    if not own.growing and own.words != given.words:
+    ours = {name: getattr(own, name) for name in ALIKE}
+    theirs = {name: getattr(given, name) for name in ALIKE}
+    theirs["tokenizer"] = going_on_as(given.tokenizer, own.tokenizer)
+    other = [
+        f"{name}={ours[name]!r}, not {theirs[name]!r}"
+        for name in ALIKE
+        if ours[name] != theirs[name]
+    ]
+    if not other and not own.growing and own.words != given.words:
+        other = ["other words than the one given"]
+    if other:
         raise InputError(
-            "The model's own vocabulary has other words than the one given; leave vocabulary= out, "
-            "or begin with a new model."
+            f"The model's own vocabulary has {other[0]}; leave vocabulary= out, or begin with a "
+            "new model."
         )
