@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda._every import Every
+from opelda._validation import Every
 from opelda.errors import InputError
 
 TIMES = {"30s": 30.0, "5m": 300.0, "1h": 3600.0, "0.5s": 0.5}

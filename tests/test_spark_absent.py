@@ -7,7 +7,7 @@ import pytest
 
 import opelda.spark
 from opelda import TopicModel
-from opelda._every import Every
+from opelda._validation import Every
 from opelda.errors import EngineError, InputError
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.spark._errors import LostError, explained, last_batch

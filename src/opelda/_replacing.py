@@ -21,9 +21,9 @@ STEM = 20
 
 @contextmanager
 def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
-    """Give a file to write for each path; at the end they all get their names, or none does.
+    """Give a file to write for each path; when all are written and synced they get their names.
 
-    Links are followed. Until the end, and after any failure, what is at the paths is untouched.
+    Links are followed. Until then, and after any failure, what is at the paths is untouched.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "notes")
@@ -66,39 +66,18 @@ def _temporary_name(name: str) -> str:
 
 
 def _rename(pairs: list[tuple[Path, Path]]) -> None:
-    """Give all files their names, or put back those that were replaced.
+    """Give all files their names; the others belong to the first.
 
-    The others belong to the first, and a process may be killed between any two of these lines: then
-    the first is whole, and never has others that do not belong to it. If it is new, it comes last.
-    Else the former others go before it is replaced.
+    A process may be killed between any two of these lines: then the first is whole, and never has
+    others that do not belong to it. If it is new, it comes last. Else the former others go before
+    it is replaced.
     """
-    replaced = pairs[0][1].is_file() if pairs else False
-    done: list[tuple[Path, Path, bool]] = []
-    try:
-        for temporary, target in pairs:
-            former, existed = temporary.with_suffix(".old"), target.exists()
-            done.append((former, target, existed))
-            if existed and len(pairs) > 1:
-                with suppress(OSError):  # some systems give a file one name only
-                    os.link(target, former)
-                    if replaced and target != pairs[0][1]:
-                        os.unlink(target)
-        for temporary, target in pairs if replaced else reversed(pairs):
-            os.replace(temporary, target)
-    except BaseException:
-        for former, target, existed in done:
-            if former.exists():
-                with suppress(OSError):  # else it stays under the name it has
-                    if not target.exists():
-                        os.link(former, target)
-                    elif not former.samefile(target):
-                        os.replace(former, target)
-                    _remove(former)
-            elif not existed:
-                _remove(target)
-        raise
-    for former, _, _ in done:
-        _remove(former)
+    is_new = not pairs[0][1].is_file()
+    if not is_new:
+        for _, other in pairs[1:]:
+            _remove(other)
+    for temporary, target in reversed(pairs) if is_new else pairs:
+        os.replace(temporary, target)
 
 
 def remove_leftovers(folder: str | os.PathLike[str], name: str) -> int:

@@ -6,8 +6,10 @@ form that the rest of the package works with.
 
 import multiprocessing
 import os
+import re
 import sys
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from opelda.errors import InputError
 # between these a count times a weight stays within single precision, whatever the topics
 SMALLEST_COUNT, LARGEST_COUNT = 1e-20, 1e13
 MOST_THREADS = 4096
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = 2**62) -> int:
@@ -142,3 +145,54 @@ def real_array(
 def on_device(X: Any) -> bool:
     """Whether an array or a sparse matrix lies in a device's memory; `X.get()` copies it."""
     return hasattr(type(X), "device") and hasattr(type(X), "get")
+
+
+class Every:
+    """Says when to do something: after the first step, and then by number or by the clock.
+
+    >>> every, due = Every("every", 5), []
+    >>> for n_steps in range(3, 14):
+    ...     if every.is_due(n_steps):
+    ...         due.append(n_steps)
+    ...         every.done()
+    >>> due
+    [3, 5, 10]
+    """
+
+    def __init__(
+        self, name: str, given: Any, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._steps, self.seconds = steps_or_seconds(name, given, "smh")  # the other is 0
+        self._clock = clock
+        self._last: int | None = None  # step at which it was done
+        self._n_steps, self._began, self._next = 0, 0.0, 0.0
+
+    def is_due(self, n_steps: int) -> bool:
+        """Whether it is to be done now, after so many steps in all."""
+        self._n_steps, self._began = n_steps, self._clock()
+        if self._last is None:
+            return True
+        if self._steps:  # several multiples may be passed at once
+            return n_steps // self._steps > self._last // self._steps
+        return self._began >= self._next
+
+    def done(self) -> None:
+        """Say that it has been done, in the time since `is_due`: at most a tenth of all time."""
+        self._last, now = self._n_steps, self._clock()
+        self._next = now + max(self.seconds, (now - self._began) * 9)
+
+
+def steps_or_seconds(name: str, given: Any, units: str = "smhd") -> tuple[int, float]:
+    """Return what is said as a number of steps or as a time; the other is 0.
+
+    >>> steps_or_seconds("since", "1000"), steps_or_seconds("since", "1.5h")
+    ((1000, 0.0), (0, 5400.0))
+    """
+    if not isinstance(given, str) or given.isdecimal():
+        return whole(name, int(given) if isinstance(given, str) else given), 0.0
+    found = re.fullmatch(rf"(\d{{1,9}}(?:\.\d{{1,9}})?)([{units}])", given)
+    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
+    if not seconds:
+        said = "30s, 5m or 1h" if units == "smh" else "5m, 1h or 1d"
+        raise InputError(f"must be a whole number or a time such as {said}, got {given!r}.", name)
+    return 0, seconds

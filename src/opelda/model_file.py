@@ -12,8 +12,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from opelda import _store
-from opelda._every import Every
-from opelda._validation import flag, number
+from opelda._validation import Every, flag, number
 from opelda.corpus.text._auto_settings import with_split
 from opelda.errors import ModelFileError
 from opelda.learning._state import State, check_words_rest

@@ -15,8 +15,7 @@ from opelda.corpus import generate
 from opelda.engines.seam import Rows
 from opelda.errors import InputError
 from opelda.learning import LEARNERS
-from opelda.learning.editing._editor import Edit, likeliest_topics
-from opelda.learning.editing._splitting import expected_counts
+from opelda.learning.editing._editor import Edit, expected_counts, likeliest_topics
 from opelda.learning.streaming._events import Event
 from opelda.learning.streaming._window import Assignments
 

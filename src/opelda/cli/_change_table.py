@@ -13,7 +13,7 @@ MOVED = 20  # topics shown
 
 def show_moves(given: str, since: str, n_words: int, *, as_json: bool) -> None:
     """Print shares and words of a stream's topics then and now, and the events meanwhile."""
-    from opelda._every import steps_or_seconds
+    from opelda._validation import steps_or_seconds
     from opelda.learning.persistence._stored_model import model_path
     from opelda.learning.streaming._events import Times
     from opelda.report._topic_table import topic_moves

@@ -207,7 +207,7 @@ class Summaries:
     needs_gap: ClassVar[bool] = False
 
     def __init__(self, show: Show, every: str) -> None:
-        from opelda._every import Every  # and NumPy, only now
+        from opelda._validation import Every  # and NumPy, only now
 
         self._show, self._every = show, Every("summary_every", every)
 

@@ -174,23 +174,19 @@ def check_words_rest(model: Any) -> None:
         )
 
 
-def check_rests(model: Any) -> None:
-    """Refuse to change topics in the middle of learning them, where a callback asks for it."""
-    if _learning.get(id(model)) is current_thread():
-        raise InputError(
-            f"This {type(model).__name__} is in the middle of learning; change its topics when "
-            "that is done, not in a callback."
-        )
-
-
-def learns_alone(method: Callable[P, R]) -> Callable[P, R]:
-    """Let a method run in one thread at a time per model; callbacks may call it again."""
+def learns_alone(method: Callable[P, R], *, in_callbacks: bool = True) -> Callable[P, R]:
+    """Let a method run in one thread at a time per model, and be called again in its callbacks."""
 
     @wraps(method)
     def alone(*args: P.args, **kwargs: P.kwargs) -> R:
         model: Any = args[0]
         key, me = id(model), current_thread()
         nested = _learning.get(key) is me
+        if nested and not in_callbacks:
+            raise InputError(
+                f"This {type(model).__name__} is in the middle of learning; change its topics when "
+                "that is done, not in a callback."
+            )
         if _learning.setdefault(key, me) is not me:  # one step, which no other thread can divide
             if learns_elsewhere(model):
                 raise InputError(

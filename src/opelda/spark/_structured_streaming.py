@@ -15,7 +15,7 @@ from pyspark.sql.functions import col, unwrap_udt
 from scipy import sparse
 
 from opelda import TopicModel
-from opelda._every import Every
+from opelda._validation import Every
 from opelda.corpus import Vocabulary
 from opelda.engines.seam import Updated, ranked
 from opelda.errors import InputError

@@ -49,7 +49,7 @@ def serve(
     the new model. There is no authentication: other machines are let in by --host alone.
     """
     # start-up time, and packages of an extra
-    from opelda._every import steps_or_seconds
+    from opelda._validation import steps_or_seconds
     from opelda.serve import part
 
     seconds = float(sum(steps_or_seconds("timeout", timeout, "smh")))

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from opelda import _store
-from opelda._every import Every
 from opelda._replacing import lock, remove_leftovers
+from opelda._validation import Every
 from opelda.corpus._corpus import Seekable
 from opelda.errors import InputError, ModelFileError
 from opelda.learning.persistence._model_arrays import as_parts, check_own, restore

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from opelda import corpus
 from opelda._count_matrix import counts
-from opelda._every import Every
-from opelda._validation import whole
+from opelda._validation import Every, whole
 from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
