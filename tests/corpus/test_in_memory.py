@@ -9,7 +9,7 @@ from gensim.corpora import Dictionary
 from scipy import sparse
 
 from opelda.corpus import read, stream
-from opelda.corpus.sources._frames import _distinct
+from opelda.corpus.sources._in_memory import _distinct
 from opelda.errors import InputError
 
 TEXTS = ["green tea", "", "black tea", "tea pot"]

@@ -1,6 +1,6 @@
-"""Blocks: some consecutive documents as a source gives them, and the position after them."""
+"""Sources of documents, and the blocks that they give with the position after each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,6 +8,8 @@ import polars as pl
 from scipy import sparse
 
 from opelda.corpus._matrix import Counted, stacked
+from opelda.corpus._problems import Problems
+from opelda.corpus._timeout import Patience
 from opelda.errors import InputError
 
 # Columns of texts beside the documents, null where something is missing: those of the source by
@@ -88,6 +90,38 @@ class BlockJoiner:
         return Block(stacked(parts, max(part.shape[1] for part in parts)), position, beside)
 
 
+class Source:
+    """Base of all sources."""
+
+    label: str  # its name in messages
+    problems: Problems
+    words: list[str] | None = None  # of the columns, where the source names them
+    has_words = True  # whether documents hold words, not only numbers of columns
+    may_lack_columns = False  # whether the last columns are missing where no document has them
+    reopens = True  # whether `blocks` may be called again, with another size
+    waits = False  # whether documents may still be to come
+    patience = Patience()
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield the documents from a position on, so many at a time.
+
+        Fewer at the end, and where documents had to wait longer than their `patience` for more.
+        """
+        raise NotImplementedError
+
+    def progress(self) -> tuple[int, int] | None:
+        """Return how many bytes of how many are read; None where that is not known."""
+        return None
+
+    def end_when(self, is_ended: Callable[[], bool]) -> None:
+        """Let a pipe end as soon as this is true; others do not wait."""
+
+    def wait_at_most(self, patience: Patience) -> None:
+        """Give documents so long after they came at the latest; of a source that waits for them."""
+        if self.waits:
+            self.patience = patience
+
+
 def names_of(beside: Beside) -> list[str] | None:
     """Return what the documents are called, "" where that is missing; None: nobody knows."""
     return [name or "" for name in beside[None]] if None in beside else None
@@ -114,3 +148,12 @@ def joined_columns(parts: Sequence[tuple[Beside, int]]) -> Beside:
         )
         for name in names
     }
+
+
+def row_number(position: Any) -> int:
+    """Return a position among rows or items, 0 for the beginning."""
+    if position is None:
+        return 0
+    if not isinstance(position, int) or isinstance(position, bool) or position < 0:
+        raise InputError(f"{position!r} is not a number of documents to pass over.")
+    return position

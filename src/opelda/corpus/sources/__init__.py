@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from opelda.corpus._block import Source
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import (
@@ -21,11 +22,10 @@ from opelda.corpus.formats import (
 from opelda.corpus.sources._files import Files
 from opelda.corpus.sources._folder import Folder
 from opelda.corpus.sources._followed import GrowingFile
-from opelda.corpus.sources._frames import in_memory
-from opelda.corpus.sources._source import Source
+from opelda.corpus.sources._in_memory import in_memory
 from opelda.errors import InputError, warn
 
-__all__ = ["Source", "checked_options", "open_source"]
+__all__ = ["checked_options", "open_source"]
 
 
 def checked_options(

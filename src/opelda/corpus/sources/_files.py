@@ -10,14 +10,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import report, unpacked
 from opelda.corpus._timeout import Patience
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._input import printable
 from opelda.corpus.formats._line_reader import LineReader
-from opelda.corpus.sources._source import Source
 from opelda.errors import InputError
 
 # Files whose last positions are kept, should the files grow; of others a digest is kept.

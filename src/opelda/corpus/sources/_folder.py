@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from opelda.corpus._block import Block, BlockJoiner
+from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import digest, report, unpacked
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._cells import as_series
@@ -20,7 +20,6 @@ from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats.folder import text_of
 from opelda.corpus.sources import _followed
 from opelda.corpus.sources._files import as_wanted, was_reached
-from opelda.corpus.sources._source import Source
 from opelda.errors import InputError
 
 

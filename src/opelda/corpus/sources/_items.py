@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from opelda.corpus._block import Beside, Block, Documents
+from opelda.corpus._block import Beside, Block, Documents, Source, row_number
 from opelda.corpus._corpus import Seekable
 from opelda.corpus._document_counts import count_words
 from opelda.corpus._kinds import is_bag, is_document, is_empty, is_matrix, is_missing, is_record
@@ -23,7 +23,6 @@ from opelda.corpus.formats._text_columns import (
     require,
     wanted_columns,
 )
-from opelda.corpus.sources._source import Source, row_number
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 

@@ -1,14 +1,15 @@
 """Documents in memory as a source: matrices, and columns and tables of any library."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
-from opelda.corpus._block import Beside
+from opelda.corpus._block import Beside, Block, Source, row_number, rows_of
 from opelda.corpus._column_names import usual_columns
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._forks import evaluate, require_pool
@@ -22,6 +23,8 @@ from opelda.corpus._kinds import (
     package_of,
 )
 from opelda.corpus._matrix import as_counts
+from opelda.corpus._problems import Problems
+from opelda.corpus._replay import item_key, report
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._cells import TEXTUAL, cells, is_plain
 from opelda.corpus.formats._text_columns import (
@@ -32,8 +35,58 @@ from opelda.corpus.formats._text_columns import (
     wanted_columns,
 )
 from opelda.corpus.sources._items import ItemsOfOneKind
-from opelda.corpus.sources._source import InMemory, Source
 from opelda.errors import InputError
+
+# Rows before a position by which a collection is known again.
+N_KNOWN = 100
+
+
+class InMemory(Source):
+    """Documents in memory: texts, or rows of counts.
+
+    A position is the number of rows before it, and a digest of the last of these.
+    """
+
+    def __init__(
+        self,
+        documents: pl.Series | sparse.csr_array,
+        problems: Problems,
+        words: Sequence[str] | None,
+        beside: Beside | None = None,
+    ) -> None:
+        self.label = "The column" if isinstance(documents, pl.Series) else "The matrix"
+        self.documents, self.problems = documents, problems
+        self.beside = beside or {}
+        self.words = None if words is None else [str(word) for word in words]
+        self.has_words = words is not None or isinstance(documents, pl.Series)
+        n_columns = 0 if isinstance(documents, pl.Series) else documents.shape[1]
+        if self.words is not None and len(self.words) < n_columns:
+            raise InputError(
+                f"The matrix has {n_columns} columns, but there are {len(self.words)} words for "
+                "them; give the vocabulary that the documents were counted with."
+            )
+
+    def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
+        """Yield the rows from a position on."""
+        n_rows = self.documents.shape[0]
+        for first in range(self._first(position), n_rows, block_size):
+            after = min(first + block_size, n_rows)
+            where = {"row": after, "tail": self._tail(after)}
+            yield Block(self.documents[first:after], where, rows_of(self.beside, first, after))
+
+    def _first(self, position: Any) -> int:
+        """Return the first row that was not read."""
+        if not isinstance(position, dict):
+            return row_number(position)
+        row = row_number(position.get("row"))
+        if row <= self.documents.shape[0] and self._tail(row) == position.get("tail"):
+            return row
+        report(f"{self.label} is not what was read before: all of it is new.")
+        return 0
+
+    def _tail(self, row: int) -> str:
+        rows = self.documents[max(row - N_KNOWN, 0) : row]
+        return item_key(rows.to_list() if isinstance(rows, pl.Series) else rows).decode().strip()
 
 
 def in_memory(
