@@ -25,7 +25,7 @@ import pandas as pd
 from scipy import sparse
 
 from opelda.corpus import Corpus
-from opelda.corpus.formats import uci
+from opelda.corpus.formats import count_lines
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
 
@@ -49,7 +49,7 @@ def generate(n_entries: int, seed: int = 0) -> sparse.csr_array:
 
 
 def with_opelda(path: Path, _: int) -> sparse.csr_array:
-    (block,) = uci.blocks(Input.of(path), Options(block_size=2**31), None)
+    (block,) = count_lines.uci_blocks(Input.of(path), Options(block_size=2**31), None)
     return block.documents
 
 
@@ -128,7 +128,7 @@ def main() -> None:
             measure(plain.name, plain, options.rounds)
             measure(packed.name, packed, options.rounds)
         plain = Path(folder, "docword.generated.txt")
-        uci.write(Corpus(generate(options.entries)), str(plain))
+        count_lines.write_uci(Corpus(generate(options.entries)), str(plain))
         measure("generated, plain", plain, options.rounds)
         packed = Path(f"{plain}.gz")
         with open(plain, "rb") as source, gzip.open(packed, "wb", 6) as target:

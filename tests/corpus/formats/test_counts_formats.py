@@ -17,7 +17,7 @@ from scipy.io import mmread, mmwrite
 
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus.formats import FORMATS as KNOWN
-from opelda.corpus.formats import _count_matrix
+from opelda.corpus.formats import count_matrices
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
@@ -217,7 +217,7 @@ def test_writing_is_in_steps_and_alike(tmp_path, name, monkeypatch):
     FORMATS[name].write(Corpus(X), str(path))
     at_once = path.read_bytes()
     for n in (1, 7, 100):
-        monkeypatch.setattr(_count_matrix, "ENTRIES_AT_ONCE", n)
+        monkeypatch.setattr(count_matrices, "ENTRIES_AT_ONCE", n)
         FORMATS[name].write(Corpus(X), str(path))
         assert path.read_bytes() == at_once
 

@@ -10,10 +10,12 @@ from scipy import sparse
 
 from opelda.corpus import Corpus
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import _count_lines, ldac, mm, npz, uci
+from opelda.corpus.formats import FORMATS, _count_blocks
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
+
+uci, ldac, mm, npz = (FORMATS[name] for name in ("uci", "ldac", "mm", "npz"))
 
 
 def read(format, source, position=None, **options):
@@ -109,7 +111,7 @@ def test_uci_gaps_are_bounded(tmp_path):
 
 @pytest.mark.parametrize("format", [uci, mm, npz])
 def test_as_many_words_as_columns(tmp_path, format):
-    path = tmp_path / f"x.{format.__name__.rpartition('.')[2]}"
+    path = tmp_path / f"x.{format.name}"
     format.write(Corpus(sparse.csr_array(np.eye(3))), str(path))
     (tmp_path / "vocab.txt").write_text("a\nb\n")
     with pytest.raises(InputError, match=r"has 3 columns, but .*vocab\.txt has 2 words; give"):
@@ -172,8 +174,8 @@ def test_ldac_words_beyond_the_vocabulary(tmp_path):
 
 @pytest.mark.parametrize("format", [uci, ldac])
 def test_lines_without_end(format, monkeypatch):
-    monkeypatch.setattr(format, "LONGEST_LINE", 2**18)
-    monkeypatch.setattr(_count_lines, "CHUNK", 2**16)
+    monkeypatch.setattr(_count_blocks, "LONGEST_LINE", 2**18)
+    monkeypatch.setattr(_count_blocks, "CHUNK", 2**16)
     head = b"1\n1\n1\n" if format is uci else b"0\n"
     with pytest.raises(InputError, match="has a line of more than 262,144 bytes"):
         read(format, head + b"1 " * 2**20)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import _count_matrix, mm, npz
+from opelda.corpus.formats import FORMATS, count_matrices
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
+
+mm, npz = FORMATS["mm"], FORMATS["npz"]
 
 
 def read(format, source, position=None, **options):
@@ -182,10 +184,10 @@ def test_npz_archives(tmp_path, monkeypatch):
     ):
         with pytest.raises(InputError, match=message):
             read(npz, raw)
-    monkeypatch.setattr(_count_matrix, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(count_matrices, "MOST_BYTES", 10_000)
     with pytest.raises(InputError, match=r"it claims \d+ bytes, unpacked"):
         read(npz, archive(**{**CSR, "data": np.zeros(10**6)}))
-    monkeypatch.setattr(_count_matrix, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(count_matrices, "MOST_BYTES", 10_000)
     for format, content in ((npz, good), (mm, (HEAD + "1 1 1\n1 1 1\n").encode())):
         path = tmp_path / "x.gz"
         path.write_bytes(gzip.compress(content + bytes(10**7)))

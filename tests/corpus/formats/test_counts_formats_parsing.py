@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda import _text
-from opelda.corpus.formats._count_matrix import SLACK
+from opelda.corpus.formats.count_matrices import SLACK
 
 MOST = 10**13
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from opelda.corpus._block import Beside, Block
 from opelda.corpus._replay import Former, Seen, digest, ended, recognise
-from opelda.corpus.formats._cells import as_series, cells
 from opelda.corpus.formats._compression import Stream
-from opelda.corpus.formats._encodings import codec, decoded
+from opelda.corpus.formats._encodings import as_series, cells, codec, decoded
 from opelda.corpus.formats._input import ChangedError, Input, check_position
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError

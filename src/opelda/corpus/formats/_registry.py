@@ -135,70 +135,53 @@ class Format:
                 )
 
 
-def _built_in(
-    name: str,
-    kind: Literal["text", "counts"],
-    suffixes: str,
-    options: str,
-    summary: str,
-    module: str | None = None,
-    blocks: str = "blocks",
-) -> Format:
-    """Return the record of a module in this folder, which is imported when it is first used."""
-
-    def lazy(function: str) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            home = import_module(f"opelda.corpus.formats.{module or name}")
-            return getattr(home, function)(*arguments)
-
-        return call
-
-    write = lazy("write") if kind == "counts" or name == "parquet" else None
-    ends, honoured = tuple(suffixes.split()), tuple(options.split())
-    in_lines = kind == "text" and name not in ("files", "parquet")
-    return Format(name, summary, kind, ends, honoured, lazy(blocks), write, in_lines)
-
-
 COLUMNS = "text_column name_column metadata"
-_BUILT_IN = (
-    _built_in("lines", "text", ".txt .text", "encoding", "plain text, a document a line"),
-    _built_in(
-        "files", "text", "", "encoding", "a folder of plain text, a document a file", "folder"
-    ),
-    _built_in(
-        "jsonl", "text", ".jsonl .ndjson .jsonlines .json", f"{COLUMNS} encoding",
-        "JSON Lines, the text under a key of an object a line",
-    ),
-    _built_in(
-        "csv", "text", ".csv", f"{COLUMNS} encoding",
-        "comma-separated values with a header, a document a row",
-    ),
-    _built_in(
-        "tsv", "text", ".tsv .tab", f"{COLUMNS} encoding",
-        "tab-separated values with a header, a document a line", "csv", "tsv_blocks",
-    ),
-    _built_in(
-        "parquet", "text", ".parquet .pq", COLUMNS,
-        "Parquet, a document a row; counts: a word of a document a row",
-    ),
-    _built_in(
-        "mallet", "text", ".mallet", "encoding",
-        "MALLET's text form, a line has name, label and text",
-    ),
-    _built_in(
-        "uci", "counts", ".docword .docword.txt", "encoding",
-        "UCI bag of words: docword.NAME.txt with vocab.NAME.txt beside it",
-    ),
-    _built_in(
-        "ldac", "counts", ".ldac .lda-c .dat", "encoding first_id",
-        "Blei's LDA-C: a line 'M word:count ...' a document, words numbered from 0",
-    ),
-    _built_in(
-        "mm", "counts", ".mtx .mm", "encoding", "Matrix Market: a row a document, a column a word"
-    ),
-    _built_in(
-        "npz", "counts", ".npz", "encoding",
-        "scipy.sparse.save_npz: a row a document, a column a word",
-    ),
+# name, kind, ends of names, options, module, and the functions there that read and write
+_BUILT_IN: tuple[tuple[str, Literal["text", "counts"], str, str, str, str, str, str], ...] = (
+    ("lines", "text", ".txt .text", "encoding", "lines", "blocks", "",
+     "plain text, a document a line"),
+    ("files", "text", "", "encoding", "folder", "blocks", "",
+     "a folder of plain text, a document a file"),
+    ("jsonl", "text", ".jsonl .ndjson .jsonlines .json", f"{COLUMNS} encoding", "jsonl", "blocks",
+     "", "JSON Lines, the text under a key of an object a line"),
+    ("csv", "text", ".csv", f"{COLUMNS} encoding", "csv", "blocks", "",
+     "comma-separated values with a header, a document a row"),
+    ("tsv", "text", ".tsv .tab", f"{COLUMNS} encoding", "csv", "tsv_blocks", "",
+     "tab-separated values with a header, a document a line"),
+    ("parquet", "text", ".parquet .pq", COLUMNS, "parquet", "blocks", "write",
+     "Parquet, a document a row; counts: a word of a document a row"),
+    ("mallet", "text", ".mallet", "encoding", "lines", "mallet_blocks", "",
+     "MALLET's text form, a line has name, label and text"),
+    ("uci", "counts", ".docword .docword.txt", "encoding", "count_lines", "uci_blocks",
+     "write_uci", "UCI bag of words: docword.NAME.txt with vocab.NAME.txt beside it"),
+    ("ldac", "counts", ".ldac .lda-c .dat", "encoding first_id", "count_lines", "ldac_blocks",
+     "write_ldac", "Blei's LDA-C: a line 'M word:count ...' a document, words numbered from 0"),
+    ("mm", "counts", ".mtx .mm", "encoding", "count_matrices", "mm_blocks", "write_mm",
+     "Matrix Market: a row a document, a column a word"),
+    ("npz", "counts", ".npz", "encoding", "count_matrices", "npz_blocks", "write_npz",
+     "scipy.sparse.save_npz: a row a document, a column a word"),
 )  # fmt: skip
-FORMATS: dict[str, Format] = {format.name: format for format in _BUILT_IN}
+
+
+def _lazy(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of a module in this folder, which is imported on first use."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(f"opelda.corpus.formats.{module}"), function)(*arguments)
+
+    return call
+
+
+FORMATS: dict[str, Format] = {
+    name: Format(
+        name,
+        summary,
+        kind,
+        tuple(ends.split()),
+        tuple(options.split()),
+        _lazy(module, blocks),
+        _lazy(module, write) if write else None,
+        in_lines=kind == "text" and name not in ("files", "parquet"),
+    )
+    for name, kind, ends, options, module, blocks, write, summary in _BUILT_IN
+}

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from opelda.corpus._block import Beside, Block, joined_columns
 from opelda.corpus._forks import contains, evaluate, evaluate_table, lacks_pool, require_pool
-from opelda.corpus.formats._cells import as_series
-from opelda.corpus.formats._encodings import report_encoding
+from opelda.corpus.formats._encodings import as_series, report_encoding
 from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats._line_reader import (
     LARGEST_BLOCK,

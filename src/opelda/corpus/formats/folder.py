@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from opelda.corpus._block import Block
-from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
 from opelda.corpus.formats._detect import PDF, UTF_16, visible_files
-from opelda.corpus.formats._encodings import codec, report_encoding
+from opelda.corpus.formats._encodings import as_series, codec, report_encoding
 from opelda.corpus.formats._input import PEEK_BYTES, Input, check_position, printable, reason
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK, LONGEST_LINE
 from opelda.corpus.formats._registry import Options

@@ -1,6 +1,6 @@
-"""Plain text, a document a line."""
+"""Plain text, a document a line; and MALLET's form: a name, a label and the text on a line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -8,7 +8,7 @@ import polars as pl
 from opelda.corpus._block import Block
 from opelda.corpus._forks import evaluate
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._line_reader import LineReader, one_block
+from opelda.corpus.formats._line_reader import LineReader, Values, one_block, text_blocks
 from opelda.corpus.formats._registry import Options
 
 
@@ -43,3 +43,33 @@ def _split(data: bytes) -> pl.Series | None:
         return evaluate(whole.cast(pl.String), lambda text: text.str.split("\n")).explode()
     except pl.exceptions.PolarsError:
         return None
+
+
+def mallet_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    r"""Yield the documents of a file as ``mallet import-file`` takes it.
+
+    The first field of a line is the name and the second the label, which is not looked at; white
+    space ends them. The rest is the text. Blank lines are passed over.
+
+    >>> import io
+    >>> block, = mallet_blocks(Input.of(io.BytesIO(b"doc1\ten\ttea for two\ndoc2 en\n")), Options())
+    >>> block.documents.to_list(), block.names
+    (['tea for two', ''], ['doc1', 'doc2'])
+    """
+
+    def parse(lines: list[str], numbers: Sequence[int]) -> tuple[list[str], Values]:
+        texts, names = [], []
+        for line, number in zip(lines, numbers, strict=True):
+            fields = line.split(None, 2)
+            if len(fields) >= 2:
+                names.append(fields[0])
+                texts.append(fields[2] if len(fields) > 2 else "")
+            elif fields:
+                options.problems.add(
+                    f"{input.label}, line {number}",
+                    "has one field only",
+                    "give a name, a label and the text, separated by white space",
+                )
+        return texts, {None: names}
+
+    return text_blocks(input, options, position, parse)

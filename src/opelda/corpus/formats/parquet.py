@@ -14,7 +14,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._forks import require_pool
 from opelda.corpus._matrix import Counted, as_counts
-from opelda.corpus.formats._cells import cells, is_plain
+from opelda.corpus.formats._encodings import cells, is_plain
 from opelda.corpus.formats._input import Input, check_position, reason
 from opelda.corpus.formats._registry import Options
 from opelda.corpus.formats._text_columns import columns_beside, text_columns

@@ -13,8 +13,8 @@ import polars as pl
 from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import digest, report, unpacked
 from opelda.corpus.formats import Format, Input, Options
-from opelda.corpus.formats._cells import as_series
 from opelda.corpus.formats._detect import is_vocabulary, visible_files
+from opelda.corpus.formats._encodings import as_series
 from opelda.corpus.formats._input import NotTextError, printable, reason
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats.folder import text_of

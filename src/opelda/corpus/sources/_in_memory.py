@@ -26,7 +26,7 @@ from opelda.corpus._matrix import as_counts
 from opelda.corpus._problems import Problems
 from opelda.corpus._replay import item_key, report
 from opelda.corpus.formats import Options
-from opelda.corpus.formats._cells import TEXTUAL, cells, is_plain
+from opelda.corpus.formats._encodings import TEXTUAL, cells, is_plain
 from opelda.corpus.formats._text_columns import (
     AUTO,
     columns_beside,

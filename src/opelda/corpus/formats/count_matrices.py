@@ -1,11 +1,19 @@
-"""Matrices of counts in files: in one form, checked against their words and the file's size."""
+"""Sparse matrices of counts in files: Matrix Market's, and those of ``scipy.sparse.save_npz``.
 
+SciPy reads them: a row a document, a column a word. Nobody vouches for the files: sizes are
+compared before anything is unpacked, and there is no pickle.
+"""
+
+import io
+import re
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.io import mminfo, mmread, mmwrite
 
 from opelda import _text
 from opelda.corpus._block import Block
@@ -130,3 +138,66 @@ def triples(
 ) -> bytes:
     """Return documents as lines of numbers from 1, as UCI and Matrix Market have them."""
     return _text.write_triples(ends, words, counts, first + 1)
+
+
+def mm_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
+    """Yield the documents from a position on; the file and the matrix are held in memory."""
+    yield from file_in_blocks(
+        _mm_matrix, "a Matrix Market file of counts", input, options, position
+    )
+
+
+def _mm_matrix(data: bytes) -> Any:
+    if b"\0" in data:  # SciPy reads beyond its memory at a zero, and where the last line has no end
+        raise ValueError("it holds a byte 0")
+    n_rows, n_columns, n_values, layout, field, symmetry = mminfo(io.BytesIO(data))
+    if field not in ("integer", "real", "double", "pattern") or symmetry != "general":
+        raise ValueError(f"it is {field} {symmetry}, not general and integer, real or pattern")
+    if layout == "array":
+        n_values = n_rows * n_columns
+    if n_values > len(data):  # SciPy allocates before it reads
+        raise ValueError(f"it announces {n_values} values in {len(data)} bytes")
+    if field == "integer":  # SciPy would cut off the fractions of such a file
+        data = re.sub(b"integer", b"real", data, count=1, flags=re.IGNORECASE)
+    return mmread(io.BytesIO(data + b"\n"))
+
+
+def write_mm(corpus: Corpus, path: str) -> None:
+    """Write a corpus, whole numbers as such, and its vocabulary beside it."""
+    X = ready(corpus)
+    if (np.floor(X.data) == X.data).all():
+        sizes = " ".join(map(str, (*X.shape, X.nnz)))
+        header = f"%%MatrixMarket matrix coordinate integer general\n{sizes}\n".encode()
+        write_counts(corpus, path, triples, header=header)
+        return
+    content = io.BytesIO()  # SciPy goes back in what it writes, compressed files cannot
+    mmwrite(content, X.astype(np.float64), symmetry="general")
+    with write_in_one_step(path, sidecar_of(corpus, path)) as file:
+        file.write(content.getbuffer())
+
+
+def npz_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
+    """Yield the documents from a position on; the file and the matrix are held in memory."""
+    what = "a sparse matrix of scipy.sparse.save_npz"
+    yield from file_in_blocks(_npz_matrix, what, input, options, position)
+
+
+def _npz_matrix(data: bytes) -> Any:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        # as the archive's directory claims them: zipfile reads no member beyond its claim
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > MOST_TIMES * len(data) + MOST_BYTES:
+        raise ValueError(f"it claims {unpacked} bytes, unpacked")
+    matrix = sparse.load_npz(io.BytesIO(data))  # by numpy.load(allow_pickle=False)
+    if matrix.ndim != 2 or matrix.format not in ("csr", "csc", "bsr", "coo"):
+        raise ValueError(f"it is a matrix {matrix.format} of shape {matrix.shape}")
+    return matrix
+
+
+def write_npz(corpus: Corpus, path: str) -> None:
+    """Write a corpus, and its vocabulary beside it."""
+    X = ready(corpus)
+    content = io.BytesIO()  # zip files go back in what they write, compressed files cannot
+    sparse.save_npz(content, X)
+    with write_in_one_step(path, sidecar_of(corpus, path)) as file:
+        file.write(content.getbuffer())

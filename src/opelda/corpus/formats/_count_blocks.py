@@ -1,4 +1,4 @@
-"""Files of counts in lines, UCI's and LDA-C's: read in runs of lines, cut into blocks.
+"""Counts in lines, read in runs of lines and cut into blocks.
 
 Memory is constant, and reading goes on from any position that a block had.
 """
@@ -7,7 +7,7 @@ import io
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from opelda.errors import InputError
 
 LEAST, CHUNK = 2**16, 4 * 2**20  # bytes at a time: first, and later on
 MOST_THREADS = 4  # more wait for memory
+LONGEST_LINE = 64 * 2**20  # several million words of one document
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Position:
         """Return a block's position, checked."""
         good = (
             isinstance(position, dict)
-            and position.keys() == {entry.name for entry in fields(cls)}
+            and position.keys() == asdict(cls()).keys()
             and all(type(value) is int and 0 <= value < 2**62 for value in position.values())
             and position["width"] < 2**31
         )
@@ -52,22 +53,22 @@ class Position:
 
 
 def chunks(
-    file: io.BufferedReader, input: Input, offset: int, most: int
+    file: io.BufferedReader, input: Input, offset: int
 ) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Yield runs of whole lines, ``data[:end]`` each, from where the file stands on.
+    """Yield runs of whole lines, ``data[:end]`` each, from where the file stands, at `offset`.
 
-    `offset` is the byte it stands at. While a run is worked on the next one is read, unless one
-    might have to wait for it. The data are overwritten later. No line may have over `most` bytes.
+    While a run is worked on the next one is read, unless one might have to wait for it. The data
+    are overwritten later.
     """
     buffer = spare = bytearray(LEAST)
     with ThreadPoolExecutor(1) as ahead:
         filled = _fill(file, buffer, 0)
         while filled == len(buffer):
             end = buffer.rfind(b"\n") + 1
-            if not end and len(buffer) >= most:
+            if not end and len(buffer) >= LONGEST_LINE:
                 raise InputError(
-                    f"{input.label} has a line of more than {most:,} bytes (it begins at byte "
-                    f"{offset}); check that the file is of this format."
+                    f"{input.label} has a line of more than {LONGEST_LINE:,} bytes (it begins at "
+                    f"byte {offset}); check that the file is of this format."
                 )
             # the line that is cut off goes to the front of the other buffer, which is filled up
             kept = filled - end
@@ -97,11 +98,6 @@ def _fill(file: io.BufferedReader, buffer: bytearray, filled: int) -> int:
     return filled
 
 
-def n_threads() -> int:
-    """Return how many threads parse a run of lines."""
-    return min(threads(None), MOST_THREADS)
-
-
 class Entries:
     """Entries of documents that are in no block yet: those from `first` to `end` of two arrays."""
 
@@ -113,7 +109,8 @@ class Entries:
     def make_room(self, n: int) -> None:
         """See to it that there is room for `n` entries behind the end."""
         if self.end + n > len(self.words):
-            self._move(max(self.end - self.first + n, 2 * (self.end - self.first)))
+            n_held = self.end - self.first
+            self._move(n_held + max(n, n_held))
 
     def take(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Hand out the first `n` entries."""
@@ -149,20 +146,41 @@ class Piece(NamedTuple):
 
 
 class Reader:
-    """One file of lines, from a position on; formats add `pieces` and `report`."""
+    """One file of lines, from a position on; a grammar adds `parse` and `report`."""
+
+    least = 1  # bytes of the shortest entry
+    expected = 0  # entries, where one block holds them all
 
     def __init__(
         self, file: io.BufferedReader, input: Input, options: Options, start: Position
     ) -> None:
         self.file, self.input, self.options = file, input, options
         self.offset, self.line, self.document = start.offset, start.line, start.document
+        self.n_threads = min(threads(None), MOST_THREADS)
 
     def pieces(self, entries: Entries) -> Generator[Piece]:
         """Add the file's entries piece by piece. Documents ascend; those left out are empty."""
+        for data, end in chunks(self.file, self.input, self.offset):
+            room = end // self.least + 1
+            entries.make_room(max(room, self.expected + room - entries.end))
+            places = data, 0, end, entries.words, entries.counts, entries.end
+            rows, n_entries, bad, n_lines, rising = self.parse(places)
+            entries.end += n_entries
+            self.offset += end
+            self.line += n_lines
+            yield Piece(rows, n_entries, bad, rising)
+
+    def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Parse a run of lines."""
         raise NotImplementedError
 
     def report(self, kind: int, line: int, value: int) -> None:
         """Take notice of a bad line, before the block that follows it."""
+        what, remedy, advice = self.problem(kind, value)
+        self.options.problems.add(f"{self.input.label}, line {line}", what, remedy, **advice)
+
+    def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
+        """Return what is wrong with a line, the remedy, and the advice of `Problems.add`."""
         raise NotImplementedError
 
     def finish(self, position: Position) -> tuple[int, Position]:
