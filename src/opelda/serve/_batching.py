@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from opelda.engines import watched
@@ -19,16 +20,12 @@ WORKERS = 2  # so that texts that take long do not keep all others waiting
 
 
 class Job(NamedTuple):
-    """Some texts of a request, and who waits for their answer."""
+    """Some texts of a request, and the future that gets their answer."""
 
     served: Served
     texts: list[str]
     asked: Asked
     answer: "asyncio.Future[bytes]"
-
-    def goes_with(self, other: "Job") -> bool:
-        """Whether one call can answer both."""
-        return self.served is other.served and self.asked.certificate == other.asked.certificate
 
 
 class Batches:
@@ -61,15 +58,19 @@ class Batches:
             task.add_done_callback(partial(self._finish, jobs))
 
     def _take(self) -> list[Job]:
-        """Return the jobs of the next call."""
+        """Return the jobs of the next call: of one model, and all with or without certificates."""
         jobs: list[Job] = []
         n_texts = n_characters = 0
         while self._waiting:
             job = self._waiting[0]
             n_texts += len(job.texts)
             n_characters += sum(map(len, job.texts))
-            full = n_texts > TEXTS_AT_ONCE or n_characters > CHARACTERS_AT_ONCE
-            if jobs and (full or not job.goes_with(jobs[0])):
+            if jobs and (
+                n_texts > TEXTS_AT_ONCE
+                or n_characters > CHARACTERS_AT_ONCE
+                or job.served is not jobs[0].served
+                or job.asked.certificate != jobs[0].asked.certificate
+            ):
                 break
             self._waiting.popleft()
             if not job.answer.done():  # by the time limit
@@ -81,11 +82,9 @@ class Batches:
         error = done.exception()
         answers: list[Any] = [None] * len(jobs) if error else done.result()
         for job, answer in zip(jobs, answers, strict=True):
-            if job.answer.done():
-                continue
-            if error:
+            if not job.answer.done() and error:
                 job.answer.set_exception(error)
-            else:
+            elif not job.answer.done():
                 job.answer.set_result(answer)
         self._start()
 
@@ -103,9 +102,8 @@ def _check(jobs: list[Job]) -> None:
 def _work(jobs: list[Job]) -> list[bytes]:
     served, asked = jobs[0].served, jobs[0].asked
     found = served.infer([text for job in jobs for text in job.texts], asked.certificate)
-    answers, first = [], 0
-    for job in jobs:
-        end = first + len(job.texts)
-        answers.append(served.written(found, first, end, job.asked))
-        first = end
-    return answers
+    ends = accumulate((len(job.texts) for job in jobs), initial=0)
+    return [
+        served.written(found, first, end, job.asked)
+        for job, (first, end) in zip(jobs, pairwise(ends), strict=True)
+    ]

@@ -2,6 +2,7 @@
 
 import ipaddress
 import logging
+import re
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+HOST = re.compile(r"(?:\[(?P<bracketed>[^]]+)\]|(?P<plain>[^:]*))(?::(?P<port>[0-9]{0,5}))?")
 
 logger = logging.getLogger("opelda.serve")
 
@@ -78,11 +81,12 @@ class Site:
 
     def _is_called(self, header: str) -> bool:
         """Whether a Host header names this server: a domain that was bound to it later does not."""
-        host, port = host_of(header)
+        found = HOST.fullmatch(header.strip().lower())
+        if found is None or int(found["port"] or self.port) != self.port:
+            return False
+        host = found["bracketed"] or found["plain"]
         # DNS rebinding needs a domain, so any address is accepted
-        return port in (None, self.port) and (
-            host in ("localhost", self.host.lower()) or _is_address(host)
-        )
+        return host in ("localhost", self.host.lower()) or _is_address(host)
 
 
 class Application(Starlette):
@@ -181,18 +185,3 @@ def _is_address(host: str, *, loopback: bool = False) -> bool:
         return ipaddress.ip_address(host).is_loopback or not loopback
     except ValueError:
         return False
-
-
-def host_of(header: str) -> tuple[str, int | None]:
-    """Return the name and the port of a Host header.
-
-    >>> host_of("localhost:80"), host_of("[::1]:80"), host_of("a.example")
-    (('localhost', 80), ('::1', 80), ('a.example', None))
-    """
-    text = header.strip().lower()
-    if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        port = rest.removeprefix(":")
-    else:
-        host, _, port = text.partition(":")
-    return host, int(port) if port.isascii() and port.isdecimal() else None
