@@ -77,7 +77,7 @@ def test_shares_over_time_are_means_in_bins_that_are_few_enough(years, unit):
     assert shares.unit == unit
     assert 1 < len(bins) <= MOST_BINS
     unmixing = Unmixing(Known(random.dirichlet(np.ones(5), 3)))
-    found = shares.shares.facts(bins, unmixing)
+    found = shares.facts(bins, unmixing)
     for at, n_docs, corrected, mean in zip(bins, *found.values(), strict=True):
         of = [shares.bin(moment) == at for moment in chosen]
         assert n_docs == sum(of)

@@ -19,6 +19,7 @@ from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._ranking import topic_weights
+from opelda.report._times import label_of
 from opelda.report._topic_map import map_positions
 from opelda.report.page._gathered import LONGEST, WITHIN, Gathered
 from opelda.report.page._payload import ExportedTopics, as_base64, documents
@@ -276,8 +277,8 @@ def _over_time(found: Gathered) -> dict[str, Any] | None:
     return {
         "column": found.time,
         "unit": found.times.unit,
-        "bins": [found.times.label(key) for key in bins],
-        **found.times.shares.facts(bins, found.unmixing),
+        "bins": [label_of(key, found.times.unit) for key in bins],
+        **found.times.facts(bins, found.unmixing),
     }
 
 

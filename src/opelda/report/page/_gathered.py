@@ -1,6 +1,6 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +17,7 @@ from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
 from opelda.report._document_blocks import DocumentBlock, called
-from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, TimeReader, label_of, start_of
+from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, TimeReader, start_of
 from opelda.report._typical_documents import TypicalDocuments
 from opelda.report._unmixing import Unmixing
 
@@ -48,10 +48,10 @@ class SummedShares:
         self.n_docs: dict[Any, int] = {}
         self.n_left = 0  # documents of keys beyond these
 
-    def add(self, keys: Iterable[Hashable | None], words: Any, theta: NDArray[Any]) -> None:
+    def add(self, keys: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
         """Add documents' word frequencies and mixtures; those whose key is None are left out."""
         both = sparse.hstack((words, sparse.csr_array(theta)), format="csr")
-        rows: dict[Hashable, list[int]] = {}
+        rows: dict[Any, list[int]] = {}
         for row, key in enumerate(keys):
             if key is not None:
                 rows.setdefault(key, []).append(row)
@@ -62,18 +62,11 @@ class SummedShares:
             total = sparse.csr_array(np.ones((1, len(some)))) @ both[some]
             self._put(key, total, len(some))
 
-    def _put(self, key: Hashable, total: sparse.csr_array, n_docs: int) -> None:
+    def _put(self, key: Any, total: sparse.csr_array, n_docs: int) -> None:
         former = self.sums.get(key)
         self.sums[key] = total if former is None else former + total
         self.size += self.sums[key].nnz - (0 if former is None else former.nnz)
         self.n_docs[key] = self.n_docs.get(key, 0) + n_docs
-
-    def renamed(self, name: Any) -> "SummedShares":
-        """Return the same with keys replaced by a function of them."""
-        found = SummedShares()
-        for key, total in self.sums.items():
-            found._put(name(key), total, self.n_docs[key])
-        return found
 
     def facts(self, keys: list[Any], unmixing: Unmixing) -> dict[str, Any]:
         """Return the documents, corrected shares and mean shares of some keys."""
@@ -89,44 +82,41 @@ class SummedShares:
         }
 
 
-class TimedShares:
+class TimedShares(SummedShares):
     """Shares over time, in bins that get longer when there are too many."""
 
-    def __init__(self) -> None:
-        self.shares = SummedShares()
-        self.unit = NESTED[0]
+    unit = NESTED[0]
 
-    def add(self, moments: Iterable[datetime | None], words: Any, theta: NDArray[Any]) -> None:
+    def add(self, keys: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
         """Add documents with their times."""
-        self.shares.add([self.bin(moment) for moment in moments], words, theta)
-        while len(self.shares.sums) > MOST_BINS and self.unit != NESTED[-1]:
+        super().add([self.bin(moment) for moment in keys], words, theta)
+        while len(self.sums) > MOST_BINS and self.unit != NESTED[-1]:
             self._coarsen()
 
     def finish(self) -> list[datetime]:
         """Return the bins in order: few enough for a picture, with enough documents in each."""
-        n_docs = sum(self.shares.n_docs.values())
+        n_docs = sum(self.n_docs.values())
         while self.unit != NESTED[-1] and (
-            n_docs < FEW_DOCUMENTS * len(self.shares.sums)
+            n_docs < FEW_DOCUMENTS * len(self.sums)
             # times that are all at the beginning of longer ones have no finer meaning
-            or len({self._longer(key) for key in self.shares.sums}) == len(self.shares.sums)
+            or len({start_of(key, self._longer) for key in self.sums}) == len(self.sums)
         ):
             self._coarsen()
-        return sorted(self.shares.sums)
+        return sorted(self.sums)
 
     def bin(self, moment: datetime | None) -> datetime | None:
         """Return the beginning of a time's bin."""
         return None if moment is None else start_of(moment, self.unit)
 
-    def label(self, start: datetime) -> str:
-        """Return what a bin is called."""
-        return label_of(start, self.unit)
-
-    def _longer(self, key: datetime) -> datetime:
-        return start_of(key, NESTED[NESTED.index(self.unit) + 1])
+    @property
+    def _longer(self) -> str:
+        return NESTED[NESTED.index(self.unit) + 1]
 
     def _coarsen(self) -> None:
-        self.shares = self.shares.renamed(self._longer)
-        self.unit = NESTED[NESTED.index(self.unit) + 1]
+        self.unit = self._longer
+        sums, n_docs, self.sums, self.n_docs = self.sums, self.n_docs, {}, {}
+        for key, total in sums.items():
+            self._put(start_of(key, self.unit), total, n_docs[key])
 
 
 @dataclass
@@ -204,9 +194,21 @@ class Gathered:
         listed, told = chosen | self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
         self.texts_are_known |= batch.texts is not None
         for row in np.flatnonzero(listed).tolist():
-            entry = self._entry(batch, theta[row], found, row, times[row], groups[row])
-            if batch.texts is not None and told[row]:
-                entry.text = str(batch.texts[row])[: LONGEST + 1]
+            topics = np.argsort(-theta[row], kind="stable")[:MOST_TOPICS]
+            topics = topics[theta[row, topics] >= LEAST_WEIGHT]
+            name = None if batch.names is None else batch.names[row]
+            text = None if batch.texts is None else batch.texts[row]
+            entry = Entry(
+                called(name, first + row, text),
+                float(found.n_tokens[row]),
+                float(found.loss[row]),
+                topics.astype(np.uint16),
+                theta[row, topics].astype(np.float32),
+                times[row],
+                groups[row],
+            )
+            if text is not None and told[row]:
+                entry.text = str(text)[: LONGEST + 1]
             elif told[row]:
                 ends = slice(*batch.X.indptr[row : row + 2])
                 # copies, so that they do not hold all of the mini-batch
@@ -275,7 +277,11 @@ class Gathered:
             self.times = None if self.time is None else TimedShares()
             self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
         times = none if self.time is None else self._moments(table[self.time].to_list())
-        groups = none if self.group is None else [_named(g) for g in table[self.group].to_list()]
+        groups = (
+            none
+            if self.group is None
+            else [None if is_missing(g) or g == "" else str(g) for g in table[self.group]]
+        )
         return times, groups
 
     def _moments(self, values: list[Any]) -> list[Any]:
@@ -303,23 +309,6 @@ class Gathered:
             warn(f"The column {self.time!r} is not used for topics over time: {error}", DataWarning)
             self.time = self.times = None
 
-    def _entry(
-        self, batch: MiniBatch, theta: NDArray[Any], found: Any, row: int, time: Any, group: Any
-    ) -> Entry:
-        order = np.argsort(-theta, kind="stable")[:MOST_TOPICS]
-        order = order[theta[order] >= LEAST_WEIGHT]
-        name = None if batch.names is None else batch.names[row]
-        text = None if batch.texts is None else batch.texts[row]
-        return Entry(
-            called(name, self.n_docs - batch.X.shape[0] + row, text),
-            float(found.n_tokens[row]),
-            float(found.loss[row]),
-            order.astype(np.uint16),
-            theta[order].astype(np.float32),
-            time,
-            group,
-        )
-
     def _keep_counts(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
         drawn = self._counted.drawn(numbers)
         self._rows.append((numbers[drawn], X[drawn]))
@@ -327,10 +316,6 @@ class Gathered:
             self._counted.halve()
             kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
             self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
-
-
-def _named(group: Any) -> str | None:
-    return None if is_missing(group) or group == "" else str(group)
 
 
 class Lot:

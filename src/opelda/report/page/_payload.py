@@ -171,10 +171,8 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
         "text_of": np.array(told, np.uint32),
     }
     if meta["time"] is not None and (times := found.times) is not None:
-        bins = {name: i for i, name in enumerate(meta["time"]["bins"])}
-        starts = [times.bin(entry.time) for entry in entries]
-        where = [-1 if start is None else bins.get(times.label(start), -1) for start in starts]
-        arrays["time"] = np.array(where, np.int16)
+        bins = {start: i for i, start in enumerate(sorted(times.sums))}
+        arrays["time"] = np.array([bins.get(times.bin(e.time), -1) for e in entries], np.int16)
     if meta["groups"] is not None:
         groups = {name: i for i, name in enumerate(meta["groups"]["names"])}
         arrays["group"] = np.array([groups.get(entry.group, -1) for entry in entries], np.int16)
