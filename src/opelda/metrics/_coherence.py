@@ -41,13 +41,13 @@ def coherence(
         Mean over pairs of log((p_ij + e) / (p_i p_j)). A pair with a word that never occurs counts
         log e = -27.6, less than any other. (gensim: infinity.)
     ``"u_mass"``
-        Mean over pairs of log((p_ij + e) / p_i), word i being the heavier one; 0 at most, up to
-        the e. If word i never occurs the pair counts log e = -27.6. (gensim: 0, the most.)
+        Mean over pairs of log((p_ij + e) / p_i), word i being the heavier one. If word i never
+        occurs the pair counts log e = -27.6. (gensim: 0, the most.)
     ``"c_v"``
         Each word's vector holds its smoothed NPMI, log((p_ij + e) / (p_i p_j)) / -log(p_ij + e),
         with every top word, itself among them, or 0 if either never occurs. Mean over words of the
-        cosine between the word's vector and the sum of all, from -1 to 1; 0 where one of the two is
-        zero. (gensim: NaN.)
+        cosine between the word's vector and the sum of all; 0 where one of the two is zero.
+        (gensim: NaN.)
 
     Otherwise the numbers are gensim's for windows longer than any document. For its own windows
     give `opelda.metrics.windows` as X.
@@ -58,8 +58,8 @@ def coherence(
         Weights of the words in each topic, or the ids of each topic's top words.
     X : array or sparse matrix (D, V), Corpus, texts, or iterable of mini-batches
         The documents to look in; only whether a word occurs matters. Mini-batches are matrices or
-        have one as `X`, and are not kept. Texts take a model with a vocabulary, and with one a
-        corpus or a stream of other words is counted over the model's.
+        have one as `X`. Texts take a model with a vocabulary, over which other words are counted,
+        too.
     measure : {"npmi", "c_v", "u_mass", "c_uci"}
     n_words : int
         Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
@@ -69,21 +69,16 @@ def coherence(
     float64 array (K,)
         Finite, whatever the documents.
 
-    References
-    ----------
-    Röder, Both & Hinneburg, "Exploring the space of topic coherence measures" (WSDM 2015); Mimno et
-    al., "Optimizing semantic coherence in topic models" (EMNLP 2011), for U_Mass; Aletras &
-    Stevenson, "Evaluating topic coherence using distributional semantics" (IWCS 2013), for NPMI.
+    References ---------- Röder, Both & Hinneburg, "Exploring the space of topic coherence measures"
+    (WSDM 2015); Mimno et al., "Optimizing semantic coherence in topic models" (EMNLP 2011), for
+    U_Mass; Aletras & Stevenson, "Evaluating topic coherence using distributional semantics" (IWCS
+    2013), for NPMI.
 
     Examples
     --------
     >>> X = [[1, 2, 0, 0], [3, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]]
     >>> coherence([[0, 1], [2, 3]], X, measure="u_mass").round(2) + 0.0
     array([ 0.  , -0.69])
-    >>> from opelda.corpus import stream
-    >>> texts = ["green tea", "black tea", "red cup"] * 10
-    >>> coherence([[0, 1]], stream(texts, batch_size=7), measure="c_uci").round(2)
-    array([0.41])
     """
     score = MEASURES[choice("measure", measure, MEASURES)]
     means: NDArray[np.float64] = score(_count(topics, X, n_words)).mean(axis=1)
@@ -91,10 +86,7 @@ def coherence(
 
 
 def npmi_of_pairs(topics: GivenTopics, X: Any, n_words: int) -> NDArray[np.float64]:
-    """Return the NPMI of each pair of a topic's top words (K, pairs); -1 of those that never meet.
-
-    Parameters and errors are those of `coherence`.
-    """
+    """Return the NPMI of each pair of a topic's top words (K, pairs), as `coherence` does."""
     return _npmi(_count(topics, X, n_words))
 
 

@@ -44,16 +44,13 @@ def match_topics(
     order : int array (K,)
         ``b[order]`` are the topics of b in the order of a's; -1 where b has too few.
     similarity : float64 array (K,)
-        Of each pair; 0 for a topic of a without one. A topic of zeros has none with any other,
-        but for ``"jaccard"``: its top words are the first ones.
+        Of each pair; 0 for a topic of a without one.
 
     Examples
     --------
     >>> order, cosine = match_topics([[0.9, 0.1], [0.2, 0.8]], [[0.2, 0.8], [0.9, 0.1]])
-    >>> order
-    array([1, 0])
-    >>> cosine.round(3)
-    array([1., 1.])
+    >>> order, cosine.round(3)
+    (array([1, 0]), array([1., 1.]))
     """
     choice("similarity", similarity, SIMILARITIES)
     whole("n_words", n_words)
@@ -116,10 +113,9 @@ def topic_stability(
 
 
 def stability_over_runs(words: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
-    """Return how far each topic of each run comes again in the others (R, K).
+    """Return how far each topic of each run comes again in the others on average (R, K).
 
-    Topics are given by the ids (K, n) of their top words, and matched as by `match_topics` with
-    ``"jaccard"``; a mean over the other runs, 0 where there are none.
+    Topics are given by the ids (K, n) of their top words, and matched as by ``"jaccard"``.
 
     >>> stability_over_runs([np.array([[0, 1], [2, 3]]), np.array([[2, 4], [1, 0]])]).round(3)
     array([[1.   , 0.333],

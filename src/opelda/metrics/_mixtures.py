@@ -16,18 +16,12 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 
 def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
-    """Return how many topics each document has, by the exponential of its mixture's entropy.
-
-    From 1, a single topic, to K, all alike; m topics of equal shares are m.
+    """Return how many topics each document has: exp(entropy of its mixture), from 1 to K.
 
     Parameters
     ----------
     theta : array (D, K)
         Mixtures; rows are divided by their sums, which must be positive.
-
-    Returns
-    -------
-    float64 array (D,)
 
     Examples
     --------
@@ -45,14 +39,9 @@ def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.fl
     Parameters
     ----------
     theta : array (D, K)
-        Mixtures; rows are divided by their sums, which must be positive.
+        As for `effective_topics`.
     threshold : float
         The least share of the document that counts, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 array (D,)
-        0 if every topic counts, 1 - 1/K if a single one does.
 
     Examples
     --------
@@ -80,16 +69,9 @@ def _shares(theta: Any) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class InferenceSpread:
-    """Mean and standard deviation over runs of f and of its two terms, per document.
+    """Mean and sd over `n_runs` runs of f and of its two terms, float64 arrays (D,).
 
-    Attributes
-    ----------
-    mean, sd : float64 arrays (D,)
-        Of f = log-likelihood + log-prior. With alpha < 1 compare it only between runs of the same
-        length.
-    log_likelihood_mean, log_likelihood_sd : float64 arrays (D,)
-    log_prior_mean, log_prior_sd : float64 arrays (D,)
-    n_runs : int
+    f = log-likelihood + log-prior. With alpha < 1 compare it only between runs of the same length.
     """
 
     mean: NDArray[np.float64]
@@ -114,8 +96,6 @@ def inference_spread(
 ) -> InferenceSpread:
     """Infer the same documents several times, with another seed each, and return the spread.
 
-    How alike the topics of several models are is `topic_stability`.
-
     Parameters
     ----------
     topics, X, doc_topic_prior, random_state, n_jobs, engine
@@ -133,8 +113,7 @@ def inference_spread(
     --------
     >>> from opelda.corpus import generate
     >>> made = generate(20, n_words=100, n_topics=5)
-    >>> found = inference_spread(made.topics, made.X, random_state=0)
-    >>> bool((found.sd > 0).any())
+    >>> bool((inference_spread(made.topics, made.X, random_state=0).sd > 0).any())
     True
     >>> bool((inference_spread(made.topics, made.X, method="vb").sd > 0).any())
     False

@@ -30,16 +30,14 @@ class PredictiveProbability:
     micro : float
         Mean over all held-out tokens.
     standard_error : float
-        Of `macro`, from the spread between documents; infinite for a single document, which says
-        nothing of the spread.
+        Of `macro`, from the spread between documents; infinite for a single document.
     n_documents, n_left_out : int
         Documents scored, and those that could not be: fewer than 2 tokens, or in no split both
         observed and held-out words.
     splits : tuple of float
         Mean over documents for each split.
     per_document : float64 array (n_documents,)
-        Mean over the splits for each document scored, in their order: scores of the same documents
-        and splits by other topics are compared document by document.
+        Mean over the splits for each document scored, to compare other topics by.
     """
 
     macro: float
@@ -81,9 +79,8 @@ def log_predictive_probability(
     Parameters
     ----------
     topics : array (K, V), Topics or fitted model
-        An array is scored as it is; `Topics` holds single precision. A model is any learner of
-        opelda, or one with `components_` such as scikit-learn's, whose rows are divided by their
-        sums.
+        A model is any learner of opelda, or one with `components_` such as scikit-learn's, whose
+        rows are divided by their sums.
     X : array or sparse matrix (D, V), Corpus, or texts
         Documents that the topics were not learned from. Those of fewer than 2 tokens are left out
         and counted. Texts, and the words of a corpus, take a model with a vocabulary.
@@ -144,9 +141,9 @@ def predict_held_out(
 ) -> PredictiveProbability:
     """Predict the held-out words of documents that were split already.
 
-    theta is inferred on a document's observed part, and its held-out part scored by
-    sum_j d_j log(sum_k theta_k beta_kj) / sum_j d_j, in double precision. A word to which the
-    mixture gives less than 1e-30 counts as that.
+    theta is inferred on a document's observed part, and its held-out part scored by sum_j d_j
+    log(sum_k theta_k beta_kj) / sum_j d_j, in double precision. A word to which the mixture gives
+    less than 1e-30 counts as that.
 
     Parameters
     ----------
@@ -236,10 +233,7 @@ def _as_pair(
 def _summary(
     scores: NDArray[np.float64], masses: NDArray[np.float64], n_left_out: int
 ) -> PredictiveProbability:
-    """Average over splits and documents; a mass of 0 is a document left out of a split.
-
-    Sums over documents are correctly rounded (`fsum`), so that their order does not matter.
-    """
+    """Average over splits and documents, in any order of them; a mass of 0 is left out."""
     scored = masses > 0
     means = np.divide(scores, masses, out=np.zeros_like(scores), where=scored)
     # over the splits first: a document counts once, in however many of them it was scored

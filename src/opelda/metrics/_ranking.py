@@ -15,21 +15,16 @@ CANDIDATES = 2  # times as many words as wanted, of which those that occur toget
 
 
 def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
-    """Return each topic's share of the tokens that the model has learned from.
+    """Return each topic's share of the tokens that the model has learned from, or None.
 
     The shares are those of the tokens that a rule expects of each topic, without what the prior
-    adds. Older documents count less where the rule forgets.
+    adds. Older documents count less where the rule forgets. None where they are not known: for
+    topics without a learner of opelda, and for those of the ML rule, which keeps every topic's
+    weights normalised.
 
     Parameters
     ----------
-    topics : fitted learner of opelda
-        Anything else that topics may be given as does not know.
-
-    Returns
-    -------
-    float64 array (K,) or None
-        Shares that sum to 1. None where they are not known: for topics without a learner, and for
-        those learned by the ML rule, which keeps every topic's weights normalised.
+    topics : fitted learner of opelda, or topics of any kind
 
     Examples
     --------
@@ -59,7 +54,7 @@ def rank_words(
     lambda_: float = LAMBDA,
     X: Any = None,
 ) -> NDArray[np.intp]:
-    """Return the ids of each topic's best words, the best first; of equals the lower id.
+    """Return the ids (K, n_words) of each topic's best words, the best first.
 
     Parameters
     ----------
@@ -71,14 +66,16 @@ def rank_words(
         What makes a word good for topic t, with p(w) how probable it is in all topics together:
 
         ``"relevance"``
-            lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)); what every table has by default.
+            lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)) (Sievert & Shirley, "LDAvis", 2014).
         ``"probability"``
             p(w|t).
         ``"tfidf"``
-            p(w|t) log(1 + 1 / (K p(w))), the topics being K documents.
+            p(w|t) log(1 + 1 / (K p(w))), the topics being K documents (Grootendorst, "BERTopic",
+            2022).
         ``"frex"``
             The harmonic mean of the word's ranks, as shares of all words, by p(w|t) and by its
-            exclusivity p(w|t) / sum_s p(w|s).
+            exclusivity p(w|t) / sum_s p(w|s) (Bischof & Airoldi, "Summarizing topical content with
+            word frequency and exclusivity", 2012).
         ``"coherence"``
             Of twice as many words by relevance those that occur in the same documents of `X`: the
             word with the smallest NPMI with the others goes, again and again. Of a topic of two
@@ -91,26 +88,12 @@ def rank_words(
     X : array or sparse matrix (D, V), Corpus or texts
         The documents to look in, for ``"coherence"``.
 
-    Returns
-    -------
-    array of whole numbers (K, n_words)
-
-    References
-    ----------
-    Sievert & Shirley, "LDAvis: a method for visualizing and interpreting topics" (2014).
-    Bischof & Airoldi, "Summarizing topical content with word frequency and exclusivity" (2012).
-    Grootendorst, "BERTopic: neural topic modeling with a class-based TF-IDF procedure" (2022).
-
     Examples
     --------
     >>> from opelda.report import rank_words
-    >>> topics = [[0.5, 0.4, 0.1, 0.0], [0.5, 0.0, 0.1, 0.4]]
-    >>> rank_words(topics, n_words=2)
+    >>> rank_words([[0.5, 0.4, 0.1, 0.0], [0.5, 0.0, 0.1, 0.4]], n_words=2)
     array([[1, 0],
            [3, 0]])
-    >>> rank_words(topics, n_words=2, by="probability")
-    array([[0, 1],
-           [0, 3]])
     """
     measured = MeasuredTopics.of(topics)
     n = min(whole("n_words", n_words), measured.n_words)

@@ -27,8 +27,7 @@ def split_tokens(
     count of 2.5 is three tokens of weights 1, 1 and 0.5.
 
     The choice depends on the document's words and counts, its number among equal documents and the
-    seed, never on its row or on other documents: a collection in another order, or a part of it, is
-    split as the whole is. Which of some equal documents is the first follows their order.
+    seed, never on its row or on other documents.
 
     Parameters
     ----------
@@ -48,9 +47,6 @@ def split_tokens(
     >>> observed, held_out = split_tokens([[6, 4, 0], [0, 0, 1]], random_state=0)
     >>> held_out.sum(axis=1)
     array([3., 0.], dtype=float32)
-    >>> (observed + held_out).toarray()
-    array([[6., 4., 0.],
-           [0., 0., 1.]], dtype=float32)
     """
     return split_numbered(X, as_share(held_out), seed(random_state))
 

@@ -23,11 +23,10 @@ def windows(
     """Yield matrices whose rows are the windows of `size` tokens in each document.
 
     ``coherence(topics, windows(documents, vocabulary), measure="c_v")`` is the C_V of Röder et al.;
-    their NPMI and C_UCI have windows of 10. A document of N tokens has N - size + 1 windows; one
-    that is no longer than a window, or empty, is one. Words without a column keep their positions.
-
-    These are gensim's windows as long as no window holds a word twice; gensim forgets such a word
-    as soon as the first of the two leaves the window.
+    their NPMI and C_UCI have windows of 10. A document of N tokens has N - size + 1 windows, at
+    least one. Words without a column keep their positions. These are gensim's windows as long as no
+    window holds a word twice; gensim forgets such a word as soon as the first of the two leaves the
+    window.
 
     Parameters
     ----------
@@ -45,10 +44,9 @@ def windows(
 
     Examples
     --------
-    >>> [part.toarray() for part in windows([["a", "b", "x", "a"], ["b"]], ["a", "b"], size=2)]
+    >>> [part.toarray() for part in windows([["a", "b", "x", "a"], ["b"]], ["a", "b"], size=3)]
     [array([[1., 1.],
-           [0., 1.],
-           [1., 0.],
+           [1., 1.],
            [0., 1.]], dtype=float32)]
     """
     size = whole("size", size)

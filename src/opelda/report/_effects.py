@@ -34,29 +34,23 @@ def estimate_effect(
 ) -> Table[EffectRow]:
     """Regress the topics' shares of documents on columns.
 
-    Ordinary least squares of each document's shares, read off its words without bias, with
-    standard errors that hold whatever the errors' variances (HC3), so also for documents of any
-    and of different lengths (docs/covariates.md). The topics are taken as known: intervals are too
-    narrow where topics were learned from the same documents, and for groups of 10 documents or
-    fewer. Documents without one of the values, or without a word of the model, are left out.
+    Ordinary least squares of each document's shares, read off its words without bias, with standard
+    errors that hold for any variances of the errors (HC3), and so for documents of any lengths
+    (docs/covariates.md). The topics are taken as known: intervals are too narrow where topics were
+    learned from the same documents, and for groups of 10 documents or fewer. Documents without one
+    of the values, or without a word of the model, are left out.
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
+    model, corpus, topics, level
+        As for `topics_over_time`.
     columns : str, iterable of str, mapping or data frame
-        Names of columns of the corpus's `metadata`; or values by name, one for each document.
-        Numbers are taken as they are, also where they are texts; times (dates, texts of the usual
-        forms) in years; all else as categories, each level compared with the most frequent one. A
-        column's 20 most frequent levels of 10 documents or more count; the others are one,
-        ``(other)``.
-    topics : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; None is all.
+        Names of columns of the corpus's `metadata`, or values by name, one for each document.
+        Numbers are taken as they are, also where they are texts; times in years; all else as
+        categories, each level compared with the most frequent one. A column's 20 most frequent
+        levels of 10 documents or more count; the others are one, ``(other)``.
     categorical : iterable of str
         Columns whose numbers or times are categories.
-    level : float
-        Of the intervals.
 
     Returns
     -------
@@ -108,8 +102,6 @@ class Fit:
 def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float64]) -> Fit:
     """Return least squares of the outcomes Y on the columns of A, with HC3 standard errors.
 
-    References
-    ----------
     MacKinnon & White, "Some heteroskedasticity-consistent covariance matrix estimators with
     improved finite sample properties" (1985).
     """

@@ -38,9 +38,8 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
+    model, corpus
+        As for `top_documents`.
     texts : str, or documents as for `transform`
     n : int
         Documents for each text; fewer where fewer have a word or a topic in common with it.
@@ -48,7 +47,6 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
     Returns
     -------
     Table of `opelda.report.rows.FoundRow`
-        Text by text.
 
     Examples
     --------
@@ -78,9 +76,8 @@ def search(
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
+    model, corpus
+        As for `top_documents`.
     words : str or iterable of str, optional
         Made into words as the model's texts are; a document needs to have one of them.
     topic : int, optional
@@ -97,8 +94,7 @@ def search(
     >>> from opelda import TopicModel
     >>> from opelda.report import search
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9 + ["cats sleep"] * 2
-    >>> model = TopicModel(2, random_state=0).fit(texts)
-    >>> [row.document for row in search(model, texts, "sleep")]
+    >>> [row.document for row in search(TopicModel(2, random_state=0).fit(texts), texts, "sleep")]
     [18, 19]
     """
     return found_among(document_blocks(model, corpus), with_words(model, words, topic), n)

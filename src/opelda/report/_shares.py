@@ -122,23 +122,21 @@ def topics_by(
 ) -> Table[ShareRow]:
     """Return how much of documents topics have, group by group, with intervals and words.
 
-    What the intervals mean is said at `topics_over_time`; for differences between groups see
-    `estimate_effect`.
-
     Parameters
     ----------
     model, corpus, topics, n_words, level
         As for `topics_over_time`.
     column : str or sequence, optional
-        The column of the corpus's `metadata`, or a group for each document, such as a section or
-        a party. By default the column with a usual name.
+        The column of the corpus's `metadata`, or a group for each document, such as a section or a
+        party. By default the column with a usual name.
     n_groups : int
         At most so many, those with most documents; others are left out.
 
     Returns
     -------
     Table of `opelda.report.rows.ShareRow`
-        Topic by topic, in each the largest group first.
+        Topic by topic, in each the largest group first. For differences between groups see
+        `estimate_effect`.
 
     Examples
     --------
@@ -224,10 +222,7 @@ def _table(
 def _words(
     names: Sequence[str], found: SharesByBin, unmixing: Unmixing, n_words: int
 ) -> list[list[tuple[str, ...]]]:
-    """Return each topic's words in each bin: relevant among the tokens it is expected to have.
-
-    Of a bin's tokens of a word, a topic has the share p(k | w) under the bin's mixture.
-    """
+    """Return each topic's words in each bin, relevant among the tokens expected of it."""
     usual = (1.0 - LAMBDA) * np.log(np.maximum(unmixing.marginal, SMALLEST))
     best = []
     for i, mixture in enumerate(found.shares):

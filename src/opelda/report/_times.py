@@ -44,16 +44,10 @@ class Bins:
 def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
     """Put documents into bins by their times.
 
-    Without a unit they are as fine as they can be with at most 60 bins and 20 documents in each on
-    average.
-
-    Parameters
-    ----------
-    times : sequence
-        Dates, or texts and numbers of the usual forms: years, ISO 8601, 2/26/1987 or 26/2/1987 (the
-        column decides), e-mail's, seconds since 1970. A time with a zone counts as its own clock
-        showed it, whatever the zone.
-    unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
+    Without a unit the bins are as fine as they can be, with at most 60 bins and 20 documents in
+    each on average. Times are dates, or texts and numbers of the usual forms: years, ISO 8601,
+    2/26/1987 or 26/2/1987 (the column decides), e-mail's, seconds since 1970. A time with a zone
+    counts as its own clock showed it, whatever the zone.
     """
     plain = times.to_list() if hasattr(times, "to_list") else list(times)
     moments = moments_of(plain)
@@ -69,10 +63,7 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
 
 
 def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the groups with most documents, the largest first, and each document's number.
-
-    -1 is a document of a smaller group, or of none.
-    """
+    """Return the largest groups, in the order of size, and each document's number or -1."""
     plain = labels.to_list() if hasattr(labels, "to_list") else list(labels)
     known = [None if is_missing(label) or label == "" else str(label) for label in plain]
     counted = Counter(label for label in known if label is not None)
@@ -112,10 +103,7 @@ def label_of(start: dt.datetime, unit: str) -> str:
 
 
 def moments_of(values: list[Any]) -> list[dt.datetime | None]:
-    """Return times as written, without their zones; None where there is none.
-
-    At most half may be unreadable.
-    """
+    """Return times without zones, None where there is none; at most half may be unreadable."""
     times = TimeReader()
     moments = times.read(values)
     times.warn()
@@ -123,10 +111,7 @@ def moments_of(values: list[Any]) -> list[dt.datetime | None]:
 
 
 class TimeReader:
-    """Reads a column of times, part by part, and detects the order of day and month in 2/26/1987.
-
-    Month first is assumed until a number above 12 decides.
-    """
+    """Reads times part by part; 2/26/1987 is month first until a number above 12 decides."""
 
     def __init__(self) -> None:
         self._day_first: bool | None = None

@@ -70,18 +70,15 @@ def label_topics(
 
     Parameters
     ----------
-    topics : array (K, V), Topics or fitted model
+    topics, feature_names, only
+        As for `topic_table`.
     n_words : int
         Words per label.
-    feature_names : sequence of str, optional
-        The words of the columns; by default those that the model knows, else x0, x1, ...
-    only : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; None is all.
     with_ : callable, optional
-        Names a topic in the place of its words: called with an object that has its number
-        `topic`, `words`, `documents`, the labels `taken` and a `prompt` for a language model, it
-        returns a text. The heaviest topics are named first; a name that another topic has is asked
-        for anew, twice.
+        Names a topic in the place of its words: called with an object that has its number `topic`,
+        `words`, `documents`, the labels `taken` and a `prompt` for a language model, it returns a
+        text. The heaviest topics are named first; a name that another topic has is asked for anew,
+        twice.
     corpus : Corpus, counts or documents, optional
         As for `transform`: where its typical documents are looked for, for ``with_``.
 

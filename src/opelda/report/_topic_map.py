@@ -15,23 +15,18 @@ Array = NDArray[np.float64]
 
 
 def map_positions(topics: GivenTopics) -> Array:
-    """Place topics on a plane, similar ones beside each other.
+    """Return places of topics on a plane (K, 2), from -1 to 1, similar ones beside each other.
 
     By t-SNE on the Hellinger distances of their words' distributions. The result depends on these
-    alone: on no seed, and neither on the order of topics nor on that of words.
+    alone: on no seed, and neither on the order of topics nor on that of words. No two topics are on
+    one spot.
 
     Parameters
     ----------
     topics : array (K, V), Topics or fitted model
 
-    Returns
-    -------
-    float64 array (K, 2)
-        From -1 to 1; no two topics are on one spot. The first coordinate varies most.
-
     Examples
     --------
-    >>> import numpy as np
     >>> from opelda.report import map_positions
     >>> topics = [[0.5, 0.5, 0, 0], [0.4, 0.6, 0, 0], [0, 0, 0.5, 0.5], [0, 0, 0.6, 0.4]]
     >>> x = map_positions(topics)[:, 0]

@@ -84,15 +84,13 @@ def topic_table(
 def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     """Return the arguments of ``pyLDAvis.prepare``: ``prepare(**to_pyldavis(model, corpus))``.
 
-    Topics keep the model's numbers, which pyLDAvis would otherwise give anew and from 1 on.
-    Documents without a word of the model, which it refuses, are left out. pyLDAvis 3.4 or newer
-    takes the result; it need not be installed for this.
+    Topics keep the model's numbers. Documents without a word of the model, which pyLDAvis refuses,
+    are left out. pyLDAvis 3.4 or newer takes the result; it need not be installed for this.
 
     Parameters
     ----------
-    model : fitted model
-    corpus : Corpus, counts or documents
-        As for `transform`.
+    model, corpus
+        As for `top_documents`.
 
     Examples
     --------
@@ -126,10 +124,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
 
 
 def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
-    """Return the point of a stream's history taken for `since` documents, and how topics moved.
-
-    Topics that moved most come first.
-    """
+    """Return a point of a stream's history and how topics moved since, most first."""
     watch = model._state.watch
     if watch is None or not len(watch.points):
         raise InputError(

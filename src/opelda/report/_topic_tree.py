@@ -41,11 +41,10 @@ def similar_topics(
 
     Parameters
     ----------
-    topics : array (K, V), Topics or fitted model
+    topics, feature_names
+        As for `topic_table`.
     threshold : float
         The least similarity. Of topics as ``TopicModel()`` learns them hardly any pair has .7.
-    feature_names : sequence of str, optional
-        The words of the columns; by default those that the model knows, else x0, x1, ...
 
     Returns
     -------
@@ -86,16 +85,7 @@ def groups_of(pairs: Sequence[SimilarRow]) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class TopicTree:
-    """A hierarchy of K topics; printed, a tree.
-
-    Attributes
-    ----------
-    merges : Table of MergeRow
-        K - 1 mergers in the order in which they were made.
-    labels : list of str
-        Of the topics.
-    weights : float64 array (K,)
-    """
+    """A hierarchy of K topics, by K - 1 mergers in their order; printed, a tree."""
 
     merges: Table[MergeRow]
     labels: list[str]
@@ -159,17 +149,15 @@ def topic_tree(
     """Merge topics step by step, always the two by which least is lost.
 
     Merging a and b loses (w_a + w_b) JS(a, b) nats for each token of the collection: their shares
-    of the tokens, times the Jensen-Shannon divergence of their words by these shares (the
-    agglomerative information bottleneck, Slonim & Tishby 1999). Where shares are not known, all
-    topics weigh alike.
+    of the tokens, all alike where these are not known, times the Jensen-Shannon divergence of their
+    words by these shares (the agglomerative information bottleneck, Slonim & Tishby 1999).
 
     Parameters
     ----------
-    topics : array (K, V), Topics or fitted model
+    topics, feature_names
+        As for `topic_table`.
     n_words : int
         Words of each node.
-    feature_names : sequence of str, optional
-        The words of the columns; by default those that the model knows, else x0, x1, ...
 
     Returns
     -------

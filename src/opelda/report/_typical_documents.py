@@ -27,9 +27,8 @@ def top_documents(
     """Return each topic's most typical documents, the best first.
 
     Documents are ranked by the topic's weight times tokens / (tokens + 30): of two with the same
-    weight the longer one comes first, for a few words are soon all of one topic. Of equals the
-    earlier one. A near copy of a better one, where either has 80% of the other's distinct words,
-    comes last.
+    weight the longer one comes first. Of equals the earlier one. A near copy of a better one, where
+    either has 80% of the other's distinct words, comes last.
 
     Parameters
     ----------
@@ -70,10 +69,7 @@ class BestDocuments:
     def add(
         self, scores: NDArray[np.float64], block: DocumentBlock, first: int = 0, weights: Any = None
     ) -> None:
-        """Take up documents, which come after those added before.
-
-        Scores (queries, documents) are of the queries from a number on; 0 is no fit.
-        """
+        """Take up more documents; scores (queries, documents) of 0 are no fit."""
         last, n = first + len(scores), min(self._n, scores.shape[1])
         self._heaps += [[] for _ in range(last - len(self._heaps))]
         if n == 0:

@@ -22,19 +22,11 @@ ROWS_SHOWN, LETTERS_SHOWN = 50, 60
 
 @dataclass(frozen=True)
 class TopicRow:
-    """One topic as people see it.
+    """One topic; words are the best first, with their probabilities in the topic.
 
-    Attributes
-    ----------
-    weight : float or None
-        Its share of the tokens, where the model knows (see `topic_weights`).
-    label : str
-        The model's, where it was given one (`set_topic_labels`); else a few words both frequent in
-        it and rare elsewhere.
-    words, probabilities : tuples of str and of float
-        The words that stand for it, the best first, and how probable each is in the topic.
-    stability : float or None
-        How far it comes again in other runs, where the model knows (`topic_stability_`).
+    `weight` is its share of the tokens, where the model knows (see `topic_weights`); `label` the
+    model's, where it was given one, else made of its words; `stability` how far it comes again in
+    other runs, where the model knows (`topic_stability_`).
     """
 
     topic: int
@@ -74,22 +66,12 @@ class FoundRow:
 
 @dataclass(frozen=True)
 class ShareRow:
-    """A topic in the documents of one time or group.
+    """A topic in the documents of one time or group, the `bin`.
 
-    Attributes
-    ----------
-    bin : str
-        The time or the group.
-    corrected_share : float
-        The topic's share of the likeliest mixture of these documents' words, each document counting
-        alike; its interval is None for a single document.
-    mean_share : float
-        The mean of the weights that `transform` gives these documents. It is drawn to the prior
-        where documents are short.
-    n_docs : int
-        Documents in the bin, those without a word of the model left out.
-    words : tuple of str
-        The words that stand for the topic in these documents; none where it has none.
+    `corrected_share` is its share of the likeliest mixture of these documents' words, each document
+    counting alike; its interval is None for a single document. `mean_share` is the mean of the
+    weights that `transform` gives, which is drawn to the prior where documents are short. `n_docs`
+    are those with a word of the model. `words` stand for the topic in these documents.
     """
 
     bin: str
@@ -107,20 +89,12 @@ class ShareRow:
 class EffectRow:
     """How a topic's share goes with a term, the other terms being equal.
 
-    Attributes
-    ----------
-    term : str
-        A column of numbers or times; a level of one of categories, as ``party=R``, compared with
-        the column's most frequent level; or the intercept: the share of documents of those levels
-        and of mean numbers.
-    estimate, se : float
-        By how much the mean share changes, for one more of a number, a year of a time, or the
-        level in place of the most frequent one; and its standard error.
-    p : float
-        The probability of an estimate as far from 0 or further if there were no effect; over many
-        topics some are small by chance.
-    n_docs : int
-        Documents that have words and all values.
+    `term` is a column of numbers or times; a level of one of categories, as ``party=R``, compared
+    with the column's most frequent level; or the intercept: the share of documents of those levels
+    and of mean numbers. `estimate` is by how much the mean share changes, for one more of a number,
+    a year of a time, or the level; `se` its standard error; `p` the probability of an estimate as
+    far from 0 if there were no effect, small by chance for some of many topics; `n_docs` the
+    documents that have words and all values.
     """
 
     topic: int
@@ -149,21 +123,11 @@ class SimilarRow:
 class MergeRow:
     """Two topics, or topics merged before, that become one node of a tree.
 
-    Attributes
-    ----------
-    node : int
-        Its number: K for the first merger of K topics, K + 1 for the next.
-    first, second : int
-        What is merged: topics by their numbers, and nodes; the heavier one first.
-    n_topics : int
-        Topics in it.
-    weight : float
-        Its share of the tokens; where shares are not known, of the topics.
-    loss : float
-        Nats lost by this merger for each token of the collection, where its topics are known: the
-        mutual information of topics and words is smaller by as much.
-    words : tuple of str
-        Those that stand for it, the best by relevance first.
+    `node` is its number, K for the first merger of K topics; `first` (the heavier) and `second` are
+    topics by their numbers, or nodes; `n_topics` how many it holds; `weight` its share of the
+    tokens or, where shares are not known, of the topics. `loss` are the nats lost by this merger
+    for each token of the collection, where its topics are known: the mutual information of topics
+    and words is smaller by as much. `words` stand for it, the best by relevance first.
     """
 
     node: int
@@ -197,14 +161,12 @@ class Table(Sequence[Row], Generic[Row]):
     --------
     >>> from opelda.report import topic_table
     >>> table = topic_table([[0.75, 0.25], [0.25, 0.75]], feature_names=["tea", "cup"])
-    >>> table[1].words
-    ('cup', 'tea')
     >>> table
     topic  weight  label     words    probabilities
         0       -  tea, cup  tea cup  0.75 0.25
         1       -  cup, tea  cup tea  0.75 0.25
-    >>> table.to_polars().columns
-    ['topic', 'weight', 'label', 'words', 'probabilities']
+    >>> table[1].words, table.to_polars().columns[:2]
+    (('cup', 'tea'), ['topic', 'weight'])
     """
 
     def __init__(self, kind: type[Row], rows: Iterable[Row], note: str = "") -> None:

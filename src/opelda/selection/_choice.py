@@ -37,7 +37,6 @@ class ChoiceRow:
 
     Attributes
     ----------
-    n_topics : int
     lpp, lpp_error : float
         Log predictive probability of a held-out token, and its standard error over documents.
     coherence : float
@@ -83,10 +82,8 @@ class Choice:
     ----------
     table : Table of ChoiceRow
         A row for each number of topics.
-    n_topics : int
-        The one advised.
-    advice : str
-        That in a sentence, with what it rests on.
+    n_topics, advice : int, str
+        The one advised, and that in a sentence, with what it rests on.
     n_predictive : int
         The smallest number that predicts held-out words as well as any, within a standard error.
     """
@@ -116,10 +113,7 @@ class Choice:
         )
 
     def plot(self, *, ax: Any = None) -> Any:
-        """Draw every measure over the number of topics, with the one advised marked.
-
-        `ax` holds six Axes, by default those of a new figure; the array of them is returned.
-        """
+        """Draw every measure over the number of topics on six Axes, by default of a new figure."""
         numbers = np.array([row.n_topics for row in self.table], np.float64)
         with frame(ax, 2.9, 2.2, len(PANELS), 3) as axes:
             for axis, (name, title) in zip(axes, PANELS.items(), strict=True):
@@ -231,10 +225,8 @@ def choose_n_topics(
         Runs with each number, 2 or more.
     held_out : float
         Share of the documents, and at most 1,000, to predict words of instead of learning from.
-    random_state : int, RandomState, Generator or None
-        By default the model's own.
-    n_jobs : int or None
-        Threads; by default the model's own. Results do not depend on it.
+    random_state, n_jobs
+        By default the model's own. Results do not depend on `n_jobs`.
     progress : callable, optional
         Called before each fit with what it is, the fits done and all of them.
 

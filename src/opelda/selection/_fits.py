@@ -159,8 +159,8 @@ class Stability:
         For each topic the share of common words in its twenty first ones and those of the topic it
         matches, a mean over the other runs.
     runs : float64 array (n_runs,)
-        Mean over topics of the model itself, and then of each other run, compared with all others
-        in the same way: a model that is far below the rest is an odd one.
+        Mean over topics of the model itself, and then of each other run, compared with all others:
+        a model that is far below the rest is an odd one.
     """
 
     topics: NDArray[np.float64]
@@ -194,7 +194,7 @@ def stability(
     random_state : int, RandomState, Generator or None
         By default the other seeds follow from the model's.
     progress : callable, optional
-        Called before each fit with what it is, the fits done and all of them.
+        As for `choose_n_topics`.
 
     Returns
     -------

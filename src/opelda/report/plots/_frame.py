@@ -38,8 +38,8 @@ def frame(
 ) -> Iterator[Any]:  # fmt: skip
     """Give the axes to draw on in the style of all figures: those given, or those of a new figure.
 
-    With `n_panels` these are an array of so many, and the size is that of each. A note is written
-    below a new figure; one of the user's is let be.
+    With `n_panels` an array of so many, each of that size. A note is written below a new figure
+    only.
     """
     with matplotlib().rc_context(STYLE):
         if ax is None:

@@ -31,10 +31,7 @@ num2date: Any = dates.num2date
 
 
 class BinLocator(Locator):
-    """Ticks at the beginnings of bins, so far apart that their labels do not meet.
-
-    How far is found out whenever the axis is drawn: its length may have changed.
-    """
+    """Ticks at the beginnings of bins, so far apart that their labels do not meet."""
 
     axis: Any
 

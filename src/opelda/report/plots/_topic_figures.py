@@ -40,15 +40,12 @@ def plot_topics(
 
     Parameters
     ----------
-    topics : array (K, V), Topics or fitted model
-    n_words : int
-        Words per topic.
+    topics, n_words, by
+        As for `topic_table`; bars are always probabilities.
     only : iterable of int, optional
         The numbers of the topics wanted, in the order wanted; by default the `n_topics` heaviest.
     n_topics : int
         At most so many panels, if `only` is not given.
-    by : {"relevance", "probability", "tfidf", "frex"}
-        How words are ranked, see `rank_words`; bars are always probabilities.
     ax : Axes or array of Axes, optional
         One for each topic.
 
