@@ -20,11 +20,7 @@ Similarity = Literal["cosine", "jaccard", "jensen_shannon"]
 
 
 def match_topics(
-    a: GivenTopics,
-    b: GivenTopics,
-    *,
-    similarity: Similarity = "cosine",
-    n_words: int = 10,
+    a: GivenTopics, b: GivenTopics, *, similarity: Similarity = "cosine", n_words: int = 10
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Pair the topics of two models one to one, with the largest sum of similarities.
 

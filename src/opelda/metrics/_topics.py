@@ -177,25 +177,21 @@ def _check_order(topics: Any, X: Any, name: str) -> None:
             "topics come first, documents second.",
             name,
         )
-    if X is not None and _seem_swapped(topics, X):
-        raise InputError("and X seem to have changed places; topics come first.", name)
-
-
-def _seem_swapped(topics: Any, X: Any) -> bool:
-    """Whether the first are counts and the second, no more rows of as many words, distributions."""
-    counts, rows = (_first_rows(given) for given in (topics, X))
+    counts, rows = _first_rows(topics), None if X is None else _first_rows(X)
     if counts is None or rows is None or rows.shape[1] != counts.shape[1]:
-        return False
-    some_parts = bool((rows != np.floor(rows)).any())
-    return (
-        not (counts != np.floor(counts)).any()
+        return
+    # whole numbers that are no distributions, nor ids, and then no more rows, all distributions;
+    # as many ids as there are words are all of them, each once
+    ids = np.arange(counts.shape[1])
+    if (
+        not (counts % 1).any()
         and counts.sum(axis=1).max() > 1
-        # as many ids as there are words are all of them, each once
-        and not (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all()
+        and not (np.sort(counts, axis=1) == ids).all()
         and _n_rows(X) <= _n_rows(topics)
-        and some_parts
-        and bool((np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all())
-    )
+        and (rows % 1).any()
+        and (np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all()
+    ):
+        raise InputError("and X seem to have changed places; topics come first.", name)
 
 
 def _n_rows(given: Any) -> int:

@@ -17,15 +17,10 @@ _INFEASIBLE = 2  # scipy.optimize.linprog's status
 
 
 class Domain(ABC):
-    """A bounded convex set, known by its linear oracle.
+    """A bounded convex set of points of dimension `n`, known by its linear oracle.
 
     Subclass it for a domain of your own. Without need of a default start and a check of `x0`, a
     plain function ``direction -> maximising point`` will do.
-
-    Attributes
-    ----------
-    n : int
-        Dimension of the points.
 
     Examples
     --------
@@ -59,17 +54,10 @@ class Domain(ABC):
 
 
 class Simplex(Domain):
-    """The probability simplex {x : x >= epsilon, sum(x) = 1}.
+    """The probability simplex {x : x >= epsilon, sum(x) = 1} of n coordinates.
 
-    With epsilon > 0 it is the domain of Algorithm 1 (Than & Doan): logarithms of the coordinates
-    stay finite, at vertices too.
-
-    Parameters
-    ----------
-    n : int
-        Number of coordinates.
-    epsilon : float, default=0.0
-        The smallest value of a coordinate, below 1/n.
+    With epsilon > 0, below 1/n, it is the domain of Algorithm 1 (Than & Doan): logarithms of the
+    coordinates stay finite, at vertices too.
 
     Examples
     --------
@@ -107,12 +95,7 @@ class Simplex(Domain):
 
 
 class Box(Domain):
-    """The box {x : lower <= x <= upper}.
-
-    Parameters
-    ----------
-    lower, upper : array_like
-        Finite bounds. One of the two may be a number, the same bound on every coordinate.
+    """The box {x : lower <= x <= upper}; one of the two bounds may be a number.
 
     Examples
     --------
@@ -162,14 +145,7 @@ class Box(Domain):
 
 
 class L1Ball(Domain):
-    """The l1 ball {x : sum |x_i| <= radius} about the origin.
-
-    Parameters
-    ----------
-    n : int
-        Number of coordinates.
-    radius : float, default=1.0
-        A positive number.
+    """The l1 ball {x : sum |x_i| <= radius} about the origin, in n dimensions.
 
     Examples
     --------
@@ -207,27 +183,18 @@ class L1Ball(Domain):
 class Polytope(Domain):
     """The polytope {x : A x <= b, A_eq x = b_eq}, which must be bounded and not empty.
 
-    Coordinates may be negative. Every call of the oracle solves a linear program; prefer `Simplex`,
-    `Box` or `L1Ball` where one of them is the same set. HiGHS has a tolerance of about 1e-7 and so,
-    relative to the size of the gradient and of the polytope, has a gap computed with this oracle.
-
-    Parameters
-    ----------
-    A, b : array_like of shape (m, n) and (m,)
-        Inequality rows and their right-hand sides.
-    A_eq, b_eq : array_like of shape (p, n) and (p,), optional
-        Equality rows and their right-hand sides.
+    Coordinates may be negative; equality rows are optional. Every call of the oracle solves a
+    linear program; prefer `Simplex`, `Box` or `L1Ball` where one of them is the same set. HiGHS has
+    a tolerance of about 1e-7 and so, relative to the size of the gradient and of the polytope, has
+    a gap computed with this oracle.
 
     Examples
     --------
-    The triangle with corners (0, 0), (4, 0), (0, 3) and its inscribed circle's centre:
+    The triangle with corners (0, 0), (4, 0), (0, 3):
 
     >>> from opelda.optimize import Polytope
-    >>> triangle = Polytope(A=[[-1, 0], [0, -1], [3, 4]], b=[0, 0, 12])
-    >>> triangle.oracle([1.0, 2.0]).round(6)
+    >>> Polytope(A=[[-1, 0], [0, -1], [3, 4]], b=[0, 0, 12]).oracle([1.0, 2.0]).round(6)
     array([0., 3.])
-    >>> triangle.center().round(6)
-    array([1., 1.])
     """
 
     def __init__(
@@ -299,7 +266,7 @@ class Polytope(Domain):
         return np.asarray(solution.x, dtype=np.float64) + 0.0  # no negative zeros
 
     def _check_bounded(self) -> None:
-        """Raise if some ray d != 0 has A d <= 0 and A_eq d = 0."""
+        """Raise for a ray d != 0 with A d <= 0 and A_eq d = 0."""
         everything = np.vstack([self._A, self._A_eq])
         if np.linalg.matrix_rank(everything) < self.n:
             ray = np.linalg.svd(everything)[2][-1]

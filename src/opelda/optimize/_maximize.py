@@ -35,10 +35,8 @@ class MaximizeResult:
         Whether ``gap <= max_gap``; without a `max_gap`, whether the gap is zero.
     n_iter : int
         Iterations done.
-    history_iter : ndarray of int
-        The iterations recorded, the start first.
-    f_history, gap_history : ndarray of float
-        f and the gap at those iterations.
+    history_iter, f_history, gap_history : ndarrays
+        The iterations recorded, the start first, and f and the gap at these.
     """
 
     x: Vector
@@ -71,9 +69,9 @@ def maximize(
 ) -> MaximizeResult:
     """Maximise f = g1 + g2 over a polytope by OPE, and certify the point found.
 
-    At iteration t one of the two terms is picked uniformly. With a picks of g1 and b of g2 so
-    far, the iterate moves to ``x + (e - x) / t``, where e is the vertex of the domain that
-    maximises <a g1'(x) + b g2'(x), e>. Neither term need be concave.
+    At iteration t one of the two terms is picked uniformly. With a picks of g1 and b of g2 so far,
+    the iterate moves to ``x + (e - x) / t``, where e is the vertex of the domain that maximises <a
+    g1'(x) + b g2'(x), e>. Neither term need be concave.
 
     Parameters
     ----------
@@ -89,17 +87,16 @@ def maximize(
         Iterations T of OPE. In the practical schedule they are T - 1 moves.
     max_gap : float, optional
         The largest gap that will do: if f is concave, the point returned is at most this far below
-        the maximum. OPE stops at a record of such a gap. Where `n_iter` iterations were not enough,
-        steps on f itself finish the run, without coins: over the vertices found so far, one weight
-        against another (pairwise Frank-Wolfe) and all of them together (Newton). There are at most
-        ``1000 + 10 n`` of them, fewer where rounding leaves no further progress. None runs OPE's
-        iterations as they are, whatever the gap.
+        the maximum. Where `n_iter` iterations were not enough, steps on f itself finish the run,
+        without coins: over the vertices found so far, one weight against another (pairwise
+        Frank-Wolfe) and all of them together (Newton), at most ``1000 + 10 n``. None runs OPE's
+        iterations as they are.
     schedule : {"practical", "literal"}, default="practical"
         "practical": the first pick is g1 and moves nothing, so an interior start stays interior.
         "literal": Algorithm 1 as printed, whose first step goes to a vertex and forgets `x0`.
     coins : {"random", "balanced"}, default="random"
-        "random": terms are picked independently, as in Algorithm 1. "balanced": each consecutive
-        pair of picks holds g1 and g2 once, in random order.
+        Terms are picked independently, as in Algorithm 1; or each once, in random order, in every
+        consecutive pair of picks.
     keep : {"last", "best"}, default="last"
         Return the last iterate, or the one of largest f among those recorded; a run is finished
         from that one.
@@ -117,8 +114,7 @@ def maximize(
     Returns
     -------
     MaximizeResult
-        The point, f, g1 and g2 there, the gap that certifies it, and the history. If f is not
-        concave, a gap of zero means a stationary point: compare f from several seeds or starts.
+        If f is not concave, a gap of zero means a stationary point: compare f from several starts.
 
     Raises
     ------
@@ -131,14 +127,10 @@ def maximize(
     UserWarning
         If `max_gap` was not reached, or if finishing the run showed that f is not concave.
 
-    References
-    ----------
-    Khoat Than and Tung Doan, "Guaranteed inference in topic models", Algorithm 1.
-
     Examples
     --------
-    The MAP of a biased coin's three outcomes, 6, 3 and 1 times seen, under a Dirichlet(2) prior,
-    is (seen + 1) / 13:
+    The MAP of a biased coin's three outcomes, 6, 3 and 1 times seen, under a Dirichlet(2) prior, is
+    (seen + 1) / 13:
 
     >>> import numpy as np
     >>> from opelda.optimize import Simplex, Term, maximize

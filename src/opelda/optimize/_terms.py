@@ -65,19 +65,10 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """One recorded point of a run, as a callback sees it.
+    """One recorded point of a run, as a callback sees it; `gap` is as in `MaximizeResult`.
 
-    Attributes
-    ----------
-    iteration : int
-        The iteration that led to it; the start has 1 in the practical schedule (whose first
-        iteration moves nothing) and 0 in the literal one.
-    x : ndarray of shape (n,)
-        The point.
-    f, g1, g2 : float
-        The objective and its two terms at `x`.
-    gap : float
-        The certificate at `x`, see `MaximizeResult`.
+    `iteration` is the one that led to it; the start has 1 in the practical schedule, whose first
+    iteration moves nothing, and 0 in the literal one.
     """
 
     iteration: int
@@ -172,11 +163,11 @@ def _gradient(term: Term, name: str, x: Vector, iteration: int) -> Vector:
 def _check_gradient(term: Term, name: str, x: Vector, along: Vector) -> None:
     """Raise if a term's gradient is grossly at odds with its values on the way from x to x + along.
 
-    The slope a sixth of the way on, where a kink or an edge at the start no longer shows, is
-    compared with central differences of falling width: one that agrees is enough. It is refused
-    where three widths in a row agree with each other, and the slopes all over the narrowest of
-    them, too, but not the two: a ripple finer than the values resolve shows in the slopes alone.
-    Values or slopes that change from call to call, or are not finite, decide nothing.
+    The slope a sixth of the way on, past a kink or an edge at the start, is compared with central
+    differences of falling width: one that agrees is enough. It is refused where three widths in a
+    row agree with each other, and the slopes all over the narrowest of them, but not the two: a
+    ripple finer than the values resolve shows in the slopes alone. Values or slopes that change
+    from call to call, or are not finite, decide nothing.
     """
     point = x + _ASIDE * along
 

@@ -13,7 +13,7 @@ from opelda.corpus._kinds import is_missing
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import chosen_topics
-from opelda.report._document_blocks import check_model, column_of, labelled_blocks
+from opelda.report._document_blocks import column_of, labelled_blocks
 from opelda.report._times import group_bins, moments_of
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing
 from opelda.report.rows import EffectRow, Table
@@ -68,7 +68,6 @@ def estimate_effect(
     >>> [row.term for row in rows[:2]], max(round(row.estimate, 1) for row in rows)
     (['intercept', 'section=money'], 0.9)
     """
-    check_model(model)
     level = number("level", level, 0.0, 0.9999, above=True)
     labels = labels_of(model)
     numbers = chosen_topics(topics, len(labels))

@@ -116,9 +116,8 @@ def found_among(blocks: Iterable[DocumentBlock], score: Score, n: int) -> Table[
 
 def like_texts(model: Any, texts: Any) -> Score:
     """Return the score of `nearest`."""
-    check_model(model)
     asked = _counted(model, [texts] if isinstance(texts, str) else texts)
-    weigh = _Weighing(model)
+    weigh = _weighing(model)
     words, shares = weigh(asked), np.sqrt(mixtures(model, asked))
 
     def score(block: DocumentBlock) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -140,7 +139,7 @@ def with_words(model: Any, words: str | Iterable[str] | None, topic: int | None)
         raise InputError("There is nothing to search for; give words, a topic, or both.")
     if topic is not None:
         topic = whole("topic", topic, 0, len(MeasuredTopics.of(model).weights) - 1)
-    weigh = _Weighing(model)
+    weigh = _weighing(model)
     text = words if isinstance(words, str) or words is None else " ".join(words)
     in_texts = None if text is None else _with_unknown(model, text)
     query = cache(lambda: weigh(_counted(model, [text])))
@@ -183,19 +182,18 @@ def _with_unknown(model: Any, text: str) -> Callable[[Any], NDArray[np.float64]]
     return cosine
 
 
-class _Weighing:
-    """Counts as vectors of length 1, unusual words heavier: -log p(w) by the model's topics."""
+def _weighing(model: Any) -> Callable[[Any], Any]:
+    """Return what makes vectors of length 1 of counts, words weighed by -log p(w)."""
+    topics = MeasuredTopics.of(model).weights
+    weights = -np.log(np.clip(shares_or_even(model, len(topics)) @ topics, SMALLEST, 1.0))
 
-    def __init__(self, model: Any) -> None:
-        topics = MeasuredTopics.of(model).weights
-        p = shares_or_even(model, len(topics)) @ topics
-        self._words = -np.log(np.clip(p, SMALLEST, 1.0))
-
-    def __call__(self, X: Any) -> Any:
+    def weigh(X: Any) -> Any:
         X = sparse.csr_array(X, dtype=np.float64, copy=True)
-        X.data = np.log1p(X.data) * self._words[X.indices]
+        X.data = np.log1p(X.data) * weights[X.indices]
         lengths = np.sqrt(row_sums(X.multiply(X)))
         return sparse.csr_array(sparse.diags_array(1.0 / np.maximum(lengths, 1e-300)) @ X)
+
+    return weigh
 
 
 def _counted(model: Any, texts: Any) -> sparse.csr_array:

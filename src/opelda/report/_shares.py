@@ -14,7 +14,7 @@ from opelda._word_ranking import LAMBDA, SMALLEST, heaviest
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import MeasuredTopics, chosen_topics
-from opelda.report._document_blocks import check_model, column_of, labelled_blocks, mixtures
+from opelda.report._document_blocks import column_of, labelled_blocks, mixtures
 from opelda.report._times import UNITS, group_bins, time_bins
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing, on_simplex
 from opelda.report.rows import ShareRow, Table
@@ -33,23 +33,14 @@ class SharesByBin:
     bins: NDArray[np.intp]  # the numbers of those that are here
     n_docs: NDArray[np.int64]
     shares: NDArray[np.float64]  # corrected (bins, topics); rows sum to 1
-    half: NDArray[np.float64]  # half of an interval's width; NaN for a single document
+    low: NDArray[np.float64]  # the ends of the intervals; NaN for a single document
+    high: NDArray[np.float64]
     means: NDArray[np.float64]  # of the documents' mixtures
     counts: sparse.csr_array  # (bins, words)
 
     def only(self, kept: NDArray[np.intp]) -> "SharesByBin":
         """Return some of the bins."""
         return SharesByBin(*(part[kept] for part in vars(self).values()))
-
-    @property
-    def low(self) -> NDArray[np.float64]:
-        """The lower ends of the intervals."""
-        return np.clip(self.shares - self.half, 0.0, 1.0)
-
-    @property
-    def high(self) -> NDArray[np.float64]:
-        """The upper ends of the intervals."""
-        return np.clip(self.shares + self.half, 0.0, 1.0)
 
 
 def topics_over_time(
@@ -103,7 +94,6 @@ def topics_over_time(
     >>> [(row.bin, sorted(row.words), row.n_docs) for row in rows if row.mean_share > 0.5]
     [('2001', ['cats', 'chase', 'dogs'], 9), ('2002', ['bonds', 'fall', 'rise'], 9)]
     """
-    check_model(model)
     if unit is not None:
         choice("unit", unit, UNITS)
     bins = time_bins(column_of(corpus, dates, "time"), unit)
@@ -148,7 +138,6 @@ def topics_by(
     >>> sorted((row.bin, round(row.corrected_share)) for row in rows)
     [('money', 0), ('money', 1), ('pets', 0), ('pets', 1)]
     """
-    check_model(model)
     names, index = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
     return _table(model, corpus, names, index, topics, n_words, level)
 
@@ -188,9 +177,10 @@ def corpus_shares(
     # Both estimates are consistent under the model: where they differ, documents do not follow it.
     half = np.hypot(quantile * deviations, on_simplex(linear) - corrected)
     half = np.where(n > 1, half, np.nan)
+    low, high = np.clip((corrected - half, corrected + half), 0.0, 1.0)
     counts = sparse.csr_array(counts)[bins]
     counts.sort_indices()
-    return SharesByBin(bins, n_docs[bins], corrected, half, means, counts)
+    return SharesByBin(bins, n_docs[bins], corrected, low, high, means, counts)
 
 
 def _table(

@@ -10,7 +10,7 @@ import html
 import types
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Generic, TypeVar, get_type_hints, overload
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from opelda._names import printable
 from opelda.errors import InputError
@@ -175,16 +175,10 @@ class Table(Sequence[Row], Generic[Row]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "Table[Row]": ...
-
-    def __getitem__(self, index: int | slice) -> "Row | Table[Row]":
-        if isinstance(index, slice):
-            return Table(self._kind, self._rows[index], self.note)
-        return self._rows[index]
+    def __getitem__(self, index: Any) -> Any:
+        """Return a row, or for a slice a table of some rows."""
+        rows = self._rows[index]
+        return Table(self._kind, rows, self.note) if isinstance(index, slice) else rows
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -94,50 +94,32 @@ def measured_fits(
                 doing = f"{n_topics:,} topics, run {number} of {n_runs}"
                 progress(doing, n_done, len(numbers) * n_runs)
             learner = another(model, run_seed, n_components=n_topics, **free)
-            runs.append(_Run.of(learner, documents, seed))
+            runs.append(_measured(learner.fit(documents.train), documents, seed))
             n_done += 1
-        live = [run.live for run in runs if run.live is not None]
+        scores, coherence, words, distinctness, live = zip(*runs, strict=True)
+        known = [n for n in live if n is not None]
         yield Fits(
             n_topics=n_topics,
-            scores=np.mean([run.scores for run in runs], axis=0),
-            coherence=np.array([run.coherence for run in runs]),
-            stability=stability_over_runs([run.words for run in runs]),
-            distinctness=float(np.mean([run.distinctness for run in runs])),
-            live=float(np.mean(live)) if live else None,
+            scores=np.mean(scores, axis=0),
+            coherence=np.array(coherence),
+            stability=stability_over_runs(words),
+            distinctness=float(np.mean(distinctness)),
+            live=float(np.mean(known)) if known else None,
             seconds=perf_counter() - begun,
         )
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One fit, of which only this is kept."""
-
-    scores: NDArray[np.float64]
-    coherence: NDArray[np.float64]
-    words: NDArray[np.intp]
-    distinctness: float
-    live: int | None
-
-    @classmethod
-    def of(cls, model: Any, documents: HeldOutSplit, seed: int) -> "_Run":
-        model.fit(documents.train)
-        # by VB, whatever `transform` uses, and the same splits for every fit: topics are compared
-        predicted = log_predictive_probability(
-            model,
-            documents.held_out,
-            n_splits=N_SPLITS,
-            random_state=seed,
-            n_jobs=model.n_jobs,
-            engine=model.engine,
-        )
-        shares = model._shares()
-        return cls(
-            scores=predicted.per_document,
-            coherence=model.coherence_,
-            words=compared_words(model),
-            distinctness=_distinctness(model),
-            live=None if shares is None else int((shares * len(shares) >= LIVE_SHARE).sum()),
-        )
+def _measured(model: Any, documents: HeldOutSplit, seed: int) -> tuple[Any, ...]:
+    """Return a fit's scores of documents, coherence, words, distinctness and live topics."""
+    # by VB, whatever `transform` uses, and the same splits for every fit: topics are compared
+    predicted = log_predictive_probability(
+        model, documents.held_out, n_splits=N_SPLITS, random_state=seed, n_jobs=model.n_jobs,
+        engine=model.engine,
+    )  # fmt: skip
+    shares = model._shares()
+    live = None if shares is None else int((shares * len(shares) >= LIVE_SHARE).sum())
+    words = compared_words(model)
+    return predicted.per_document, model.coherence_, words, _distinctness(model), live
 
 
 def _distinctness(model: Any) -> float:

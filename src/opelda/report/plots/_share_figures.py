@@ -10,7 +10,7 @@ from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import chosen_topics
-from opelda.report._document_blocks import check_model, column_of
+from opelda.report._document_blocks import column_of
 from opelda.report._effects import INTERCEPT
 from opelda.report._shares import MOST_GROUPS, SharesByBin, corpus_shares
 from opelda.report._times import UNITS, group_bins, time_bins
@@ -63,12 +63,18 @@ def plot_over_time(
 
     if unit is not None:
         choice("unit", unit, UNITS)
-    check_model(model)
     bins = time_bins(column_of(corpus, dates, "time"), unit)
     if len(bins.starts) < 2:
         raise InputError(f"All documents are of one {bins.unit}: there is no change to draw.")
     found = corpus_shares(model, corpus, bins.index, len(bins.starts), level)
-    found = _enough(found, whole("min_docs", min_docs), bins.unit)
+    kept = np.flatnonzero(found.n_docs >= whole("min_docs", min_docs))
+    if len(kept) < 2:
+        raise InputError(
+            f"Fewer than two {bins.unit}s have {min_docs} documents each; choose longer ones with "
+            "{unit}, or give more documents.",
+            unit=...,
+        )
+    found = found.only(kept)
     chosen = _chosen(found, topics, n_topics, len(LINES))
     labels = labels_of(model)
     starts = [bins.starts[i] for i in found.bins]
@@ -130,7 +136,6 @@ def plot_groups(
     >>> [label.get_text() for label in axes[0].get_yticklabels()]
     ['money (9)', 'pets (9)']
     """
-    check_model(model)
     names, index = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
     found = corpus_shares(model, corpus, index, len(names), level)
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
@@ -199,18 +204,6 @@ def plot_effect(
         percent(axis.xaxis, float(np.abs([low, high]).max()))
         axis.set_xlabel(f"change of the corrected share of documents: {written(named, 40)}")
     return axis
-
-
-def _enough(found: SharesByBin, min_docs: int, unit: str) -> SharesByBin:
-    """Return the times that have documents enough."""
-    kept = np.flatnonzero(found.n_docs >= min_docs)
-    if len(kept) < 2:
-        raise InputError(
-            f"Fewer than two {unit}s have {min_docs} documents each; choose longer ones with "
-            "{unit}, or give more documents.",
-            unit=...,
-        )
-    return found.only(kept)
 
 
 def _chosen(
