@@ -15,7 +15,15 @@ from opelda.engines import CPUEngine
 from opelda.engines.seam import HostWeights, TokenCounts, looked_at
 from opelda.errors import InputError
 from opelda.spark import _blocks, _worker
-from opelda.spark._blocks import COUNTS, DOCUMENTS, SIZES, SUMMARY, Block, Summary, rows_of
+from opelda.spark._blocks import (
+    COUNTS,
+    DOCUMENTS,
+    SIZES,
+    SUMMARY,
+    PackedDocuments,
+    Summary,
+    rows_of,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 N_WORDS, N_TOPICS = 12, 5
@@ -91,8 +99,8 @@ def test_blocks_come_back_from_rows(seed, fractions, drawn):
     rows = CPUEngine(1).documents(collection(seed, fractions=fractions)).part()
     copies = rng.integers(0, 2, rows.n_docs).astype(np.int32) * rng.integers(0, 2, dtype=np.int32)
     topics = rng.integers(0, 60_000, 77 * drawn).astype(np.uint16)
-    (row,) = rows_of([Block(3, rows, copies, topics, 5).record()])
-    found = Block.of(row)
+    (row,) = rows_of([PackedDocuments(3, rows, copies, topics, 5).record()])
+    found = PackedDocuments.of(row)
     assert (row.kind, found.part, found.number) == (DOCUMENTS, 3, 5)
     for name in ("indptr", "words", "counts"):
         ours, theirs = getattr(found.rows, name), getattr(rows, name)
@@ -224,8 +232,10 @@ def test_parts_are_swept_to_the_bytes_of_all(seed, cuts, fractions, remembers):
     numbering = copies_of(rows)
     rows = [[record_of(row) for row in part if row.kind == DOCUMENTS] for part in rows]
 
-    sample = [row for part in rows for row in rows_of(_worker.Sample(numbering, 0.4)(part))]
-    sample = [tuple(doc) for row in sample for doc in Block.of(row).matrix(N_WORDS).toarray()]
+    sample = [row for part in rows for row in rows_of(_worker.KeySample(numbering, 0.4)(part))]
+    sample = [
+        tuple(doc) for row in sample for doc in PackedDocuments.of(row).matrix(N_WORDS).toarray()
+    ]
     chosen = X.toarray()[looked_at(engine.documents(X).keys, 0.4)]
     assert sorted(sample) == sorted(map(tuple, chosen))
 

@@ -9,7 +9,7 @@ import signal
 import sys
 
 from opelda.spark import learn, session
-from opelda.spark._structured_streaming import Learning
+from opelda.spark._structured_streaming import MicroBatchLearner
 
 
 def main(master: str, source: str, folder: str, number: str = "") -> None:
@@ -25,14 +25,14 @@ def main(master: str, source: str, folder: str, number: str = "") -> None:
 
 
 def die_after(last: int) -> None:
-    learned = Learning.__call__
+    learned = MicroBatchLearner.__call__
 
     def call(self, table, number):
         learned(self, table, number)
         if number == last:
             os.killpg(0, signal.SIGKILL)
 
-    Learning.__call__ = call
+    MicroBatchLearner.__call__ = call
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from opelda.errors import InputError
 from opelda.learning import OnEvent
 from opelda.learning.streaming import _watch, _window
 from opelda.spark import learn
-from opelda.spark._structured_streaming import Learning
+from opelda.spark._structured_streaming import MicroBatchLearner
 
 from .made import SCHEMA, WORDS, documents, same, table, texts
 
@@ -79,7 +79,7 @@ def learning(path, *, vocabulary=None, words=True, spread=False, **settings):
     if spread:
         settings |= {"learning": "streaming", "n_sweeps": 0}
     model = TopicModel(3, random_state=1, **settings)
-    return Learning(model, path, str(path / "spark"), vocabulary, words, spread)
+    return MicroBatchLearner(model, path, str(path / "spark"), vocabulary, words, spread)
 
 
 def column(spark, lines):

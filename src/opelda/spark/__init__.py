@@ -20,15 +20,14 @@ from opelda.errors import EngineError
 
 if TYPE_CHECKING:
     from opelda.spark._estimator import LDA
-    from opelda.spark._evaluator import LDAEvaluator
-    from opelda.spark._model import LDAModel
+    from opelda.spark._model import LDAEvaluator, LDAModel
     from opelda.spark._session import session
     from opelda.spark._structured_streaming import learn
 
 __all__ = ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
 _WHERE = {
     "LDA": "_estimator",
-    "LDAEvaluator": "_evaluator",
+    "LDAEvaluator": "_model",
     "LDAModel": "_model",
     "learn": "_structured_streaming",
     "session": "_session",

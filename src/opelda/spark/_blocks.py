@@ -38,7 +38,7 @@ SPARSE_VECTOR, DENSE_VECTOR = 0, 1  # the types that MLlib stores in vectors
 
 
 @dataclass(frozen=True)
-class Block:
+class PackedDocuments:
     """Some documents of a part of a collection, and the topics of their tokens if there are any."""
 
     part: int
@@ -62,7 +62,7 @@ class Block:
         )
 
     @classmethod
-    def of(cls, row: "Row") -> "Block":
+    def of(cls, row: "Row") -> "PackedDocuments":
         """Return the documents of a row."""
         words, lengths = row.array("words", np.int32), row.array("lengths", np.int32)
         counts = row.array("counts", np.uint8)

@@ -23,7 +23,7 @@ from opelda.spark._blocks import (
     SCHEMA,
     SIZES,
     SUMMARY,
-    Block,
+    PackedDocuments,
     Row,
     Summary,
     joined_counts,
@@ -34,9 +34,9 @@ from opelda.spark._errors import LostError, explained
 from opelda.spark._worker import (
     Copies,
     Counter,
+    KeySample,
     Numbering,
     Pack,
-    Sample,
     Sweep,
     adding_counts,
     find_copies,
@@ -121,7 +121,7 @@ class Cluster:
     def sample(self, n_docs: int) -> sparse.csr_array:
         """Return about so many documents, chosen by their content, in any order."""
         share = n_docs / max(self.n_docs, 1)
-        chosen = Sample(self.numbering, share)
+        chosen = KeySample(self.numbering, share)
         return self._matrix(self.documents.mapInArrow(chosen, SCHEMA))
 
     def sweep(
@@ -228,7 +228,7 @@ class Cluster:
         return table.where(col("kind") == DOCUMENTS)
 
     def _matrix(self, table: DataFrame) -> sparse.csr_array:
-        blocks = [Block.of(row).matrix(self.n_words) for row in collected(table)]
+        blocks = [PackedDocuments.of(row).matrix(self.n_words) for row in collected(table)]
         if not blocks:
             return sparse.csr_array(np.zeros((0, self.n_words), np.float32))
         return sparse.csr_array(sparse.vstack(blocks, "csr"))

@@ -13,9 +13,8 @@ from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 from opelda.spark import _sda
 from opelda.spark._cluster import Cluster
-from opelda.spark._document_column import documents_of
 from opelda.spark._model import LDAModel
-from opelda.spark._params import ALL, LDAParams, with_setters
+from opelda.spark._params import ALL, LDAParams, documents_of, with_setters
 from opelda.spark._text import find_vocabulary
 from opelda.spark._worker import Counter
 
@@ -95,7 +94,7 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
 
     def _fit(self, dataset: DataFrame) -> LDAModel:
         model = self._checked_model()  # before anything is counted
-        column = documents_of(dataset, self)
+        column = documents_of(dataset, self._given("featuresCol"), self._given("textCol"))
         texts, given = self._given("textCol") is not None, self._given("vocabulary")
         words = None if given is None else Vocabulary(given, tokenizer=self._tokenizer())
         if texts and words is None:

@@ -1,4 +1,4 @@
-"""`LDAModel`: topics that were learned, and the mixtures of new documents."""
+"""`LDAModel`: learned topics and the mixtures of new documents; `LDAEvaluator` compares models."""
 
 from copy import copy
 from os import PathLike
@@ -7,10 +7,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from pyspark import keyword_only
 from pyspark.ml import Model
+from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
+from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.util import (
+    DefaultParamsReadable,
     DefaultParamsReader,
+    DefaultParamsWritable,
     DefaultParamsWriter,
     MLReadable,
     MLReader,
@@ -27,10 +32,9 @@ import opelda
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 from opelda.inference._infer import as_prior
-from opelda.spark._document_column import documents_of
 from opelda.spark._errors import explained
 from opelda.spark._executor_inference import CERTIFICATE, MIXTURE, SCORE, TYPES, Shipped, inferring
-from opelda.spark._params import OF_MODELS, LDAParams, with_setters
+from opelda.spark._params import OF_MODELS, LDAParams, documents_of, with_setters
 
 CHUNK = 32 * 2**20  # bytes of a model file in a row
 ANSWER = "opelda_answer"  # a column for a moment
@@ -129,14 +133,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         return self._scored(dataset)[0]
 
     def _scored(self, dataset: DataFrame) -> tuple[float, float]:
-        answers = self._answers(dataset, (SCORE,)).select(f"{ANSWER}.{SCORE}.*")
-        sums = answers.agg(added("log_probability"), added("n_tokens"))
-        with explained():
-            found = sums.toArrow().to_pylist()[0]
-        log_probability, n_tokens = found.values()
-        if not n_tokens:
-            raise InputError("The table has no document of at least two tokens to score.")
-        return float(log_probability), float(n_tokens)
+        return summed_scores(self._answers(dataset, (SCORE,)).select(f"{ANSWER}.{SCORE}.*"))
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         columns = {
@@ -155,8 +152,8 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
 
     def _answers(self, dataset: DataFrame, wanted: tuple[str, ...]) -> DataFrame:
         """Return the table with a column of what is wanted of its documents."""
-        documents_of(dataset, self)
         texts = self._given("textCol")
+        documents_of(dataset, self._given("featuresCol"), texts)
         model = self.toLocal()
         if texts is not None and model._learned().vocabulary is None:
             raise InputError("The model has no vocabulary to count texts with; call setVocabulary.")
@@ -168,17 +165,61 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         documents = unwrap_udt(self._given("featuresCol")) if texts is None else col(texts)
         return dataset.withColumn(ANSWER, infer(documents))
 
-    def write(self) -> "Writer":
+    def write(self) -> "ModelWriter":
         """Return a writer; see `save`."""
-        return Writer(self)
+        return ModelWriter(self)
 
     @classmethod
-    def read(cls) -> "Reader":
+    def read(cls) -> "ModelReader":
         """Return a reader; see `load`."""
-        return Reader()
+        return ModelReader()
 
 
-class Writer(MLWriter):  # type: ignore[misc]  # untyped
+def summed_scores(scores: DataFrame) -> tuple[float, float]:
+    """Return the sum of held-out log probabilities and the number of held-out tokens."""
+    with explained():
+        sums = scores.agg(added("log_probability"), added("n_tokens")).toArrow().to_pylist()[0]
+    log_probability, n_tokens = sums.values()
+    if not n_tokens:
+        raise InputError("The table has no document of at least two tokens to score.")
+    return float(log_probability), float(n_tokens)
+
+
+class LDAEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]  # untyped
+    """The log probability of a held-out token by its document's others; larger is better.
+
+    Parameters
+    ----------
+    scoreCol : str
+        The column that models were told to add by their `scoreCol`; by default "score".
+    """
+
+    scoreCol: Any = Param(  # noqa: N815
+        Params._dummy(), "scoreCol", "a column of scores", typeConverter=TypeConverters.toString
+    )
+
+    @keyword_only
+    def __init__(self, *, scoreCol: str = "score") -> None:
+        super().__init__()
+        self._setDefault(scoreCol="score")
+        self._set(**self._input_kwargs)
+
+    def _evaluate(self, dataset: DataFrame) -> float:
+        name = self.getOrDefault(self.scoreCol)
+        if name not in dataset.columns:
+            raise InputError(
+                f"is {name!r}, which the table does not have; give LDA the same scoreCol.",
+                "scoreCol",
+            )
+        log_probability, n_tokens = summed_scores(dataset.select(f"`{name}`.*"))
+        return log_probability / n_tokens
+
+    def isLargerBetter(self) -> bool:  # noqa: N802
+        """Return True."""
+        return True
+
+
+class ModelWriter(MLWriter):  # type: ignore[misc]  # untyped
     """Writes the parameters as MLlib does, and the model file in rows beside them."""
 
     def __init__(self, model: LDAModel) -> None:
@@ -195,8 +236,8 @@ class Writer(MLWriter):  # type: ignore[misc]  # untyped
         table.write.parquet(f"{path}/model")
 
 
-class Reader(MLReader):  # type: ignore[misc]  # untyped
-    """Reads what `Writer` wrote."""
+class ModelReader(MLReader):  # type: ignore[misc]  # untyped
+    """Reads what `ModelWriter` wrote."""
 
     def load(self, path: str) -> LDAModel:
         """Read a model."""

@@ -3,7 +3,10 @@
 from typing import Any
 
 from pyspark.ml.clustering import _LDAParams
+from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StringType
 
 from opelda import TopicModel
 from opelda.corpus import Tokenizer
@@ -22,10 +25,7 @@ MINE = {
     "maxVocabSize": ("the most frequent words of texts alone", TypeConverters.toInt),
     "vocabulary": ("the words of the vectors' entries", TypeConverters.toListString),
     "sampleSize": ("about so many documents are learned from before sweeps", TypeConverters.toInt),
-    "localDocs": (
-        "so many documents at most are learned by the driver",
-        TypeConverters.toInt,
-    ),
+    "localDocs": ("the driver alone learns from at most so many", TypeConverters.toInt),
     "maxLoss": ("nats that a mixture may be behind the most likely one", TypeConverters.toFloat),
     "transformMethod": ("the method that mixtures are inferred with", TypeConverters.toString),
     "certificateCol": ("output column: how far from optimal a mixture can be", str),
@@ -97,11 +97,8 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
             alpha = 1.0 / n_topics
         iterations = {"n_sweeps" if preset == "best" else "n_passes": self._given("maxIter")}
         if optimizer == "sda":
-            iterations = {
-                "n_passes": self._given("maxIter"),
-                "n_sweeps": 0,
-                "learning": Streaming(),
-            }
+            n_rounds = self._given("maxIter")
+            iterations = {"n_passes": n_rounds, "n_sweeps": 0, "learning": Streaming()}
         steps = {"decay": self._given("learningDecay"), "offset": self._given("learningOffset")}
         if optimizer != "sda" and set(steps.values()) != {None}:
             iterations["learning"] = Online(**steps)
@@ -129,62 +126,55 @@ for _name, (_doc, _converter) in MINE.items():
     setattr(LDAParams, _name, Param(Params._dummy(), _name, _doc, typeConverter=_converter))
 
 
+def documents_of(table: DataFrame, features: str, texts: str | None) -> DataFrame:
+    """Return the column of vectors, or of texts where one is named; refuse another type."""
+    name, parameter = (features, "featuresCol") if texts is None else (texts, "textCol")
+    if name not in table.columns:
+        raise InputError(
+            f"is {name!r}, but the table has the columns {', '.join(table.columns)}.", parameter
+        )
+    found = table.schema[name].dataType
+    if texts is None and not isinstance(found, VectorUDT):
+        raise InputError(
+            f"is {name!r}, a column of {found.simpleString()}; give vectors of word counts, as "
+            "CountVectorizer makes them, or name a column of texts by textCol.",
+            parameter,
+        )
+    if texts is not None and not isinstance(found, StringType):
+        raise InputError(
+            f"is {name!r}, a column of {found.simpleString()}; give a column of strings.",
+            parameter,
+        )
+    return table.select(f"`{name}`")
+
+
 def with_setters(*names: str) -> Any:
     """Give a class a setter for each parameter that is named."""
 
     def decorate(cls: type) -> type:
         for name in names:
-            _add(cls, f"set{_upper(name)}", _setter(name), f"Set {name}.")
+            setter = lambda self, value, name=name: self._set(**{name: value})  # noqa: E731
+            _add(cls, "set", name, setter, f"Set {name}.")
         return cls
 
     return decorate
 
 
-def _setter(name: str) -> Any:
-    return lambda self, value: self._set(**{name: value})
-
-
-def _getter(name: str) -> Any:
-    return lambda self: self._given(name)
-
-
-def _add(cls: type, name: str, method: Any, doc: str) -> None:
-    method.__name__, method.__doc__ = name, doc
-    setattr(cls, name, method)
-
-
-def _upper(name: str) -> str:
-    return name[0].upper() + name[1:]
+def _add(cls: type, verb: str, name: str, method: Any, doc: str) -> None:
+    method.__name__, method.__doc__ = f"{verb}{name[0].upper()}{name[1:]}", doc
+    setattr(cls, method.__name__, method)
 
 
 ALL = (
-    "k",
-    "maxIter",
-    "seed",
-    "featuresCol",
-    "topicDistributionCol",
-    "optimizer",
-    "learningOffset",
-    "learningDecay",
-    "subsamplingRate",
-    "optimizeDocConcentration",
-    "docConcentration",
-    "topicConcentration",
-    "checkpointInterval",
-    "keepLastCheckpoint",
+    *["k", "maxIter", "seed", "featuresCol", "topicDistributionCol", "optimizer"],
+    *["learningOffset", "learningDecay", "subsamplingRate", "optimizeDocConcentration"],
+    *["docConcentration", "topicConcentration", "checkpointInterval", "keepLastCheckpoint"],
     *MINE,
 )
-OF_MODELS = (
-    "seed",
-    "featuresCol",
-    "textCol",
-    "topicDistributionCol",
-    "maxLoss",
-    "transformMethod",
-    "certificateCol",
-    "scoreCol",
-)
+OF_MODELS = ["seed", "featuresCol", "textCol", "topicDistributionCol", "maxLoss", "transformMethod"]
+OF_MODELS += ["certificateCol", "scoreCol"]
 
 for _name in ALL:
+    _getter = lambda self, name=_name: self._given(name)  # noqa: E731
     _doc = f"Return {_name}; None where it is not set, and the preset decides."
-    _add(LDAParams, f"get{_upper(_name)}", _getter(_name), _doc)
+    _add(LDAParams, "get", _name, _getter, _doc)

@@ -22,7 +22,7 @@ from opelda.learning._listeners import Reporter
 from opelda.learning._plan import Plan
 from opelda.learning._seeding import LOOKED_AT, seed_topics
 from opelda.learning._state import State
-from opelda.spark._blocks import COUNTS, SCHEMA, Block, record, rows_of
+from opelda.spark._blocks import COUNTS, SCHEMA, PackedDocuments, record, rows_of
 from opelda.spark._cluster import Cluster, collected
 from opelda.spark._worker import Batches, Counter, Numbering, settle
 
@@ -41,11 +41,11 @@ class Slice:
     def __call__(self, batches: Batches) -> Iterator[sparse.csr_array]:
         """Yield counts."""
         for row in rows_of(batches):
-            block, keys = self.numbering(Block.of(row))
+            block, keys = self.numbering(PackedDocuments.of(row))
             place = keys.astype(np.float64) / 2.0**64
             chosen = np.flatnonzero((place >= self.first) & (place < self.last))
             if len(chosen):
-                yield Block(0, block.rows.take(chosen), chosen.astype(np.int32)).matrix(
+                yield PackedDocuments(0, block.rows.take(chosen), chosen.astype(np.int32)).matrix(
                     self.n_words
                 )
 

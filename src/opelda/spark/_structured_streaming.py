@@ -22,8 +22,8 @@ from opelda.errors import InputError
 from opelda.learning._listeners import Reporter
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.spark import _sda
-from opelda.spark._document_column import documents_of
 from opelda.spark._errors import explained, last_batch
+from opelda.spark._params import documents_of
 from opelda.spark._worker import Counter
 
 SPARK = "spark"  # the folder of Spark's own checkpoint
@@ -90,14 +90,14 @@ def learn(
             raise InputError("takes a vocabulary that does not grow to count texts with.", "spread")
     model = TopicModel(k, random_state=seed, **settings)
     model._plan(listen=False)
-    column = documents_of(stream, _Named(featuresCol, textCol))
-    if textCol is None:
-        column = column.select(unwrap_udt(column.columns[0]).alias("document"))
-    else:
-        column = column.select(col(column.columns[0]).alias("document"))
+    column = documents_of(stream, featuresCol, textCol)
+    document = unwrap_udt(column.columns[0]) if textCol is None else col(column.columns[0])
+    column = column.select(document.alias("document"))
     folder = Path(os.fsdecode(path)).absolute()
     spark_folder = checkpointLocation or (folder / SPARK).as_uri()
-    learning = Learning(model, folder, spark_folder, vocabulary, textCol is not None, spread)
+    learning = MicroBatchLearner(
+        model, folder, spark_folder, vocabulary, textCol is not None, spread
+    )
     writer = column.writeStream.foreachBatch(learning).option("checkpointLocation", spark_folder)
     if trigger is not None:
         writer = writer.trigger(**trigger)
@@ -106,19 +106,8 @@ def learn(
     return writer.start()
 
 
-@dataclass(frozen=True)
-class _Named:
-    """Names of columns, as `documents_of` asks for them."""
-
-    features: str
-    texts: str | None
-
-    def _given(self, name: str) -> str | None:
-        return self.features if name == "featuresCol" else self.texts
-
-
 @dataclass
-class Learning:
+class MicroBatchLearner:
     """Learns from micro-batches, one after the other."""
 
     model: Any

@@ -30,7 +30,7 @@ from opelda.spark._blocks import (
     KEY_RANGES,
     MOST_DOCS,
     MOST_ENTRIES,
-    Block,
+    PackedDocuments,
     Row,
     Summary,
     added_counts,
@@ -93,7 +93,7 @@ class Pack:
             summary += Summary.of(matrix)
             for some in divided(matrix):
                 rows = CPUEngine(1).documents(some).part()
-                block = Block(part, rows, np.zeros(rows.n_docs, np.int32))
+                block = PackedDocuments(part, rows, np.zeros(rows.n_docs, np.int32))
                 found = block.content_keys
                 copies = copy_numbers(found) + _looked_up(found, keys, times)
                 yield replace(block, copies=copies.astype(np.int32), number=number).record()
@@ -116,16 +116,12 @@ class Pack:
             if not matrix.shape[0]:
                 continue
             pending.append(matrix)
-            n_docs, n_entries = (sum(one) for one in zip(*(_size(m) for m in pending), strict=True))
-            if n_docs >= MOST_DOCS or n_entries >= MOST_ENTRIES:
+            n_docs = sum(some.shape[0] for some in pending)
+            if n_docs >= MOST_DOCS or sum(some.nnz for some in pending) >= MOST_ENTRIES:
                 yield _stacked(pending)
                 pending = []
         if pending:
             yield _stacked(pending)
-
-
-def _size(matrix: sparse.csr_array) -> tuple[int, int]:
-    return matrix.shape[0], matrix.nnz
 
 
 def _stacked(parts: list[sparse.csr_array]) -> sparse.csr_array:
@@ -173,7 +169,7 @@ class Numbering:
 
     copies: Copies
 
-    def __call__(self, block: Block) -> tuple[Block, NDArray[np.uint64]]:
+    def __call__(self, block: PackedDocuments) -> tuple[PackedDocuments, NDArray[np.uint64]]:
         """Return a block with these numbers, and its documents' keys."""
         content = block.content_keys
         numbers = block.copies
@@ -184,7 +180,7 @@ class Numbering:
 
 
 @dataclass(frozen=True)
-class Sample:
+class KeySample:
     """Takes about a share of the documents, chosen by key."""
 
     numbering: Numbering
@@ -193,11 +189,11 @@ class Sample:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Yield rows."""
         for row in rows_of(batches):
-            block, keys = self.numbering(Block.of(row))
+            block, keys = self.numbering(PackedDocuments.of(row))
             chosen = looked_at(keys, self.share)
             if len(chosen):
                 rows = block.rows.take(chosen)
-                yield Block(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
+                yield PackedDocuments(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
 
 
 # Tokens as this process drew them last, by run and block: laying them out takes as long as drawing.
@@ -230,7 +226,7 @@ class Sweep:
         counts: TokenCounts | None = None
         sizes: SizeHistogram | None = None
         for row in rows_of(batches):
-            block = Block.of(row)
+            block = PackedDocuments.of(row)
             if self.numbering is not None:
                 block, _ = self.numbering(block)
             tokens = self._tokens(engine, block)
@@ -245,7 +241,7 @@ class Sweep:
             yield from count_records(counts, self.n_ranges)
             yield size_record(sizes)
 
-    def _tokens(self, engine: CPUEngine, block: Block) -> Any:
+    def _tokens(self, engine: CPUEngine, block: PackedDocuments) -> Any:
         """Return a block's tokens: those drawn here, if their topics are still the block's."""
         name = self.run, block.part, block.number
         kept = _drawn.pop(name, None)
