@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opelda.inference import infer
-from opelda.inference._em_steps import best_mixture, expected_counts
 from opelda.inference._method import Document
-from opelda.inference.cccp import CCCP
+from opelda.inference.cccp import CCCP, best_mixture
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus, documents, objective
 
@@ -64,7 +63,7 @@ def test_tol_stops_early():
 
 def test_expected_counts_sum_to_the_tokens():
     X, topics, theta = corpus(6, n_docs=1, n_topics=4, n_words=30, n_tokens=80)
-    counts = expected_counts(Document(X[0].astype(float), topics, np.ones(4)), theta[0])
+    counts = Document(X[0].astype(float), topics, np.ones(4)).expected_counts(theta[0])
     np.testing.assert_allclose(counts.sum(), 80)
 
 

@@ -26,7 +26,7 @@ EXPLAINED = {
         "FRACTION_SHIFT = 17",
     ): "one bit more of a token's weight than is needed",
     (
-        "src/opelda/inference/_em_steps.py",
+        "src/opelda/inference/_method.py",
         "without theta /= theta.sum()",
     ): "shares add up to 1 but for rounding before they are divided by their sum",
     (

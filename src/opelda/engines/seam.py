@@ -63,7 +63,7 @@ from opelda.engines._weights import (
 
 @dataclass(frozen=True)
 class OPESettings:
-    """A walk of OPE of S moves, by one of R sequences; see `opelda.inference._ope_walk`."""
+    """A walk of OPE of S moves, by one of R sequences; see `opelda.inference.ope`."""
 
     a: NDArray[np.float32]  # (R, S): the weight of the likelihood's gradient at each move
     b: NDArray[np.float32]  # (R, S): of the prior's

@@ -7,8 +7,8 @@ Examples
 (1, 2)
 """
 
-from opelda import _names
 from opelda.inference._checked_topics import Topics
+from opelda.inference._infer import METHODS as METHODS
 from opelda.inference._infer import AccuracyWarning, Inference, infer
 from opelda.inference._method import Method
 from opelda.inference.cccp import CCCP
@@ -26,24 +26,6 @@ from opelda.inference.smm import SMM
 from opelda.inference.tli import TLI
 from opelda.inference.tli import TLIWarning as TLIWarning
 from opelda.inference.vb import VB
-
-_CLASSES: tuple[type[Method], ...] = (
-    OPE,
-    EM,
-    Exact,
-    VB,
-    CVB,
-    CVB0,
-    CGS,
-    FW,
-    OFW,
-    CCCP,
-    SMM,
-    TLI,
-    PMD,
-    HAMCMC,
-)
-METHODS: dict[str, type[Method]] = dict(zip(_names.METHODS, _CLASSES, strict=True))
 
 __all__ = [
     "CCCP",

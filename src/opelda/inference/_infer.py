@@ -22,7 +22,25 @@ from opelda.engines.seam import (
 from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics
 from opelda.inference._method import Method
+from opelda.inference.cccp import CCCP
+from opelda.inference.cgs import CGS
+from opelda.inference.cvb import CVB
+from opelda.inference.cvb0 import CVB0
+from opelda.inference.em import EM
 from opelda.inference.exact import Exact, PerToken, accuracy_of, as_exact
+from opelda.inference.fw import FW
+from opelda.inference.hamcmc import HAMCMC
+from opelda.inference.ofw import OFW
+from opelda.inference.ope import OPE
+from opelda.inference.pmd import PMD
+from opelda.inference.smm import SMM
+from opelda.inference.tli import TLI
+from opelda.inference.vb import VB
+
+_CLASSES: tuple[type[Method], ...] = (
+    OPE, EM, Exact, VB, CVB, CVB0, CGS, FW, OFW, CCCP, SMM, TLI, PMD, HAMCMC,
+)  # fmt: skip
+METHODS: dict[str, type[Method]] = {cls.name: cls for cls in _CLASSES}
 
 
 @dataclass(frozen=True)
@@ -294,8 +312,6 @@ def as_prior(doc_topic_prior: ArrayLike | None, n_topics: int) -> NDArray[np.flo
 
 def as_method(method: str | Method, parameter: str = "method") -> Method:
     """Return the method of that name with its defaults, or the object itself, checked."""
-    from opelda.inference import METHODS
-
     if isinstance(method, str):
         if method not in METHODS:
             raise InputError(f"There is no method {method!r}; choose one of {', '.join(METHODS)}.")

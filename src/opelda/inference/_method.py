@@ -1,35 +1,41 @@
 """The one interface of all inference methods."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from opelda._validation import choice, number, whole
 from opelda.engines.seam import Batch, KernelSettings, Solution, content_keys, seeded
 from opelda.errors import InputError
 
 Vector: TypeAlias = NDArray[np.float64]
-Limits: TypeAlias = Mapping[str, Callable[[str, Any], object]]
+# A word that the mixture gives no probability at all still has a logarithm and a ratio.
+SMALLEST = 1e-100
 
 
-def count(least: int = 1) -> Callable[[str, Any], int]:
-    """Return a check of a number of iterations or the like, which single precision can count."""
-    return lambda name, value: whole(name, value, least, 10**7)
+def checked(default: Any, check: Callable[[str, Any], object]) -> Any:
+    """Declare a parameter of a method; `check` takes its name and a value, and raises."""
+    return field(default=default, metadata={"check": check})
 
 
-def between(low: float, high: float, *, above: bool = False) -> Callable[[str, Any], float]:
-    """Return a check of a number from `low` to `high`; with `above`, not `low` itself."""
-    return lambda name, value: number(name, value, low, high, above=above)
+def count(default: int, least: int = 1) -> Any:
+    """Declare a number of iterations or the like, which single precision can count."""
+    return checked(default, lambda name, value: whole(name, value, least, 10**7))
 
 
-def one_of(*words: str) -> Callable[[str, Any], str]:
-    """Return a check of a word."""
-    return lambda name, value: choice(name, value, words)
+def between(default: float, low: float, high: float, *, above: bool = False) -> Any:
+    """Declare a number from `low` to `high`; with `above`, not `low` itself."""
+    return checked(default, lambda name, value: number(name, value, low, high, above=above))
+
+
+def one_of(*words: str) -> Any:
+    """Declare a word, by default the first of some."""
+    return checked(words[0], lambda name, value: choice(name, value, words))
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,32 @@ class Document:
         """N, the document's length."""
         return float(self.counts.sum())
 
+    def word_probabilities(self, theta: Vector) -> Vector:
+        """x_j = sum_k theta_k beta_kj, for one mixture or for each row of many."""
+        return np.maximum(theta @ self.beta, SMALLEST)
+
+    def likelihood_slope(self, theta: Vector) -> Vector:
+        """g1'_k = sum_j d_j beta_kj / x_j, for one mixture or for each row of many."""
+        slope: Vector = (self.counts / self.word_probabilities(theta)) @ self.beta.T
+        return slope
+
+    def expected_counts(self, theta: Vector) -> Vector:
+        """r_k = theta_k g1'_k: how many tokens topic k explains. They sum to N."""
+        return theta * self.likelihood_slope(theta)
+
+    def interior_mode(self, n_iter: int) -> Vector:
+        """Climb to the posterior's mode in softmax coordinates, where no topic is ever empty.
+
+        There the Jacobian turns the prior's exponents alpha - 1 into alpha, so that EM's step is
+        theta_k = (r_k + alpha_k) / (N + sum alpha).
+        """
+        n_topics = len(self.alpha)
+        theta = np.full(n_topics, 1.0 / n_topics)
+        for _ in range(n_iter):
+            theta = self.expected_counts(theta) + self.alpha
+            theta /= theta.sum()
+        return theta
+
 
 class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """A way to infer the topic mixture of a document.
@@ -55,7 +87,10 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     """
 
     name: ClassVar[str]
-    limits: ClassVar[Limits] = {}  # of parameters, by their names
+    # the kernel's settings, where they are the method's parameters
+    settings: ClassVar[Callable[..., KernelSettings] | None] = None
+    # whether fewer iterations are the first ones of more
+    can_be_cut: ClassVar[bool] = False
     # learners that know a distribution over topics give exp(E[log beta]) in the place of beta
     expects_logs: ClassVar[bool] = False
     # the mixture depends on the topics of words that the document does not hold
@@ -68,7 +103,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
 
         `seed` has 64 bits: the user's in the lower half, in learning the update's number above it.
         """
-        return None
+        return None if self.settings is None else self.settings(**self._values())
 
     def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch's mixtures with the plain-NumPy reference, one document after another."""
@@ -81,6 +116,9 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
 
     def prefixes(self) -> "Iterator[tuple[int, Method]]":
         """Yield the method stopped after each of its iterations, with the iteration's number."""
+        if self.can_be_cut:
+            n_iter: int = self.get_params()["n_iter"]
+            return ((n, clone(self).set_params(n_iter=n)) for n in range(1, n_iter + 1))
         raise InputError(
             f"is known of ope, em and fw, whose iterations can be cut short, not of {self.name}.",
             "history",
@@ -92,8 +130,13 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
 
     def check(self) -> None:
         """Raise `InputError` for a parameter that cannot be used."""
-        for parameter, checked in self.limits.items():
-            checked(parameter, getattr(self, parameter))
+        self._values()
+
+    def _values(self) -> dict[str, Any]:
+        """Return the parameters, checked and of Python's own types."""
+        declared = getattr(self, "__dataclass_fields__", {}).values()
+        checks = {each.name: each.metadata.get("check") for each in declared}
+        return {name: check(name, getattr(self, name)) for name, check in checks.items() if check}
 
     def check_for(self, n_topics: int) -> None:
         """Raise `InputError` for a parameter that cannot be used with so many topics."""

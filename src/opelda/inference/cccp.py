@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from opelda.inference._em_steps import best_mixture, expected_counts, word_probabilities
-from opelda.inference._method import Document, Limits, Method, Vector, between, count
+from opelda.inference._method import Document, Method, Vector, between, count
 
 
 @dataclass
@@ -48,17 +47,11 @@ class CCCP(Method):
     """
 
     name: ClassVar[str] = "cccp"
-    limits: ClassVar[Limits] = {
-        "n_iter": count(),
-        "n_inner": count(),
-        "tol": between(0.0, 1.0),
-        "epsilon": between(0.0, 1e-6, above=True),
-    }
 
-    n_iter: int = 100
-    n_inner: int = 5
-    tol: float = 1e-6
-    epsilon: float = 1e-10
+    n_iter: int = count(100)
+    n_inner: int = count(5)
+    tol: float = between(1e-6, 0.0, 1.0)
+    epsilon: float = between(1e-10, 0.0, 1e-6, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the last mixture of the climb; nothing is random."""
@@ -71,7 +64,7 @@ class CCCP(Method):
         concave, convex = np.maximum(excess, 0), np.maximum(-excess, 0)
 
         def f(theta: Vector) -> float:
-            return float(d @ np.log(word_probabilities(document, theta)) + excess @ np.log(theta))
+            return float(d @ np.log(document.word_probabilities(theta)) + excess @ np.log(theta))
 
         theta = np.full(len(excess), 1 / len(excess))
         value = f(theta)
@@ -80,9 +73,36 @@ class CCCP(Method):
             # The convex part is at or above its tangent, so that f rises by at least as much.
             tangent = convex / theta
             for _ in range(self.n_inner):
-                gains = expected_counts(document, theta) + concave
+                gains = document.expected_counts(theta) + concave
                 theta = best_mixture(gains, tangent, self.epsilon)
             rise, value = f(theta) - value, f(theta)
             yield value, theta
             if rise <= self.tol * abs(value):
                 return
+
+
+def best_mixture(a: Vector, b: Vector, floor: float = 0.0) -> Vector:
+    """Maximise sum_k a_k log theta_k - b_k theta_k over the mixtures with theta_k >= floor.
+
+    The answer is theta_k = max(a_k / (b_k + mu), floor) with the mu that makes it sum to 1. With H
+    that sum, 1/H is concave and rises with mu, so Newton's method on 1/H = 1 comes from the left
+    and never overshoots; where one topic dominates 1/H is a line and the first step is exact.
+    """
+    slack = b - b.min()
+    # no topic alone may exceed 1: the least b + mu there can be
+    least = np.finfo(np.float64).tiny
+    shift = max(float((a - slack).max()), least)
+    for _ in range(100):
+        theta: Vector = np.maximum(a / (slack + shift), floor)
+        total = theta.sum()
+        free = theta > floor
+        slope = (theta[free] / (slack[free] + shift)).sum()
+        if total <= 1 + 1e-15 or slope == 0:
+            break
+        shift += total * (total - 1) / slope
+    if shift == least and total < 1:
+        # The cheapest topics have no a, mu is -min b, and they share what the others leave.
+        cheapest = slack == 0
+        theta[cheapest] += (1 - total) / cheapest.sum()
+    theta /= theta.sum()
+    return theta

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.engines.seam import CGSSettings, uniforms
-from opelda.inference._method import Document, Limits, Method, Vector, count
+from opelda.inference._method import Document, Method, Vector, count
 
 
 @dataclass
@@ -44,11 +44,10 @@ class CGS(Method):
     """
 
     name: ClassVar[str] = "cgs"
-    limits: ClassVar[Limits] = {"burn_in": count(0), "n_samples": count()}
     expects_logs: ClassVar[bool] = True
 
-    burn_in: int = 25
-    n_samples: int = 25
+    burn_in: int = count(25, 0)
+    n_samples: int = count(25)
 
     def kernel(self, n_topics: int, seed: int) -> CGSSettings:
         """Return the settings of the engine's kernel."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines.seam import CVBSettings
-from opelda.inference._method import Document, Limits, Method, Vector, between, count
+from opelda.inference._method import Document, Method, Vector, between, count
 
 # an alpha below this counts as this, as in the kernel: its square is divided by
 SMALLEST = 1e-30
@@ -48,14 +48,10 @@ class CVB(Method):
     """
 
     name: ClassVar[str] = "cvb"
-    limits: ClassVar[Limits] = {"n_iter": count(), "tol": between(0.0, 1.0)}
+    settings = CVBSettings
 
-    n_iter: int = 50
-    tol: float = 1e-4
-
-    def kernel(self, n_topics: int, seed: int) -> CVBSettings:
-        """Return the settings of the engine's kernel."""
-        return CVBSettings(int(self.n_iter), float(self.tol))
+    n_iter: int = count(50)
+    tol: float = between(1e-4, 0.0, 1.0)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of passes."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines.seam import CVB0Settings
-from opelda.inference._method import Document, Limits, Method, Vector, between, count
+from opelda.inference._method import Document, Method, Vector, between, count
 
 
 @dataclass
@@ -52,29 +52,13 @@ class CVB0(Method):
     """
 
     name: ClassVar[str] = "cvb0"
-    limits: ClassVar[Limits] = {
-        "burn_in": count(0),
-        "n_samples": count(),
-        "scale": between(0.0, 1.0, above=True),
-        "offset": between(0.0, 1e9),
-        "decay": between(0.0, 1.0, above=True),
-    }
+    settings = CVB0Settings
 
-    burn_in: int = 25
-    n_samples: int = 25
-    scale: float = 1.0
-    offset: float = 10.0
-    decay: float = 0.9
-
-    def kernel(self, n_topics: int, seed: int) -> CVB0Settings:
-        """Return the settings of the engine's kernel."""
-        return CVB0Settings(
-            burn_in=int(self.burn_in),
-            n_samples=int(self.n_samples),
-            scale=float(self.scale),
-            offset=float(self.offset),
-            decay=float(self.decay),
-        )
+    burn_in: int = count(25, 0)
+    n_samples: int = count(25)
+    scale: float = between(1.0, 0.0, 1.0, above=True)
+    offset: float = between(10.0, 0.0, 1e9)
+    decay: float = between(0.9, 0.0, 1.0, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of passes."""

@@ -1,13 +1,12 @@
 """EM: the mixture that maximises likelihood and prior in the softmax basis, on a few topics."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from opelda.engines.seam import EMSettings
-from opelda.inference._method import Document, Limits, Method, Vector, count
+from opelda.inference._method import Document, Method, Vector, count
 
 # probabilities below this count as this, so that a word that no topic kept has does no harm
 SMALLEST = 1e-30
@@ -49,18 +48,11 @@ class EM(Method):
     """
 
     name: ClassVar[str] = "em"
-    limits: ClassVar[Limits] = {"n_iter": count(), "n_kept": count()}
+    can_be_cut: ClassVar[bool] = True
+    settings = EMSettings
 
-    n_iter: int = 6
-    n_kept: int = 16
-
-    def kernel(self, n_topics: int, seed: int) -> EMSettings:
-        """Return the settings of the engine's kernel."""
-        return EMSettings(int(self.n_iter), int(self.n_kept))
-
-    def prefixes(self) -> Iterator[tuple[int, Method]]:
-        """Yield the method with fewer iterations: they do not depend on how many follow."""
-        return ((n, replace(self, n_iter=n)) for n in range(1, self.n_iter + 1))
+    n_iter: int = count(6)
+    n_kept: int = count(16)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of iterations."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from opelda._validation import number
 from opelda.engines.seam import Accuracy, ExactSettings, is_concave
-from opelda.inference._method import Document, Limits, Method, Vector
+from opelda.inference._method import Document, Method, Vector, checked
 
 LEAST_LOSS = 1e-9  # nats: sums in double precision are good for little more
 DEFAULT_LOSS = 0.01
@@ -94,9 +94,8 @@ class Exact(Method):
 
     name: ClassVar[str] = "exact"
     knows_loss: ClassVar[bool] = True
-    limits: ClassVar[Limits] = {"max_loss": lambda _, value: accuracy_of(value)}
 
-    max_loss: float | PerToken | None = None
+    max_loss: float | PerToken | None = checked(None, lambda _, value: accuracy_of(value))
 
     def kernel(self, n_topics: int, seed: int) -> ExactSettings:
         """Return the settings of the engine's kernel."""

@@ -1,13 +1,12 @@
 """FW: Frank-Wolfe on the likelihood alone, sparse mixtures."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from opelda.engines.seam import FWSettings
-from opelda.inference._method import Document, Limits, Method, Vector, count, one_of
+from opelda.inference._method import Document, Method, Vector, count, one_of
 
 # probabilities below this count as this, so that a vertex that lacks a word has a finite slope
 SMALLEST = 1e-30
@@ -47,18 +46,14 @@ class FW(Method):
     """
 
     name: ClassVar[str] = "fw"
-    limits: ClassVar[Limits] = {"n_iter": count(), "step": one_of("than-ho", "textbook")}
+    can_be_cut: ClassVar[bool] = True
 
-    n_iter: int = 50
-    step: Literal["than-ho", "textbook"] = "than-ho"
+    n_iter: int = count(50)
+    step: Literal["than-ho", "textbook"] = one_of("than-ho", "textbook")
 
     def kernel(self, n_topics: int, seed: int) -> FWSettings:
         """Return the settings of the engine's kernel."""
         return FWSettings(self._steps())
-
-    def prefixes(self) -> Iterator[tuple[int, Method]]:
-        """Yield the method with fewer iterations: they do not depend on how many follow."""
-        return ((n, replace(self, n_iter=n)) for n in range(1, self.n_iter + 1))
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return one document's mixture and the number of steps."""

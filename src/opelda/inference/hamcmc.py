@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from opelda.inference._em_steps import expected_counts, interior_mode
-from opelda.inference._method import Document, Limits, Method, Vector, between, count
+from opelda.inference._method import Document, Method, Vector, between, count
 
 EM_STEPS = 50  # towards the start
 DAMPING = 1.0  # added to every curvature: no direction counts as flatter than that
@@ -79,17 +78,11 @@ class HAMCMC(Method):
     """
 
     name: ClassVar[str] = "hamcmc"
-    limits: ClassVar[Limits] = {
-        "n_iter": count(),
-        "burn_in": count(0),
-        "memory": count(2),
-        "step": between(0.0, 1.0, above=True),
-    }
 
-    n_iter: int = 1000
-    burn_in: int = 200
-    memory: int = 3
-    step: float = 1.0
+    n_iter: int = count(1000)
+    burn_in: int = count(200, 0)
+    memory: int = count(3, 2)
+    step: float = between(1.0, 0.0, 1.0, above=True)
 
     def check(self) -> None:
         """Raise `InputError` for a parameter that cannot be used, or a burn-in of all samples."""
@@ -113,7 +106,7 @@ class HAMCMC(Method):
         def noise() -> Vector:
             return _centred(rng.standard_normal(len(alpha)))
 
-        start = _centred(np.log(interior_mode(document, EM_STEPS)))
+        start = _centred(np.log(document.interior_mode(EM_STEPS)))
         n_past = 2 * self.memory - 1
         starts = [start + np.sqrt(scale) * noise() for _ in range(n_past)]
         past = deque((look(document, eta)[0] for eta in starts), n_past)
@@ -133,7 +126,7 @@ def look(document: Document, eta: Vector) -> tuple[Sample, Vector]:
     """Return eta with the slope of U there, and r + alpha."""
     theta = np.exp(eta - eta.max())
     theta /= theta.sum()
-    shares = expected_counts(document, theta) + document.alpha
+    shares = document.expected_counts(theta) + document.alpha
     return Sample(eta, shares.sum() * theta - shares), shares
 
 

@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines.seam import uniforms
-from opelda.inference._em_steps import SMALLEST, word_probabilities
-from opelda.inference._method import Document, Limits, Method, Vector, between, count
+from opelda.inference._method import SMALLEST, Document, Method, Vector, between, count
 
 
 @dataclass
@@ -47,10 +46,9 @@ class OFW(Method):
     """
 
     name: ClassVar[str] = "ofw"
-    limits: ClassVar[Limits] = {"n_iter": count(2), "step_decay": between(0.5, 1.0, above=True)}
 
-    n_iter: int = 300
-    step_decay: float = 1.0
+    n_iter: int = count(300, 2)
+    step_decay: float = between(1.0, 0.5, 1.0, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the mixture after the last token."""
@@ -62,7 +60,7 @@ class OFW(Method):
         theta = np.full(n_topics, 1 / n_topics)
         for t, word in enumerate(drawn[1:], start=2):
             seen[word] += 1
-            x = word_probabilities(document, theta)
+            x = document.word_probabilities(theta)
             slope = document.n_tokens / t * (beta @ (seen / x))
             slope += (document.alpha - 1) / np.maximum(theta, SMALLEST)
             theta *= 1 - t**-self.step_decay

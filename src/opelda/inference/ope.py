@@ -1,22 +1,35 @@
-"""OPE: online maximum a posteriori estimation (Than & Doan, Algorithm 1) and its variants."""
+"""OPE: online maximum a posteriori estimation (Than & Doan, Algorithm 1) and its variants.
+
+Every variant but three is the same walk with other weights: at move s go towards the vertex that
+maximises  a_s g1'_k + b_s g2'_k.  After s moves the mixture is proportional to
+``base[s] * start + (times each topic was picked)``: in the practical schedule the start keeps
+weight 1, in the literal one it is forgotten at the first move and the shrunken simplex's epsilon
+takes its place.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from inspect import signature
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opelda._validation import flag
 from opelda.engines.seam import OPESettings
-from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
-from opelda.inference._ope_walk import make_walk
+from opelda.inference._method import Document, Method, Vector, between, checked, count, one_of
 
 Variant = Literal["ope", "ope1", "ope2", "ope3", "ope4", "bope", "g-ope", "newope"]
 VARIANTS = get_args(Variant)
 # the parameters that a walk depends on before it has seen a document
-OF_WALK = tuple(signature(make_walk).parameters)[2:]
+OF_WALK = (
+    "n_iter", "variant", "schedule", "coins", "p", "nu", "init", "epsilon", "n_restarts",
+)  # fmt: skip
 GAP_EVERY = 5  # moves between two looks at the gap when tol > 0
+# With no likelihood pick so far all topics tie under a symmetric prior; this much of a pick sends
+# the tie to the likelier topic.
+TIE_BREAK = 1e-3
+MOST_SEQUENCES, MOST_PICKS = 1024, 2**21  # of which documents share; fewer, the longer they are
 
 
 @dataclass
@@ -72,31 +85,18 @@ class OPE(Method):
     """
 
     name: ClassVar[str] = "ope"
-    limits: ClassVar[Limits] = {
-        "n_iter": count(2),
-        "variant": one_of(*VARIANTS),
-        "schedule": one_of("practical", "literal"),
-        "coins": one_of("document", "shared", "balanced"),
-        "p": between(0.001, 0.999, above=True),
-        "nu": between(0.0, 1.0),
-        "init": one_of("uniform", "random"),
-        "epsilon": between(1e-10, 1e-2),
-        "tol": between(0.0, 1e30),
-        "n_restarts": count(),
-        "screen": flag,
-    }
 
-    n_iter: int = 50
-    variant: Variant = "ope"
-    schedule: Literal["practical", "literal"] = "practical"
-    coins: Literal["document", "shared", "balanced"] = "document"
-    p: float = 0.5
-    nu: float = 0.5
-    init: Literal["uniform", "random"] = "uniform"
-    epsilon: float = 1e-10
-    tol: float = 0.0
-    n_restarts: int = 1
-    screen: bool = True
+    n_iter: int = count(50, 2)
+    variant: Variant = one_of(*VARIANTS)
+    schedule: Literal["practical", "literal"] = one_of("practical", "literal")
+    coins: Literal["document", "shared", "balanced"] = one_of("document", "shared", "balanced")
+    p: float = between(0.5, 0.001, 0.999, above=True)
+    nu: float = between(0.5, 0.0, 1.0)
+    init: Literal["uniform", "random"] = one_of("uniform", "random")
+    epsilon: float = between(1e-10, 1e-10, 1e-2)
+    tol: float = between(0.0, 0.0, 1e30)
+    n_restarts: int = count(1)
+    screen: bool = checked(True, flag)
 
     def check(self) -> None:
         """Raise `InputError` for a parameter that cannot be used, or not with the others."""
@@ -122,10 +122,10 @@ class OPE(Method):
 
     def _settings(self, n_topics: int, seed: int) -> OPESettings:
         self.check_for(n_topics)
-        others = {name: getattr(self, name) for name in OF_WALK}
+        others = (getattr(self, name) for name in OF_WALK)
         # an update's number changes which document follows which of many sequences, not those
         seed = seed & 0xFFFFFFFF if self.coins == "document" else seed
-        return make_walk(n_topics, seed, **others)
+        return make_walk(n_topics, seed, *others)
 
     def prefixes(self) -> Iterator[tuple[int, Method]]:
         """Yield the same walk after each of its moves: with fewer iterations the coins differ."""
@@ -210,3 +210,64 @@ def _prefers_second(first: float, second: float, walk: OPESettings, s: int) -> b
         return second > first
     # OPE2: keep the first with probability exp(f1) / (exp(f1) + exp(f2))
     return bool(walk.coin[s] >= 1 / (1 + np.exp(np.clip(second - first, -700, 700))))
+
+
+@lru_cache(maxsize=8)  # serving one document at a time must not draw 1,024 sequences for each
+def make_walk(n_topics: int, seed: int, *of_walk: Any) -> OPESettings:
+    """Draw from the seed what does not depend on the document; `of_walk` are those parameters."""
+    n_iter, variant, schedule, coins, p, nu, init, epsilon, n_restarts = of_walk
+    rng = np.random.default_rng([seed, 1])
+    practical = schedule == "practical"
+    n_sequences = min(MOST_SEQUENCES, max(MOST_PICKS // n_iter, n_restarts))
+    shape = (n_sequences if coins == "document" else n_restarts, n_iter)
+    p = p if variant in ("bope", "g-ope", "newope") else 0.5
+
+    def weights(starts_with_g1: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        picks = _draw(rng, shape, p, coins == "balanced")
+        if practical:
+            picks[:, 0] = starts_with_g1
+        a, b = np.cumsum(picks, axis=1), np.cumsum(~picks, axis=1)
+        if practical:  # the first pick moves nothing
+            a, b = a[:, 1:], b[:, 1:]
+        if variant in ("bope", "g-ope"):
+            return np.maximum(a / p, TIE_BREAK), b / (1 - p)
+        return np.maximum(a, TIE_BREAK), b.astype(np.float64)
+
+    a, b = weights(starts_with_g1=True)
+    n_moves = a.shape[1]
+    a2 = b2 = coin = None
+    if variant not in ("ope", "g-ope"):
+        a2, b2 = weights(starts_with_g1=False)
+        if variant in ("ope1", "ope4"):
+            # both sequences make one: a coin per move, or a mixture
+            first = rng.random(a.shape) < 0.5 if variant == "ope1" else nu
+            a, b = first * a + (1.0 - first) * a2, first * b + (1.0 - first) * b2
+            a2 = b2 = None
+        elif variant == "ope2":
+            coin = rng.random((n_moves,))
+    base = np.ones(n_moves + 1)
+    if not practical:
+        base[1:] = np.arange(1, n_moves + 1) * (n_topics * epsilon / (1 - n_topics * epsilon))
+    start = np.full(n_topics, 1.0 / n_topics)
+    if init == "random":  # inside the simplex: log theta must exist
+        start = rng.dirichlet(np.ones(n_topics)) + 1e-6
+        start /= start.sum()
+    arrays = {"a": a, "b": b, "a2": a2, "b2": b2, "coin": coin, "base": base, "start": start}
+    single: dict[str, Any] = {
+        name: None if values is None else np.ascontiguousarray(values, np.float32)
+        for name, values in arrays.items()
+    }
+    return OPESettings(**single, first_t=2 if practical else 1, n_restarts=int(n_restarts))
+
+
+def _draw(
+    rng: np.random.Generator, shape: tuple[int, int], p: float, balanced: bool
+) -> NDArray[np.bool_]:
+    """True where g1 is picked. Balanced: each pair of picks holds one of each, in random order."""
+    if not balanced:
+        return rng.random(shape) < p
+    n_sequences, n = shape
+    first = rng.random((n_sequences, n // 2 + 1)) < 0.5
+    pairs = np.stack([first, ~first], axis=2).reshape(n_sequences, -1)
+    # pick 1 moves nothing and stands alone, so that pairs are (2, 3), (4, 5), ...
+    return np.concatenate([first[:, :1], pairs], axis=1)[:, :n]

@@ -6,8 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from opelda.inference._em_steps import expected_counts, interior_mode, word_probabilities
-from opelda.inference._method import Document, Limits, Method, Vector, count
+from opelda.inference._method import Document, Method, Vector, count
 
 EM_STEPS = 50  # towards the first proposal's centre
 FIRST_WIDTH = 4.0  # the first proposal's variance, in those of a document whose topics are known
@@ -59,27 +58,26 @@ class PMD(Method):
     """
 
     name: ClassVar[str] = "pmd"
-    limits: ClassVar[Limits] = {"n_particles": count(2), "n_iter": count()}
 
-    n_particles: int = 100
-    n_iter: int = 20
+    n_particles: int = count(100, 2)
+    n_iter: int = count(20)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the posterior mean, estimated from the particles of all iterations."""
         rng = np.random.default_rng(document.key)
         d, alpha = document.counts, document.alpha
-        mode = interior_mode(document, EM_STEPS)[np.newaxis]
+        mode = document.interior_mode(EM_STEPS)[np.newaxis]
         q = Proposal(alpha, mode, np.zeros(1), document.n_tokens / FIRST_WIDTH)
         mean, n_effective = np.zeros(len(alpha)), 0.0
         for t in range(1, self.n_iter + 1):
             log_theta = q.draw(rng, self.n_particles)
             theta = np.exp(log_theta)
             # likelihood * prior / q_t
-            log_gains = np.log(word_probabilities(document, theta)) @ d - q.log_ratio(log_theta)
+            log_gains = np.log(document.word_probabilities(theta)) @ d - q.log_ratio(log_theta)
             weights = np.exp(_normalized(log_gains))
             effective = 1 / float(weights @ weights)
             n_effective += effective
-            mean += effective * (weights @ expected_counts(document, theta))
+            mean += effective * (weights @ document.expected_counts(theta))
 
             log_weights = _normalized(log_gains / t)
             q = Proposal(

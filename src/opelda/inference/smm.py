@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines.seam import uniforms
-from opelda.inference._em_steps import best_mixture, expected_counts
-from opelda.inference._method import Document, Limits, Method, Vector, between, count
+from opelda.inference._method import Document, Method, Vector, between, count
+from opelda.inference.cccp import best_mixture
 
 
 @dataclass
@@ -52,24 +52,23 @@ class SMM(Method):
     """
 
     name: ClassVar[str] = "smm"
-    limits: ClassVar[Limits] = {"n_iter": count(), "epsilon": between(0.0, 1e-6, above=True)}
 
-    n_iter: int = 100
-    epsilon: float = 1e-10
+    n_iter: int = count(100)
+    epsilon: float = between(1e-10, 0.0, 1e-6, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the maximiser of the averaged surrogate after the last pick."""
         excess = document.alpha - 1
         concave, convex = np.maximum(excess, 0), np.maximum(-excess, 0)
         theta = np.full(len(excess), 1 / len(excess))
-        A = expected_counts(document, theta) + concave
+        A = document.expected_counts(theta) + concave
         B = convex / theta
         for n, coin in enumerate(uniforms(document.key, 0, self.n_iter), start=1):
             w = 1 / (n + 1)
             # one term's bound at the last mixture, twice, for it is picked every other time
             A, B, at = (1 - w) * A, (1 - w) * B, theta
             if coin < 0.5:
-                A += 2 * w * expected_counts(document, at)
+                A += 2 * w * document.expected_counts(at)
             else:
                 A += 2 * w * concave
                 B += 2 * w * convex / at

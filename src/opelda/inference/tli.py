@@ -10,8 +10,7 @@ from scipy.optimize import linprog
 
 from opelda.engines.seam import Batch, Solution
 from opelda.errors import warn
-from opelda.inference._em_steps import likelihood_slope
-from opelda.inference._method import Document, Limits, Method, Vector, between, count, documents
+from opelda.inference._method import Document, Method, Vector, between, count, documents
 
 CACHED_INVERSES = 4
 # a linear inverse with entries beyond 1e6 would need more than 1e12 tokens: it counts as none
@@ -71,18 +70,12 @@ class TLI(Method):
     """
 
     name: ClassVar[str] = "tli"
-    limits: ClassVar[Limits] = {
-        "delta": between(0.0, 0.499),
-        "threshold": between(0.0, 1e6),
-        "n_iter": count(),
-        "tol": between(0.0, 1.0),
-    }
     needs_every_word: ClassVar[bool] = True
 
-    delta: float = 0.01
-    threshold: float = 2.0
-    n_iter: int = 1000
-    tol: float = 1e-4
+    delta: float = between(0.01, 0.0, 0.499)
+    threshold: float = between(2.0, 0.0, 1e6)
+    n_iter: int = count(1000)
+    tol: float = between(1e-4, 0.0, 1.0)
 
     def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch's mixtures with one inverse of the topics."""
@@ -133,7 +126,7 @@ class TLI(Method):
         while n_done < self.n_iter:
             n_done += 1
             # EM multiplies each share by g1'_k / N, and the largest of these is 1 + gap / N
-            ratio = likelihood_slope(part, share) / part.n_tokens
+            ratio = part.likelihood_slope(share) / part.n_tokens
             if ratio.max() - 1 <= self.tol:
                 break
             share *= ratio

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from opelda.engines.seam import Batch, Solution, VBSettings
-from opelda.inference._method import Document, Limits, Method, Vector, between, count, one_of
+from opelda.inference._method import Document, Method, Vector, between, count, one_of
 
 SMALLEST_PHINORM = 1e-300
 
@@ -44,16 +44,11 @@ class VB(Method):
     """
 
     name: ClassVar[str] = "vb"
-    limits: ClassVar[Limits] = {
-        "n_iter": count(),
-        "tol": between(0.0, 1e30),
-        "init": one_of("fixed", "random"),
-    }
     expects_logs: ClassVar[bool] = True
 
-    n_iter: int = 50
-    tol: float = 1e-4
-    init: Literal["fixed", "random"] = "fixed"
+    n_iter: int = count(50)
+    tol: float = between(1e-4, 0.0, 1e30)
+    init: Literal["fixed", "random"] = one_of("fixed", "random")
 
     def kernel(self, n_topics: int, seed: int) -> VBSettings:
         """Return the settings of the engine's kernel."""
