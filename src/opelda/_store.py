@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 
 from opelda._replacing import replacing
 from opelda.errors import InputError, ModelFileError
@@ -82,8 +83,6 @@ def read(
 
     Nothing in the file is run or believed. The arrays are new, writable and contiguous.
     """
-    from safetensors import SafetensorError, safe_open
-
     source = _as_path(path)
     opened: Any = safe_open
     try:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from opelda import _store
 from opelda._validation import number, whole
-from opelda._word_ranking import LAMBDA, Rank, hellinger, ranked, word_labels
+from opelda._word_ranking import LAMBDA, Rank, ranked, word_labels
 from opelda.corpus._vocabulary_arrays import unpack_words
 from opelda.errors import ModelFileError
 from opelda.learning._part import Arrays, Header, Part, per_topic
@@ -279,11 +279,6 @@ class StoredModel:
         """Whether labels depend on seed words, which takes the model and its tokenizer."""
         parameters = self.json("parameters")
         return any(parameters.get(name) is not None for name in ("seeds", "seed_words"))
-
-    def has_similar_topics(self, least: float) -> bool:
-        """Whether two topics are as similar as `opelda.report.similar_topics` wants."""
-        alike = 1.0 - hellinger(self.components) ** 2
-        return bool(np.triu(alike >= least, 1).any())
 
     def topics(
         self,

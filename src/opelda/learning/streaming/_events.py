@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -92,13 +92,7 @@ class Event:
 
     def as_saved(self) -> dict[str, Any]:
         """Return it without the time, as model files hold it: the same for every run."""
-        return {
-            "kind": self.kind,
-            "document": self.document,
-            "topic": self.topic,
-            "numbers": dict(self.numbers),
-            "words": list(self.words),
-        }
+        return {n: v for n, v in asdict(self).items() if n != "time"} | {"words": list(self.words)}
 
     @classmethod
     def from_saved(cls, said: Any, n_topics: int) -> "Event":

@@ -179,13 +179,11 @@ class Window:
         cells = _matrix(outside[2], outside[1], outside[0], n_topics)
         if cells.shape[0] > n_words or (cells.data < 0).any():
             raise ValueError("its former documents' counts do not fit")
-        n_docs = len(indptr) - 1
-        most = {"n_new": n_docs}
         made = cls(alpha, TokenCounts(cells, FRACTION_SHIFT), [kept])
-        made.n_docs, made.n_tokens = n_docs, len(topics)
+        made.n_docs, made.n_tokens = len(indptr) - 1, len(topics)
         made.started = number("started", numbers.get("started"), 0.0, 2.0)
-        for name in COUNTERS:
-            setattr(made, name, whole(name, numbers.get(name), 0, most.get(name, 2**62)))
+        for name, most in zip(COUNTERS, (made.n_docs, 2**62, 2**62), strict=True):
+            setattr(made, name, whole(name, numbers.get(name), 0, most))
         return made
 
     @property
