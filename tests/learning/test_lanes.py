@@ -148,7 +148,7 @@ def test_a_history_is_bounded_and_keeps_its_means(n_blocks):
         begins = np.concatenate(([0], ends[:-1]))
         np.testing.assert_allclose(points.shares[:, 0], (begins + 1 + ends) / 2)
         assert n_blocks - ends[-1] < points.spacing
-        assert len(points) > MOST_POINTS / 4 or points.spacing == _points.FIRST_SPACING
+        assert len(points) > MOST_POINTS / 4 or points.spacing == 1
         for document in range(n_blocks + 1):
             before = [at for at, end in enumerate(ends) if end <= document]
             assert points.before(document) == (before[-1] if before else 0)

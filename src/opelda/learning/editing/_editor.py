@@ -23,16 +23,13 @@ from opelda.learning.streaming._window import Assignments
 
 P = ParamSpec("P")
 R = TypeVar("R")
-MOST_PARTS = 100
 CELLS_AT_ONCE = 2**22  # of documents times topics
-DOCS_AT_ONCE = 1024
 # Less of a token than this is no sign of the topic, and a document with less than two tokens of it
 # says nothing of what goes together.
 LEAST_OF_TOKEN, LEAST_TOKENS = 0.05, 2.0
 # Small, for most documents are about one of the parts; and given: one that is learned would begin
 # by giving a part to common words.
 PART_PRIOR = 0.1
-DRAWS = 5  # of the parts that a window's tokens begin with
 
 
 def edits(method: Callable[P, R]) -> Callable[P, R]:
@@ -162,7 +159,7 @@ class EditsTopics(ReadsTopics):
         state = self._learned()
         self._check_topics(state)
         number = topic_number(topic, state.weights.n_topics, "split")
-        n_parts, window, engine = whole("into", into, 2, MOST_PARTS), state.window, self._engine()
+        n_parts, window, engine = whole("into", into, 2, 100), state.window, self._engine()
         n_words = state.weights.n_words
         own = None if window is None else token_counts(window.kept, number, n_words)
         if documents is not None:
@@ -271,9 +268,9 @@ def expected_counts(
 
     Of d_j those are d_j theta_dk beta_kj / sum_k theta_dk beta_kj.
     """
-    data = np.zeros(X.nnz)
-    for first in range(0, X.shape[0], DOCS_AT_ONCE):
-        ends = X.indptr[first : first + DOCS_AT_ONCE + 1]
+    data, at_once = np.zeros(X.nnz), 1024  # documents
+    for first in range(0, X.shape[0], at_once):
+        ends = X.indptr[first : first + at_once + 1]
         here = slice(int(ends[0]), int(ends[-1]))
         documents = np.repeat(np.arange(first, first + len(ends) - 1), np.diff(ends))
         words, slots = np.unique(X.indices[here], return_inverse=True)
@@ -331,6 +328,6 @@ def drawn_parts(
 ) -> NDArray[np.uint16]:
     """Return a part for each of the tokens that were counted, document by document."""
     tokens: Any = engine.tokens(engine.documents(counts), len(parts.sizes))
-    engine.sweep(parts.weights, tokens, parts.sizes, seed=seed, n_draws=DRAWS)
+    engine.sweep(parts.weights, tokens, parts.sizes, seed=seed, n_draws=5)
     topics: NDArray[np.uint16] = tokens.topics
     return topics

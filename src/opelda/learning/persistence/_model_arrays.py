@@ -24,8 +24,6 @@ from opelda.learning.persistence._stored_model import (
 STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")  # a tokenizer's, which may be long
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
-# Letters of stop words from which on they are an array: a header holds ten million bytes.
-LONG_STOP_WORDS = 1_000_000
 
 
 def check_own(model: Any, what: str) -> None:
@@ -85,7 +83,8 @@ def as_parts(
         tokenizer = header["vocabulary"]["tokenizer"]
         for name in STOP_WORDS:
             words = tokenizer[name]
-            if isinstance(words, list) and sum(map(len, words)) > LONG_STOP_WORDS:
+            # a header holds ten million bytes
+            if isinstance(words, list) and sum(map(len, words)) > 1_000_000:
                 tokenizer[name] = {"array": f"vocabulary.{name}"}
                 arrays.update(_packed(f"vocabulary.{name}", words))
     names = getattr(model, "feature_names_in_", None)

@@ -27,11 +27,8 @@ from opelda.learning.editing._topic_labels import LABELS
 KIND = "opelda model"
 FORMAT = 2
 CHECKPOINT_FILE = "checkpoint.opelda"
-# A topic's weights must add up to what single precision can divide by.
-SMALLEST_TOTAL, LARGEST_TOTAL = 1e-35, 1e35
 SMALLEST_SCALE = 1e-6
 SMALLEST_PROBABILITY = 1e-15  # of a word in a topic; below, engines take it for 0
-WORDS_AT_ONCE = 4096
 
 
 class StoredTopic(NamedTuple):
@@ -72,9 +69,8 @@ def shortened(value: Any, length: int = 60) -> str:
 
 
 def are_divisible(totals: NDArray[np.float64]) -> bool:
-    """Whether every topic has a total weight to divide by."""
-    # NaN is neither
-    return bool(((totals >= SMALLEST_TOTAL) & (totals <= LARGEST_TOTAL)).all())
+    """Whether single precision can divide by every topic's total weight."""
+    return bool(((totals >= 1e-35) & (totals <= 1e35)).all())  # NaN is neither
 
 
 def checksum(arrays: Arrays, header: Header) -> int:
@@ -262,8 +258,8 @@ class StoredModel:
         found = np.empty(rows.shape, np.float32)
         inverse = (1.0 / self._totals(self.sums)).astype(np.float32)
         scale, prior_weight = np.float32(self.scale), np.float32(self.prior_weight)
-        for first in range(0, len(rows), WORDS_AT_ONCE):
-            words = slice(first, first + WORDS_AT_ONCE)
+        for first in range(0, len(rows), 4096):
+            words = slice(first, first + 4096)
             of_prior = prior_weight * (prior[words] if prior.ndim else prior)
             of_prior = of_prior[:, np.newaxis] if prior.ndim == 1 else of_prior
             # in double precision, rounded once: as engines multiply and add

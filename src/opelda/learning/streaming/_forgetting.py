@@ -13,7 +13,6 @@ from opelda.engines.seam import TokenCounts
 
 TRIED = np.linspace(1.0, 0.0, 11)
 PRIOR = 10.0  # nats for a rho of 1 against 0: little evidence is none
-LEAST_USUAL = 0.1
 
 Array = NDArray[np.float64]
 
@@ -23,7 +22,7 @@ def kept_of_past(
 ) -> Array:
     """Return the part of its past that each topic keeps: `usual` where it is as others are."""
     rho = likeliest_rho(new, window, past, eta)
-    found: Array = np.clip(usual * rho / max(np.median(rho), LEAST_USUAL), 0.0, 1.0)
+    found: Array = np.clip(usual * rho / max(np.median(rho), 0.1), 0.0, 1.0)
     return found
 
 

@@ -20,10 +20,9 @@ from opelda.learning.streaming._events import Event
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn
 
 BLOCK = 2000  # documents at least, of one step of the lanes
-FALSE_ALARMS = 1e-6  # a document, of all lanes together
+FALSE_ALARMS = 1e-6  # a document, of all lanes together; counted in benchmarks.streams.drift
 MOST_EVENTS = 256  # that are kept
 MOST_POINTS = 64
-FIRST_SPACING = 1  # blocks from one point to the next, doubled when there are too many
 TOP_WORDS = 10
 # Times as much, or as little, of a topic: while topics are still being learned, and then. They
 # wander by a fifth on their own, and half of a change is borne.
@@ -50,7 +49,7 @@ class Points:
     shares: NDArray[np.float32]  # (P, K) of the tokens since the point before
     rho: NDArray[np.float32]  # (P, K)
     words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first; -1 for none
-    spacing: int = FIRST_SPACING
+    spacing: int = 1  # blocks from one point to the next, doubled when there are too many
 
     @classmethod
     def none(cls, n_topics: int) -> "Points":
