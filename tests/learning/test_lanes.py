@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opelda.learning.streaming import _watch as _points
 from opelda.learning.streaming._cusum import AT_LEAST, LEAST, LevelLanes, ShareLanes
 from opelda.learning.streaming._watch import MOST_POINTS, Points
 

@@ -39,8 +39,7 @@ class ReadWriteLock:
 
     def __init__(self) -> None:
         self._pid = os.getpid()
-        self._guard = Lock()
-        self._changed = Condition(self._guard)
+        self._changed = Condition(Lock())
         self._readers: set[int] = set()
         self._waiting: set[int] = set()  # to read
         self._next: set[int] = set()  # those of them whose turn is before any writer's
@@ -57,15 +56,17 @@ class ReadWriteLock:
         self._readers.add(me)
         if not self._writers:
             return
-        with self._guard:
+        with self._changed:
             self._readers.discard(me)
             self._waiting.add(me)
             try:
                 self._changed.notify_all()
-                while self._writing not in (None, me) or (
-                    self._writers - {me} and me not in self._next
-                ):
-                    self._changed.wait()
+                self._changed.wait_for(
+                    lambda: (
+                        self._writing in (None, me)
+                        and (me in self._next or not self._writers - {me})
+                    )
+                )
                 self._readers.add(me)
             finally:  # also of an interrupted wait, for which no writer is to wait
                 self._waiting.discard(me)
@@ -75,7 +76,7 @@ class ReadWriteLock:
     def __exit__(self, *error: object) -> None:
         self._readers.discard(get_ident())
         if self._writers:
-            with self._guard:
+            with self._changed:
                 self._changed.notify_all()
 
     @contextmanager
@@ -83,14 +84,14 @@ class ReadWriteLock:
         """Wait until all others are done."""
         me = self._me()
         try:
-            with self._guard:
+            with self._changed:
                 self._writers.add(me)
                 while self._readers - {me} or self._next or self._writing not in (None, me):
                     self._changed.wait()
                 self._writing = me
             yield
         finally:
-            with self._guard:
+            with self._changed:
                 self._writers.discard(me)
                 if self._writing == me:
                     self._writing = None
