@@ -95,3 +95,11 @@ def test_what_cannot_be_written_changes_nothing(cli, corpus_file, kind, tmp_path
     assert f"{target} cannot be written: File too large; write to" in done.stderr
     assert done.stderr.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_source_is_not_overwritten_by_its_counts(cli, tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"")
+    done = cli("convert", "t.parquet", "t.parquet")
+    assert done.code == 2
+    assert (tmp_path / "t.parquet").read_bytes() == b""
+    assert "t.parquet" in done.err

@@ -43,12 +43,7 @@ def lacks_pool() -> bool:
 
 
 def evaluate(column: "pl.Series", expression: "Callable[[pl.Expr], pl.Expr]") -> "pl.Series":
-    """Return an expression of a column, evaluated in this thread where the pool is lacking.
-
-    >>> import polars as pl
-    >>> evaluate(pl.Series(["tea", "cake"]), lambda text: text.str.contains("a.e")).to_list()
-    [False, True]
-    """
+    """Return an expression of a column, evaluated in this thread where the pool is lacking."""
     import polars as pl
 
     return evaluate_table(column.rename("column").to_frame(), expression(pl.col("column")))

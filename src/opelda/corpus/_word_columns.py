@@ -189,10 +189,7 @@ class WaitingWords:
         frequency: NDArray[np.intp],
         enough: int,
     ) -> NDArray[np.intp]:
-        """Count documents for some of the words; return those of them that have had enough.
-
-        These no longer wait, whether they are given a column or not.
-        """
+        """Count documents for some of the words; return those of them that have had enough."""
         n_docs, ready = self._n_docs, []
         for i, more in zip(numbers.tolist(), frequency[numbers].tolist(), strict=True):
             word = words[i]

@@ -92,6 +92,8 @@ def _check_outputs(
 
     sidecar = sidecar_path(target, kind)
     if sidecar is None:
+        if target != "-":
+            check_output(target, [source])
         return None
     read_too: list[str | Path | None] = [reading.column_words, *stop_word_files(text)]
     if os.path.exists(target) or os.path.exists(sidecar):

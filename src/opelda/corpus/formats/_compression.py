@@ -31,10 +31,7 @@ XZ_MEMORY = 1 << 30
 
 
 def compression_of(head: bytes, promised: str = "") -> str | None:
-    """Return the suffix that belongs to a file's first bytes, None if it is not compressed.
-
-    Less than the first bytes of what its name promises is an EOFError: damage, not a short text.
-    """
+    """Return the suffix that belongs to a file's first bytes, None if it is not compressed."""
     found = next((suffix for suffix, magic in MAGIC.items() if magic.match(head)), None)
     begin = BEGINNINGS.get(promised)
     if not found and begin and len(head) < N_MAGIC and begin.startswith(head[: len(begin)]):

@@ -184,10 +184,7 @@ class Reader:
         raise NotImplementedError
 
     def finish(self, position: Position) -> tuple[int, Position]:
-        """Return how many documents there are in all, and where the file ends.
-
-        `position` has the totals; its document is the last one's successor.
-        """
+        """Return how many documents there are in all, and where the file ends."""
         return position.document, replace(position, offset=self.offset, line=self.line)
 
 

@@ -86,10 +86,7 @@ def _in_folder(input: Input, format: str) -> list[Input]:
 
 
 def _all_json(paths: list[str]) -> bool:
-    """Whether files whose names say nothing are all JSON Lines, as dumps of wikis are.
-
-    Or JSON by their names: each is then read, or refused, for what it is.
-    """
+    """Whether files whose names say nothing are all JSON Lines, as dumps of wikis are."""
     if paths and all(Input.of(path).plain_name.endswith(".json") for path in paths):
         return True
     try:

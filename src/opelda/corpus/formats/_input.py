@@ -29,10 +29,7 @@ HEARD = 0.1
 
 
 def has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience) -> bool:
-    """Wait until there is something to read, or the end; False if it was asked to end before.
-
-    Also False, and `patience.paused`, if documents that came before have waited for long enough.
-    """
+    """Wait until there is something to read, or the end; False if it was asked to end before."""
     patience.paused = False
     if is_ended is None and patience.seconds == inf:
         return True  # reading waits by itself
@@ -193,10 +190,7 @@ class Input:
         return file
 
     def peek(self, least: int = PEEK_LINES) -> bytes:
-        """Return the first eight lines of the content, or 64 KiB if they are longer.
-
-        Of a pipe those that are there, if these are the `least` that will do.
-        """
+        """Return the first eight lines of the content, or 64 KiB if they are longer."""
         content = self._content() if self.reopens else self._only()
         head = content.peek(PEEK_BYTES, least)
         if self.reopens:

@@ -35,10 +35,6 @@ class LineReader:
 
     A file is known again by the bytes before the position; if these are others, `ChangedError` is
     raised. Of a pipe the lines that were read before are passed over, see `recognise`.
-
-    >>> reader = LineReader(Input.of(io.BytesIO(b"tea\\ncup\\npot")), Options(), None)
-    >>> reader.take(2), reader.position["line"], reader.take(2), reader.take(2)
-    (b'tea\\ncup\\n', 2, b'pot', b'')
     """
 
     def __init__(self, input: Input, options: Options, position: Any) -> None:

@@ -102,6 +102,7 @@ class Format:
 
     def words(self, input: "Input", options: Options) -> list[str] | None:
         """Return the words of the columns (of texts: to count); None where none are named."""
+        # on first use: the list of formats is imported by every command
         from opelda.corpus.formats._vocab import locate, read_vocabulary
 
         is_text = self.kind == "text"

@@ -34,11 +34,6 @@ def choose(
 
     That is the first of `TEXTS` there is, whatever its case, after a title if there is one; else
     the first of `TITLES`; else the only one of the `textual` columns, which hold strings.
-
-    >>> choose(["id", "title", "abstract"], ["id", "title", "abstract"], (), "papers.csv")
-    ['title', 'abstract']
-    >>> choose(["id", "note"], ["note"], (), "notes.csv")
-    ['note']
     """
     require(names, wanted, where, kind)
     if wanted:
@@ -79,11 +74,6 @@ def columns_beside(
     Those that are asked for must be there; others are found among the `plain` ones, if not given
     among all. A warning lists likely text columns that are not read: those with usual names, and
     `other_texts`.
-
-    >>> from opelda.corpus.formats import Options
-    >>> columns = ["Title", "text", "year"]
-    >>> columns_beside(columns, ["Title", "text"], Options(metadata=("auto",)), "news.csv")
-    {None: 'Title', 'year': 'year'}
     """
     require(names, wanted_columns(options), where, kind)
     found = [name for name in (names if plain is None else plain) if name not in text]

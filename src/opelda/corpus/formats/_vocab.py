@@ -41,10 +41,7 @@ def _the_only_one(path: Path) -> list[str]:
 
 
 def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
-    """Read a vocabulary: a word a line, as it stands, with line ends of either kind.
-
-    An empty line is the empty word.
-    """
+    """Read a vocabulary: a word a line, as it stands, with line ends of either kind."""
     with input.open() as file:
         raw = read_most(file, MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:

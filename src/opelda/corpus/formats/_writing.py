@@ -92,11 +92,7 @@ def polars_errors() -> Iterator[None]:
 
 
 def sidecar_path(path: str, format: str = "") -> str | None:
-    """Return where the vocabulary of a file is written; None where it is not in a file beside it.
-
-    >>> sidecar_path("out/news.mtx.gz"), sidecar_path("docword.kos.txt.gz", "uci")
-    ('out/news.mtx.vocab', 'vocab.kos.txt')
-    """
+    """Return where the vocabulary of a file is written; None: not in a file beside it."""
     if path == "-" or format == "parquet":
         return None
     plain = without_suffix(path.rstrip("/"))[0]
@@ -127,9 +123,6 @@ def safe_cell(text: str) -> str:
 
     One that begins with ``=``, ``+``, ``-``, ``@`` or an apostrophe, or has a control character in
     it, is written after an apostrophe, its control characters and backslashes as ``\uXXXX``.
-
-    >>> safe_cell("=1+1"), safe_cell("a.txt"), safe_cell("a\tb")
-    ("'=1+1", 'a.txt', "'a\\u0009b")
     """
     if not _UNSAFE.search(text):
         return text

@@ -120,11 +120,7 @@ def write_counts(
     header: bytes = b"",
     format: str = "",
 ) -> None:
-    """Write whole counts as lines, and the words beside them.
-
-    `lines` is given the ends of some documents' entries, all words and counts, and the number of
-    the first of these documents.
-    """
+    """Write whole counts as lines, and the words beside them."""
     X = ready(corpus)
     ends = X.indptr.astype(np.int64)
     with write_in_one_step(path, sidecar_of(corpus, path, format)) as file:

@@ -169,10 +169,7 @@ def _leading_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool)
 def _find_rows(
     data: bytes, delimiter: str, quoted: bool
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], bool]:
-    """Return where whole rows end, how many fields each has, and whether a misplaced quote follows.
-
-    A quote is misplaced if it is neither doubled nor beside a field's end: polars would go astray.
-    """
+    """Return whole rows' ends and numbers of fields, and whether a misplaced quote follows."""
     buffer = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(buffer == NEWLINE) + 1
     if not data.endswith(b"\n"):

@@ -23,16 +23,10 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     r"""Yield the documents of a file; blank lines are passed over.
 
     Without ``options.text_columns`` the first object's keys decide where the text is, see
-    `_columns.choose_keys`, and what is kept beside it, see `_columns.columns_beside`; keys that are
-    asked for must be among them, and may be missing later.
+    `choose_keys`, and what is kept beside it, see `columns_beside`; keys that are asked for must be
+    among them, and may be missing later.
     Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
     is missing is as null, unless all are. A line may also be a string or a list of strings.
-
-    >>> import io
-    >>> source = Input.of(io.BytesIO(b'{"id": 1, "text": "no tea"}\n{"id": 2, "text": null}\n'))
-    >>> block, = blocks(source, Options())
-    >>> block.documents.to_list(), block.names
-    (['no tea', ''], ['1', '2'])
     """
     records = _Records(input.label, options, position)
     with LineReader(input, options, position) as reader:

@@ -13,15 +13,7 @@ from opelda.corpus.formats._registry import Options
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    r"""Yield the lines of a file; a blank line is an empty document.
-
-    Lines end in \n or \r\n; a mark of the byte order at the beginning is dropped.
-
-    >>> import io
-    >>> source = Input.of(io.BytesIO(b"tea for two\n\nno tea\r\n"))
-    >>> [block.documents.to_list() for block in blocks(source, Options(block_size=2))]
-    [['tea for two', ''], ['no tea']]
-    """
+    r"""Yield the lines of a file; a blank line is an empty document."""
     with LineReader(input, options, position) as reader:
         while data := reader.take(options.block_size):
             texts = _split(data)
@@ -46,16 +38,7 @@ def _split(data: bytes) -> pl.Series | None:
 
 
 def mallet_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    r"""Yield the documents of a file as ``mallet import-file`` takes it.
-
-    The first field of a line is the name and the second the label, which is not looked at; white
-    space ends them. The rest is the text. Blank lines are passed over.
-
-    >>> import io
-    >>> block, = mallet_blocks(Input.of(io.BytesIO(b"doc1\ten\ttea for two\ndoc2 en\n")), Options())
-    >>> block.documents.to_list(), block.names
-    (['tea for two', ''], ['doc1', 'doc2'])
-    """
+    r"""Yield the documents of a file as ``mallet import-file`` takes it."""
 
     def parse(lines: list[str], numbers: Sequence[int]) -> tuple[list[str], Values]:
         texts, names = [], []

@@ -123,10 +123,7 @@ def decided(tokenizer: "Tokenizer") -> "Tokenizer":
 
 
 def going_on_as(given: "Tokenizer", learned: "Tokenizer") -> "Tokenizer":
-    """Return the tokenizer with what it leaves open as the learned one has it.
-
-    That is whatever is "auto", and what older versions did in one way: mark-up, and English.
-    """
+    """Return the tokenizer with what it leaves open as the learned one has it."""
     former = (given.stop_words, learned.stop_words) == (ENGLISH, SKLEARN)
     return replace(
         given,
