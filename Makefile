@@ -1,11 +1,11 @@
-# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | test-mutants | cross | test-aarch64 | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | cross | test-aarch64 | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan fuzz test-mutants cross test-aarch64 test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
+.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan fuzz cross test-aarch64 test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -52,17 +52,6 @@ fuzz: .envs/fuzz/.installed .envs/asan/.installed
 	.envs/fuzz/bin/python -m tests.fuzz --cases $(or $(CASES),1000000) $(TARGETS)
 	$(call SANITIZED,libasan libubsan libstdc++) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  .envs/asan/bin/python -m tests.fuzz --replay $(TARGETS)
-
-# Code changed at random places, of which the tests should notice each: N mutants, half of them native; see tests/mutation.
-# AGAIN=1 runs once more those that survived. Hours. (glibc fills new memory, so that what was not written is not zero.)
-test-mutants: .envs/mutants/.installed
-	MALLOC_PERTURB_=128 .envs/mutants/bin/python -m tests.mutation --count $(or $(N),200) --seed $(or $(SEED),0) $(if $(AGAIN),--again)
-
-.envs/mutants/.installed: | $(VENV)/.installed-test
-	$(PYTHON) -m venv $(@D)
-	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
-	$(@D)/bin/pip $(INSTALL) nanobind cmake ninja
-	@touch $@
 
 # says where an environment has its packages
 PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
