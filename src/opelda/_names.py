@@ -16,6 +16,10 @@ PRESETS = {
     "paper": "the settings of the paper's experiments",
 }
 ENGINES = ("cpu", "cuda", "auto", "reference")
+# of time, from the finest to the coarsest
+UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
+
+NAMELESS = "x0, x1, ... are columns without names; name them by model.set_feature_names(names)."
 
 
 def printable(text: str) -> str:

@@ -17,6 +17,9 @@ SMALLEST = 1e-30  # smaller probabilities and sums count as this: they can be di
 TOPICS_AT_ONCE, WORDS_AT_ONCE = 16, 512
 WORDS_OF_A_PIECE = 64
 DIGITS = 6  # of distances: sums in another order give the same ones
+# Duplicate topics: merging pairs above this similarity lost less than 0.02 nats per token on three
+# collections; a fourth had none (benchmarks/tidying.py).
+NEARLY_THE_SAME = 0.9
 LABEL_CANDIDATES = 20  # a label's words are among so many of the most probable
 
 
@@ -170,6 +173,21 @@ def distinct(names: Sequence[str]) -> list[str]:
             f"{name} ({topic})" if times[name] > 1 else name for topic, name in enumerate(found)
         ]
     return found
+
+
+def similar_groups(topics: NDArray[np.generic]) -> list[list[int]]:
+    """Return groups of topics that are nearly the same, as `merge_topics` takes them.
+
+    >>> similar_groups(np.array([[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.6, 0.0]]))
+    [[0, 2]]
+    """
+    pairs = np.argwhere(np.triu(1.0 - hellinger(topics) ** 2 >= NEARLY_THE_SAME, 1))
+    group: dict[int, set[int]] = {}
+    for topic, other in pairs.tolist():
+        merged = group.get(topic, {topic}) | group.get(other, {other})
+        group |= dict.fromkeys(merged, merged)
+    distinct = {min(members): sorted(members) for members in group.values()}
+    return [distinct[first] for first in sorted(distinct)]
 
 
 def hellinger(topics: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -40,7 +40,6 @@ MISTAKES = {
     "no stemmer": (["fit", "t.txt", "--stem", "klingon"], "klingon"),
     "bad pattern": (["fit", "t.txt", "--pattern", "("], "("),
     "bad prior": (["fit", "t.txt", "--alpha", "-1"], "--alpha"),
-    "bad decay": (["fit", "t.txt", "--learning-decay", "7"], "--learning-decay"),
     "bad on-error": (["fit", "t.txt", "--on-error", "cry"], "--on-error"),
     "bad encoding": (["fit", "t.txt", "--encoding", "utf-99"], "utf-99"),
     "output is a folder": (["fit", "t.txt", "-o", "folder"], "folder"),
@@ -78,10 +77,6 @@ MISTAKES = {
     "how a model is read": (["info", "m.opelda", "--format", "csv"], "--format has no effect"),
     "what is read": (["info", "--limit", "5"], "--limit has no effect"),
     "words of columns": (["fit", "x.npz", "--continue", "plain.opelda", "--stem", "en"], "--stem"),
-    "steps of none": (
-        ["fit", "t.txt", "--learner", "streaming-vb", "--learning-decay", "0.7"],
-        "--learning-decay has no effect",
-    ),
     "names of none": (["fit", "t.jsonl", "--name-column", "id"], "--name-column"),
     "scores have no names": (["evaluate", "m.opelda", "t.jsonl", "--name-column", "id"], "--name"),
     "lambda": (["topics", "m.opelda", "--lambda", "2"], "--lambda"),
@@ -149,7 +144,7 @@ def test_debug_shows_the_traceback(cli, folder, monkeypatch):
 
 def test_the_unexpected_asks_for_a_report(cli, folder, monkeypatch):
     monkeypatch.setattr(opelda.model_file, "load", lambda path: 1 / 0)
-    done = cli("topics", "m.opelda")
+    done = cli("topics", "m.opelda", "--tree")
     assert done.code == 1
     assert done.err == (
         "opelda: unexpected error: ZeroDivisionError: division by zero; run again with --debug and "
@@ -163,7 +158,7 @@ def test_want_of_memory_is_said_plainly(cli, folder, monkeypatch, error):
         raise error
 
     monkeypatch.setattr(opelda.model_file, "load", load)
-    done = cli("topics", "m.opelda")
+    done = cli("topics", "m.opelda", "--tree")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "not enough memory" in done.err
 
@@ -183,7 +178,7 @@ def test_faults_of_libraries_are_unexpected_errors(cli, folder, monkeypatch, err
         raise error
 
     monkeypatch.setattr(opelda.model_file, "load", load)
-    done = cli("topics", "m.opelda")
+    done = cli("topics", "m.opelda", "--tree")
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert f"unexpected error: {type(error).__name__}: {error}" in done.err
 
@@ -198,7 +193,7 @@ def test_a_fault_of_a_file_names_the_file(cli, folder, name):
     for args in (
         ("transform", "bad.opelda", "t.txt"),
         ("fit", "t.txt", "--continue", "bad.opelda"),
-        ("info", "bad.opelda"),
+        ("topics", "bad.opelda", "--tree"),
     ):
         done = cli(*args)
         assert (done.code, done.err.count("\n")) == (2, 1)

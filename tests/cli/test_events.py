@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from opelda.cli import _event_hooks as _events
-from opelda.cli._event_hooks import Commands, Lines
+from opelda.cli import _callbacks
+from opelda.cli._callbacks import EventCommands as Commands
+from opelda.cli._callbacks import EventLines as Lines
 from opelda.learning import Event
 from opelda.learning.streaming import _watch, _window
 
@@ -115,8 +116,8 @@ def test_a_command_has_the_event_and_writes_to_standard_error(capfd):
 
 
 def test_a_slow_command_stops_nobody(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(_events, "MOST_WAITING", 3)
-    monkeypatch.setattr(_events, "PATIENCE", 0.1)
+    monkeypatch.setattr(_callbacks, "MOST_WAITING", 3)
+    monkeypatch.setattr(_callbacks, "LONGEST_WAIT", 0.1)
     commands = Commands(f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.01; done")
     commands.begin(None)
     event = Event("new topic", 5, 1)
@@ -157,7 +158,7 @@ def test_topics_since(streamed, feed, cli):
         (("topics", "MODEL", "--since", "1h"), "needs the times that a checkpoint folder keeps"),
         (
             ("topics", "MODEL", "--since", "5", "--only", "1"),
-            "leave --rank, --only, --sort, --docs, --label, --label-with, columns",
+            "leave --rank, --only, --sort, --docs, --label, --label-with, --tree",
         ),
         (("stream", "T", "--checkpoint", "c", "--on-event", " "), "needs a command to run"),
         (("stream", "T", "--checkpoint", "c", "--events", "T"), "is the input itself"),

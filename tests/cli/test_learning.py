@@ -11,12 +11,12 @@ from scipy import sparse
 import opelda
 from opelda import OnlineVB, TopicModel
 from opelda._names import PRESETS
+from opelda.cli._callbacks import learning_display
 from opelda.cli._options import LEARNERS, Show
-from opelda.cli._show import learning_display
 from opelda.cli.commands._fit_report import Rates, Scored, to_score
 from opelda.corpus import generate, read
 from opelda.inference import OPE
-from opelda.learning import BatchReport, Online
+from opelda.learning import BatchReport
 
 QUICK = ("--passes", 2, "--batch-size", 120)
 
@@ -62,8 +62,6 @@ def test_a_learner_is_the_paper_s(cli, corpus_file, name):
         ("--alpha", 0.2, {"doc_topic_prior": 0.2}),
         ("--eta", 0.3, {"topic_word_prior": 0.3}),
         ("--iterations", 7, {"inference": OPE(n_iter=7)}),
-        ("--learning-decay", 0.7, {"learning": Online(decay=0.7)}),
-        ("--learning-offset", 3, {"learning": Online(offset=3.0)}),
         ("--batch-size", 17, {"batch_size": 17}),
         ("--seed", 5, {"random_state": 5}),
         ("--passes", 2, {"n_passes": 2}),
@@ -84,7 +82,7 @@ def test_an_option_replaces_that_one_thing(cli, corpus_file, preset, option, val
 
 def test_options_of_a_learner(cli, corpus_file):
     args = ("--alpha", 0.2, "--iterations", 7, "--batch-size", 17, "--passes", 2, "--seed", 5)
-    args += ("--transform-method", "em", "--learning-decay", 0.7)
+    args += ("--transform-method", "em")
     assert cli("fit", corpus_file, "-k", 3, "--learner", "online-vb", *args, "-o", "m").code == 0
     theirs = OnlineVB(
         3,
@@ -94,7 +92,6 @@ def test_options_of_a_learner(cli, corpus_file):
         n_passes=2,
         random_state=5,
         transform_method="em",
-        learning_decay=0.7,
     ).fit(read(corpus_file))
     ours = opelda.load("m")
     assert same(ours, theirs)
@@ -117,11 +114,8 @@ def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
     assert after.get_params() == before.get_params()
     assert after.vocabulary_.words == before.vocabulary_.words
     assert np.isfinite(after.components_).all()
-    steps = ("--learning-decay", 0.7, "--learning-offset", 2)
     changed = ("--iterations", 11, "--batch-size", 20, "--passes", 3)
     changed += ("--transform-method", "same", "--valid", corpus_file)
-    streaming = how[1].startswith("streaming")
-    changed += () if streaming else steps
     done = cli("fit", "more.txt", "--continue", "m", "-o", "n", *changed, "--json")
     assert done.code == 0, done.err
     found, after = json.loads(done.out), opelda.load("n")
@@ -134,7 +128,7 @@ def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
     n_iter = after.n_iter if how[0] == "--learner" else after.inference.n_iter
     assert (n_iter, after.batch_size, after.transform_method) == (11, 20, "same")
     useless = [("--alpha", 1), ("--seed", 1), (how[0], how[1]), ("--sweeps", 3)]
-    for option, value in [*useless, *([steps[:2], steps[2:]] if streaming else [])]:
+    for option, value in useless:
         refused = cli("fit", "more.txt", "--continue", "m", option, value)
         assert refused.code == 2
         assert f"{option} has no effect" in refused.err

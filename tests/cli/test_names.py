@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import opelda
-from opelda.cli._accuracy import Promise
 from opelda.cli._inputs import read_corpus
+from opelda.cli._models import CertifiedInference
 from opelda.cli._options import NamelessReading, Reading, Show, Text
 
 HOSTILE = ["=1+1\n\x1b[2J\u202e", "x" * 5_000, "<script>", "plain"]
@@ -75,7 +75,7 @@ def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, t
 
 
 def test_a_long_name_is_cut_in_a_sentence(model_file, capsys):
-    promise = Promise(opelda.load(model_file))
+    promise = CertifiedInference(opelda.load(model_file))
     promise.note(["x" * 5_000], SimpleNamespace(missed=np.array([0]), loss=np.array([1.0])))
     promise.complain()
     assert f"(the first is {'x' * 80})" in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_a_title_is_above_all_else(cli, folder, kind):
     [
         (["-o", "f.gif"], "must end in .png, .svg or .pdf"),
         (["-o", "gone/f.png"], "does not exist"),
-        (["-o", "m.opelda.png", "--kind", "cake"], "--kind must be one of"),
+        (["-o", "m.opelda.png", "--kind", "cake"], "--kind must be 'words'"),
         (["--kind", "time"], "name a CORPUS"),
         (["--unit", "week"], "name a CORPUS"),
         (["--by", "party"], "name a CORPUS"),
@@ -128,7 +128,7 @@ def test_a_title_is_above_all_else(cli, folder, kind):
         (["--only", "1", "--topics", "2"], "leave --topics out"),
         (["--only", "9"], "--only must be"),
         (["--text-column", "a"], "no documents are read"),
-        (["t.jsonl", "-o", "t.png", "--unit", "eon"], "--unit must be one of"),
+        (["t.jsonl", "-o", "t.png", "--unit", "eon"], "--unit must be 'minute'"),
     ],
 )
 def test_mistakes_are_sentences(cli, folder, args, said):

@@ -141,6 +141,19 @@ def test_help_imports_nothing_heavy(args):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("command", ["topics", "info"])
+def test_looking_at_a_model_imports_no_learner(command, model_file):
+    code = (
+        "import sys; from opelda.cli import main; main(sys.argv[1:]);"
+        "heavy = {'sklearn', 'polars', 'scipy.stats', 'scipy.sparse.linalg'} & set(sys.modules);"
+        "sys.exit(repr(heavy) if heavy else 0)"
+    )
+    args = [sys.executable, "-c", code, command, model_file]
+    done = subprocess.run(args, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
 @pytest.mark.parametrize(
     "start", [["-m", "opelda"], ["-c", "import sys; from opelda.cli import main; sys.exit(main())"]]
 )

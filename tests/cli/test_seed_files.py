@@ -1,4 +1,4 @@
-"""`--seeds FILE`: the library's seed words, from lines or JSON, with mistakes named by line."""
+"""`--seed-words FILE`: the library's seed words, from lines or JSON, mistakes named by line."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import opelda
 from opelda import TopicModel
 from opelda.corpus import read
-from opelda.learning import Seeds, SeedWarning
+from opelda.learning import SeedWarning
 
 LINES = "# mine\n\ncooking: bread, Dough, yeast\nskies: star, comet\n"
 WORDS = {"cooking": ["bread", "Dough", "yeast"], "skies": ["star", "comet"]}
@@ -24,11 +24,10 @@ def files(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("file", ["seeds.txt", "seeds.json"])
 def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
-    options = ("--seeds", file, "--seed-strength", 0.2)
-    done = cli("fit", corpus_file, *QUICK, *options, "-o", "m")
+    done = cli("fit", corpus_file, *QUICK, "--seed-words", file, "-o", "m")
     assert done.code == 0
     assert done.err.count("seed words that do not occur: 'yeast'.") == 1
-    model = TopicModel(5, n_passes=2, n_sweeps=3, seeds=Seeds(WORDS, 0.2), random_state=0)
+    model = TopicModel(5, n_passes=2, n_sweeps=3, seeds=WORDS, random_state=0)
     with pytest.warns(SeedWarning):
         model.fit(read(corpus_file))
     ours = opelda.load("m")
@@ -52,13 +51,13 @@ def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
         ("a: b\n\na: c\n", "seeds.txt, line 3 has 'a' again"),
         ("a: , ,\n", "seeds.txt, line 1 has no name or no words"),
         ("# nothing\n", "seeds.txt holds no seed words"),
-        ("a: telephone\n", "--seeds has no word of 'a' that occurs"),
-        ("a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n", "give fewer, or -k 6"),
+        ("a: telephone\n", "--seed-words has no word of 'a' that occurs"),
+        ("a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n", "give fewer, or --topics 6"),
     ],
 )
 def test_mistakes_are_one_sentence(cli, corpus_file, text, sentence):
     Path("seeds.txt").write_text(text)
-    done = cli("fit", corpus_file, *QUICK, "--seeds", "seeds.txt", "-o", "m", "--quiet")
+    done = cli("fit", corpus_file, *QUICK, "--seed-words", "seeds.txt", "-o", "m", "--quiet")
     assert done.code == 2
     assert sentence in done.err
     assert done.err.count("\n") == 1
@@ -75,16 +74,15 @@ def test_mistakes_are_one_sentence(cli, corpus_file, text, sentence):
 )
 def test_mistakes_in_json_are_one_sentence(cli, corpus_file, text, sentence):
     Path("seeds.json").write_text(text)
-    done = cli("fit", corpus_file, "--seeds", "seeds.json", "--quiet")
+    done = cli("fit", corpus_file, "--seed-words", "seeds.json", "--quiet")
     assert done.code == 2
     assert sentence in done.err
 
 
 def test_options_that_would_do_nothing_are_refused(cli, corpus_file):
     for options, sentence in (
-        (("--seed-strength", 1), "--seed-strength has no effect without --seeds"),
-        (("--seeds", "seeds.txt", "--learner", "ml-ope"), "know no seed words"),
-        (("--seeds", "missing.txt"), "missing.txt cannot be read"),
+        (("--seed-words", "seeds.txt", "--learner", "ml-ope"), "know no seed words"),
+        (("--seed-words", "missing.txt"), "missing.txt cannot be read"),
     ):
         done = cli("fit", corpus_file, "--quiet", *options)
         assert done.code == 2
@@ -92,7 +90,7 @@ def test_options_that_would_do_nothing_are_refused(cli, corpus_file):
 
 
 def test_a_stream_goes_on_with_the_same_seeds_and_refuses_others(cli, corpus_file):
-    again = ("stream", corpus_file, "--checkpoint", "state", "-k", 5, "--seeds", "seeds.txt")
+    again = ("stream", corpus_file, "--checkpoint", "state", "-k", 5, "--seed-words", "seeds.txt")
     done = cli(*again)
     assert done.code == 0
     assert done.err.count("do not occur so far: 'yeast'.") == 1
@@ -101,4 +99,4 @@ def test_a_stream_goes_on_with_the_same_seeds_and_refuses_others(cli, corpus_fil
     Path("seeds.txt").write_text("cooking: bread\n")
     done = cli(*again)
     assert done.code == 2
-    assert "made with other --seeds" in done.err
+    assert "made with other --seed-words" in done.err

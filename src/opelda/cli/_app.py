@@ -1,17 +1,24 @@
-"""The application: how commands and their options are declared, and how one is run."""
+"""The application: how commands and their options are declared, and how a command runs."""
 
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
 
 import typer
 
 import opelda
-from opelda.cli._exit import INTERRUPTED, MISTAKE, ending_like_ctrl_c, is_usage_error, reported
-from opelda.cli._standard_streams import tell, usable_streams, warnings_noted
+from opelda.cli._exit import (
+    INTERRUPTED,
+    MISTAKE,
+    OPTIONS,
+    ending_like_ctrl_c,
+    is_usage_error,
+    reported,
+)
+from opelda.cli._standard_streams import escaping_odd_characters, tell, warnings_noted
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
@@ -25,6 +32,8 @@ WANTED = {
     "int_parsing": "a whole number", "float_parsing": "a number",
 }  # fmt: skip
 METAVARS = {int: "N", int | None: "N", list[int] | None: "N", float | None: "X"}
+
+Group = TypeVar("Group")
 
 app = typer.Typer(
     name="opelda",
@@ -42,22 +51,40 @@ app = typer.Typer(
 
 
 def option(
-    default: Any, *names: str, help: str, choices: Iterable[str] = (), **settings: Any
-) -> Any:
+    default: Any, *names: str, help: str, choices: Iterable[str] = (), panel: str = "",
+    common: bool = False, **settings: Any,
+) -> Any:  # fmt: skip
     """Declare an option, as the default of a command's parameter or of a group's field.
 
-    A group is a dataclass of options that several commands share; its ``PANEL`` is where the help
-    shows them. The shell offers the `choices`, but others may do too.
+    The parameter is named as the library's, so that errors name the option. The help lists the
+    option in a panel: a group's own if none is given, and the first one if it is `common`. The
+    shell offers the `choices`; other values may be valid too.
     """
     if choices:
         settings = {"metavar": "|".join(choices), "autocompletion": one_of(choices)} | settings
     shown = isinstance(default, int | float) and not isinstance(default, bool)
-    declared = typer.Option(*names, help=help, show_default=shown, **settings)
-    return field(default=default, metadata={"typer": declared})
+    declared = typer.Option(
+        *names, help=help, show_default=shown, rich_help_panel=panel or None, **settings
+    )
+    return field(default=default, metadata={"typer": declared, "common": common})
+
+
+@dataclass_transform(frozen_default=True)
+def group(panel: str) -> Callable[[type[Group]], type[Group]]:
+    """Make a class a group of options that several commands share, listed in a panel of the help.
+
+    A command has the options of each group among its parameters, and receives the group itself.
+    """
+
+    def declare(cls: type[Group]) -> type[Group]:
+        cls.PANEL = panel  # type: ignore[attr-defined]
+        return dataclass(frozen=True)(cls)
+
+    return declare
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
-    """Offer those of some names that begin so, with their help where it is a dictionary of it."""
+    """Offer the names that begin with the typed text; a dictionary gives each its help."""
 
     def complete(incomplete: str) -> Iterator[Any]:
         found = names.items() if isinstance(names, dict) else ((name, "") for name in names)
@@ -67,11 +94,7 @@ def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
 
 
 def command(name: str, *examples: str) -> Callable[[Any], Any]:
-    """Register a function as a command whose failures are sentences, with examples in its help.
-
-    For a parameter that is a group, the command has the group's options, and the function gets the
-    group made of them.
-    """
+    """Register a function as a command whose failures are sentences, with examples in its help."""
     shown = "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in examples)))
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,14 +106,12 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
                 parameters.append(_parameter(name_, hints[name_], given.default))
                 continue
             kinds = get_type_hints(groups[name_], include_extras=True)
-            panel = getattr(groups[name_], "PANEL", None)
-            parameters.extend(
-                _parameter(part.name, kinds[part.name], part, panel)
-                for part in fields(groups[name_])
-            )
+            for part in fields(groups[name_]):
+                panel = groups[name_].PANEL
+                parameters.append(_parameter(part.name, kinds[part.name], part, panel))
 
         def run(**values: Any) -> None:
-            from opelda.cli._paths import check_given  # which imports this module
+            from opelda.cli._outputs import check_given  # which imports this module
 
             with reported(debug=bool(values.get("debug"))):
                 for group, kind in groups.items():
@@ -110,16 +131,21 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
     return register
 
 
-def _parameter(name: str, kind: Any, declared: Any, panel: str | None = None) -> inspect.Parameter:
-    # typer reads an option from the annotation; a plain default, or none, stays as it is
+def _parameter(name: str, kind: Any, declared: Any, panel: str = "") -> inspect.Parameter:
+    """Return a parameter as typer reads it, and note the option that sets it."""
     default = declared
     if isinstance(declared, Field):
-        default = declared.default
-        if "typer" in declared.metadata:
-            option = declared.metadata["typer"]
-            option.rich_help_panel = option.rich_help_panel or panel
+        default, option = declared.default, declared.metadata.get("typer")
+        if option is not None:
+            if not declared.metadata["common"]:
+                option.rich_help_panel = option.rich_help_panel or panel or None
             option.metavar = option.metavar or METAVARS.get(kind)
             kind = Annotated[kind, option]
+    for each in getattr(kind, "__metadata__", ()):
+        if isinstance(each, typer.models.OptionInfo):
+            # typer takes the first name for a default until it has seen the annotation
+            given = each.default if isinstance(each.default, str) else f"--{name.replace('_', '-')}"
+            OPTIONS.setdefault(name, given.partition("/")[0])
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
@@ -150,7 +176,7 @@ def with_commands(words: Sequence[str] = ()) -> typer.Typer:
 def run(args: Sequence[str] | None) -> int:
     """Run a command; return its exit code."""
     words = sys.argv[1:] if args is None else list(args)
-    with usable_streams():
+    with escaping_odd_characters():
         try:
             with ending_like_ctrl_c(), reported():
                 # a shell that asks what to offer gives no words

@@ -7,13 +7,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import typer
 
-from opelda.cli._standard_streams import silence, tell
+from opelda.cli._standard_streams import tell
 from opelda.errors import InputError, OpeldaError
 
 if TYPE_CHECKING:
@@ -25,39 +25,8 @@ MISTAKE, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 
-# The options that set the library's parameters, most under the same name; others have none.
-OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in (
-        "batch_size", "checkpoint", "column_words", "encoding", "engine", "every", "first_id",
-        "format", "host", "learner", "learning_decay", "learning_offset", "limit", "max_bytes",
-        "max_df", "max_docs", "max_features", "max_loss", "max_loss_per_token", "min_df",
-        "min_weight", "name_column", "ngrams", "on_error", "only", "pattern", "port", "preset",
-        "seed_strength", "serve", "since", "stem", "stop_words", "summary_every", "text_column",
-        "timeout", "topic", "transform_method", "unit", "keep_markup", "phrases",
-    )
-} | {
-    "doc_topic_prior": "--alpha",
-    "held_out": "--valid",
-    "lambda_": "--lambda",
-    "n_components": "-k",
-    "n_iter": "--iterations",
-    "n_jobs": "--jobs",
-    "n_passes": "--passes",
-    "n_runs": "--runs",
-    "n_splits": "--splits",
-    "n_topics": "-k",
-    "n_sweeps": "--sweeps",
-    "n_words": "--words",
-    "random_state": "--seed",
-    "decay": "--learning-decay",
-    "offset": "--learning-offset",
-    "seed_words": "--seeds",
-    "seeds": "--seeds",
-    "strength": "--seed-strength",
-    "topic_word_prior": "--eta",
-    "validation": "--valid",
-}  # fmt: skip
+# the option that sets each parameter, as the commands declare them
+OPTIONS: dict[str, str] = {}
 
 
 class StoppedError(Exception):
@@ -78,7 +47,9 @@ def reported(debug: bool = False) -> Iterator[None]:
     except (typer.Exit, typer.Abort, SystemExit):
         raise
     except BrokenPipeError:
-        silence()
+        # lets the interpreter flush standard output at its end without complaint
+        with suppress(OSError, ValueError), open(os.devnull, "w") as null:
+            os.dup2(null.fileno(), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
     except (KeyboardInterrupt, StoppedError) as error:
         tell(str(error) or "stopped.")
@@ -102,8 +73,6 @@ def is_usage_error(error: BaseException) -> bool:
 def sentence(error: BaseException) -> str:
     """Say what happened in one line.
 
-    >>> sentence(InputError("must be positive, got 0.", "min_df"))
-    '--min-df must be positive, got 0.'
     >>> sentence(FileNotFoundError(2, "No such file or directory", "a.txt"))
     'a.txt: No such file or directory.'
     >>> sentence(ZeroDivisionError("division by zero"))  # doctest: +ELLIPSIS

@@ -56,6 +56,7 @@ def read_over(
     from opelda.corpus import Corpus
     from opelda.corpus._matrix import stacked
 
+    # not by `read`, which cuts numbered columns to the number that is known
     opened = open_over(columns, sources, reading, jobs, **more)
     found = list(blocks(opened, columns, show, "reading"))
     names = [name for block in found for name in block.names or ()]
@@ -135,11 +136,7 @@ def reading_options(reading: NamelessReading) -> dict[str, Any]:
 
 
 def as_given(corpus: Sequence[str], reading: NamelessReading) -> str:
-    """Return documents and how they were read, as another command takes them.
-
-    >>> as_given(["a b.csv"], NamelessReading("csv", ["body"], "utf-8", None, None, "stop", None))
-    "'a b.csv' --format csv --text-column body"
-    """
+    """Return documents and how they were read, as another command takes them."""
     plain = {"format": "auto", "encoding": "utf-8", "on_error": "stop", "limit": reading.limit}
     words = [*corpus] if len(corpus) <= MOST_NAMED and "-" not in corpus else ["CORPUS"]
     for name, value in asdict(reading).items():
@@ -176,14 +173,11 @@ def _stop_words(given: str) -> tuple[Any, list[str]]:
 
     first, *more = _parts(given)
     added = [word for path in more for word in stop_words_from(path)]
-    if first == "none":
-        return None, added
-    path = Path(first)
-    if first in ("", "auto") or not path.is_file():
-        if path.suffix or "/" in first:  # meant as a file
-            raise InputError(f"There is no file {first!r} of stop words; check the path.")
-        return first or "auto", added
-    return stop_words_from(path), added
+    if Path(first).is_file() and first not in ("none", "auto"):
+        return stop_words_from(first), added
+    if Path(first).suffix or "/" in first:  # meant as a file
+        raise InputError(f"There is no file {first!r} of stop words; check the path.")
+    return None if first == "none" else first or "auto", added
 
 
 def stop_word_files(text: StreamText) -> list[str]:

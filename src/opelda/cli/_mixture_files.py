@@ -1,6 +1,5 @@
 """Documents' mixtures as files: Parquet, CSV, Excel, JSON Lines, NumPy; block by block."""
 
-import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from opelda.cli._spreadsheet import Best, Sheet
+from opelda.cli._spreadsheet import BestTopics, Sheet, safe_texts
 from opelda.cli._standard_streams import safe_json, tell
 from opelda.corpus import MiniBatch
 from opelda.corpus._matrix import row_sums
 from opelda.corpus.formats._compression import SUFFIXES as COMPRESSIONS
 from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
+from opelda.corpus.formats._writing import polars_errors, write_in_one_step
 from opelda.errors import InputError
 
 SUFFIXES = {
@@ -70,7 +69,7 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
 
 @contextmanager
 def writer(
-    output: str, kind: str, min_weight: float | None, best: Best | None = None
+    output: str, kind: str, min_weight: float | None, best: BestTopics | None = None
 ) -> Iterator[Write]:
     """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
 
@@ -84,20 +83,19 @@ def writer(
         return _table(facts, theta, min_weight, nested=kind == "jsonl")
 
     with write_in_one_step(output) as file:
-        if kind == "xlsx":
-            with Sheet(file) as sheet:
-                yield lambda facts, theta: sheet.add(_whole(table(facts, theta)))
-            if sheet.n_cut:
-                tell(f"{sheet.n_cut:,} cells had more than 32,767 characters and were cut there.")
-            return
         if kind not in ARCHIVES:
             yield _text(file, kind, table, sys.stdout.encoding if output == "-" else None)
             return
-        # What is too much for memory waits beside the output, where there must be room anyway.
-        beside = Path(output).resolve().parent
-        with TemporaryDirectory(
-            prefix=".opelda-", dir=beside, ignore_cleanup_errors=True
-        ) as folder:
+        # rows wait beside the output, where there must be room anyway
+        beside: dict[str, Any] = {"dir": Path(output).resolve().parent, "prefix": ".opelda-"}
+        with TemporaryDirectory(**beside, ignore_cleanup_errors=True) as folder:
+            if kind == "xlsx":
+                with Sheet(file, folder) as sheet:
+                    yield lambda facts, theta: sheet.add(_whole(table(facts, theta)))
+                if sheet.n_cut:
+                    n = f"{sheet.n_cut:,}"
+                    tell(f"{n} cells had more than 32,767 characters and were cut there.")
+                return
             parts = (_Parquet if kind == "parquet" else _Npz)(folder, min_weight)
             yield parts.add
             parts.join(file)
@@ -108,34 +106,18 @@ def _text(file: Any, kind: str, table: Any, encoding: str | None) -> Write:
 
     def add(facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
         nonlocal first
-        named = facts["document"].dtype == pl.String
-        rows, text = _whole(table(facts, theta)), io.BytesIO()
+        rows = _whole(table(facts, theta))
         if kind == "jsonl":
-            rows.write_ndjson(text)
+            text = rows.write_ndjson()
+            if facts["document"].dtype == pl.String:
+                text = safe_json(text, encoding)
         else:
-            safe_texts(rows).write_csv(
-                text, include_header=first, separator="," if kind == "csv" else "\t"
-            )
-        written = text.getvalue()
-        if kind == "jsonl" and named:
-            written = safe_json(written.decode(), encoding).encode()
-        file.write(written)  # not by polars, whose errors do not say what happened
+            separator = "," if kind == "csv" else "\t"
+            text = safe_texts(rows).write_csv(include_header=first, separator=separator)
+        file.write(text.encode())  # not by polars, whose errors do not say what happened
         first = False
 
     return add
-
-
-def safe_texts(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table whose texts no spreadsheet takes for formulas."""
-    texts = [column for column in table if column.dtype == pl.String]
-    return table.with_columns(
-        pl.Series(
-            column.name,
-            [None if text is None else safe_cell(text) for text in column],
-            dtype=pl.String,
-        )
-        for column in texts
-    )
 
 
 def _whole(table: pl.DataFrame) -> pl.DataFrame:

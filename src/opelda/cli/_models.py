@@ -1,20 +1,23 @@
 """Models: read from files, or made and changed by options."""
 
-from dataclasses import replace
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opelda.cli._options import LEARNERS, Learning, dashed, given_options
-from opelda.cli._seed_files import read_seeds
+from opelda.cli._options import LEARNERS, Learning, asked_accuracy, dashed, given_options
+from opelda.cli._show import count
+from opelda.cli._standard_streams import tell
 from opelda.errors import InputError
 
 PRESET, SEED = "best", 0
 # Parameters that a model keeps for good.
-SEEDED = ("seed_words", "seed_strength")
-FIXED = ("preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", *SEEDED)
-# Parameters that say how large an update's step is; the Streaming rule has no steps.
-STEPS = {"learning_decay": "decay", "learning_offset": "offset"}
-WITHOUT_STEPS = "the updates of a streaming learner add up, without steps"
+FIXED = (
+    "preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", "seeds",
+)  # fmt: skip
+SEEDS_FORM = "write a line such as 'health care: health, insurance, medicaid' for each topic"
 
 
 def checkpoint_file(folder: str | Path) -> Path:
@@ -24,18 +27,20 @@ def checkpoint_file(folder: str | Path) -> Path:
     return Path(folder) / FILE
 
 
-def load_model(given: str, jobs: int | None = None, engine: str | None = None) -> Any:
-    """Read a model that is to run so."""
+def load_model(
+    given: str,
+    jobs: int | None = None,
+    engine: str | None = None,
+    method: str | None = None,
+    accuracy: Any = None,
+) -> Any:
+    """Read a model that is to run and to infer documents so."""
     import opelda
 
-    return on_machine(opelda.load(given), jobs, engine)
-
-
-def save_labels(given: str, labels: dict[int, str]) -> None:
-    """Give topics labels, in the model's own file."""
-    from opelda.model_file import change
-
-    change(given, lambda model: model.set_topic_labels(labels))
+    model = on_machine(opelda.load(given), jobs, engine)
+    if method is not None:
+        model.set_params(transform_method=method)
+    return model if accuracy is None else model.set_params(**asked_accuracy(accuracy))
 
 
 def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
@@ -48,13 +53,11 @@ def columns_of(model: Any) -> tuple[Any, int]:
     return model._state.vocabulary, int(model.n_features_in_)
 
 
-def topic_facts(model: Any) -> dict[str, Any]:
+def topic_facts(coherence: Any, stability: Any, seeds: dict[str, str]) -> dict[str, Any]:
     """Return coherence, stability and seed words found again, as far as a model knows them."""
-    found, stability = model.coherence_, model.topic_stability_
-    seeds = seeds_found(model)
     return {
-        "coherence": None if found is None else float(found.mean()),
-        "incoherent_topics": None if found is None else int((found < 0).sum()),
+        "coherence": None if coherence is None else float(coherence.mean()),
+        "incoherent_topics": None if coherence is None else int((coherence < 0).sum()),
         **({} if stability is None else {"stability": float(stability.mean())}),
         **({"seed_words_in_top_20": seeds} if seeds else {}),
     }
@@ -75,6 +78,44 @@ def learner_name(model: Any) -> str:
     return dashed(type(model).__name__)
 
 
+class CertifiedInference:
+    """A model's inference over many blocks; documents that miss the accuracy are counted."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model.set_params(sparse_output=False)  # files are written block by block
+        self.n_missed, self._first, self._worst = 0, "", 0.0
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Ignore the library's warnings of documents that `complain` will name."""
+        from opelda.inference import AccuracyWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            yield
+
+    def infer(self, X: Any) -> Any:
+        """Infer documents without a warning."""
+        with self.quiet():
+            return self.model.infer(X)
+
+    def note(self, names: Any, found: Any) -> None:
+        """Remember the documents that missed the accuracy."""
+        if len(found.missed):
+            self._first = self._first or str(names[int(found.missed[0])])[:80]
+            self.n_missed += len(found.missed)
+            self._worst = max(self._worst, float(found.loss[found.missed].max()))
+
+    def complain(self) -> None:
+        """Say which documents missed the accuracy, if any."""
+        if self.n_missed:
+            tell(
+                f"{count(self.n_missed, 'document')} could not be proved to be as accurate as "
+                f"asked (the first is {self._first}): the best bound is {self._worst:.3g} nats at "
+                "worst; ask for less."
+            )
+
+
 def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) -> Any:
     """Return `TopicModel` with a preset, or a learner of the paper, and what was asked for."""
     import opelda
@@ -87,7 +128,6 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
     if learner is None:
         if "n_iter" in given:
             given["inference"] = OPE(n_iter=given.pop("n_iter"))
-        given |= _of_rule(given, None) | _seeds(given)
         return opelda.TopicModel(preset=preset or PRESET, **given)
     if learner not in LEARNERS:
         raise InputError(f"must be one of {', '.join(LEARNERS)}, not {learner!r}.", "learner")
@@ -101,10 +141,8 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
     useless = {
         "n_sweeps": "the paper's learners do not sweep",
         "n_runs": "the paper's learners learn once",
+        "seeds": "the paper's learners know no seed words",
     }
-    useless |= dict.fromkeys(SEEDED, "the paper's learners know no seed words")
-    if learner.startswith("streaming"):
-        useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
     for name in useless.keys() & given.keys():
         raise InputError(
             f"has no effect with {{learner}}: {useless[name]}; leave one out.",
@@ -117,71 +155,46 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
 def _given(learning: Learning) -> dict[str, Any]:
     """Return the parameters that were given; seed words are in a file."""
     given = given_options(learning)
-    if "seed_words" in given:
-        given["seed_words"] = read_seeds(given["seed_words"])
-    elif "seed_strength" in given:
-        raise InputError("has no effect without --seeds; leave it out.", "seed_strength")
+    if "seeds" in given:
+        given["seeds"] = read_seeds(given["seeds"])
     return given
 
 
 def changed(model: Any, learning: Learning) -> Any:
     """Give a model that goes on learning the parameters that may change."""
     given = given_options(learning)
-    useless = dict.fromkeys(FIXED, "the model keeps its own")
-    if learner_name(model).startswith("streaming"):
-        useless |= dict.fromkeys(STEPS, WITHOUT_STEPS)
-    for name in useless.keys() & given.keys():
-        raise InputError(f"has no effect here: {useless[name]}; leave it out.", name)
-    if hasattr(model, "preset"):
-        given |= _of_rule(given, model.learning)
-        if "n_iter" in given:
-            given["inference"] = _with_iterations(model._inference(), given.pop("n_iter"))
+    for name in FIXED:
+        if name in given:
+            raise InputError("has no effect here: the model keeps its own; leave it out.", name)
+    if "n_iter" in given and not hasattr(model, "n_iter"):
+        from sklearn.base import clone
+
+        method = model._inference()
+        if not hasattr(method, "n_iter"):
+            what = f"{type(method).__name__} has no such setting"
+            raise InputError(f"has no effect here: {what}; leave it out.", "n_iter")
+        given["inference"] = clone(method).set_params(n_iter=given.pop("n_iter"))
     return model.set_params(**given)
 
 
-def _of_rule(given: dict[str, Any], rule: Any) -> dict[str, Any]:
-    """Take the sizes of steps out of what was given, and return the rule that has them."""
-    from opelda.learning._rules import rule_of
-
-    steps = {STEPS[name]: given.pop(name) for name in STEPS.keys() & given.keys()}
-    if not steps:
-        return {}
-    known = rule_of("online" if rule is None else rule)
-    for name in steps:
-        if not hasattr(known, name):
-            raise InputError(f"has no effect here: {WITHOUT_STEPS}; leave it out.", name)
-    return {"learning": replace(known, **steps)}  # type: ignore[type-var]
-
-
-def _seeds(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the seed words out of what was given, and return them as the model has them."""
-    from opelda.learning import Seeds
-
-    words, strength = (given.pop(name, None) for name in SEEDED)
-    if words is None:
-        return {}
-    return {"seeds": words if strength is None else Seeds(words, strength)}
-
-
-def _with_iterations(method: Any, n_iter: int) -> Any:
-    from sklearn.base import clone
-
-    if not hasattr(method, "n_iter"):
-        name = type(method).__name__
-        raise InputError(f"has no effect here: {name} has no such setting; leave it out.", "n_iter")
-    return clone(method).set_params(n_iter=n_iter)
-
-
 def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str) -> None:
-    """Refuse options that are not those with which the model of a checkpoint was made."""
+    """Reject options other than the ones that the model of a checkpoint was made with."""
     asked = _given(learning) | ({} if n_topics is None else {"n_components": n_topics})
     asked.pop("transform_method", None)  # which changes nothing that is learned
     # not only the parameters given then: what the preset chose may be given now
+    has = {"learner": learner_name(model)} | model.get_params(deep=False)
+    if hasattr(model, "preset"):
+        has = {**model._settings(), "learner": None}
+        has["n_iter"] = getattr(has["inference"], "n_iter", None)
+        seeds = model._seed_topics(model.n_components)
+        if seeds is not None:
+            pairs = zip(seeds.names, seeds.words, strict=True)
+            has["seeds"] = {name: list(own) for name, own in pairs}
     for name, value in asked.items():
-        has = _setting(model, name)
-        if has != value:
-            said, advised = ("without", ...) if has is None else ("with", has)
-            if name == "seed_words" and has is not None:
+        own = has.get(name)
+        if own != value:
+            said, advised = ("without", ...) if own is None else ("with", own)
+            if name == "seeds" and own is not None:
                 said, advised = "with other", ...
             raise InputError(
                 f"The checkpoint in {folder} was made {said} {{{name}}}; leave the option out, or "
@@ -191,17 +204,52 @@ def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str
             )
 
 
-def _setting(model: Any, name: str) -> Any:
-    """Return what a model learns with, by its own parameters or by its preset's."""
-    if name == "learner":
-        return None if hasattr(model, "preset") else learner_name(model)
-    settings = model.get_params(deep=False)
-    if hasattr(model, "preset"):
-        settings = model._settings()
-        settings["n_iter"] = getattr(settings["inference"], "n_iter", None)
-        schedule, seeds = model._schedule(), model._seed_topics(model.n_components)
-        settings |= {name: getattr(schedule, step) for name, step in STEPS.items()}
-        if seeds is not None:
-            words = {name: list(own) for name, own in zip(seeds.names, seeds.words, strict=True)}
-            settings |= {"seed_words": words, "seed_strength": seeds.strength}
-    return settings.get(name)
+def read_seeds(given: str) -> dict[str, list[str]]:
+    """Read seed words: a line for each topic, or from a .json file an object of lists."""
+    path = Path(given)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8; save it as UTF-8.") from None
+    found = _seeds_of_json(text, path) if path.suffix.lower() == ".json" else _seeds(text, path)
+    if not found:
+        raise InputError(f"{path} holds no seed words; {SEEDS_FORM}.")
+    return found
+
+
+def _seeds_of_json(text: str, path: Path) -> dict[str, list[str]]:
+    from opelda.learning._seeds import checked_words
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise InputError(f"{path} has a name twice; give each topic one of its own.")
+        return dict(pairs)
+
+    try:
+        value = json.loads(text, object_pairs_hook=once)
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"{path}{where} is not JSON; give an object of lists of words.") from None
+    try:
+        found: Any = checked_words(value)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return found  # type: ignore[no-any-return]
+
+
+def _seeds(text: str, path: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, colon, rest = line.partition(":")
+        name = name.strip()
+        words = [word.strip() for word in rest.split(",") if word.strip()]
+        if not (name and colon and words):
+            raise InputError(f"{path}, line {number} has no name or no words; {SEEDS_FORM}.")
+        if name in found:
+            raise InputError(f"{path}, line {number} has {name!r} again; write its words in one.")
+        found[name] = words
+    return found

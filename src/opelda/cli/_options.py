@@ -4,15 +4,19 @@ import glob
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar
+from dataclasses import fields
+from typing import Annotated, Any
 
 import typer
 
 from opelda import _names
-from opelda.cli._app import one_of, option
+from opelda.cli._app import group, one_of, option
 from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
+
+# the panels of the help below the common options
+READING, WORDS, LEARNING = "Advanced: reading", "Advanced: words", "Advanced: learning"
+RUNNING, RESULTS = "Advanced: running", "Advanced: results"
 
 
 def dashed(class_name: str) -> str:
@@ -24,10 +28,8 @@ def dashed(class_name: str) -> str:
     return re.sub("^(ML|[A-Z][a-z]+)", r"\1-", class_name).lower()
 
 
-UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
 # the paper's seven: the command line's name -> class
 LEARNERS = {dashed(name): name for name in _names.LEARNERS}
-complete_format = one_of({name: format.summary for name, format in FORMATS.items()})
 
 
 def complete_model(incomplete: str) -> Iterator[str]:
@@ -51,26 +53,19 @@ Model = Annotated[
         autocompletion=complete_model,
     ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="One JSON object on standard output, for machines.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        help="Threads; every core if not given. Results do not depend on it.",
-        min=1,
-        metavar="N",
-    ),
+    typer.Option("--jobs", "-j", help="Threads; every core if not given.", min=1, metavar="N"),
 ]
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="Where it runs: cpu, cuda (a GPU of NVIDIA's), auto (the GPU where that is faster) or "
-        "reference (slow, plain NumPy); cpu if not given.",
+        help="Where it runs: cpu (the default), cuda (an NVIDIA GPU), auto (the GPU where that is "
+        "faster) or reference (slow, plain NumPy).",
         metavar="NAME",
         autocompletion=one_of(_names.ENGINES),
+        rich_help_panel=RUNNING,
     ),
 ]
 
@@ -83,53 +78,53 @@ def transform_option() -> Any:
         "given as while learning, but em in the place of ope, which predicts words better.",
         metavar="same|METHOD",
         choices=("same", *_names.METHODS),
+        panel="Advanced: inference",
     )
 
 
-@dataclass(frozen=True)
+@group("Advanced: inference")
 class Accuracy:
     """How good documents' mixtures must be."""
 
-    PANEL: ClassVar[str] = "Accuracy"
-
-    max_loss: float | None = option(
+    max_loss: str | None = option(
         None,
-        help="Nats, such as 0.01, a document's likelihood may be below the optimum. Others get "
-        "the most likely mixture, which may predict short texts worse (see `opelda evaluate`).",
+        help="Nats, such as 0.01, a document's likelihood may be below the optimum; or nats for "
+        "each of its tokens, such as 0.0001/token. Others get the most likely mixture, which may "
+        "predict short texts worse (see `opelda evaluate`).",
         metavar="NATS",
     )
-    max_loss_per_token: float | None = option(
-        None, help="The same, in nats for each of the document's tokens.", metavar="NATS"
-    )
 
 
-@dataclass(frozen=True)
+@group(RUNNING)
 class Show:
     """How much is said, and how."""
 
-    quiet: bool = option(False, "--quiet", "-q", help="Say nothing but results and errors.")
+    quiet: bool = option(False, "--quiet", "-q", help="Print results and errors only.", common=True)
     verbose: bool = option(
-        False, "--verbose", "-v", help="Say more: a line per update, every document skipped."
+        False, "--verbose", "-v", help="Print a line per update, and every document skipped."
     )
     debug: bool = option(False, "--debug", help="Show tracebacks (or set OPELDA_DEBUG=1).")
 
 
-@dataclass(frozen=True)
+@group(READING)
 class NamelessReading:
     """How documents are read by commands that do not show their names."""
 
-    PANEL: ClassVar[str] = "Reading"
-
     format: str = option(
-        "auto", "--format", "-f", help="The files' format; found out if not given.",
-        metavar="FORMAT", autocompletion=complete_format,
-    )  # fmt: skip
+        "auto",
+        "--format",
+        "-f",
+        help="The files' format; found out if not given.",
+        metavar="FORMAT",
+        autocompletion=one_of({name: format.summary for name, format in FORMATS.items()}),
+    )
     text_column: list[str] | None = option(
         None,
         "--text-column",
         "-t",
         help="Column or key that holds the text; may be given several times.",
         metavar="COLUMN",
+        common=True,
     )
     encoding: str = option("utf-8", help="Of texts; UTF-8 if not given.")
     column_words: str | None = option(
@@ -147,10 +142,10 @@ class NamelessReading:
     on_error: str = option(
         "stop", help="stop at a malformed document, or skip and count it.", choices=("stop", "skip")
     )
-    limit: int | None = option(None, help="Read the first so many documents only.", min=1)
+    limit: int | None = option(None, help="Read at most N documents.", min=1)
 
 
-@dataclass(frozen=True)
+@group(READING)
 class Reading(NamelessReading):
     """How documents and their names are read."""
 
@@ -161,15 +156,16 @@ class Reading(NamelessReading):
     )
 
 
-@dataclass(frozen=True)
+@group("")
 class Columns:
     """Columns of the documents that topics are looked at by."""
 
-    PANEL: ClassVar[str] = "By columns"
-
     time: str | None = option(None, help="Column or key of the documents' times.", metavar="COLUMN")
     unit: str | None = option(
-        None, help="How long each time is; as fits if not given.", choices=UNITS
+        None,
+        help="How long each time is; as fits if not given.",
+        choices=_names.UNITS,
+        panel=RESULTS,
     )
     by: str | None = option(
         None,
@@ -184,9 +180,11 @@ class Columns:
     )
 
     def check(self) -> None:
-        """Refuse what goes not together."""
-        if self.unit is not None and self.unit not in UNITS:
-            raise InputError(f"--unit must be one of {', '.join(UNITS)}, not {self.unit!r}.")
+        """Reject an unknown unit, and more than one kind of column."""
+        from opelda._validation import choice  # and NumPy
+
+        if self.unit is not None:
+            choice("unit", self.unit, _names.UNITS)
         given = [f"--{name}" for name in ("time", "by", "effect") if getattr(self, name)]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} are answered one at a time; leave one out.")
@@ -196,11 +194,9 @@ class Columns:
         return [name for name in (self.time, self.by, *(self.effect or ())) if name is not None]
 
 
-@dataclass(frozen=True)
+@group(WORDS)
 class StreamText:
     """How texts are made into words, as they come."""
-
-    PANEL: ClassVar[str] = "Texts to words"
 
     stop_words: str | None = option(
         None,
@@ -208,6 +204,7 @@ class StreamText:
         "with a word a line; +FILE adds a file to the texts' own language, en+FILE to another.",
         metavar="en|auto|none|FILE|+FILE",
         choices=("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
+        common=True,
     )
     stem: str | None = option(
         None, help="Reduce words to stems of a language, such as english.", metavar="LANGUAGE"
@@ -235,7 +232,7 @@ class StreamText:
     )
 
 
-@dataclass(frozen=True)
+@group(WORDS)
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
@@ -249,17 +246,23 @@ class Text(StreamText):
     )
 
 
-@dataclass(frozen=True)
+@group(LEARNING)
 class Learning:
     """How topics are learned: each field a parameter of the learner; None is the preset's."""
 
-    PANEL: ClassVar[str] = "Learning"
-
     preset: str | None = option(
         None,
-        help="The settings: best (the default), fast, or paper; each of the other options here "
-        "replaces one of them.",
+        help="The settings: best (the default), fast, or paper; options for learning replace one "
+        "of them each.",
         choices=_names.PRESETS,
+        common=True,
+    )
+    seeds: str | None = option(
+        None,
+        "--seed-words",
+        help="File of topics of your own, 'name: word, word'.",
+        metavar="FILE",
+        common=True,
     )
     learner: str | None = option(
         None,
@@ -276,26 +279,26 @@ class Learning:
     n_iter: int | None = option(
         None, "--iterations", help="Steps of inference per document.", min=1
     )
-    learning_decay: float | None = option(
-        None, help="kappa: update t moves by (t + offset)^-kappa."
-    )
-    learning_offset: float | None = option(None, help="The offset, tau.")
-    seed_words: str | None = option(
-        None, "--seeds", help="File of topics of your own, 'name: word, word'.", metavar="FILE"
-    )
-    seed_strength: float | None = option(None, help="How strongly these words hold; 0.1.")
     transform_method: str | None = transform_option()
     random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
 
 
 def asked_accuracy(group: Accuracy) -> dict[str, Any]:
     """Return the accuracy that was asked for as a model's parameter."""
-    given = given_options(group)
-    if "max_loss_per_token" in given:
+    if group.max_loss is None:
+        return {}
+    number = group.max_loss.removesuffix("/token")
+    try:
+        loss: Any = float(number)
+    except ValueError:
+        raise InputError(
+            f"must be nats, such as 0.01, or 0.0001/token, not {group.max_loss!r}.", "max_loss"
+        ) from None
+    if number != group.max_loss:
         from opelda.inference import PerToken
 
-        return {"max_loss": PerToken(given["max_loss_per_token"], given.get("max_loss"))}
-    return given
+        loss = PerToken(loss)
+    return {"max_loss": loss}
 
 
 def given_options(group: Any) -> dict[str, Any]:
@@ -305,6 +308,6 @@ def given_options(group: Any) -> dict[str, Any]:
 
 
 def refuse(group: Any, why: str) -> None:
-    """Complain of a group's options that were given and would have no effect."""
+    """Reject a group's options that were given and would have no effect."""
     for name in given_options(group):
         raise InputError(f"has no effect here: {why}; leave it out.", name)

@@ -4,13 +4,13 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from time import perf_counter
+from typing import Any
 
 from opelda.cli._options import Show
-from opelda.cli._standard_streams import note, print_table, tell
+from opelda.cli._standard_streams import console_for, note, print_line, print_table, tell
 
 TOPICS_SHOWN, WORDS_SHOWN, PROBLEMS_SHOWN = 5, 10, 3
-UNITS = ("B", "kB", "MB", "GB", "TB")
 
 # called with the documents read, and the bytes read and to be read if known
 Progress = Callable[[int, int | None, int | None], None]
@@ -74,11 +74,11 @@ def size(n_bytes: float) -> str:
     >>> size(900), size(1_250_000)
     ('900 B', '1.2 MB')
     """
-    unit = 0
-    while n_bytes >= 1000 and unit < len(UNITS) - 1:
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} B" if unit == "B" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1000
-        unit += 1
-    return f"{n_bytes:.0f} {UNITS[unit]}" if unit == 0 else f"{n_bytes:.1f} {UNITS[unit]}"
+    return f"{n_bytes:.1f} TB"
 
 
 def share(part: float | None) -> str:
@@ -127,21 +127,23 @@ def topic_as_plain(row: Any) -> dict[str, Any]:
 
 def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
     """Write topics as a table."""
-    cells: dict[str, Callable[[Any], str]] = {
-        "topic": lambda row: str(row.topic),
-        "weight": lambda row: share(row.weight),
-        "stability": lambda row: f"{row.stability:.2f}",
-        "label": lambda row: row.label,
-        "words": lambda row: " ".join(row.words),
+    columns = {
+        "topic": [str(row.topic) for row in rows],
+        "weight": [share(row.weight) for row in rows],
+        "stability": [f"{row.stability:.2f}" for row in rows if row.stability is not None],
+        "label": [row.label for row in rows],
+        "words": [" ".join(row.words) for row in rows],
     }
-    if any(row.stability is None for row in rows):
-        del cells["stability"]
-    print_table(
-        tuple(cells),
-        [tuple(cell(row) for cell in cells.values()) for row in rows],
-        right=("topic", "weight", "stability"),
-        error=error,
-    )
+    if len(columns["stability"]) < len(rows) or not rows:
+        del columns["stability"]
+    cells = zip(*columns.values(), strict=True)
+    print_table(tuple(columns), cells, right=("topic", "weight", "stability"), error=error)
+
+
+def print_cut(line: str) -> None:
+    """Write a line of a result, cut at the width of the terminal."""
+    room = console_for(sys.stdout).width
+    print_line(line if len(line) <= room else line[: room - 1] + "…")
 
 
 def skipped_documents(number: int, problems: Sequence[str], show: Show) -> None:
@@ -154,71 +156,33 @@ def skipped_documents(number: int, problems: Sequence[str], show: Show) -> None:
 
 
 @contextmanager
-def reading_bar(show: Show, what: str = "reading") -> Iterator[Progress | None]:
-    """Give what `opelda.corpus.read` calls while it reads, or None where nobody watches."""
+def bar(show: Show, what: str, time_column: str = "TimeRemainingColumn") -> Iterator[Any]:
+    """Give the update function of a bar on the terminal, or None where there is no terminal."""
     if show.quiet or not sys.stderr.isatty():
         yield None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        BarColumn(bar_width=12),
-        TextColumn("{task.description}", markup=False),
-        TimeRemainingColumn(),
+        progress.BarColumn(bar_width=12),
+        progress.TextColumn("{task.description}", markup=False),
+        getattr(progress, time_column)(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda **values: shown.update(task, **values)
+
+
+@contextmanager
+def reading_bar(show: Show, what: str = "reading") -> Iterator[Progress | None]:
+    """Give what `opelda.corpus.read` calls while it reads, or None where there is no terminal."""
+    begun = perf_counter()
+    with bar(show, what) as update:
 
         def progress(n_docs: int, done: int | None, total: int | None) -> None:
-            elapsed = bar.tasks[0].elapsed
-            rate = f", {n_docs / elapsed:,.0f} docs/s" if elapsed else ""
-            bar.update(
-                task, completed=done, total=total, description=f"{what}: {n_docs:,} docs{rate}"
-            )
+            rate = n_docs / max(perf_counter() - begun, 1e-9)
+            said = f"{what}: {n_docs:,} docs, {rate:,.0f} docs/s"
+            update(completed=done, total=total, description=said)
 
-        yield progress
-
-
-def learning_display(show: Show, *, lines: bool = False) -> Any:
-    """Return a callback that shows how learning goes, or None where nobody watches.
-
-    With `lines` there is a line now and then where there is no terminal.
-    """
-    if show.quiet or not (show.verbose or lines or sys.stderr.isatty()):
-        return None
-    from opelda.learning._listeners import ProgressBar, ProgressLines
-
-    display: Any
-    if show.verbose or not sys.stderr.isatty():
-        display = ProgressLines(interval=0.0) if show.verbose else ProgressLines()
-    else:
-        display = ProgressBar()
-    display.needs_gap = show.verbose  # certificates take time, and a bar has no room for them
-    return display
-
-
-class Summaries:
-    """A callback that shows the heaviest topics: first after the first update, then every so often.
-
-    `every` is a number of documents, or a time such as 5m.
-    """
-
-    needs_gap: ClassVar[bool] = False
-
-    def __init__(self, show: Show, every: str) -> None:
-        from opelda._validation import Every  # and NumPy, only now
-
-        self._show, self._every = show, Every("summary_every", every)
-
-    def __call__(self, report: Any) -> None:
-        """Show them if it is time."""
-        if self._show.quiet or not self._every.is_due(report.n_docs):
-            return
-        note(
-            self._show,
-            f"{count(report.model.n_docs_seen_, 'document')}, {count(report.n_words, 'word')}, "
-            f"{report.docs_per_second:,.0f} docs/s",
-        )
-        print_topics(heaviest(report.model), error=True)
-        self._every.done()
+        yield None if update is None else progress

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import re
 import sys
 import warnings
@@ -115,7 +114,7 @@ def print_table(
     right: Sequence[str],
     *,
     error: bool = False,
-    row_styles: Sequence[str] = (),
+    styles: Sequence[str] = (),
 ) -> None:
     """Write a table as wide as the terminal; without a terminal a line for each row.
 
@@ -124,18 +123,18 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    look: dict[str, Any] = {"header_style": "bold", "row_styles": list(row_styles)}
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **look)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), row_styles=list(styles))
+    table.header_style = "bold"
     for name in columns:
-        last = name == columns[-1]
-        table.add_column(name, justify="right" if name in right else "left", no_wrap=not last)
+        side: Any = "right" if name in right else "left"
+        table.add_column(name, justify=side, no_wrap=name != columns[-1])
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console_for(sys.stderr if error else sys.stdout).print(table)
 
 
 def console_for(file: Any) -> Any:
-    """Return a console that writes there."""
+    """Return a console of rich that writes to a file."""
     from rich.console import Console
 
     class Plain(Console):
@@ -149,28 +148,21 @@ def console_for(file: Any) -> Any:
 
 
 @contextmanager
-def usable_streams() -> Iterator[None]:
-    """Make printing work with closed streams and narrow encodings."""
-    before = sys.stdout, sys.stderr
-    errors = getattr(before[0], "errors", None)
-    with open(os.devnull, "w") as null:
-        # Python has None for a stream that is closed
-        sys.stdout = before[0] or null
-        # never fails: nobody's work is lost because a terminal was closed
-        sys.stderr = cast(Any, _Forgiving(before[1] or null))
-        if hasattr(sys.stdout, "reconfigure"):  # characters that the encoding lacks are escaped
-            sys.stdout.reconfigure(errors="backslashreplace")
-        try:
-            yield
-        finally:
-            if errors is not None and hasattr(before[0], "reconfigure"):
-                with suppress(OSError, ValueError):  # it flushes, and nobody may be there any more
-                    before[0].reconfigure(errors=errors)
-            sys.stdout, sys.stderr = before
+def escaping_odd_characters() -> Iterator[None]:
+    """Escape what a narrow encoding lacks; never fail because standard error was closed."""
+    before = sys.stderr
+    sys.stderr = cast(Any, _Forgiving(before))
+    for stream in (sys.stdout, before):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        sys.stderr = before
 
 
 class _Forgiving:
-    """Standard error that drops what cannot be written."""
+    """Standard error that drops what cannot be written: learning continues without a terminal."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -186,11 +178,3 @@ class _Forgiving:
     def flush(self) -> None:
         with suppress(OSError, ValueError):
             self._stream.flush()
-
-
-def silence() -> None:
-    """Let the interpreter flush standard output at its end without complaint."""
-    with suppress(OSError, ValueError):  # where it is not a file of the system's
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)

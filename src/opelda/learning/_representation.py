@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 
+from opelda._names import NAMELESS
 from opelda._word_ranking import distinct
 from opelda.corpus import Corpus, Vocabulary
 from opelda.errors import InputError
@@ -22,7 +23,6 @@ from opelda.learning.editing._topic_labels import changed_labels
 from opelda.metrics._top_words import label_topics
 
 TOPICS_SHOWN, WORDS_SHOWN = 20, 10
-NAMELESS = "x0, x1, ... are columns without names; name them by model.set_feature_names(names)."
 
 
 class ShowsTopics(  # before scikit-learn's classes, which are untyped

@@ -288,8 +288,8 @@ class OnEvent:
         """Refuse a learner that never notices any."""
         if not model._schedule().n_sweeps:
             raise InputError(
-                'Events are noticed by sweeps, and this learner makes none; use preset="best", or '
-                "n_sweeps above 0."
+                "Events are noticed by sweeps, and this learner makes none; choose {preset}.",
+                preset="best",
             )
 
     def __call__(self, report: BatchReport, /) -> bool:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._names import UNITS
 from opelda.corpus._kinds import is_missing
 from opelda.errors import DataWarning, InputError, warn
 
 MOST_BINS, FEW_DOCUMENTS = 60, 20
-UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
 # month names in English
 FORMATS = (
     "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%d.%m.%Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S",

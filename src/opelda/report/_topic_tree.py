@@ -12,16 +12,13 @@ from scipy.special import xlogy
 
 from opelda._names import printable
 from opelda._validation import number, whole
-from opelda._word_ranking import SMALLEST, best_words, hellinger, word_factors
+from opelda._word_ranking import NEARLY_THE_SAME, SMALLEST, best_words, hellinger, word_factors
 from opelda.errors import InputError
 from opelda.metrics._ranking import shares_or_even
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report.rows import MergeRow, SimilarRow, Table
 
-# Merging pairs above it lost less than 0.02 nats a token of theirs on three collections; a fourth
-# had none (benchmarks/tidying.py).
-NEARLY_THE_SAME = 0.9
 LAMBDA = 0.3  # of the relevance by which words of nodes are ranked: inner nodes are all wide
 
 Array = NDArray[np.float64]
@@ -67,20 +64,6 @@ def similar_topics(
         for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True)
     )
     return Table(SimilarRow, rows)
-
-
-def groups_of(pairs: Sequence[SimilarRow]) -> list[list[int]]:
-    """Return groups of topics that are nearly the same, over others too, as `merge_topics` takes.
-
-    >>> groups_of([SimilarRow(1, 4, 0.9, "", ""), SimilarRow(4, 7, 0.9, "", "")])
-    [[1, 4, 7]]
-    """
-    group: dict[int, set[int]] = {}
-    for row in pairs:
-        merged = group.get(row.topic, {row.topic}) | group.get(row.other, {row.other})
-        group |= dict.fromkeys(merged, merged)
-    distinct = {min(members): sorted(members) for members in group.values()}
-    return [distinct[first] for first in sorted(distinct)]
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def _print_topics(topics: list[dict[str, Any]]) -> None:
         rows.append((str(topic["topic"]), share(topic["weight"]), words))
         rows.append(("", "", fitting(topic["typical"], ", ", room)))
     columns = ("topic", "weight", "words, and what is typical")
-    print_table(columns, rows, right=columns[:2], row_styles=("bold", "dim"))
+    print_table(columns, rows, right=columns[:2], styles=("bold", "dim"))
 
 
 def fitting(items: Sequence[str], separator: str, room: int) -> str:

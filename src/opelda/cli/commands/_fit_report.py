@@ -5,7 +5,7 @@ from math import exp
 from time import perf_counter
 from typing import Any
 
-from opelda.cli._models import learner_name, seeds_text, topic_facts
+from opelda.cli._models import learner_name, seeds_found, seeds_text, topic_facts
 from opelda.cli._options import Show
 from opelda.cli._show import (
     count,
@@ -19,7 +19,7 @@ from opelda.cli._show import (
     topic_as_plain,
 )
 from opelda.cli._standard_streams import note, print_facts, print_json, print_line
-from opelda.cli._tree_table import note_similar
+from opelda.cli._topic_tables import note_similar
 
 # With fewer documents for each topic than these, the user is told.
 DOCUMENTS_PER_TOPIC = 50
@@ -217,6 +217,7 @@ def print_fitted(
     scored = to_score(corpus.X) if held_out is None else held_out
     score = None if scored is None else float(model.score(scored))
     topics = heaviest(model)
+    found = topic_facts(model.coherence_, model.topic_stability_, seeds_found(model))
     if as_json:
         print_json(
             {
@@ -237,7 +238,7 @@ def print_fitted(
                 "documents_seen": model.n_docs_seen_,
                 "held_out_score": None if held_out is None else plain(score),
                 "training_score": plain(score) if held_out is None else None,
-                **topic_facts(model),
+                **found,
                 "first_topics": [topic_as_plain(row) for row in topics],
             }
         )
@@ -258,7 +259,6 @@ def print_fitted(
     if score is not None:
         name, which = ("held-out", "") if held_out is not None else ("score", LEARNED_FROM)
         lines.append((name, f"{score:.4f} per word (perplexity {exp(-score):,.1f}){which}"))
-    found = topic_facts(model)
     if found["coherence"] is not None:
         below = f"{found['incoherent_topics']:,} of {model.n_components:,} topics below 0"
         lines.append(("coherence", f"{found['coherence']:.3f} (NPMI; {below})"))
@@ -270,4 +270,4 @@ def print_fitted(
     print_facts([*lines, ("model", facts["model"])])
     print_line()
     print_topics(topics)
-    note_similar(model, facts["model"], show)
+    note_similar(model.components_, facts["model"], show)

@@ -1,14 +1,10 @@
 """`opelda choose`: how many topics a collection has use for."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
-from opelda.cli._figures import FIGURES, save_figure
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import new_learner, on_machine
 from opelda.cli._options import (
@@ -21,8 +17,8 @@ from opelda.cli._options import (
     Sources,
     Text,
 )
-from opelda.cli._paths import check_output
-from opelda.cli._show import count, duration, plain, skipped_documents
+from opelda.cli._outputs import FIGURES, check_output, save_figure
+from opelda.cli._show import bar, count, duration, plain, skipped_documents
 from opelda.cli._standard_streams import note, print_json, print_line, print_table
 from opelda.errors import InputError
 
@@ -38,14 +34,16 @@ TABLES = {".csv": ",", ".tsv": "\t"}
 def choose(
     *,
     corpus: Sources,
-    topics: str | None = option(
+    n_topics: str | None = option(
         None,
         "--topics",
         "-k",
         help="Numbers of topics to try; if not given, up to five as the documents allow.",
         metavar="K,K,...",
     ),
-    runs: int = option(3, help="Times to learn with each number, with other seeds.", min=2),
+    n_runs: int = option(
+        3, "--runs", help="Times to learn with each number, with other seeds.", min=2
+    ),
     output: list[str] | None = option(
         None,
         "--output",
@@ -54,44 +52,50 @@ def choose(
         "several times.",
         metavar="FILE",
     ),
-    jobs: Jobs = None,
-    engine: Engine = None,
+    n_jobs: Jobs = None,
     as_json: AsJson = False,
     learning: Learning,
     reading: NamelessReading,
     text: Text,
+    engine: Engine = None,
     show: Show,
 ) -> None:
     """Try numbers of topics and advise one.
 
-    Shows how well each predicts held-out words, how coherent and how distinct its topics are, and
-    how far they come again when learned anew. Ctrl-C shows the numbers that were finished.
+    Shows how well each predicts held-out words, and how coherent, distinct and stable its topics
+    are. Ctrl-C shows the numbers that were finished.
     """
     paths = [_checked(given, corpus, reading) for given in output or ()]
-    numbers = None if topics is None else _numbers(topics)
-    model = on_machine(new_learner(learning), jobs, engine)
-    documents = read_corpus(corpus, reading, text, show, jobs)
+    numbers = None if n_topics is None else _numbers(n_topics)
+    model = on_machine(new_learner(learning), n_jobs, engine)
+    documents = read_corpus(corpus, reading, text, show, n_jobs)
     skipped_documents(documents.n_skipped, documents.problems, show)
     from opelda.selection._choice import Choice, default_numbers, resolved
     from opelda.selection._fits import HELD_OUT, HeldOutSplit, measured_fits
 
-    template, runs, seed = resolved(model, runs)
+    template, n_runs, seed = resolved(model, n_runs)
     split = HeldOutSplit.of(documents, template, HELD_OUT, seed)
     numbers = numbers or default_numbers(split.train.shape[0])
     tried = ", ".join(f"{number:,}" for number in numbers)
     note(
         show,
         f"{count(split.train.shape[0], 'document')} to learn from and "
-        f"{count(split.held_out.shape[0], 'document')} to predict; {tried} topics, {runs} runs "
+        f"{count(split.held_out.shape[0], 'document')} to predict; {tried} topics, {n_runs} runs "
         "each.",
     )
     done: list[Any] = []
     with Stop() as stop:
-        with _bar(show) as progress:
-            fits = measured_fits(split, template, numbers, runs, seed, progress)
+        with bar(show, "", "TimeElapsedColumn") as update:
+
+            def progress(doing: str, n_done: int, n_all: int) -> None:
+                said = f"{doing} ({n_done + 1} of {n_all})"
+                if update is not None:
+                    update(completed=n_done, total=n_all, description=said)
+
+            fits = measured_fits(split, template, numbers, n_runs, seed, progress)
             while (found := stop.attempt(lambda: next(fits, None))) is not None:
                 done.append(found)
-                if progress is None:
+                if update is None:
                     note(show, f"{found.n_topics:,} topics: {duration(found.seconds)}.")
         if not done:
             raise StoppedError("stopped before a number of topics was finished; nothing to show.")
@@ -120,12 +124,8 @@ def _numbers(given: str) -> list[int]:
 
 
 def _checked(given: str, corpus: list[str], reading: NamelessReading) -> Path:
-    if Path(given).suffix.lower() not in (*TABLES, *FIGURES):
-        raise InputError(
-            f"The output {given!r} must end in .csv or .tsv for the table, or in .png, .svg or "
-            ".pdf for the figure."
-        )
-    path = check_output(given, corpus, [reading.column_words])
+    suffixes = *TABLES, *FIGURES
+    path = check_output(given, corpus, [reading.column_words], suffixes=suffixes)
     if path.suffix.lower() in FIGURES:
         from opelda.report.plots._frame import matplotlib
 
@@ -147,52 +147,24 @@ def _write(choice: Any, path: Path) -> None:
 def _print(choice: Any, *, as_json: bool) -> None:
     rows, names = choice.table, choice.table.columns
     if as_json:
-        print_json(
-            {
-                "n_topics": choice.n_topics,
-                "advice": choice.advice,
-                "n_predictive": choice.n_predictive,
-                "tried": [{name: plain(getattr(row, name)) for name in names} for row in rows],
-            }
-        )
+        found = {name: getattr(choice, name) for name in ("n_topics", "advice", "n_predictive")}
+        found["tried"] = [{name: plain(getattr(row, name)) for name in names} for row in rows]
+        print_json(found)
         return
-    print_table(
-        ("topics", "LPP", "coherence", "stability", "quality", "distinct", "live", "time"),
-        [
-            (
-                f"{row.n_topics:,}",
-                f"{row.lpp:.3f} ± {row.lpp_error:.3f}",
-                f"{row.coherence:.3f}",
-                f"{row.stability:.2f}",
-                f"{row.quality:.3f}",
-                f"{row.distinctness:.2f}",
-                "-" if row.live_topics is None else f"{row.live_topics:,.0f}",
-                duration(row.seconds),
-            )
-            for row in rows
-        ],
-        right=("topics", "LPP", "coherence", "stability", "quality", "distinct", "live", "time"),
-    )
+    titles = ("topics", "LPP", "coherence", "stability", "quality", "distinct", "live", "time")
+    cells = [
+        (
+            f"{row.n_topics:,}",
+            f"{row.lpp:.3f} ± {row.lpp_error:.3f}",
+            f"{row.coherence:.3f}",
+            f"{row.stability:.2f}",
+            f"{row.quality:.3f}",
+            f"{row.distinctness:.2f}",
+            "-" if row.live_topics is None else f"{row.live_topics:,.0f}",
+            duration(row.seconds),
+        )
+        for row in rows
+    ]
+    print_table(titles, cells, right=titles)
     print_line()
     print_line(choice.advice)
-
-
-@contextmanager
-def _bar(show: Show) -> Iterator[Any]:
-    """Give what is called before each fit, or None where nobody watches a terminal."""
-    if show.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        BarColumn(bar_width=12),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda doing, n_done, n_all: bar.update(
-            task, completed=n_done, total=n_all, description=f"{doing} ({n_done + 1} of {n_all})"
-        )

@@ -10,15 +10,8 @@ import typer
 
 from opelda.cli._app import command, one_of, option
 from opelda.cli._inputs import read_corpus, stop_word_files
-from opelda.cli._options import (
-    AsJson,
-    Jobs,
-    NamelessReading,
-    Show,
-    Text,
-    given_options,
-)
-from opelda.cli._paths import check_output
+from opelda.cli._options import AsJson, Jobs, NamelessReading, Show, Text, given_options
+from opelda.cli._outputs import check_output
 from opelda.cli._show import count, skipped_documents
 from opelda.cli._standard_streams import note, print_json
 from opelda.corpus.formats import FORMATS
@@ -44,7 +37,7 @@ def convert(
         metavar="FORMAT",
         autocompletion=one_of({name: FORMATS[name].summary for name in COUNTS}),
     ),
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     as_json: AsJson = False,
     reading: NamelessReading,
     text: Text,
@@ -57,7 +50,7 @@ def convert(
     kind = written_format(target, to)
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
-    documents = read_corpus([source], reading, kept, show, jobs)
+    documents = read_corpus([source], reading, kept, show, n_jobs)
     _check_sidecar(documents, target, kind)
     if documents.words is None and sidecar is not None and os.path.exists(sidecar):
         raise InputError(

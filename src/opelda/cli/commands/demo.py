@@ -9,11 +9,12 @@ from typing import Any, cast
 
 from opelda import _names
 from opelda.cli._app import command, option
+from opelda.cli._callbacks import learning_display
 from opelda.cli._exit import StoppedError
 from opelda.cli._models import PRESET, SEED, on_machine
 from opelda.cli._options import AsJson, Engine, Jobs, Show
-from opelda.cli._paths import check_model_output, check_output
-from opelda.cli._show import by_weight, learning_display, reading_bar, topic_as_plain
+from opelda.cli._outputs import check_model_output, check_output
+from opelda.cli._show import by_weight, reading_bar, topic_as_plain
 from opelda.cli._standard_streams import print_json
 from opelda.cli.commands._demo_print import print_demo
 from opelda.cli.commands._docstrings import STOP_WORDS, docstrings
@@ -43,7 +44,9 @@ MOST_DOTS = 3  # longer paths, and private ones, are preferably not shown
 )
 def demo(
     *,
-    topics: int = option(N_TOPICS, "--topics", "-k", help="Number of topics.", min=2, metavar="K"),
+    n_components: int = option(
+        N_TOPICS, "--topics", "-k", help="Number of topics.", min=2, metavar="K"
+    ),
     output: str | None = option(
         None,
         "--output",
@@ -58,8 +61,8 @@ def demo(
     preset: str = option(
         PRESET, help="The settings: best (the default), fast or paper.", choices=_names.PRESETS
     ),
-    seed: int = option(SEED, help="Of the random numbers.", min=0),
-    jobs: Jobs = None,
+    random_state: int = option(SEED, "--seed", help="Of the random numbers.", min=0),
+    n_jobs: Jobs = None,
     engine: Engine = None,
     as_json: AsJson = False,
     show: Show,
@@ -73,8 +76,8 @@ def demo(
     path = None if output is None else check_model_output(output)
     if report is not None:
         check_output(report)
-    model = opelda.TopicModel(topics, preset=cast("Any", preset), random_state=seed)
-    on_machine(model, jobs, engine)
+    model = opelda.TopicModel(n_components, preset=cast("Any", preset), random_state=random_state)
+    on_machine(model, n_jobs, engine)
     model._schedule()  # complains of a preset that there is not before it gathers anything
     try:
         found = learn(limit, model, show)

@@ -9,7 +9,7 @@ from opelda.cli._app import command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model, on_machine
 from opelda.cli._options import AsJson, Jobs, Model, NamelessReading, Show, refuse
-from opelda.cli._paths import check_model_output, save_model
+from opelda.cli._outputs import check_model_output, save_model
 from opelda.cli._show import count, print_topics, topic_as_plain
 from opelda.cli._standard_streams import note, print_json
 from opelda.errors import InputError
@@ -49,8 +49,8 @@ def edit(
     in_place: bool = option(
         False, "--in-place", help="Replace the model itself; a stream goes on from that."
     ),
+    n_jobs: Jobs = None,
     as_json: AsJson = False,
-    jobs: Jobs = None,
     reading: NamelessReading,
     show: Show,
 ) -> None:
@@ -72,9 +72,9 @@ def edit(
         refuse(reading, "no documents are read without --split")
     path = None if output is None else check_model_output(output, corpus or ())
     documents = None
-    learned = load_model(model, jobs)
+    learned = load_model(model, n_jobs)
     if corpus:
-        documents = read_over(columns_of(learned), corpus, reading, show, jobs)
+        documents = read_over(columns_of(learned), corpus, reading, show, n_jobs)
     done: dict[str, Any] = {}
 
     def change(learned: Any) -> None:
@@ -84,7 +84,7 @@ def edit(
     if path is None:
         from opelda.model_file import change as change_file
 
-        change_file(model, lambda kept: change(on_machine(kept, jobs, None)))
+        change_file(model, lambda kept: change(on_machine(kept, n_jobs, None)))
     else:
         change(learned)
         save_model(learned, path)

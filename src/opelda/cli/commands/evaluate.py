@@ -4,10 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from opelda.cli._accuracy import Promise
 from opelda.cli._app import command, option
 from opelda.cli._inputs import read_over
-from opelda.cli._models import columns_of, load_model
+from opelda.cli._models import CertifiedInference, columns_of, load_model
 from opelda.cli._options import (
     Accuracy,
     AsJson,
@@ -16,7 +15,6 @@ from opelda.cli._options import (
     Model,
     NamelessReading,
     Show,
-    asked_accuracy,
     transform_option,
 )
 from opelda.cli._show import count, plain, skipped_documents
@@ -40,16 +38,19 @@ def evaluate(
             help="Documents the model has not learned from; - is standard input.", metavar="CORPUS"
         ),
     ],
-    splits: int = option(
-        5, help="Random splits of each document into tokens seen and tokens to predict.", min=1
+    n_splits: int = option(
+        5,
+        "--splits",
+        help="Random splits of each document into tokens seen and tokens to predict.",
+        min=1,
     ),
-    words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
-    transform_method: str | None = transform_option(),
-    accuracy: Accuracy,
-    jobs: Jobs = None,
-    engine: Engine = None,
+    n_words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
+    n_jobs: Jobs = None,
     as_json: AsJson = False,
+    accuracy: Accuracy,
+    transform_method: str | None = transform_option(),
     reading: NamelessReading,
+    engine: Engine = None,
     show: Show,
 ) -> None:
     """Score a model on documents.
@@ -59,14 +60,11 @@ def evaluate(
     documents; topic diversity; and how far the likelihood of documents' mixtures can be below the
     optimum.
     """
-    learned = load_model(model, jobs, engine)
-    if transform_method is not None:
-        learned.set_params(transform_method=transform_method)
-    learned.set_params(**asked_accuracy(accuracy))
-    documents = read_over(columns_of(learned), corpus, reading, show, jobs)
-    promise = Promise(learned)
-    found = measured(learned, documents, splits, words, promise)
-    promise.complain()
+    learned = load_model(model, n_jobs, engine, transform_method, accuracy)
+    documents = read_over(columns_of(learned), corpus, reading, show, n_jobs)
+    inference = CertifiedInference(learned)
+    found = measured(documents, n_splits, n_words, inference)
+    inference.complain()
     skipped_documents(documents.n_skipped, documents.problems, show)
     if as_json:
         print_json({"model": model, **found})
@@ -75,21 +73,25 @@ def evaluate(
 
 
 def measured(
-    model: Any, documents: Any, splits: int, n_words: int, promise: Promise
+    documents: Any, n_splits: int, n_words: int, inference: CertifiedInference
 ) -> dict[str, Any]:
     """Return all figures, fit for JSON."""
+    from numpy import median
+
     from opelda.metrics import log_predictive_probability, topic_diversity
     from opelda.metrics._coherence import npmi_of_pairs
 
-    X = documents.X
+    X, model = documents.X, inference.model
     # by the model's own seed: the same splits whenever it is evaluated
     seed, jobs = model._state.seed, model.n_jobs
-    with promise.quiet():
+    with inference.quiet():
         predicted = log_predictive_probability(
-            model, X, method=None, n_splits=splits, random_state=seed, n_jobs=jobs
+            model, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=jobs
         )
-    inferred = promise.infer(X)
-    promise.note(range(len(documents)), inferred)
+    inferred = inference.infer(X)
+    inference.note(range(len(documents)), inferred)
+    loss = inferred.loss
+    spread = {"mean": loss.mean(), "median": median(loss), "max": loss.max()}
     pairs = npmi_of_pairs(model, X, n_words)
     coherence, learned = pairs.mean(axis=1), model.coherence_
     return {
@@ -102,22 +104,15 @@ def measured(
         "standard_error": plain(predicted.standard_error),
         "perplexity": plain(predicted.perplexity),
         "documents_scored": predicted.n_documents,
-        "splits": splits,
+        "splits": n_splits,
         "npmi_learned_from": None if learned is None else float(learned.mean()),
         "npmi": float(coherence.mean()),
         "pairs_never_met": float((pairs == -1.0).mean()),
         "npmi_by_topic": [float(value) for value in coherence],
         "topic_diversity": float(topic_diversity(model)),
-        "loss": _spread(inferred.loss),
-        "share_within": {str(nats): float((inferred.loss <= nats).mean()) for nats in WITHIN},
+        "loss": {name: plain(value) for name, value in spread.items()},
+        "share_within": {str(nats): float((loss <= nats).mean()) for nats in WITHIN},
     }
-
-
-def _spread(values: Any) -> dict[str, float | None]:
-    import numpy as np
-
-    found = {"mean": values.mean(), "median": np.median(values), "max": values.max()}
-    return {name: plain(value) for name, value in found.items()}
 
 
 def _coherence(found: dict[str, Any]) -> str:

@@ -7,12 +7,13 @@ from time import perf_counter
 from typing import Any
 
 from opelda.cli._app import command, option
+from opelda.cli._callbacks import learning_display, name_markup
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import as_given, read_corpus, read_over
-from opelda.cli._markup_notice import name_debris
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
 from opelda.cli._options import (
-    AsJson,
+    LEARNING,
+    RUNNING,
     Engine,
     Jobs,
     Learning,
@@ -23,8 +24,8 @@ from opelda.cli._options import (
     complete_model,
     refuse,
 )
-from opelda.cli._paths import check_model_output, save_model
-from opelda.cli._show import count, learning_display
+from opelda.cli._outputs import check_model_output, save_model
+from opelda.cli._show import count
 from opelda.cli._standard_streams import note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
 from opelda.errors import InputError
@@ -38,7 +39,7 @@ OUTPUT = "model.opelda"
     "opelda fit articles.jsonl.gz -t title -t body -k 50 -o articles.opelda",
     "opelda fit titles.txt -k 100 --preset fast",
     "opelda fit docword.nips.txt.gz -k 100 --passes 10 --valid held-out.txt",
-    "opelda fit speeches.txt -k 30 --seeds seeds.txt",
+    "opelda fit speeches.txt -k 30 --seed-words seeds.txt",
     "opelda fit abstracts.txt -k 100 --learner ml-ope",
     "zcat logs.gz | opelda fit - -k 20 --stop-words none --json",
     "opelda fit more.txt --continue articles.opelda",
@@ -46,7 +47,7 @@ OUTPUT = "model.opelda"
 def fit(
     *,
     corpus: Sources,
-    topics: int | None = option(
+    n_components: int | None = option(
         None, "--topics", "-k", help="Number of topics; 100.", min=1, metavar="K"
     ),
     output: str | None = option(
@@ -65,33 +66,38 @@ def fit(
         metavar="MODEL",
         autocompletion=complete_model,
     ),
-    jobs: Jobs = None,
-    engine: Engine = None,
-    as_json: AsJson = False,
+    n_jobs: Jobs = None,
     learning: Learning,
-    passes: int | None = option(
+    n_passes: int | None = option(
         None,
+        "--passes",
         help="Times through the collection; by default so many that 400,000 documents are seen "
         "(fast: 100,000), at most 20; paper: one.",
         min=1,
-        rich_help_panel=Learning.PANEL,
+        panel=LEARNING,
     ),
-    sweeps: int | None = option(
+    n_sweeps: int | None = option(
         None,
+        "--sweeps",
         help="Closing sweeps of Gibbs sampling through the collection: better topics for more "
         "time, most of all for short texts; best: 80, fast and paper: none.",
         min=0,
-        rich_help_panel=Learning.PANEL,
+        panel=LEARNING,
     ),
-    runs: int | None = option(
+    n_runs: int | None = option(
         None,
-        help="Learn so often, with other seeds, keep the topics most like all the others', and "
-        "show how far each comes again; once if not given.",
+        "--runs",
+        help="Learn N times, with other seeds, keep the run most like the others, and show the "
+        "stability of its topics; once if not given.",
         min=1,
-        rich_help_panel=Learning.PANEL,
+        panel=LEARNING,
     ),
     reading: NamelessReading,
     text: Text,
+    engine: Engine = None,
+    as_json: bool = option(
+        False, "--json", help="Print one JSON object, for programs.", panel=RUNNING
+    ),
     show: Show,
 ) -> None:
     """Learn the topics of a collection and save them as a model.
@@ -99,28 +105,28 @@ def fit(
     The topics are those of [bold]opelda.TopicModel(K, preset=..., random_state=SEED)[/bold]. Ctrl-C
     stops early and saves what was learned so far.
     """
-    for given, name in ((topics, "-k"), (sweeps, "--sweeps"), (runs, "--runs")):
+    for given, name in ((n_components, "-k"), (n_sweeps, "--sweeps"), (n_runs, "--runs")):
         if resume is not None and given is not None:
             raise InputError(f"{name} has no effect with --continue; leave one out.")
     path = check_model_output(output or resume or OUTPUT, corpus)
     if resume is None:
-        model = new_learner(learning, topics, n_passes=passes, n_sweeps=sweeps, n_runs=runs)
-        on_machine(model, jobs, engine)
+        more = {"n_passes": n_passes, "n_sweeps": n_sweeps, "n_runs": n_runs}
+        model = on_machine(new_learner(learning, n_components, **more), n_jobs, engine)
     else:
         refuse(text, "the model makes texts into words as it learned to")
-        model = changed(load_model(resume, jobs, engine), learning)
+        model = changed(load_model(resume, n_jobs, engine), learning)
     begun = perf_counter()
     try:
         if resume is None:
-            documents = read_corpus(corpus, reading, text, show, jobs)
+            documents = read_corpus(corpus, reading, text, show, n_jobs)
         else:
-            documents = read_over(columns_of(model), corpus, reading, show, jobs)
+            documents = read_over(columns_of(model), corpus, reading, show, n_jobs)
         if not documents.X.nnz:
             raise InputError(
                 f"There are no words in these {len(documents):,} documents; look at them with "
                 "`opelda info`, and at --text-column, --format, --stop-words and --pattern."
             )
-        held_out = None if valid is None else _held_out(valid, documents, reading, show, jobs)
+        held_out = None if valid is None else _held_out(valid, documents, reading, show, n_jobs)
     except KeyboardInterrupt:
         raise StoppedError(
             "stopped while reading; nothing was learned and nothing written."
@@ -129,13 +135,13 @@ def fit(
     if resume is None:
         schedule = model._schedule(len(documents))
         n_passes, n_sweeps = schedule.n_passes, schedule.n_sweeps
-        announce(documents, model, topics, show)
+        announce(documents, model, n_components, show)
         if documents.vocabulary is not None:
             known = documents.vocabulary
-            name_debris(known, known.document_frequency, len(documents), show)
+            name_markup(known, known.document_frequency, len(documents), show)
         learn = partial(model.fit, documents)
     else:
-        n_passes, n_sweeps = passes or 1, 0
+        n_passes, n_sweeps = n_passes or 1, 0
         note(show, f"going on with {resume} on {count(len(documents), 'document')}.")
         learn = partial(_more, model, documents, n_passes)
     display = learning_display(show, lines=True)

@@ -12,24 +12,28 @@ import typer
 import opelda
 from opelda import _names
 from opelda.cli._app import command
+from opelda.cli._callbacks import name_markup
 from opelda.cli._inputs import read_corpus, reading_options, source_of
-from opelda.cli._markup_notice import name_debris
-from opelda.cli._models import (
-    checkpoint_file,
-    columns_of,
-    learner_name,
-    load_model,
-    topic_facts,
+from opelda.cli._models import checkpoint_file, load_model, seeds_found, topic_facts
+from opelda.cli._options import (
+    LEARNERS,
+    AsJson,
+    Reading,
+    Show,
+    Text,
+    complete_model,
+    dashed,
+    refuse,
 )
-from opelda.cli._options import LEARNERS, AsJson, Reading, Show, Text, complete_model, refuse
-from opelda.cli._paths import is_model
+from opelda.cli._outputs import is_model
 from opelda.cli._show import count
 from opelda.cli._standard_streams import print_facts, print_json, print_line
 from opelda.corpus.formats import FORMATS
 from opelda.errors import DataWarning
 
 DEPENDENCIES = (
-    "numpy", "scipy", "scikit-learn", "polars", "safetensors", "typer", "rich", "zstandard",
+    "numpy", "scipy", "scikit-learn", "polars", "safetensors", "typer", "rich", "XlsxWriter",
+    "zstandard",
     "snowballstemmer", "stop-words", "icu4py",
 )  # fmt: skip
 LOOKED_AT = 1_000
@@ -108,41 +112,51 @@ def installation() -> dict[str, Any]:
 
 
 def about_model(thing: str) -> dict[str, Any]:
-    """Return facts about a model file."""
-    from opelda.learning.persistence._parameters import NOT_SAVED
-    from opelda.learning.persistence._stored_model import StoredModel
+    """Return facts about a model file, without the learners, which take long to import."""
+    from opelda.learning.persistence._stored_model import StoredModel, blaming
 
-    model = load_model(thing)
-    # read again for the file's version, which a model does not keep
     stored = StoredModel.read(thing)
-    path, version = stored.path, stored.version
-    words, n_words = columns_of(model)
-    parameters = model.get_params(deep=False)
-    for name in NOT_SAVED:
-        parameters.pop(name, None)
-    return {
-        "model": str(path),
-        "size": path.stat().st_size,
-        "format_version": version,
-        "learner": learner_name(model),
-        "topics": int(model._state.weights.n_topics),
-        "words": n_words,
-        "vocabulary": None if words is None else _vocabulary(words),
-        "documents": model.n_docs_,
-        "documents_seen": model.n_docs_seen_,
-        "updates": model.n_batch_iter_,
-        "unknown_tokens": model.n_unknown_tokens_,
-        **topic_facts(model),
-        "parameters": {name: _plain(value) for name, value in sorted(parameters.items())},
-    }
+    with blaming(stored.path):
+        parameters = stored.json("parameters")
+        if stored.has_seed_words or any(isinstance(value, dict) for value in parameters.values()):
+            model = load_model(thing)
+            facts = topic_facts(model.coherence_, model.topic_stability_, seeds_found(model))
+            shown = model.get_params(deep=False)
+            parameters = {name: shown.get(name) for name in parameters}
+        else:
+            coherence = stored.of_topics("coherence", -1.0)
+            facts = topic_facts(coherence, stored.of_topics("stability", 0.0), {})
+        return {
+            "model": str(stored.path),
+            "size": stored.path.stat().st_size,
+            "format_version": stored.version,
+            "learner": dashed(str(stored.header.get("class"))),
+            "topics": stored.n_topics,
+            "words": len(stored.rows),
+            "vocabulary": _vocabulary(stored),
+            "documents": int(stored.number("population")),
+            "documents_seen": stored.count("n_docs_seen"),
+            "updates": stored.count("n_updates"),
+            "unknown_tokens": stored.number("n_unknown_tokens"),
+            **facts,
+            "parameters": {name: _plain(value) for name, value in sorted(parameters.items())},
+        }
 
 
-def _vocabulary(words: Any) -> dict[str, Any]:
-    tokenizer = words.tokenizer.to_dict()
+def _vocabulary(stored: Any) -> dict[str, Any] | None:
+    if "vocabulary" not in stored.header:
+        return None
+    found = stored.json("vocabulary")
+    tokenizer = dict(found.get("tokenizer") or {})
     for name in ("stop_words", "extra_stop_words", "phrases"):
-        if isinstance(tokenizer[name], list):
-            tokenizer[name] = count(len(tokenizer[name]), "word")
-    return {"growing": words.growing, "max_features": words.max_features, **tokenizer}
+        words = tokenizer.get(name)
+        if isinstance(words, dict):
+            from opelda.corpus._vocabulary_arrays import unpack_words
+
+            words = unpack_words(stored.part(words["array"]))
+        if isinstance(words, list):
+            tokenizer[name] = count(len(words), "word")
+    return {name: found.get(name) for name in ("growing", "max_features")} | tokenizer
 
 
 def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
@@ -168,7 +182,7 @@ def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
     frequent = found.X.sum(axis=0).argsort()[::-1][:10]
     names = found.words
     if names is not None:
-        name_debris(names, bincount(found.X.indices, minlength=n_words), n_docs, show)
+        name_markup(names, bincount(found.X.indices, minlength=n_words), n_docs, show)
     return {
         "corpus": thing,
         "size": Path(thing).stat().st_size if Path(thing).is_file() else None,

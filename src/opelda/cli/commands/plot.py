@@ -1,12 +1,10 @@
 """`opelda plot`: figures of a model for papers and slides."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from opelda.cli._app import command, option
-from opelda.cli._figures import FIGURES, save_figure
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import (
@@ -18,7 +16,7 @@ from opelda.cli._options import (
     given_options,
     refuse,
 )
-from opelda.cli._paths import check_output
+from opelda.cli._outputs import FIGURES, check_output, save_figure
 from opelda.cli._show import skipped_documents
 from opelda.cli._standard_streams import note
 from opelda.errors import InputError
@@ -72,19 +70,18 @@ def plot(
         metavar="|".join(KINDS),
         choices=KINDS,
     ),
-    topics: int | None = option(
+    n_topics: int | None = option(
         None,
         "--topics",
         "-k",
-        help="At most so many topics; 12 with words, 20 with effects, else 6; over time no more "
-        "than 8.",
+        help="Topics, at most; 12 with words, 20 with effects, else 6; over time no more than 8.",
         min=1,
     ),
     only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),
-    words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
+    n_words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
     title: str | None = option(None, help="Above the figure; none if not given."),
     columns: Columns,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     reading: NamelessReading,
     show: Show,
 ) -> None:
@@ -94,29 +91,27 @@ def plot(
 
     It needs matplotlib: [cyan]pip install 'opelda\\[plot]'[/cyan].
     """
-    if Path(output).suffix.lower() not in FIGURES:
-        raise InputError(f"The output {output!r} must end in .png, .svg or .pdf.")
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}.")
+    from opelda._validation import choice, whole
+
+    if kind is not None:
+        choice("kind", kind, KINDS)
     columns.check()
-    given = {"only": only or None, "topics": topics, "words": words}
+    given = {"only": only or None, "topics": n_topics, "words": n_words}
     given = {name: value for name, value in given.items() if value is not None}
     given |= given_options(columns)
     kind = kind or _kind_of(given, bool(corpus))
     _check(kind, given, bool(corpus))
     if not corpus:
         refuse(reading, "no documents are read")
-    path = check_output(output, corpus or (), [model, reading.column_words])
-    from opelda._validation import whole
-
-    learned = load_model(model, jobs)
+    path = check_output(output, corpus or (), [model, reading.column_words], suffixes=FIGURES)
+    learned = load_model(model, n_jobs)
     for number in only or ():
         whole("only", number, 0, len(learned.components_) - 1)
     documents = None
     if corpus:
         named = columns.names()
         kept = named or "auto"
-        documents = read_over(columns_of(learned), corpus, reading, show, jobs, metadata=kept)
+        documents = read_over(columns_of(learned), corpus, reading, show, n_jobs, metadata=kept)
         skipped_documents(documents.n_skipped, documents.problems, show)
         kind = kind if named else _drawable(kind, documents)
     save_figure(path, lambda: _draw(learned, kind, documents, given), title)
@@ -124,15 +119,9 @@ def plot(
 
 
 def _kind_of(given: dict[str, Any], has_corpus: bool) -> str:
-    for column, kind in (
-        ("time", "time"),
-        ("by", "groups"),
-        ("effect", "effect"),
-        ("unit", "time"),
-    ):
-        if column in given:
-            return kind
-    return EITHER if has_corpus else "words"
+    kinds = {"time": "time", "by": "groups", "effect": "effect", "unit": "time"}
+    otherwise = EITHER if has_corpus else "words"
+    return next((kind for column, kind in kinds.items() if column in given), otherwise)
 
 
 def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:

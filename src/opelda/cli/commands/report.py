@@ -4,8 +4,8 @@ from pathlib import Path
 
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
-from opelda.cli._inputs import reading_options, source_of
-from opelda.cli._models import load_model
+from opelda.cli._inputs import read_over, reading_options, source_of
+from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import (
     Accuracy,
     Engine,
@@ -14,12 +14,10 @@ from opelda.cli._options import (
     Reading,
     Show,
     Sources,
-    asked_accuracy,
 )
-from opelda.cli._paths import check_output
+from opelda.cli._outputs import check_output
 from opelda.cli._show import reading_bar, size
 from opelda.cli._standard_streams import note
-from opelda.errors import InputError
 
 
 @command(
@@ -59,12 +57,12 @@ def report(
     stability: bool = option(
         True,
         "--stability/--no-stability",
-        help="Learn topics anew from up to 10,000 of the documents, to see which come again.",
+        help="Learn topics again from up to 10,000 of the documents, to measure their stability.",
     ),
+    n_jobs: Jobs = None,
     accuracy: Accuracy,
-    jobs: Jobs = None,
-    engine: Engine = None,
     reading: Reading,
+    engine: Engine = None,
     show: Show,
 ) -> None:
     """Write a page about a model: one HTML file, which works offline.
@@ -74,19 +72,13 @@ def report(
     """
     from opelda.report import write_report
 
-    if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"The output {output!r} must end in .html; a page is HTML.")
-    path = check_output(
-        output, [*corpus, *(held_out or ())], [model, compare, reading.column_words]
-    )
-    learned = load_model(model, jobs, engine).set_params(**asked_accuracy(accuracy))
-    other = None if compare is None else load_model(compare, jobs, engine)
+    sources, files = [*corpus, *(held_out or ())], [model, compare, reading.column_words]
+    path = check_output(output, sources, files, suffixes=(".html", ".htm"))
+    learned = load_model(model, n_jobs, engine, accuracy=accuracy)
+    other = None if compare is None else load_model(compare, n_jobs, engine)
     scored = None
     if held_out:
-        from opelda.cli._inputs import read_over
-        from opelda.cli._models import columns_of
-
-        scored = read_over(columns_of(learned), held_out, reading, show, jobs)
+        scored = read_over(columns_of(learned), held_out, reading, show, n_jobs)
     source = source_of(corpus)
     try:
         with reading_bar(show, "inferring") as bar:
@@ -103,7 +95,7 @@ def report(
                 held_out=scored,
                 stability=stability,
                 progress=None if bar is None else lambda doing, n: bar(n, None, None),
-                n_jobs=jobs,
+                n_jobs=n_jobs,
                 **reading_options(reading),
             )
     except KeyboardInterrupt:

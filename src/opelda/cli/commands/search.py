@@ -1,9 +1,8 @@
 """`opelda search`: documents by words, by topic, or like a text."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,8 +10,8 @@ from opelda.cli._app import command, option
 from opelda.cli._inputs import blocks, open_over
 from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import AsJson, Jobs, Model, Reading, Show
-from opelda.cli._show import skipped_documents
-from opelda.cli._standard_streams import console_for, note, print_json, print_line
+from opelda.cli._show import print_cut, skipped_documents
+from opelda.cli._standard_streams import note, print_json
 from opelda.errors import InputError
 
 
@@ -40,8 +39,8 @@ def search(
         None, help="Documents like this text, or like that of this file.", metavar="TEXT|FILE"
     ),
     n: int = option(10, "--number", "-n", help="Documents shown, at most.", min=1),
+    n_jobs: Jobs = None,
     as_json: AsJson = False,
-    jobs: Jobs = None,
     reading: Reading,
     show: Show,
 ) -> None:
@@ -50,10 +49,10 @@ def search(
         raise InputError("--like compares whole texts; leave words and --topic out.")
     if like is None and not words and topic is None:
         raise InputError("There is nothing to search for; give words, --topic or --like.")
-    from opelda.report._document_blocks import numbered
+    from opelda.report._document_blocks import called, numbered
     from opelda.report._search import found_among, like_texts, with_words
 
-    learned = load_model(model, jobs)
+    learned = load_model(model, n_jobs)
     columns = columns_of(learned)
     if columns[0] is None and topic is None:
         raise InputError(
@@ -63,14 +62,15 @@ def search(
         score = with_words(learned, words or None, topic)
     else:
         score = like_texts(learned, [_text(like, reading.encoding)])
-    opened = open_over(columns, [corpus], reading, jobs)
+    opened = open_over(columns, [corpus], reading, n_jobs)
     found = found_among(numbered(blocks(opened, columns, show, "searching")), score, n)
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})
-    elif found:
-        _print(found)
-    else:
+        return
+    for row in found:
+        print_cut(f"{row.score:.2f}  {called(row.name, row.document, row.text)}")
+    if not found:
         note(show, "no document fits.")
 
 
@@ -86,12 +86,3 @@ def _text(like: str, encoding: str) -> str:
         return Path(like).read_text(encoding)
     except (OSError, UnicodeError, LookupError) as error:
         raise InputError(f"{like} cannot be read as text: {error}; give another.") from None
-
-
-def _print(found: Any) -> None:
-    from opelda.report._document_blocks import called
-
-    room = console_for(sys.stdout).width
-    for row in found:
-        line = f"{row.score:.2f}  {called(row.name, row.document, row.text)}"
-        print_line(line if len(line) <= room else line[: room - 1] + "…")

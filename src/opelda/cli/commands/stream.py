@@ -6,11 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from opelda.cli._app import command, option
-from opelda.cli._event_hooks import Commands, Lines, Notes
+from opelda.cli._callbacks import (
+    EventCommands,
+    EventLines,
+    EventNotes,
+    MarkupNotice,
+    Summaries,
+    learning_display,
+    require_events,
+)
 from opelda.cli._exit import Stop, Stoppable, StoppedError
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
 from opelda.cli._live_site import Live
-from opelda.cli._markup_notice import Debris
 from opelda.cli._models import (
     check_same,
     checkpoint_file,
@@ -20,7 +27,7 @@ from opelda.cli._models import (
     seeds_text,
 )
 from opelda.cli._options import (
-    AsJson,
+    RUNNING,
     Engine,
     Jobs,
     Learning,
@@ -29,15 +36,8 @@ from opelda.cli._options import (
     StreamText,
     given_options,
 )
-from opelda.cli._paths import check_model_output, check_output
-from opelda.cli._show import (
-    Summaries,
-    count,
-    heaviest,
-    learning_display,
-    print_topics,
-    skipped_documents,
-)
+from opelda.cli._outputs import check_model_output, check_output
+from opelda.cli._show import count, heaviest, print_topics, skipped_documents
 from opelda.cli._standard_streams import note, noted, print_facts, print_json
 from opelda.errors import InputError
 
@@ -63,7 +63,7 @@ def stream(
         "on from there.",
         metavar="DIR",
     ),
-    topics: int | None = option(
+    n_components: int | None = option(
         None, "--topics", "-k", help="Number of topics; 100.", min=1, metavar="K"
     ),
     output: str | None = option(
@@ -80,24 +80,11 @@ def stream(
         "how long documents wait at most to be learned from; or a number of updates.",
         metavar="TIME|N",
     ),
-    summary_every: str = option(
-        "1m",
-        help="Between two summaries of the topics: a time (1m if not given), or a number of "
-        "documents; 0 is never.",
-        metavar="TIME|N",
-    ),
     events: str | None = option(
         None,
         help="Write events (topics that rise, fade or change, new words, worse prediction) as "
         "lines of JSON to standard output (-) or at the end of a file.",
         metavar="-|FILE",
-    ),
-    on_event: str | None = option(
-        None,
-        "--on-event",
-        help="Run this command for every event, with its line of JSON as standard input; the "
-        "stream does not wait for it.",
-        metavar="COMMAND",
     ),
     serve: str | None = option(
         None,
@@ -105,12 +92,28 @@ def stream(
         "while it is learned; a port alone is of this machine.",
         metavar="HOST:PORT",
     ),
-    jobs: Jobs = None,
-    engine: Engine = None,
-    as_json: AsJson = False,
+    n_jobs: Jobs = None,
     learning: Learning,
     reading: NamelessReading,
     text: StreamText,
+    engine: Engine = None,
+    summary_every: str = option(
+        "1m",
+        help="Between two summaries of the topics: a time (1m if not given), or a number of "
+        "documents; 0 is never.",
+        metavar="TIME|N",
+        panel=RUNNING,
+    ),
+    on_event: str | None = option(
+        None,
+        help="Run this command for every event, with its line of JSON as standard input; the "
+        "stream does not wait for it.",
+        metavar="COMMAND",
+        panel=RUNNING,
+    ),
+    as_json: bool = option(
+        False, "--json", help="Print one JSON object, for programs.", panel=RUNNING
+    ),
     show: Show,
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
@@ -123,8 +126,8 @@ def stream(
     if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
     check_output(checkpoint, source, folder=True)  # files in there would be documents
-    lines = None if events is None else Lines(events, source)
-    commands = None if on_event is None else Commands(on_event)
+    lines = None if events is None else EventLines(events, source)
+    commands = None if on_event is None else EventCommands(on_event)
     path = None if output is None else check_model_output(output, source)
     live = None if serve is None else Live(serve, _title(source), checkpoint)
     # not before these mistakes are found: importing takes seconds
@@ -138,13 +141,13 @@ def stream(
     former_file = checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
-        model = new_learner(learning, topics)
+        model = new_learner(learning, n_components)
     else:
-        check_same(former, learning, topics, checkpoint)
+        check_same(former, learning, n_components, checkpoint)
         model = clone(former)
         if learning.transform_method is not None:
             model.set_params(transform_method=learning.transform_method)
-    on_machine(model, jobs, engine)
+    on_machine(model, n_jobs, engine)
     min_df: Any = as_bound("min_df", text.min_df)  # a share of all documents is refused there
     opened = open_stream(
         source_of(source),
@@ -153,7 +156,7 @@ def stream(
         tokenizer=tokenizer_of(text),
         min_df=min_df,
         max_features=text.max_features or MAX_FEATURES,
-        n_jobs=jobs,
+        n_jobs=n_jobs,
         follow=follow,
     )
     if former is not None:
@@ -161,12 +164,9 @@ def stream(
         seen = count(former.n_docs_seen_, "document")
         note(show, f"going on from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
-    if (lines or commands) and not model._schedule().n_sweeps:
-        raise InputError(
-            "Events are noticed by sweeps, and this learner makes none; leave --events and "
-            "--on-event out, or choose --preset best."
-        )
-    shown = learning_display(show, lines=True), Debris(show), summaries, Notes(show)
+    if lines or commands:
+        require_events(model)
+    shown = learning_display(show, lines=True), MarkupNotice(show), summaries, EventNotes(show)
     listeners = (*shown, lines, commands, live)
     model.callbacks = [listener for listener in listeners if listener is not None]
     if live is not None:

@@ -1,16 +1,17 @@
 """`opelda topics`: the words of a model's topics, typical documents, and labels."""
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
+from opelda._names import NAMELESS
 from opelda.cli._app import command, option
-from opelda.cli._change_table import show_moves
-from opelda.cli._column_tables import show_over_columns
 from opelda.cli._inputs import read_over
-from opelda.cli._label_options import labels_by_command, labels_from
-from opelda.cli._models import columns_of, load_model, save_labels
+from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import (
+    RESULTS,
     AsJson,
     Columns,
     Jobs,
@@ -20,18 +21,30 @@ from opelda.cli._options import (
     given_options,
     refuse,
 )
-from opelda.cli._show import by_weight, count, print_topics, topic_as_plain
+from opelda.cli._outputs import check_output
+from opelda.cli._show import by_weight, count, print_topics, skipped_documents, topic_as_plain
 from opelda.cli._standard_streams import note, print_json
-from opelda.cli._tree_table import note_similar, show_tree
-from opelda.cli._typical import as_plain, print_with_documents, typical_documents
+from opelda.cli._topic_tables import (
+    labels_by_command,
+    labels_from,
+    note_similar,
+    print_effects,
+    print_shares,
+    print_with_documents,
+    rows_by_columns,
+    show_changes,
+    show_tree,
+    topics_in_order,
+    typical_documents,
+    with_documents_as_plain,
+    write_rows,
+)
 from opelda.errors import InputError
-
-if TYPE_CHECKING:
-    from opelda._word_ranking import Rank
 
 RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
 ORDERS = ("weight", "number")
 LAMBDA = 0.6
+TABLES = (".csv", ".tsv", ".xlsx")
 
 
 @command(
@@ -55,13 +68,14 @@ def topics(
         list[str] | None,
         typer.Argument(help="Documents to look at; - is standard input.", metavar="CORPUS"),
     ] = None,
-    words: int = option(10, "--words", "-n", help="Words per topic.", min=1),
+    n_words: int = option(10, "--words", "-n", help="Words per topic.", min=1),
     rank: str = option(
         RANKS[0],
         help="How words are ranked: relevance (probable here rather than elsewhere), probability, "
         "tfidf, frex (frequent and exclusive), or coherence (relevant, and in the same documents "
         "of CORPUS).",
         choices=RANKS,
+        panel=RESULTS,
     ),
     lambda_: float | None = option(
         None,
@@ -69,13 +83,26 @@ def topics(
         help=f"For relevance: 1 is probability, 0 is lift; {LAMBDA}.",
         min=0.0,
         max=1.0,
+        panel=RESULTS,
     ),
     only: list[int] | None = option(
         None, help="Show this topic; may be given several times.", min=0
     ),
-    sort: str = option(ORDERS[0], help="The heaviest first, or by number.", choices=ORDERS),
+    sort: str = option(
+        ORDERS[0], help="The heaviest first, or by number.", choices=ORDERS, panel=RESULTS
+    ),
     docs: int | None = option(
-        None, help="Show so many documents of CORPUS that are typical of each topic.", min=1
+        None, help="Show N documents of CORPUS that are typical of each topic.", min=1
+    ),
+    columns: Columns,
+    tree: bool = option(
+        False, "--tree", help="Show topics as a tree: merged step by step, the most alike first."
+    ),
+    since: str | None = option(
+        None,
+        help="Of a stream: how topics moved, their words, and events, in the last 1h, "
+        "1d or N documents before its last checkpoint.",
+        metavar="TIME|N",
     ),
     label: list[str] | None = option(
         None,
@@ -88,17 +115,8 @@ def topics(
         help="Name topics by a command, such as one that asks a language model: it gets a request "
         "with a topic's words, and documents of CORPUS if given, and prints a name. Saved.",
         metavar="COMMAND",
+        panel=RESULTS,
     ),
-    since: str | None = option(
-        None,
-        help="Of a stream: how topics moved, their words, and events, in the last 1h, "
-        "1d or N documents before its last checkpoint.",
-        metavar="TIME|N",
-    ),
-    tree: bool = option(
-        False, "--tree", help="Show topics as a tree: merged step by step, the most alike first."
-    ),
-    columns: Columns,
     output: str | None = option(
         None,
         "--output",
@@ -106,8 +124,8 @@ def topics(
         help="Write times, groups or effects to this .csv, .tsv or .xlsx file.",
         metavar="FILE",
     ),
+    n_jobs: Jobs = None,
     as_json: AsJson = False,
-    jobs: Jobs = None,
     reading: Reading,
     show: Show,
 ) -> None:
@@ -118,32 +136,27 @@ def topics(
     words there; with --effect, how their shares go with
     columns, the others being equal. With --label, name them first.
     """
-    if rank not in RANKS:
-        raise InputError(f"--rank must be one of {', '.join(RANKS)}, not {rank!r}.")
-    if sort not in ORDERS:
-        raise InputError(f"--sort must be one of {', '.join(ORDERS)}, not {sort!r}.")
+    from opelda._validation import choice
+
+    choice("rank", rank, RANKS)
+    choice("sort", sort, ORDERS)
     if lambda_ is not None and rank not in ("relevance", "coherence"):
         raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
-    if tree:
-        shown = rank != RANKS[0] or only or sort != ORDERS[0] or docs or corpus or since
-        if shown or label or label_with or output or given_options(columns):
+    over = given_options(columns)
+    if tree or since is not None:
+        others = only or docs or corpus or label or label_with or output or over
+        if others or rank != RANKS[0] or sort != ORDERS[0] or (tree and since):
             raise InputError(
-                "--tree shows all topics; leave --rank, --only, --sort, --docs, --label, "
-                "--label-with, --since, columns, --output and a CORPUS out."
+                f"{'--tree' if tree else '--since'} shows all topics; leave --rank, --only, "
+                f"--sort, --docs, --label, --label-with, {'--since' if tree else '--tree'}, "
+                "columns, --output and a CORPUS out."
             )
-        show_tree(load_model(model, jobs), model, words, as_json=as_json)
-        return
-    if since is not None:
-        others = only or docs or label or label_with or corpus or output or given_options(columns)
-        if rank != RANKS[0] or sort != ORDERS[0] or others:
-            raise InputError(
-                "--since shows what moved; leave --rank, --only, --sort, --docs, --label, "
-                "--label-with, columns, --output and a CORPUS out."
-            )
-        show_moves(model, since, words, as_json=as_json)
+        if tree:
+            show_tree(load_model(model, n_jobs), model, n_words, as_json=as_json)
+        else:
+            show_changes(model, str(since), n_words, as_json=as_json)
         return
     columns.check()
-    over = given_options(columns)
     needs = {"--docs": docs is not None, "--rank coherence": rank == "coherence"}
     needs |= {f"--{name}": True for name in over}
     if not corpus:
@@ -161,47 +174,74 @@ def topics(
         )
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
-    from opelda.learning._representation import NAMELESS
+    if label:
+        _save_labels(model, labels_from(label), show)
+    how: dict[str, Any] = {"by": rank, "lambda_": LAMBDA if lambda_ is None else lambda_}
+    how["only"] = only or None
+    if not corpus and label_with is None:
+        from opelda.learning.persistence._stored_model import StoredModel
+
+        stored = StoredModel.read(model)
+        if not stored.has_seed_words:  # of which a learner alone knows which it has found
+            _print(stored.topics(n_words, **how), rank, sort, model, as_json=as_json)
+            if not as_json:
+                if stored.words is None:
+                    note(show, NAMELESS)
+                note_similar(stored.components, model, show)
+            return
     from opelda.report import topic_table
 
-    if label:
-        new = labels_from(label)
-        save_labels(model, new)
-        note(show, f"{count(len(new), 'label')} saved in {model}.")
-    learned = load_model(model, jobs)
+    learned = load_model(model, n_jobs)
     if over and corpus:
-        how: dict[str, Any] = {
-            "only": only or None,
-            "by_number": sort == "number",
-            "n_words": words,
-        }
-        how |= {"output": output, "as_json": as_json}
-        show_over_columns(learned, corpus, columns, reading, show, jobs, **how)
+        files, rows_of = [reading.column_words], topics_in_order(learned, only, sort == "number")
+        path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
+        kept = columns.names() or "auto"
+        documents = read_over(columns_of(learned), corpus, reading, show, n_jobs, metadata=kept)
+        skipped_documents(documents.n_skipped, documents.problems, show)
+        rows = rows_by_columns(learned, documents, columns, rows_of, n_words)
+        if path is not None:
+            write_rows(rows, path)
+            note(show, f"{len(rows):,} rows: {output}")
+        elif as_json:
+            print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})
+        else:
+            (print_effects if columns.effect else print_shares)(rows)
+        note(show, rows.note)
         return
     if label_with is not None:
-        found = typical_documents(learned, 4, corpus, reading, show, jobs) if corpus else ()
-        named = labels_by_command(label_with, learned, found, only or None, show)
-        save_labels(model, named)
-        note(show, f"{count(len(named), 'label')} saved in {model}.")
-        learned = load_model(model, jobs)
-    X = None
+        found = typical_documents(learned, 4, corpus, reading, show, n_jobs) if corpus else ()
+        _save_labels(model, labels_by_command(label_with, learned, found, only or None, show), show)
+        learned = load_model(model, n_jobs)
     if rank == "coherence":
-        X = read_over(columns_of(learned), corpus or [], reading, show, jobs).X
-    weight = LAMBDA if lambda_ is None else lambda_
-    by = cast("Rank", rank)
-    table = topic_table(learned, words, by=by, lambda_=weight, only=only or None, X=X)
-    rows = by_weight(table) if sort == "weight" else list(table)
-    found = None
+        how["X"] = read_over(columns_of(learned), corpus or [], reading, show, n_jobs).X
+    table, found = topic_table(learned, n_words, **how), None
     if docs is not None:
-        found = typical_documents(learned, docs, corpus or [], reading, show, jobs)
-    if as_json:
-        topics = [topic_as_plain(r) if found is None else as_plain(r, found) for r in rows]
-        print_json({"model": model, "rank": rank, "topics": topics})
-    elif found is None:
-        print_topics(rows)
-    else:
-        print_with_documents(rows, found)
+        found = typical_documents(learned, docs, corpus or [], reading, show, n_jobs)
+    _print(table, rank, sort, model, found, as_json=as_json)
     if not as_json:
         if not learned._knows_words():
             note(show, NAMELESS)
-        note_similar(learned, model, show)
+        note_similar(learned.components_, model, show)
+
+
+def _print(
+    table: Any, rank: str, sort: str, model: str, documents: Any = None, *, as_json: bool
+) -> None:
+    rows = by_weight(table) if sort == "weight" else list(table)
+    if as_json:
+        plain = topic_as_plain
+        if documents is not None:
+            plain = partial(with_documents_as_plain, documents=documents)
+        print_json({"model": model, "rank": rank, "topics": [plain(row) for row in rows]})
+    elif documents is None:
+        print_topics(rows)
+    else:
+        print_with_documents(rows, documents)
+
+
+def _save_labels(given: str, labels: dict[int, str], show: Show) -> None:
+    """Give topics labels, in the model's own file."""
+    from opelda.model_file import change
+
+    change(given, lambda model: model.set_topic_labels(labels))
+    note(show, f"{count(len(labels), 'label')} saved in {given}.")

@@ -1,13 +1,11 @@
 """`opelda transform`: the topics of documents."""
 
-from typing import Any
-
-from opelda.cli._accuracy import Promise
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import blocks, open_over
-from opelda.cli._models import columns_of, load_model
+from opelda.cli._models import CertifiedInference, columns_of, load_model
 from opelda.cli._options import (
+    RESULTS,
     Accuracy,
     Engine,
     Jobs,
@@ -15,10 +13,9 @@ from opelda.cli._options import (
     Reading,
     Show,
     Sources,
-    asked_accuracy,
     transform_option,
 )
-from opelda.cli._paths import check_output
+from opelda.cli._outputs import check_output
 from opelda.cli._show import count, skipped_documents
 from opelda.cli._standard_streams import note
 from opelda.errors import InputError
@@ -61,6 +58,7 @@ def transform(
         "--certificate/--no-certificate",
         help="With the loss of each document, which bounds how much better any other mixture could "
         "be; if not given, where no best topics are written.",
+        panel=RESULTS,
     ),
     min_weight: float | None = option(
         None,
@@ -69,12 +67,13 @@ def transform(
         min=0.0,
         max=1.0,
         metavar="WEIGHT",
+        panel=RESULTS,
     ),
-    transform_method: str | None = transform_option(),
+    n_jobs: Jobs = None,
     accuracy: Accuracy,
-    jobs: Jobs = None,
-    engine: Engine = None,
+    transform_method: str | None = transform_option(),
     reading: Reading,
+    engine: Engine = None,
     show: Show,
 ) -> None:
     """Infer documents' topics, each with a certificate of how good the inference is.
@@ -100,24 +99,27 @@ def transform(
         )
     if output != "-":
         check_output(output, corpus, [model, reading.column_words])
-    learned = load_model(model, jobs, engine)
-    if transform_method is not None:
-        learned.set_params(transform_method=transform_method)
-    learned.set_params(**asked_accuracy(accuracy))
-    promise = Promise(learned)
+    learned = load_model(model, n_jobs, engine, transform_method, accuracy)
+    inference = CertifiedInference(learned)
     columns = columns_of(learned)
-    opened = open_over(columns, corpus, reading, jobs)
-    n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
-    if sparse and min_weight is None:
-        min_weight = 0.0 if promise.few_topics else MIN_WEIGHT
-    best = best_topics(learned, top or TOP, min_weight) if for_people else None
+    opened = open_over(columns, corpus, reading, n_jobs)
+    if sparse and min_weight is None:  # with exact methods most topics have no share at all
+        min_weight = 0.0 if learned._transform_method().knows_loss else MIN_WEIGHT
+    best = None
+    if for_people:
+        from opelda.cli._spreadsheet import BestTopics
+        from opelda.metrics._top_words import labels_of
+
+        least = MIN_WEIGHT if min_weight is None else min_weight
+        best = BestTopics(labels_of(learned), top or TOP, least)
     certified = not for_people if certificate is None else certificate
+    n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
     try:
         with writer(output, kind, min_weight, best) as write:
             for block in blocks(opened, columns, show, "inferring"):
-                found = promise.infer(block.X)
+                found = inference.infer(block.X)
                 facts = facts_of(block, n_docs, found)
-                promise.note(facts["document"], found)
+                inference.note(facts["document"], found)
                 write(facts if certified else facts.drop("loss"), found.theta)
                 n_docs += len(facts)
                 n_unknown += float(facts["unknown_tokens"].sum())
@@ -126,19 +128,8 @@ def transform(
         what = "" if output == "-" else f"; nothing was written to {output}"
         raise StoppedError(f"stopped after {count(n_docs, 'document')}{what}.") from None
     skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
-    promise.complain()
-    if output == "-":
-        return
-    known = n_tokens / max(n_tokens + n_unknown, 1.0)
-    note(
-        show,
-        f"{count(n_docs, 'document')} in {output}; the model knows {known:.1%} of their tokens.",
-    )
-
-
-def best_topics(model: Any, n: int, min_weight: float | None) -> Any:
-    """Return how documents' best topics are written."""
-    from opelda.cli._spreadsheet import Best
-    from opelda.metrics._top_words import labels_of
-
-    return Best(labels_of(model), n, MIN_WEIGHT if min_weight is None else min_weight)
+    inference.complain()
+    if output != "-":
+        known = n_tokens / max(n_tokens + n_unknown, 1.0)
+        what = f"the model knows {known:.1%} of their tokens"
+        note(show, f"{count(n_docs, 'document')} in {output}; {what}.")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._names import UNITS
 from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
@@ -13,7 +14,7 @@ from opelda.metrics._topics import chosen_topics
 from opelda.report._document_blocks import column_of
 from opelda.report._effects import INTERCEPT
 from opelda.report._shares import MOST_GROUPS, SharesByBin, corpus_shares
-from opelda.report._times import UNITS, group_bins, time_bins
+from opelda.report._times import group_bins, time_bins
 from opelda.report._unmixing import INTERVALS_NOTE
 from opelda.report.plots._frame import BLUE, GREY, LINES, bars, frame, percent, tidy, written
 from opelda.report.rows import EffectRow

@@ -1,9 +1,10 @@
-"""Paths that commands write to, checked before the work begins."""
+"""Files that commands write: paths checked before the work begins, models and figures saved."""
 
 import itertools
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from glob import glob
@@ -12,9 +13,11 @@ from typing import Any
 
 from opelda._replacing import check_name
 from opelda.cli._inputs import is_pattern
+from opelda.cli._standard_streams import tell
 from opelda.errors import InputError, ModelFileError
 
 MODEL_MARK = b'"kind":"opelda model"'
+FIGURES = (".png", ".svg", ".pdf")
 
 
 def check_output(
@@ -23,11 +26,16 @@ def check_output(
     files: Iterable[str | Path | None] = (),
     *,
     folder: bool = False,
+    suffixes: Sequence[str] = (),
 ) -> Path:
     """Return the path if it can be written and nothing is read from it, now or the next time.
 
-    `sources` are files, folders and patterns of documents; `files` are read besides.
+    `sources` are files, folders and patterns of documents; `files` are read besides. With
+    `suffixes` the path must end in one of them.
     """
+    if suffixes and Path(given).suffix.lower() not in suffixes:
+        ends = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise InputError(f"The output {given!r} must end in {ends}.")
     if not given or "\0" in given:
         raise InputError(f"The output cannot be {given!r}; give the path of a file.")
     path, target = Path(given), Path(os.path.realpath(given))
@@ -149,3 +157,37 @@ def save_model(model: Any, path: Path) -> None:
             failed = ModelFileError(f"{failed} What was learned is in {other}.")
             break
     raise failed
+
+
+def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -> None:
+    """Draw, and write the figure of the axes in one step."""
+    import numpy as np
+
+    from opelda.corpus.formats._writing import write_in_one_step
+    from opelda.report.plots._frame import STYLE, matplotlib, written
+
+    suffix, mpl = path.suffix.lower(), matplotlib()
+    mpl.use("agg")  # there is no window to show it in
+    import matplotlib.pyplot as plt
+
+    with warnings.catch_warnings(record=True) as said, mpl.rc_context(STYLE):
+        warnings.simplefilter("always")
+        figure = np.ravel(draw())[0].figure
+        more: dict[str, Any] = {}
+        if title:  # outside, for what was drawn is where it fits
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+            figure.suptitle(written(title, 60, 3), y=1.0, va="bottom")
+            more = {"bbox_inches": "tight"}
+        try:
+            with write_in_one_step(path) as file:
+                # without the time, which would make every file another
+                when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+                figure.savefig(file, format=suffix[1:], dpi=200, metadata=when, **more)
+        finally:
+            plt.close(figure)
+    if any("missing from" in str(each.message) for each in said):
+        tell(
+            "The font lacks some of the letters, which are drawn as boxes; write .svg, or set "
+            "font.family in a matplotlibrc file."
+        )

@@ -1,0 +1,231 @@
+"""What `opelda topics` prints beside words: documents, columns, changes of a stream, a tree."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from opelda.cli._inputs import blocks, open_over
+from opelda.cli._models import columns_of, load_model
+from opelda.cli._options import Columns, Reading, Show
+from opelda.cli._show import by_weight, count, print_cut, share, skipped_documents, topic_as_plain
+from opelda.cli._standard_streams import console_for, note, print_json, print_line, print_table
+from opelda.errors import InputError
+
+TOPICS_NAMED = 10
+MOVED = 20  # topics shown with --since
+# Topics times words, beyond which comparing all pairs would take seconds.
+MOST_WEIGHTS = 2**25
+
+
+def typical_documents(
+    model: Any, n: int, sources: list[str], reading: Reading, show: Show, jobs: int | None
+) -> Any:
+    """Return the most typical documents of each topic as rows."""
+    from opelda.metrics._top_words import labels_of
+    from opelda.report._document_blocks import mixtures, numbered
+    from opelda.report._typical_documents import TypicalDocuments
+
+    columns = columns_of(model)
+    opened = open_over(columns, sources, reading, jobs)
+    found = TypicalDocuments(n)
+    for block in numbered(blocks(opened, columns, show, "inferring")):
+        found.add(block, mixtures(model, block.X))
+    skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
+    return found.table(labels_of(model))
+
+
+def with_documents_as_plain(row: Any, documents: Sequence[Any]) -> dict[str, Any]:
+    """Return a topic with its documents as JSON holds it."""
+    own = [asdict(document) for document in documents if document.topic == row.topic]
+    for document in own:
+        del document["topic"], document["label"]
+    return {**topic_as_plain(row), "documents": own}
+
+
+def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
+    """Write each topic, its words, and below them its documents, a line each."""
+    from opelda.report._document_blocks import called
+
+    for row in rows:
+        print_cut(f"{row.topic}  {share(row.weight)}  {row.label}")
+        print_cut(f"    {' '.join(row.words)}")
+        for document in documents:
+            if document.topic == row.topic:
+                name = called(document.name, document.document, document.text)
+                print_cut(f"    {share(document.weight):>6}  {name}")
+        print_line()
+
+
+def rows_by_columns(
+    model: Any, documents: Any, columns: Columns, topics: list[int], n_words: int
+) -> Any:
+    """Return shares of topics by time or group, or effects of columns on them."""
+    from opelda import report
+
+    if columns.effect:
+        return report.estimate_effect(model, documents, columns.effect, topics=topics)
+    asked: dict[str, Any] = {"topics": topics, "n_words": n_words}
+    if columns.by is not None:
+        return report.topics_by(model, documents, columns.by, **asked)
+    asked["unit"] = columns.unit
+    return report.topics_over_time(model, documents, columns.time, **asked)
+
+
+def print_shares(rows: Sequence[Any]) -> None:
+    """Write each topic, and below it a line for each time or group."""
+    room, topic = console_for(sys.stdout).width, None
+    width = max(len(row.bin) for row in rows)
+    digits = max(4, *(len(f"{row.n_docs:,}") for row in rows))
+    head = f"    {'':{width}}  corrected share, 95%       mean  {'docs':>{digits}}  words"
+    print_line(head[:room])
+    for row in rows:
+        if row.topic != topic:
+            print_line()
+            topic = row.topic
+            print_line(f"{topic}  {row.label}"[:room])
+        ends = "" if row.low is None else f"{share(row.low)} to {share(row.high)}"
+        line = f"    {row.bin:<{width}}  {share(row.corrected_share):>6}  {ends:<15}  "
+        line += f"{share(row.mean_share):>6}  {row.n_docs:>{digits},}  {' '.join(row.words)}"
+        print_cut(line)
+
+
+def print_effects(rows: Sequence[Any]) -> None:
+    """Write effects as a table, in percentage points."""
+    names = ("topic", "term", "effect", "from", "to", "p", "label")
+    cells = []
+    for row in rows:
+        points = [f"{100 * part:+.3g}%" for part in (row.estimate, row.low, row.high)]
+        cells.append((str(row.topic), row.term, *points, f"{row.p:.2g}", row.label))
+    print_table(names, cells, right=("topic", "effect", "from", "to", "p"))
+
+
+def write_rows(rows: Any, path: Path) -> None:
+    """Write rows as a table, with the words of a topic in one cell."""
+    import polars as pl
+
+    from opelda.cli._spreadsheet import write_table
+
+    write_table(rows.to_polars().with_columns(pl.col(pl.List(pl.String)).list.join(" ")), path)
+
+
+def show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> None:
+    """Print shares and words of a stream's topics then and now, and the events meanwhile."""
+    from opelda._validation import steps_or_seconds
+    from opelda.learning.persistence._stored_model import model_path
+    from opelda.learning.streaming._events import Times
+    from opelda.report._topic_table import topic_moves
+
+    n_documents, seconds = steps_or_seconds("since", since)
+    model = load_model(given)
+    times = Times(model_path(given).parent)
+    if seconds and not times:
+        raise InputError(
+            f"--since {since} needs the times that a checkpoint folder keeps, and {given} has "
+            "none; give a number of documents."
+        )
+    now = model.n_docs_seen_
+    begin = times.documents(times.last - seconds) if seconds else now - n_documents
+    first, moves = topic_moves(model, begin)
+    events = [replace(e, time=times.at(e.document)) for e in model.events_ if e.document > first]
+    if as_json:
+        found = {"model": given, "documents": now, "since": first}
+        found["topics"] = [asdict(move) for move in moves]
+        print_json(found | {"events": [event.as_dict() for event in events]})
+        return
+    earliest = " (as far back as is known)" if first > begin else ""
+    print_line(f"From {count(first, 'document')}{earliest} to {now:,}, moved most:")
+    cells = []
+    for move in moves[:MOVED]:
+        words = (" ".join(part[:n_words]) for part in (move.words, move.came, move.went))
+        shares = share(move.share_before), share(move.share)
+        cells.append((str(move.topic), *shares, f"{move.rho:.2f}", *words))
+    names = ("topic", "then", "now", "rho", "words", "came", "went")
+    print_table(names, cells, right=names[:4])
+    for event in events:
+        print_line(str(event))
+
+
+def show_tree(model: Any, path: str, n_words: int, *, as_json: bool) -> None:
+    """Print the hierarchy of topics."""
+    from opelda.report import topic_tree
+
+    tree = topic_tree(model, n_words if as_json else min(n_words, 4))
+    if as_json:
+        print_json({"model": path, "merges": [asdict(row) for row in tree.merges]})
+        return
+    for line in str(tree).splitlines():
+        print_line(line)
+
+
+def note_similar(topics: Any, path: str, show: Show) -> None:
+    """Say which topics are nearly the same, and how to merge them."""
+    if show.quiet or topics.size > MOST_WEIGHTS:
+        return
+    from opelda._word_ranking import similar_groups
+
+    groups = [",".join(map(str, group)) for group in similar_groups(topics)]
+    if groups:
+        named = " ".join(f"--merge {group}" for group in groups[:TOPICS_NAMED])
+        more = "" if len(groups) <= TOPICS_NAMED else f" (and {len(groups) - TOPICS_NAMED} more)"
+        which = " and ".join(groups[0].split(",")[:2])
+        note(
+            show,
+            f"topics {which}{'' if len(groups) == 1 else ', and others,'} are nearly the same; "
+            f"make one of them with: opelda edit {path} {named} -o NEW{more}",
+        )
+
+
+def labels_from(given: list[str]) -> dict[int, str]:
+    """Return labels by topic.
+
+    >>> labels_from(["17=health care", "3="])
+    {17: 'health care', 3: ''}
+    """
+    labels: dict[int, str] = {}
+    for text in given:
+        found = re.fullmatch(r"\s*([0-9]{1,9})\s*=(.*)", text, re.DOTALL)
+        if found is None:
+            raise InputError(
+                f"--label must be the number of a topic and its label, as 17='health care', not "
+                f"{text!r}."
+            )
+        number = int(found[1])
+        if number in labels:
+            raise InputError(f"--label names topic {number} twice; give one label.")
+        labels[number] = found[2].strip()
+    return labels
+
+
+def labels_by_command(
+    command: str, model: Any, documents: Iterable[Any], only: list[int] | None, show: Show
+) -> dict[int, str]:
+    """Return the labels that a shell command prints, asked for each topic on standard input."""
+    from opelda.report import topic_table
+    from opelda.report._topic_labels import N_WORDS, labels_by
+
+    def ask(topic: Any) -> str:
+        done = subprocess.run(
+            command, shell=True, input=topic.prompt, stdout=subprocess.PIPE, text=True, check=False
+        )
+        label: str = done.stdout.strip()
+        if done.returncode or not label:
+            said = f"ended with {done.returncode}" if done.returncode else "printed nothing"
+            raise InputError(
+                f"--label-with {command!r} {said} for topic {topic.topic}; no label was saved."
+            )
+        note(show, f"topic {topic.topic}: {label.splitlines()[0]}")
+        return label
+
+    return labels_by(ask, topic_table(model, N_WORDS, only=only), documents)
+
+
+def topics_in_order(model: Any, only: list[int] | None, by_number: bool) -> list[int]:
+    """Return the topics to show, the heaviest first unless `by_number`."""
+    from opelda.report import topic_table
+
+    table = topic_table(model, 1, only=only)
+    return [row.topic for row in (table if by_number else by_weight(table))]
