@@ -54,7 +54,7 @@ def test_going_on_needs_no_options_again(piped, texts):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-k", 4), "with -k 3"),
+        (("-k", 4), "with --topics 3"),
         (("--learner", "ml-ope"), "without --learner"),
         (("--preset", "fast"), "with --preset best"),
         (("--seed", 1), "with --seed 0"),
