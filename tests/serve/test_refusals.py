@@ -53,6 +53,7 @@ def test_bad_bodies_are_a_sentence(service, body, how, status, said):
         ("POST", "/topics", 405, "takes GET"),
         ("GET", "/elsewhere", 404, "nothing at '/elsewhere'"),
         ("GET", "/infer/more", 404, "nothing at"),
+        ("POST", "/infer/", 404, "ask for /infer"),
         ("GET", "/topics/3", 404, "no topic '3'; topics have the numbers 0 to 2"),
         ("GET", "/topics/-1", 404, "no topic"),
         ("GET", "/topics/" + "9" * 5000, 404, "no topic"),

@@ -175,7 +175,7 @@ class Pages:
         self._making: asyncio.Future[bytes] | None = None  # None when it is done, or has failed
 
     async def newest(self, served: Served) -> tuple[bytes, str]:
-        """Return the page and the version it is about; waits where there is none so far."""
+        """Return the page and its version; wait for the first page."""
         if self._shown is None or self._shown[1] != served.version:
             if self._making is None:
                 loop = asyncio.get_running_loop()

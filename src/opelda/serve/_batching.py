@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from opelda.engines import watched
 from opelda.serve._served import Asked, Served
 
-TEXTS_AT_ONCE = 64  # of a request, so that a long one lets others in between
+TEXTS_AT_ONCE = 64  # of a request, so that short requests need not wait for long ones
 CHARACTERS_AT_ONCE = 500_000
 WORKERS = 2  # so that texts that take long do not keep all others waiting
 
@@ -29,7 +29,7 @@ class Job(NamedTuple):
 
 
 class Batches:
-    """Jobs that wait, and threads that take some of them at a time."""
+    """A queue of jobs, and threads that infer some of them at a time."""
 
     def __init__(self) -> None:
         self._waiting: deque[Job] = deque()
@@ -58,7 +58,7 @@ class Batches:
             task.add_done_callback(partial(self._finish, jobs))
 
     def _take(self) -> list[Job]:
-        """Return the jobs of the next call: of one model, and all with or without certificates."""
+        """Return the jobs of the next call, which share one model and one kind of answer."""
         jobs: list[Job] = []
         n_texts = n_characters = 0
         while self._waiting:
@@ -94,7 +94,7 @@ class Batches:
 
 
 def _check(jobs: list[Job]) -> None:
-    """End the work if nobody waits for it: the time of every request has passed."""
+    """End the work if every request of it has timed out."""
     if all(job.answer.done() for job in jobs):
         raise TimeoutError
 

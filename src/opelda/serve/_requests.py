@@ -28,7 +28,7 @@ class Bodies:
     n_bytes: int = 0
 
     async def read(self, request: Request) -> bytes:
-        """Return the body, refused as soon as it is too large; `release` its length afterwards."""
+        """Return the body, unless it is too large; `release` its length afterwards."""
         declared = as_whole(request.headers.get("content-length", ""))
         if declared is not None and declared > self.max_bytes:
             raise self._too_large()
@@ -47,7 +47,7 @@ class Bodies:
         return bytes(body)
 
     def release(self, length: int) -> None:
-        """Forget a body of so many bytes."""
+        """Forget a body of `length` bytes."""
         self.n_bytes -= length
 
     def texts(self, request: Request, body: bytes) -> list[str]:
@@ -80,7 +80,7 @@ class Bodies:
 
 
 def busy() -> Refused:
-    """Return the refusal of what would be too much at the same time."""
+    """Return the refusal of a request beyond the server's capacity."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Too many requests are waiting; send this one again in a second.",
@@ -116,7 +116,7 @@ def options(query: bytes) -> Asked:
 
 
 def as_whole(text: str) -> int | None:
-    """Return the number that some digits are; None for anything else, and for too many of them.
+    """Return a whole number of at most 19 digits; None for other text.
 
     >>> as_whole("17"), as_whole("-1"), as_whole("9" * 10_000)
     (17, None, None)

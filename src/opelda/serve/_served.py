@@ -23,7 +23,7 @@ from opelda.model_file import followed, read, stamp_of
 from opelda.report import topic_table, write_report
 from opelda.report.page import model_page
 
-N_WORDS, N_WORDS_ALONE = 10, 50  # of each topic in the list, and of one that is asked for
+N_WORDS, N_WORDS_ALONE = 10, 50  # words of each topic in the list, and of a single topic
 POLL = 1.0  # seconds between two looks at the file
 
 logger = logging.getLogger("opelda.serve")
@@ -63,7 +63,7 @@ class Served:
         self.infer([" ".join(self.topics[0]["words"])], True)  # makes tables for the first request
 
     def facts(self) -> dict[str, Any]:
-        """Return what the model is."""
+        """Return the name, the learner and the sizes of the model."""
         return {
             "name": self.name,
             "learner": type(self.model).__name__,
@@ -88,7 +88,7 @@ class Served:
         theta = found.theta[first:end]
         keep = theta >= asked.min_weight
         keep[np.arange(len(keep)), theta.argmax(axis=1)] = True
-        keep[found.tokens[first:end] == 0] = False  # without words, nothing speaks for any topic
+        keep[found.tokens[first:end] == 0] = False  # a text without known words has no topics
         rows, topics = np.nonzero(keep)
         weights = theta[rows, topics]
         order = np.lexsort((topics, -weights, rows))  # a document's heaviest topic first
@@ -109,7 +109,7 @@ class Served:
         return ",".join(documents).encode()
 
     def page(self, corpus: Any) -> bytes:
-        """Return the page about the model, and about documents where there are some."""
+        """Return the page about the model and the documents of `corpus`, if given."""
         if corpus is None:
             return model_page(self.model, self.name, self.name).encode()
         with TemporaryDirectory(prefix="opelda-") as folder:
@@ -118,7 +118,7 @@ class Served:
 
 
 class Newest:
-    """Has the model that answers from now on; a file that cannot be used changes nothing."""
+    """Holds the model that answers; a file that cannot be read changes nothing."""
 
     def __init__(self, model: Any, settings: dict[str, Any]) -> None:
         self._settings = settings
@@ -170,7 +170,7 @@ class Newest:
 
     def _complain(self, error: Exception) -> None:
         what = str(error) if isinstance(error, OpeldaError) else type(error).__name__
-        logger.error("%s goes on answering: %s", self.served.version, what)
+        logger.error("%s continues to answer: %s", self.served.version, what)
 
 
 def _topics(model: Any) -> list[dict[str, Any]]:
@@ -189,7 +189,7 @@ def _topics(model: Any) -> list[dict[str, Any]]:
 
 
 def rounded_up(loss: float) -> float | None:
-    """Return a bound with six digits after the point that still is one; None where there is none.
+    """Return a bound rounded up to six digits; None if it is infinite.
 
     >>> rounded_up(0.0012345678), rounded_up(float("inf"))
     (0.001235, None)

@@ -49,7 +49,7 @@ class Listener(socket.socket):
         self.open: dict[Any, Connection] = {}  # by client, the oldest first
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection; where there are too many, end the oldest without a head for it."""
+        """Accept a connection; beyond the limit, close the oldest that has sent no whole head."""
         made, address = super().accept()
         if len(self.open) >= MOST_CONNECTIONS:
             self.hang_up()
@@ -59,13 +59,13 @@ class Listener(socket.socket):
                 with made, suppress(OSError):
                     made.settimeout(0)
                     made.send(BUSY)
-                raise ConnectionAbortedError  # asyncio goes on to the next
+                raise ConnectionAbortedError  # asyncio accepts the next connection
             _end(self.open.pop(silent))
         self.open[address[:2]] = Connection(made, time.monotonic() + self.patience)
         return made, address
 
     def allow(self, client: Any, seconds: float) -> None:
-        """Note that a request has come, and set the deadline of its connection."""
+        """Set the deadline of a connection that has sent a whole head."""
         if (known := self.open.get(tuple(client))) is not None:  # it may be closed by now
             self.open[tuple(client)] = Connection(known.made, time.monotonic() + seconds, True)
 
@@ -80,7 +80,7 @@ class Listener(socket.socket):
 
 
 def _end(connection: Connection) -> None:
-    with suppress(OSError):  # the other side may have ended it
+    with suppress(OSError):  # the client may have closed it
         connection.made.shutdown(socket.SHUT_RDWR)
 
 
@@ -122,7 +122,7 @@ class Server(uvicorn.Server):
         super().run(sockets=[self._listener])
 
     def stop(self) -> None:
-        """Take no more requests and end when those that came are answered; the second time, now."""
+        """Stop accepting requests, answer the accepted ones and end; at once if called again."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -179,7 +179,7 @@ def _answering(kind: str, text: Callable[[], str]) -> Callable[[Request], Respon
 def bound(
     host: str, port: int, parameters: tuple[str, str] = ("host", "port")
 ) -> tuple[Listener, Site]:
-    """Return a socket at an address, or say why that cannot be had; port 0 is any that is free."""
+    """Return a socket bound to an address; port 0 is any free port."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

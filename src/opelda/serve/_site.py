@@ -102,6 +102,7 @@ class Application(Starlette):
             exception_handlers={HTTPException: self._not_routed, Refused: _refused},
             lifespan=lifespan,
         )
+        self.router.redirect_slashes = False  # behind a proxy, to an address that is not public
 
     def begin(self, scope: Scope) -> Mapping[str, str]:
         """Prepare a request; return headers of its answer."""

@@ -1,4 +1,4 @@
-"""The page about a model: what is in it, and how it is written and served."""
+"""The report page: a self-contained HTML file about a model and documents."""
 
 from opelda.report.page._live_page import LivePage
 from opelda.report.page._write import model_page, write_report

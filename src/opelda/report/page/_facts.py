@@ -28,7 +28,7 @@ FORMAT = 1
 SCORED, LEAST_TOKENS = 1_000, 2  # documents, and words of each
 N_RELATED, N_COMPARED_WORDS = 8, 12
 MOST_GROUPS_SHOWN, GROUP_SHARES = 500, 50_000  # groups, and groups times topics
-# Beyond so many weights, or with fewer documents a topic, topics are not learned anew.
+# With more weights, or fewer documents a topic, topics are not relearned.
 LARGEST_LEARNED_ANEW, LEAST_DOCUMENTS = 20_000_000, 10
 STABILITY = (
     "Share of common words in the topic's twenty best words and those of the topic it matches when "
@@ -42,7 +42,7 @@ NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "
 def facts(
     model: Any, name: str, found: Gathered, held_out: Any, *, stability: bool
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what the first view shows, and the arrays of the others."""
+    """Return the facts of the first view, and the arrays of the other views."""
     topics = np.asarray(model.components_)
     weights = topic_weights(model)
     if weights is None:
@@ -80,7 +80,7 @@ def model_facts(
     stability: NDArray[np.float64] | None = None,
     positions: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Return what a page says of a model, with nothing of any documents."""
+    """Return the facts of a model alone, without documents."""
     if weights is None:
         weights = topic_weights(model)
     if weights is None:
@@ -123,12 +123,12 @@ def stamp() -> dict[str, str]:
 
 
 def number(value: Any) -> float | None:
-    """Return a number fit for JSON; None for what is none."""
+    """Return a finite number, for JSON; None otherwise."""
     return float(value) if value is not None and isfinite(value) else None
 
 
 def rounded(values: Any, k: int) -> float | None:
-    """Return one of the values with four digits; None where there are none."""
+    """Return a value with four digits; None without values."""
     return None if values is None else number(round(float(values[k]), 4))
 
 
@@ -232,7 +232,7 @@ def counted(model: Any, held_out: Any) -> Any:
 
 
 def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | None:
-    """Return the score of documents, of which n are drawn if given."""
+    """Return the score of documents, or of n drawn at random."""
     counts = counts[row_sums(counts) >= LEAST_TOKENS]
     if n is not None:
         counts = counts[np.sort(np.random.default_rng(0).permutation(counts.shape[0])[:n])]
@@ -248,7 +248,7 @@ def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | No
 
 
 def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.float64] | None:
-    """Learn anew from the sample with another seed; return how alike the matched topics are."""
+    """Relearn from the sample with another seed; return the similarity of matched topics."""
     if topics.size > LARGEST_LEARNED_ANEW or sample.shape[0] < LEAST_DOCUMENTS * len(topics):
         return None
     other = another(model, run_seeds(model._state.seed, 2)[1])
@@ -326,7 +326,7 @@ def _left_out(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:
 
 
 def compared(model: Any, other: Any, name: str) -> dict[str, Any]:
-    """Return another model's topics, and which of them are which of this one's."""
+    """Return another model's topics, matched to this model's."""
     order, _ = match_topics(model, other)
     values = similarities(model, other)
     weights, coherence, labels = topic_weights(other), other.coherence_, other.topic_labels_

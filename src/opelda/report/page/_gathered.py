@@ -130,18 +130,18 @@ class Entry:
     weights: NDArray[np.float32]
     time: datetime | None
     group: str | None
-    # one of the two; none where others were taken
+    # at most one of the two
     text: str | None = None
     counts: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
 
     @property
     def size(self) -> int:
-        """About the bytes that its text or counts take in a page."""
+        """Approximate bytes of the text or counts in a page."""
         return len(self.text or "") if self.counts is None else COUNT_BYTES * len(self.counts[0])
 
 
 class Gathered:
-    """All that a page needs of its documents.
+    """The facts of documents that a page needs.
 
     Which documents are sampled depends on their numbers alone.
     """
@@ -171,7 +171,7 @@ class Gathered:
         self._n_new = 0  # entries since the last were forgotten
 
     def add(self, batch: MiniBatch) -> None:
-        """Add the documents of one more mini-batch."""
+        """Add the documents of a mini-batch."""
         found = self.model.infer(batch.X)
         theta = found.theta
         theta = theta.toarray() if hasattr(theta, "toarray") else np.asarray(theta)
@@ -319,7 +319,7 @@ class Gathered:
 
 
 class Lot:
-    """A sample of numbers that is thinned out again and again: half of it stays each time."""
+    """A random sample of numbers; `halve` drops about half of it."""
 
     def __init__(self) -> None:
         self.limit = np.uint64(2**64 - 1)
@@ -332,7 +332,7 @@ class Lot:
         return drawn
 
     def of(self, numbers: list[int]) -> list[int]:
-        """Return those of the numbers that are in the sample."""
+        """Return the numbers that are in the sample."""
         found: list[int] = np.array(numbers)[self.drawn(np.array(numbers, np.int64))].tolist()
         return found
 

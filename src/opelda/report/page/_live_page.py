@@ -22,9 +22,9 @@ PATIENCE = 60.0  # seconds for which somebody who asked is taken to be there
 
 
 class LivePage:
-    """A callback that knows what a page about the stream shows.
+    """A callback that collects the facts of a live page.
 
-    Topics are looked at while somebody asks, in a small part of the time.
+    Topics are measured only while a browser asks, in at most 5% of the time.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class LivePage:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def begin(self, model: Any) -> None:
-        """Take up what a stream that goes on has noticed before."""
+        """Restore the events of a resumed stream."""
         if hasattr(model, "_state"):
             for event in model.events_:
                 self._events.appendleft(_event(event))
@@ -93,7 +93,7 @@ class LivePage:
             }
 
     def _look(self, model: Any) -> dict[str, Any] | None:
-        """Return what is to be said of the topics now; by the learner's own thread alone.
+        """Measure the topics; only the learner's own thread may do so.
 
         Others would find words that have no topics yet.
         """
@@ -111,7 +111,7 @@ class LivePage:
 
 
 def nothing_yet(name: str) -> dict[str, Any]:
-    """Return the facts of a stream from which nothing was learned so far."""
+    """Return the facts of a stream before its first update."""
     none = as_base64([], np.uint32)
     facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs": 0}
     return dict.fromkeys(NOT_KNOWN) | {
@@ -143,7 +143,7 @@ def turned(
 
 
 def _shares(model: Any) -> dict[str, Any]:
-    """Return topics' shares of the newest documents, and of those before."""
+    """Return topics' shares of the newest documents, and of the ten points before."""
     watch = getattr(getattr(model, "_state", None), "watch", None)
     if watch is None or len(watch.points) < 2:
         return {"shares": None, "before": None}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from opelda.report.page._gathered import Gathered
 
 ALIGNED = 8  # bytes: a typed array in a page must begin at a multiple of its items' size
-# Probabilities in a page at the most: 4 bytes each, about 3 once they are compressed.
+# Probabilities in a page: 4 bytes each, about 3 when compressed.
 MOST_ENTRIES = 4_000_000
 LEVELS = 65_535  # of 16 bits
 SMALLEST = 1e-30  # of a probability, as for ranking words
@@ -48,7 +48,7 @@ def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str
 
 
 def joined(texts: Any, separator: str) -> NDArray[np.uint8]:
-    """Return texts as the bytes of one, whatever cannot be encoded replaced."""
+    """Return texts as the bytes of one; characters that cannot be encoded are replaced."""
     return np.frombuffer(separator.join(texts).encode("utf-8", "replace"), np.uint8)
 
 
@@ -58,7 +58,7 @@ def _bytes(array: NDArray[Any]) -> bytes:
 
 @dataclass(frozen=True)
 class ExportedTopics:
-    """For each word the topics that matter for it, and one probability for all the others.
+    """For each word its most probable topics, and one probability for all other topics.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class ExportedTopics:
 
     @classmethod
     def of(cls, topics: NDArray[Any], most: int = MOST_ENTRIES) -> "ExportedTopics":
-        """Keep of topics (K, V) no more than `most` entries, the larger ones of each word."""
+        """Keep at most `most` entries of topics (K, V), the largest of each word."""
         ratio = 0.0 if topics.size <= most else _ratio(topics, most)
         parts = [_listed(columns, ratio) for columns in _pieces(topics)]
         counts, listed, values, rests = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -134,7 +134,7 @@ def _pieces(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
 
 
 def _ratio(topics: NDArray[Any], most: int) -> float:
-    """Return the least part of a word's largest entry from which on no more than `most` are."""
+    """Return the smallest ratio to a word's largest entry that keeps at most `most` entries."""
     n = np.zeros(len(RATIOS), np.int64)
     for words in _pieces(topics):
         relative = words / np.maximum(words.max(axis=1, keepdims=True), SMALLEST)

@@ -123,7 +123,7 @@ def write_report(
 
 
 def model_page(model: Any, title: str, name: str) -> str:
-    """Return the page about a model alone: without documents, and so without what they tell."""
+    """Return the page about a model alone, without documents."""
     topics, coherence = np.asarray(model.components_), model.coherence_
     kept = ExportedTopics.of(topics)
     meta = model_facts(model, name, topics, kept, coherence=coherence)
@@ -153,7 +153,7 @@ def page(meta: dict[str, Any], **data: str) -> str:
             f'<script type="{kind}" id="{name}">{text}</script>' for name, kind, text in elements
         ),
     }
-    # all in one go: what is put in is not looked at again
+    # one pass: inserted text is not searched for further fields
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
 
 
