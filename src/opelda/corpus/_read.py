@@ -56,13 +56,12 @@ def read(
     ----------
     source : path, or documents in memory
         A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
-        ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or a list of texts
-        (strings in a list always are), of word lists, of mappings from word to count, or of
-        (id, count) lists as gensim has them (with its ``Dictionary`` as `column_words`); any
-        iterable of dictionaries, such as a Hugging Face dataset; a column or a data frame of
-        pandas, polars or Arrow; a matrix of counts; a corpus, to keep fewer or other words of.
+        ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or an iterable of
+        texts (strings in a list always are), word lists, mappings from word to count, dictionaries
+        with a text, or gensim's (id, count) lists (with its ``Dictionary`` as `column_words`); a
+        column or a data frame of pandas, polars or Arrow; a matrix of counts; a corpus.
     format : str
-        One of `opelda.corpus.FORMATS`, or "auto": by the file's name, then by its beginning.
+        One of `opelda.corpus.formats.FORMATS`, or "auto": by the file's name and its beginning.
     text_column : str or list of str, optional
         The columns, or keys, that hold the text, joined by a space. By default one is found by its
         name, such as "text" or "abstract".
@@ -70,9 +69,8 @@ def read(
         The column, or key, that names the documents. By default one is found by its name, the
         first of "title", "id", "name" and the like; False: none.
     metadata : str or list of str, optional
-        Columns, or keys, that are kept beside the counts. "auto", also in a list: those whose names
-        are usual for a time or a group, such as "date", "section" or "author". The first record
-        must have those that are named, and is where others are looked for.
+        Columns, or keys of the first record, that are kept beside the counts. "auto", also in a
+        list: those whose names are usual for a time or a group, such as "date" or "author".
     tokenizer : Tokenizer, optional
         How texts are made into words. By default ``Tokenizer()``: lower-cased words of at least two
         letters, without the stop words of the language that the texts seem to be in.
@@ -80,8 +78,8 @@ def read(
         Count these words only, with this vocabulary's tokenizer, as for a learned model.
     min_df, max_df : int or float, optional
         Words in fewer or more documents are left out; a float is a share of the documents. By
-        default, for words that were found in the documents: 5 documents at least (2 in fewer than
-        1,000, 1 in fewer than 50) and half of them at most.
+        default, of words found in texts, 5 documents at least (2 in fewer than 1,000, 1 in fewer
+        than 50) and half of them at most.
     max_features : int, optional
         Keep the most frequent words only.
     on_error : {"stop", "skip"}

@@ -97,7 +97,6 @@ class Stream(DocumentStream):
         """Let no document wait longer for a mini-batch to be full, where the source waits for more.
 
         That is a pipe of lines, a file or folder that is followed, or an iterable without a length.
-        A source that always has more to give is never waited for: its mini-batches are full.
 
         Parameters
         ----------
@@ -128,9 +127,6 @@ class Stream(DocumentStream):
         learn: bool = True,
     ) -> Iterator[MiniBatch]:
         """Yield the mini-batches from `position` on.
-
-        While one is being used the next ones are read and counted, unless the source waits for
-        documents that are still to come, or what was read of it and not used would be gone.
 
         Parameters
         ----------
@@ -309,31 +305,25 @@ def mini_batches(
     Parameters
     ----------
     source : iterable, DocumentStream, Corpus, column or data frame
-        Its items are documents (a text, a sequence of words, a mapping from word to count, a
-        dictionary with a text), which are gathered into batches; or whole mini-batches: matrices of
-        counts (arrays, sparse, data frames) or lists of documents other than texts. An empty list
-        is an empty document; a matrix without rows is passed over. An iterable without a length may
-        give None while nothing comes. A corpus, and a column or a data frame of texts, goes through
-        `stream`.
+        Documents (a text, a sequence of words, a mapping from word to count, a dictionary with a
+        text), which are gathered into batches; or whole mini-batches: matrices of counts, or lists
+        of documents other than texts. An empty list is an empty document; a matrix without rows is
+        passed over. An iterable without a length may give None while it has no document.
     batch_size : int
         Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
         after `max_wait`.
     vocabulary : Vocabulary or None
-        What documents are counted with; it learns from each batch just before the batch is yielded.
-        None: a stream's or a corpus's own, else one that is empty and grows to 100,000 columns,
-        where documents come first; with ``min_df=None`` if these are texts.
+        Words to count; it learns from each batch just before the batch is yielded. None: the one of
+        the stream or corpus, else an empty one that grows to 100,000 columns.
     n_words : int or None
-        How many columns to yield of matrices. Those beyond are left out and counted as unknown;
-        missing ones are empty. None: as many as the first matrix has, so give it when going on in
-        the middle. With a vocabulary it is not looked at: the vocabulary's words are the columns.
+        Columns of matrices where there is no vocabulary; those beyond are left out and counted as
+        unknown. None: as many as the first matrix has.
     position : as in `MiniBatch`, or None
-        Where to go on. A `DocumentStream`, and any other source with an attribute ``position`` and
-        a method ``seek(position)``, is asked to go there. The rest are read again, and the items
-        that were read before are known by their content: where the source begins as it did they
-        are passed over, and anything else is new. A number passes over that many items.
+        Where to go on. A source with an attribute ``position`` and a method ``seek(position)`` is
+        asked to go there. Others are read again: if the source begins as it did, items that were
+        read before are passed over, and anything else is new. A number passes over that many items.
     max_wait : float or None
-        Seconds after which documents that wait for the next ones are given all the same, as a
-        smaller batch; None: they wait until it is full. See `Stream.wait_at_most`.
+        Seconds that documents wait for a batch to be full at most; see `Stream.wait_at_most`.
     meanwhile : callable or None
         Called now and then while documents are waited for.
     by_content : bool

@@ -52,6 +52,14 @@ class Held(Input):
         self._handle = os.open(input.path or "", os.O_RDONLY)
         self.end = 2**63  # nothing is read beyond it
 
+    @classmethod
+    def of_name(cls, input: Input) -> "Held | None":
+        """Return a file held open; None while there is none."""
+        try:
+            return cls(input)
+        except FileNotFoundError:
+            return None
+
     @property
     def size(self) -> int:
         """Bytes on disk."""
@@ -66,6 +74,14 @@ class Held(Input):
         """Return its status."""
         return os.fstat(self._handle)
 
+    def is_left(self) -> bool:
+        """Whether another file has its name."""
+        try:
+            found, own = os.stat(self.path or ""), self.stat()
+        except FileNotFoundError:
+            return False
+        return (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino)
+
     def before(self, offset: int) -> bytes:
         """Return some bytes before an offset."""
         first = max(offset - BEFORE, 0)
@@ -77,10 +93,6 @@ class Held(Input):
         while at and not (found := self.before(at).rfind(b"\n") + 1):
             at = max(at - BEFORE, 0)
         return max(at - BEFORE, 0) + found if at else 0
-
-    def ends_line(self, offset: int) -> bool:
-        """Whether the last line before an offset has its end."""
-        return self.before(offset).endswith(b"\n")
 
     def close(self) -> None:
         """Let go of it."""
@@ -133,7 +145,7 @@ class GrowingFile(Files):
             for input, at in aside:
                 yield from self._rest(input, at, joiner)
                 self._leave(os.stat(input.path or ""))
-            while (held := self._held()) is None:
+            while (held := Held.of_name(self.input)) is None:
                 yield from self._sleep(joiner)
             try:
                 left = yield from self._grown(held, joiner)
@@ -161,9 +173,8 @@ class GrowingFile(Files):
                 size, tail = found.st_size, held.before(found.st_size)
                 looked_at, since = found.st_mtime_ns, time.monotonic()
                 for block in self._full(held, joiner):
-                    self._at = block.position
                     yield from self._given(block, joiner)
-            elif self._is_left(found) and time.monotonic() - since >= SETTLED:
+            elif held.is_left() and time.monotonic() - since >= SETTLED:
                 yield from self._rest(held, self._at, joiner)
                 self._leave(found)
                 report(f"{held.label} was rotated; the old file was read to its end before.")
@@ -172,13 +183,12 @@ class GrowingFile(Files):
                 self.patience.came()
             if self.patience.is_over:
                 for block in self._full(held, joiner, partly=True):
-                    self._at = block.position
                     yield from self._given(block, joiner)
             yield from self._sleep(joiner)
 
     def _given(self, block: Block, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield a block of the wanted size as soon as there is one."""
-        self._where = self.position(0, block.position)
+        self._at, self._where = block.position, self.position(0, block.position)
         if joiner.add(block):
             self.patience.given()
             yield joiner.take(self._where)
@@ -197,7 +207,7 @@ class GrowingFile(Files):
     def _rest(self, input: Input, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield what is left of a file that nobody writes to any more."""
         for block in as_wanted(input, self.format, self.options, at, joiner):
-            self._at = at = block.position
+            at = block.position
             yield from self._given(block, joiner)
         self._note_end(input, at)
 
@@ -208,21 +218,6 @@ class GrowingFile(Files):
         """Return the files that were put aside and not read, and then the file itself."""
         aside = put_aside(self.input, self._since or 0, self.options, self._ends)
         return [*aside, (self.input, None)]
-
-    def _held(self) -> "Held | None":
-        """Return the file, held open; None while there is none."""
-        try:
-            return Held(self.input)
-        except FileNotFoundError:
-            return None
-
-    def _is_left(self, held: os.stat_result) -> bool:
-        """Whether another file has the name."""
-        try:
-            found = os.stat(self.input.path or "")
-        except FileNotFoundError:
-            return False
-        return (found.st_dev, found.st_ino) != (held.st_dev, held.st_ino)
 
     def _full(self, held: Held, joiner: BlockJoiner, *, partly: bool = False) -> Iterator[Block]:
         """Yield the blocks that are there for good, without waiting; the last one `partly` full."""
@@ -237,7 +232,7 @@ class GrowingFile(Files):
                 n_bytes = _offset(block.position) - _offset(at)
                 # readers end a block early if it is very long
                 full = partly or len(block) == size or n_bytes >= LARGEST_BLOCK
-                if not (full and held.ends_line(_offset(block.position))):
+                if not (full and held.before(_offset(block.position)).endswith(b"\n")):
                     return
                 # it may have been cut short while it was read
                 if not was_reached(held, self.options, block.position):
