@@ -49,12 +49,6 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _opened(self.folder / ".lock")
-        except OSError as error:
-            raise ModelFileError(
-                f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
-                "another folder."
-            ) from None
-        try:
             lock(self._lock)
         except BlockingIOError:
             self._lock.close()
@@ -62,8 +56,12 @@ class Checkpoint:
                 f"The checkpoint folder {self.folder} is in use by another run; stop that, or "
                 "choose another folder."
             ) from None
-        except OSError:  # not every file system can lock
-            pass
+        except OSError as error:
+            if self._lock is None:  # else it is a file system that cannot lock
+                raise ModelFileError(
+                    f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
+                    "another folder."
+                ) from None
         remove_leftovers(self.folder, CHECKPOINT_FILE)
         return self
 
@@ -80,7 +78,7 @@ class Checkpoint:
         stream = stored.header.get("stream")
         if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
             raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
-        self._check_same(model, stored.header, stored.arrays)
+        self._check_same(model, stored)
         self._check_position(stream["position"], stream["seeks"])
         restore(model, stored)
         return stream["position"]
@@ -105,18 +103,17 @@ class Checkpoint:
         if model._state.watch is not None:
             note_time(self.folder, model._state.n_docs_seen)
 
-    def _check_same(self, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        learner = type(model).__name__
-        if header.get("class") != learner:
+    def _check_same(self, model: Any, stored: StoredModel) -> None:
+        """Refuse to resume with another learner, or with parameters that change the result."""
+        learner, theirs = type(model).__name__, stored.header.get("parameters")
+        if stored.header.get("class") != learner:
             raise ModelFileError(
-                f"{self.path} was made by {header.get('class')}, this is a {learner}; choose "
-                "another folder, or go on with the same learner."
+                f"{self.path} was made by {stored.header.get('class')}, this is a {learner}; "
+                "choose another folder, or go on with the same learner."
             )
-        ours, our_arrays = parameters(model)
-        theirs = header.get("parameters")
-        if isinstance(theirs, dict):
-            theirs = as_today(theirs, ours)
-        if not isinstance(theirs, dict) or set(theirs) != set(ours):
+        ours, arrays = parameters(model)
+        theirs = as_today(theirs, ours) if isinstance(theirs, dict) else {}
+        if set(theirs) != set(ours):
             raise ModelFileError(
                 f"{self.path} has other parameters than {learner}; choose another folder."
             )
@@ -125,12 +122,12 @@ class Checkpoint:
                 continue
             name = f"parameters.{key}"
             same = value == theirs[key]
-            if name in our_arrays and same:
-                same = np.array_equal(our_arrays[name], arrays.get(name, ()))
+            if name in arrays and same:
+                same = np.array_equal(arrays[name], stored.arrays.get(name, ()))
             if not same:
                 raise ModelFileError(
                     f"{self.path} was made with {key}={theirs[key]!r}, this model has "
-                    f"{'another one' if name in our_arrays else repr(value)}; choose another "
+                    f"{'another one' if name in arrays else repr(value)}; choose another "
                     f"folder, or set {key} back."
                 )
 
