@@ -27,7 +27,6 @@ from opelda.learning.editing._topic_labels import LABELS
 KIND = "opelda model"
 FORMAT = 2
 CHECKPOINT_FILE = "checkpoint.opelda"
-SMALLEST_SCALE = 1e-6
 SMALLEST_PROBABILITY = 1e-15  # of a word in a topic; below, engines take it for 0
 
 
@@ -177,7 +176,7 @@ class StoredModel:
     @property
     def scale(self) -> float:
         """By how much the rows are multiplied."""
-        return number("scale", self.header.get("scale"), SMALLEST_SCALE, 1.0)
+        return number("scale", self.header.get("scale"), 1e-6, 1.0)
 
     @property
     def prior_weight(self) -> float:

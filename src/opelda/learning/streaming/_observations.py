@@ -53,8 +53,7 @@ class Drawn:
         n_tokens = int(lengths.sum())
         docs = np.arange(0, len(lengths), max(-(-n_tokens // SCORED_TOKENS), 1))
         each = np.repeat(np.arange(len(docs)), lengths[docs])
-        at = np.repeat(kept.ends[docs] - np.cumsum(lengths[docs]) + lengths[docs], lengths[docs])
-        at += np.arange(len(at))
+        at = kept.token_numbers(docs)
         topics, n_topics = kept.topics[at].astype(np.intp), len(alpha)
         ids = kept.token_words[at]
         mixtures = np.bincount(each * n_topics + topics, minlength=len(docs) * n_topics)

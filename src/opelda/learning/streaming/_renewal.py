@@ -61,12 +61,11 @@ def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0
     of_topic = ids[recent.topics == topic]
     lost = log_probabilities(weights, of_topic, np.full(len(of_topic), topic)).sum()
     least = lost - log_probabilities(weights, of_topic, heirs[of_topic]).sum()
-    best, ends = None, recent.ends
+    best = None
     for own, documents in _together(recent.rows, words, usual):
         if len(documents) < LEAST_DOCS:
             continue
-        lengths = ends[documents + 1] - ends[documents]
-        tokens = np.repeat(ends[documents], lengths) + _counted(lengths)
+        tokens = recent.token_numbers(documents)
         seen = np.bincount(ids[tokens], minlength=weights.n_words)
         by_own = xlogy(seen, seen / len(tokens)).sum()
         gain = by_own - log_probabilities(weights, ids[tokens], recent.topics[tokens]).sum()
@@ -156,12 +155,3 @@ def _heirs(rows: NDArray[np.float32], topic: int) -> NDArray[np.int64]:
     best = np.stack([part.max(axis=1, initial=-1.0) for part in (left, right)])
     heirs = [part.argmax(axis=1) if part.shape[1] else 0 for part in (left, right)]
     return np.asarray(np.where(best[0] >= best[1], heirs[0], heirs[1] + topic + 1), np.int64)
-
-
-def _counted(times: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return 0, 1, ... up to each number, one after the other.
-
-    >>> _counted(np.array([2, 1, 3])).tolist()
-    [0, 1, 0, 0, 1, 2]
-    """
-    return np.asarray(np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times), np.int64)

@@ -103,6 +103,12 @@ class Assignments:
         """The words of the tokens."""
         return np.repeat(self.rows.words, tokens_of(self.rows.counts))
 
+    def token_numbers(self, documents: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the numbers of the tokens of some documents."""
+        lengths = self.ends[documents + 1] - self.ends[documents]
+        firsts = self.ends[documents] - np.cumsum(lengths) + lengths
+        return np.repeat(firsts, lengths) + np.arange(lengths.sum())
+
     def documents(self, engine: Engine, n_words: int) -> Documents:
         """Hand the documents to an engine."""
         rows = self.rows
