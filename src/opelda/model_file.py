@@ -17,14 +17,8 @@ from opelda.corpus.text._auto_settings import with_split
 from opelda.errors import ModelFileError
 from opelda.learning._state import State, check_words_rest
 from opelda.learning.persistence._checkpoint import Checkpoint
-from opelda.learning.persistence._model_arrays import as_parts, check_own, loaded
-from opelda.learning.persistence._stored_model import (
-    CHECKPOINT_FILE,
-    FORMAT,
-    KIND,
-    StoredModel,
-    model_path,
-)
+from opelda.learning.persistence._model_arrays import check_own, loaded, write_model
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, StoredModel, model_path
 
 __all__ = ["follow", "load", "save"]
 
@@ -32,17 +26,16 @@ __all__ = ["follow", "load", "save"]
 def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> None:
     """Write a model with all that it needs to go on learning.
 
-    The file is written beside its place, made durable, and renamed: there is the old one or the
-    new one, never half of one. Callbacks are not saved.
+    The file is written under a temporary name, synced and renamed: there is the old file or the new
+    one, never half of one. Callbacks are not saved.
 
     Parameters
     ----------
     model : a fitted learner
     path : path
     documents : bool
-        With the word counts of the last documents, where streams are learned by sweeps of these.
-        Without, the file is smaller and tells nothing of any document; a model that goes on from
-        it learns from new documents only.
+        With the word counts of the last documents of a stream learned by sweeps. Without, the file
+        is smaller and tells nothing of any document; the model resumes with new documents only.
 
     Examples
     --------
@@ -61,24 +54,23 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
     state: State = vars(model)["_state"]
     check_words_rest(model)
     with state.lock:  # the arrays are the model's own
-        arrays, header = as_parts(model, documents=flag("documents", documents))
-        _store.write(path, arrays, header, kind=KIND, version=FORMAT)
+        write_model(path, model, documents=flag("documents", documents))
 
 
 def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     """Read a model that `save` or a checkpoint wrote.
 
-    Nothing in the file is ever run, and everything is checked; a file that is not a model raises
-    `ModelFileError`. Files of earlier versions are read too. A file that a stream is replacing at
-    this moment is read as it was before or as it is after.
+    Nothing in the file is run, and everything is checked: `ModelFileError` says what is wrong.
+    Files of earlier versions are read; a file that a stream is replacing is read as it was before
+    or as it is after.
 
     Parameters
     ----------
     path : path
         A model file, or the checkpoint folder of a stream.
     split : callable, optional
-        The function by which texts were cut into the model's words, where it was one of your own
-        (``Tokenizer(split=...)``): no file holds it. Without, counts can be given, texts cannot.
+        The function of your own that cut texts into words (``Tokenizer(split=...)``), which no file
+        holds. Without it the model takes counts, but no texts.
 
     Examples
     --------
@@ -90,8 +82,7 @@ def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     model = read(path)[0]
     if split is not None:
         words = model._state.vocabulary
-        tokenizer = with_split(None if words is None else words.tokenizer, split)
-        words.tokenizer = tokenizer
+        words.tokenizer = with_split(None if words is None else words.tokenizer, split)
     return model
 
 
@@ -99,16 +90,12 @@ def change(path: str | PathLike[str], edit: Callable[[Any], None]) -> None:
     """Change the model of a file and write it back; a stream's while no stream learns on there."""
     target = model_path(path)
     # a stream would replace the file by what it has in memory
-    with (
-        Checkpoint(target.parent, (), Every("every", 1))
-        if target.name == CHECKPOINT_FILE
-        else nullcontext()
-    ):
+    is_checkpoint = target.name == CHECKPOINT_FILE
+    with Checkpoint(target.parent, (), Every("every", 1)) if is_checkpoint else nullcontext():
         stored = StoredModel.read(target)
         model = loaded(stored)
         edit(model)
-        arrays, header = as_parts(model, stored.header.get("stream"))
-        _store.write(target, arrays, header, kind=KIND, version=FORMAT)
+        write_model(target, model, stored.header.get("stream"))
 
 
 def follow(
@@ -116,10 +103,9 @@ def follow(
 ) -> Iterator[Any]:
     """Yield the newest model of a file or checkpoint folder, now and whenever it was replaced.
 
-    A model that was replaced before it was asked for is passed over, and one that is being written
-    is never seen. The path need not be there yet. A file that cannot be read, such as one that is
-    still being copied, gets a second look after `poll` seconds; if it has not changed by then,
-    `ModelFileError` is raised.
+    A model that was replaced before it was asked for is passed over. The path need not exist yet. A
+    file that cannot be read, such as one that is being copied, is read again after `poll` seconds;
+    if it has not changed by then, `ModelFileError` is raised.
 
     Parameters
     ----------

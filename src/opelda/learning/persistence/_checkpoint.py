@@ -16,9 +16,9 @@ from opelda._replacing import lock, remove_leftovers
 from opelda._validation import Every
 from opelda.corpus._corpus import Seekable
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._model_arrays import as_parts, check_own, restore
+from opelda.learning.persistence._model_arrays import check_own, restore
 from opelda.learning.persistence._parameters import as_today, parameters
-from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, FORMAT, KIND, StoredModel
+from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, StoredModel
 from opelda.learning.streaming._events import note_time
 
 # Parameters that may change between a run and its continuation without changing the result.
@@ -98,8 +98,7 @@ class Checkpoint:
                 f"The source's position is {position!r}; it must be made of what JSON can hold: "
                 "numbers, strings, lists, and dictionaries whose keys are strings."
             )
-        arrays, header = as_parts(model, {"position": position, "seeks": self._seeks})
-        _store.write(self.path, arrays, header, kind=KIND, version=FORMAT)
+        write_model(self.path, model, {"position": position, "seeks": self._seeks})
         if model._state.watch is not None:
             note_time(self.folder, model._state.n_docs_seen)
 

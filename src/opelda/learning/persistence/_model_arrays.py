@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from opelda import learning
+from opelda import _store, learning
 from opelda._validation import whole
 from opelda.corpus import Vocabulary
 from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
@@ -14,6 +14,8 @@ from opelda.learning._part import Arrays, Header
 from opelda.learning._state import PARTS, State
 from opelda.learning.persistence._parameters import NOT_SAVED, as_given, as_today, parameters
 from opelda.learning.persistence._stored_model import (
+    FORMAT,
+    KIND,
     StoredModel,
     are_divisible,
     blaming,
@@ -34,6 +36,12 @@ def check_own(model: Any, what: str) -> None:
             f"{what} one of opelda's learners, got {name}; a subclass of your own cannot be loaded "
             "again without its code."
         )
+
+
+def write_model(path: Any, model: Any, stream: Any = None, *, documents: bool = True) -> None:
+    """Write a model file in one step; see `as_parts`."""
+    arrays, header = as_parts(model, stream, documents=documents)
+    _store.write(path, arrays, header, kind=KIND, version=FORMAT)
 
 
 def as_parts(
