@@ -16,7 +16,7 @@ from opelda._replacing import lock, remove_leftovers
 from opelda._validation import Every
 from opelda.corpus._corpus import Seekable
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._model_arrays import check_own, restore
+from opelda.learning.persistence._model_arrays import check_own, restore, write_model
 from opelda.learning.persistence._parameters import as_today, parameters
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, StoredModel
 from opelda.learning.streaming._events import note_time
