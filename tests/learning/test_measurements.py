@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from opelda import OnlineOPE, TopicModel
 from opelda.corpus import Vocabulary, generate, mini_batches
 from opelda.learning import History
-from opelda.learning._listeners import Listeners, ProgressLines
-from opelda.learning._measurements import (
+from opelda.learning._listeners import (
     LARGEST_SHARE,
     RECENT_SECONDS,
+    Listeners,
     NextScore,
     Pace,
     resident_bytes,
 )
-from opelda.learning._progress_line import describe
+from opelda.learning._progress import ProgressLines, describe
 from tests.learning.test_callbacks import report
 
 X = generate(900, n_words=60, n_topics=3, random_state=0).X
@@ -36,7 +36,7 @@ class Watching(History):
 @pytest.fixture
 def unhurried(monkeypatch):
     """Time for every score."""
-    monkeypatch.setattr("opelda.learning._measurements.LARGEST_SHARE", 1e9)
+    monkeypatch.setattr("opelda.learning._listeners.LARGEST_SHARE", 1e9)
 
 
 def learn(batches, callbacks=None, **more):

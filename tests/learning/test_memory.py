@@ -10,7 +10,7 @@ from scipy import sparse
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel, load, save
 from opelda.corpus import generate
-from opelda.learning import _best_words as _heaviest
+from opelda.learning import _transform as _heaviest
 from opelda.learning.streaming._window import Window
 from opelda.report import rank_words
 

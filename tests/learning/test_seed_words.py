@@ -12,10 +12,10 @@ from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import Online, SeedWarning, _sweeps
-from opelda.learning._collection import Held
 from opelda.learning._seed_weights import Pull
 from opelda.learning._seeding import seed_topics
 from opelda.learning._seeds import Seeds, SeedTopics
+from opelda.learning._sweeps import Held
 from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 

@@ -6,7 +6,7 @@ from pyspark.sql.functions import spark_partition_id, udf
 from pyspark.sql.types import IntegerType
 
 from opelda import TopicModel
-from opelda.learning._collection import Held
+from opelda.learning._sweeps import Held
 from opelda.spark import LDA, _cluster
 
 from .made import documents, same, table

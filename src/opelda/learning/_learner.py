@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Self, TypeVar
 
@@ -17,19 +17,19 @@ from opelda._validation import whole
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
-from opelda.engines.seam import enlarged
+from opelda.engines.seam import Documents, enlarged
 from opelda.errors import InputError
-from opelda.learning._best_words import heaviest_words
-from opelda.learning._collection import Collection, Held
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
-from opelda.learning._listeners import Reporter
+from opelda.learning._listeners import Reporter, Run
+from opelda.learning._plan import Plan
 from opelda.learning._representation import ShowsTopics, with_names
-from opelda.learning._runs import Run, learn_runs, run_seeds
+from opelda.learning._runs import learn_runs, run_seeds
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
-from opelda.learning._sweeps import run_closing_sweeps
+from opelda.learning._sweeps import Collection, Held, run_closing_sweeps
+from opelda.learning._transform import heaviest_words
 from opelda.learning.editing._editor import EditsTopics
 from opelda.learning.streaming._stream_run import LearnsStreams
 from opelda.learning.streaming._window_sweeps import learn
@@ -53,6 +53,30 @@ def listed(cls: Class) -> Class:
     ordered = known.replace(parameters=[known.parameters[name] for name in names])
     setattr(cls, "__signature__", ordered)  # noqa: B010  # for the type checker
     return cls
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What one run of `fit` learns from, and how."""
+
+    plan: Plan
+    matrix: sparse.csr_array
+    documents: Documents
+    words: Vocabulary | None
+    held_out: sparse.csr_array | None
+    collection: Collection | None  # that is swept, where it is larger than the documents
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents that the topics stand for."""
+        return self.documents.n_docs if self.collection is None else self.collection.n_docs
+
+    def begun(self) -> State:
+        """Return the state that learning begins with."""
+        state = self.plan.start(self.matrix.shape[1])
+        state.vocabulary = self.words
+        begin(self.plan, state, self.documents)
+        return state
 
 
 class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -118,53 +142,55 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
         """
         whole("validate_every", validate_every)
         with self._all_or_nothing():
-            plan = self._plan()
-            X = as_corpus(X, vocabulary, self.n_jobs)
-            matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
-            words = vocabulary_for(X, vocabulary, matrix.shape[1])
-            held_out = None
-            if validation is not None:
-                held_out = self._validated(counts_of(validation, words), reset=False)
-                if not can_be_split(held_out):
-                    raise InputError("validation has no document of at least two tokens to score.")
-            # presets and engines are chosen by the documents, which are known only now
-            schedule = self._schedule(matrix.shape[0])
-            n_looks = schedule.n_sweeps + A_PASS * schedule.n_passes
-            engine = self._engine(matrix.nnz, n_looks, anew=True)
-            plan = replace(plan, schedule=schedule, engine=engine)
-            if schedule.n_sweeps and collection is None:
-                matrix = enlarged(matrix)
-            documents = engine.documents(matrix)
-            if run is not None:
-                plan = replace(plan, seed=run.seed)
-            plan = self._with_seeds(plan, words, matrix)
+            fit = self._prepared_fit(X, vocabulary, validation, collection, run)
+            self._state = fit.begun()
+            self._state.population = fit.n_docs
+        self._run_fit(fit, validate_every, run)
+        self._measure_coherence(fit)
+        return self
 
-            def start() -> State:
-                state = plan.start(matrix.shape[1])
-                state.vocabulary = words
-                begin(plan, state, documents)
-                return state
+    def _prepared_fit(
+        self, X: Any, vocabulary: Any, validation: Any, collection: Collection | None, run: Any
+    ) -> "Fit":
+        """Check parameters and documents, and choose what depends on the documents."""
+        plan = self._plan()
+        X = as_corpus(X, vocabulary, self.n_jobs)
+        matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
+        words = vocabulary_for(X, vocabulary, matrix.shape[1])
+        held_out = None
+        if validation is not None:
+            held_out = self._validated(counts_of(validation, words), reset=False)
+            if not can_be_split(held_out):
+                raise InputError("validation has no document of at least two tokens to score.")
+        schedule = self._schedule(matrix.shape[0])
+        n_looks = schedule.n_sweeps + A_PASS * schedule.n_passes
+        engine = self._engine(matrix.nnz, n_looks, anew=True)
+        if schedule.n_sweeps and collection is None:
+            matrix = enlarged(matrix)
+        seed = plan.seed if run is None else run.seed
+        plan = replace(plan, schedule=schedule, engine=engine, seed=seed)
+        plan = self._with_seeds(plan, words, matrix)
+        return Fit(plan, matrix, engine.documents(matrix), words, held_out, collection)
 
-            self._state = state = start()
-            n_docs = documents.n_docs if collection is None else collection.n_docs
-            state.population = n_docs
-        n_sweeps = plan.schedule.n_sweeps
-        n_passes = plan.schedule.n_passes + n_sweeps
+    def _run_fit(self, fit: "Fit", validate_every: int, run: Run | None) -> None:
+        """Go through the passes, then the closing sweeps."""
+        plan, schedule, state, documents = fit.plan, fit.plan.schedule, self._state, fit.documents
+        n_passes, n_sweeps, held_out = schedule.n_passes, schedule.n_sweeps, fit.held_out
+        sample = None
+        if held_out is None:
+            sample = Sample(documents, schedule.batch_size, n_passes, n_sweeps)
         reporter = Reporter(
             self,
             plan.listeners,
-            n_docs_total=documents.n_docs * plan.schedule.n_passes + n_docs * n_sweeps,
-            n_passes=n_passes,
+            n_docs_total=documents.n_docs * n_passes + fit.n_docs * n_sweeps,
+            n_passes=n_passes + n_sweeps,
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
-            sample=Sample(documents, plan.schedule.batch_size, plan.schedule.n_passes, n_sweeps)
-            if held_out is None
-            else None,
+            sample=sample,
             run=run,
         )
         with plan.listeners(self):
-            stopped = False
             for batch in plan.passes(documents):
                 try:
                     done = plan.update(state, batch)
@@ -172,24 +198,27 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
                     # An engine goes back to a random start when the first update is interrupted;
                     # it does not know of the documents that this one was made of.
                     if not state.n_updates:
-                        state.weights = start().weights
+                        state.weights = fit.begun().weights
                     raise
-                stopped = reporter.tell(done, batch.n_pass, batch.n_docs)
-                if stopped:
-                    break
-            if n_sweeps and state.n_updates and not stopped:
+                if reporter.tell(done, batch.n_pass, batch.n_docs):
+                    return
+            if n_sweeps and state.n_updates:
+                collection = fit.collection
                 if collection is None:
                     collection = Held(plan.engine, plan.engine.tokens(documents, plan.n_topics))
                 sweeps = run_closing_sweeps(plan, state, collection)
-                for n_pass, done in enumerate(sweeps, plan.schedule.n_passes + 1):
-                    if reporter.tell(done, n_pass, n_docs):
+                for n_pass, done in enumerate(sweeps, n_passes + 1):
+                    if reporter.tell(done, n_pass, fit.n_docs):
                         break
+
+    def _measure_coherence(self, fit: "Fit") -> None:
+        matrix, schedule, n_docs = fit.matrix, fit.plan.schedule, fit.documents.n_docs
         if matrix.shape[1] > 1:  # words, of which there are pairs
             n_words = min(COHERENT_WORDS, matrix.shape[1])
-            n_counted = max(LEAST_COUNTED, documents.n_docs * n_passes // VIEWS_PER_COUNTED)
-            counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
-            state.coherence = coherence(heaviest_words(self, n_words), counted)
-        return self
+            n_passes = schedule.n_passes + schedule.n_sweeps
+            n_counted = max(LEAST_COUNTED, n_docs * n_passes // VIEWS_PER_COUNTED)
+            counted = matrix if n_docs <= n_counted else drawn(fit.documents, n_counted)
+            self._state.coherence = coherence(heaviest_words(self, n_words), counted)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics as `fit` does and return the mixtures of the same documents."""

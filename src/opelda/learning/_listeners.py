@@ -1,9 +1,8 @@
 """Reports of learning to those who listen: callbacks, a progress bar, lines in the log."""
 
-import logging
 import math
-import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,18 +12,23 @@ import numpy as np
 from scipy import sparse
 
 from opelda.corpus import MiniBatch
+from opelda.corpus._matrix import remap_columns
 from opelda.engines.seam import Updated
 from opelda.errors import InputError
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
-from opelda.learning._measurements import NextScore, Pace, resident_bytes
-from opelda.learning._progress_line import describe
-from opelda.learning._runs import Run
+from opelda.learning._progress import progress
 from opelda.learning.callbacks import BatchReport
 from opelda.learning.streaming._events import Event
 from opelda.metrics._token_split import can_be_split
 
-LOGGER = logging.getLogger("opelda")
-SECONDS_BETWEEN_LINES = 10.0
+try:
+    import resource
+except ImportError:  # not a Unix
+    resource = None  # type: ignore[assignment]
+
+RECENT_SECONDS = 5.0
+# Documents of a mini-batch that are scored at most, and the share of the time that may take.
+SCORED_DOCUMENTS, LARGEST_SHARE = 200, 0.03
 
 
 class Listeners:
@@ -81,6 +85,15 @@ def _as_list(callbacks: Any) -> list[Any]:
         if not callable(listener):
             raise InputError(f"callbacks[{index}] cannot be called: {listener!r}.")
     return listeners
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of several runs."""
+
+    number: int  # from 1
+    n_runs: int
+    seed: int
 
 
 @dataclass
@@ -178,122 +191,63 @@ def _events(state: Any) -> tuple[Event, ...]:
     return tuple(replace(e, time=time.time()) for e in found if e.document == state.n_docs_seen)
 
 
-def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
-    """Return the display for a learner's `verbose`: none, bar or line now and then, every line."""
-    if not isinstance(verbose, int | np.integer | np.bool_) or verbose < 0:
-        raise InputError(f"must be a whole number, at least 0, got {verbose!r}.", "verbose")
-    if verbose == 0:
-        return None
-    if verbose >= 2:
-        return ProgressLines(interval=0.0)
-    on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return ProgressBar() if on_terminal else ProgressLines()
+class Pace:
+    """Documents a second in the last seconds, or since the last update where that is longer ago."""
 
-
-class Display:
-    """Shows updates as lines, each with the last scores."""
-
-    needs_score = True
-
-    _score: float | None = None
-    _batch_score: float | None = None
-
-    def forget(self) -> None:
-        """Begin without scores."""
-        self._score = self._batch_score = None
-
-    def line(self, report: BatchReport) -> str:
-        """Describe an update."""
-        if report.held_out_score is not None:
-            self._score = report.held_out_score
-        if report.batch_score is not None:
-            self._batch_score = report.batch_score
-        return describe(report, self._score, self._batch_score)
-
-
-class ProgressBar(Display):
-    """A bar on the terminal, drawn by rich."""
-
-    def __init__(self, console: Any = None) -> None:
-        self._console = console
-
-    def begin(self, model: Any) -> None:
-        """Draw an empty bar."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-        from rich.table import Column
-
-        self._bar = Progress(
-            BarColumn(bar_width=12, table_column=Column(width=12, no_wrap=True)),
-            TextColumn(
-                "{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)
-            ),
-            console=self._console or Console(stderr=True),
-        )
-        self.forget()
-        self._task = self._bar.add_task("", total=None)
-        self._bar.start()
-
-    def __call__(self, report: BatchReport, /) -> None:
-        """Move the bar."""
-        done, total = report.n_docs, report.n_docs_total
-        self._bar.update(self._task, completed=done, total=total, description=self.line(report))
-
-    def end(self, model: Any) -> None:
-        """Leave the bar as it is and give the terminal back."""
-        self._bar.stop()
-
-
-class ProgressLines(Display):
-    """A line in the log every so many seconds; the first and the last update always get one."""
-
-    def __init__(
-        self, interval: float = SECONDS_BETWEEN_LINES, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._interval = interval
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
+        self._marks = deque([(clock(), 0)])
 
-    def begin(self, model: Any) -> None:
-        """Wait for the first update."""
-        self._waiting: str | None = None
-        self.forget()
-        self._last = -math.inf
-
-    def __call__(self, report: BatchReport, /) -> None:
-        """Log a line if the last one is long ago."""
-        self._waiting = self.line(report)
-        now = self._clock()
-        if now - self._last >= self._interval:
-            self._last = now
-            self.end()
-
-    def end(self, model: Any = None) -> None:
-        """Log what has not been logged yet."""
-        if self._waiting is not None:
-            log(self._waiting)
-        self._waiting = None
+    def __call__(self, n_docs: int) -> float:
+        """Return it when so many documents are done in all."""
+        now, marks = self._clock(), self._marks
+        while len(marks) > 1 and marks[1][0] <= now - RECENT_SECONDS:
+            marks.popleft()
+        then, before = marks[0]
+        marks.append((now, n_docs))
+        return (n_docs - before) / (now - then) if now > then else 0.0
 
 
-def log(line: str) -> None:
-    """Log a line that the user asked for, at INFO; on stderr where no handler would show it.
+class NextScore:
+    """Scores mini-batches before they are learned from, in a small part of the time.
 
-    The handler is never attached: the program's logging stays as it was, and models that learn in
-    several threads do not double each other's lines.
+    If wanted, `gap` is the mean Frank-Wolfe gap of the same documents' mixtures, else NaN.
     """
-    if _is_shown():
-        LOGGER.info(line)
-    elif sys.stderr is not None:  # as it is in a program without a console
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("opelda: %(message)s"))
-        handler.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, line, (), None))
+
+    def __init__(self, model: Any, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._model, self._clock, self.gap = model, clock, np.nan
+        self._started, self._spent = clock(), 0.0
+
+    def __call__(self, batch: MiniBatch, *, gap: bool = False) -> float | None:
+        """Return the log predictive probability of some documents; None where there is no time.
+
+        Words that are new with the mini-batch are left out: no topic knows them.
+        """
+        self.gap = np.nan
+        state, began = getattr(self._model, "_state", None), self._clock()
+        busy = self._spent > LARGEST_SHARE * (began - self._started)
+        if state is None or not state.n_updates or busy:
+            return None
+        n_docs, n_columns = batch.X.shape
+        columns = np.arange(n_columns, dtype=np.int32)
+        columns[state.weights.n_words :] = -1
+        if batch.change is not None:
+            columns[batch.change.reused] = -1
+        rows = np.unique(np.linspace(0, n_docs - 1, SCORED_DOCUMENTS).astype(np.intp))
+        known, _ = remap_columns(batch.X[rows], columns, state.weights.n_words)
+        score = self._model._score(known, n_splits=1) if can_be_split(known) else None
+        if gap:
+            self.gap = float(np.mean(self._model.infer(known).gap))
+        self._spent += self._clock() - began
+        return score
 
 
-def _is_shown() -> bool:
-    """Whether a record at INFO would come to a handler of the program's."""
-    logger: logging.Logger | None = LOGGER if LOGGER.isEnabledFor(logging.INFO) else None
-    while logger is not None:
-        for handler in logger.handlers:
-            if handler.level <= logging.INFO and not isinstance(handler, logging.NullHandler):
-                return True
-        logger = logger.parent if logger.propagate else None
-    return False
+def resident_bytes() -> int | None:
+    """Return the memory that this process has; where that is not known, the most it has had."""
+    if resource is None:
+        return None
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:  # macOS, which counts bytes
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -13,12 +13,11 @@ from opelda._names import NAMELESS
 from opelda._word_ranking import distinct
 from opelda.corpus import Corpus, Vocabulary
 from opelda.errors import InputError
-from opelda.learning._best_words import heaviest_words
 from opelda.learning._input_counts import vocabulary_for
 from opelda.learning._rules import ML
 from opelda.learning._seeds import N_TOP, is_uncovered
 from opelda.learning._state import check_words_rest
-from opelda.learning._transform import ReadsTopics
+from opelda.learning._transform import ReadsTopics, heaviest_words
 from opelda.learning.editing._topic_labels import changed_labels
 from opelda.metrics._top_words import label_topics
 

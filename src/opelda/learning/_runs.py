@@ -1,27 +1,18 @@
 """Several runs of the same learning, with other seeds: which one is kept, how alike they are."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from opelda.learning._best_words import heaviest_words
+from opelda.learning._listeners import Run
 from opelda.learning._state import State
+from opelda.learning._transform import heaviest_words
 from opelda.metrics._matching import stability_over_runs
 
 # As measured on generated documents with two to four times as many topics as they were drawn from:
 # of 10 words (AUC .982 instead of .994), and by the cosine (.990), it tells true topics less well.
 COMPARED_WORDS = 20
-
-
-@dataclass(frozen=True)
-class Run:
-    """One of several runs."""
-
-    number: int  # from 1
-    n_runs: int
-    seed: int
 
 
 def run_seeds(seed: int, n_runs: int) -> list[int]:

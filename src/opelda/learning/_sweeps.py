@@ -10,14 +10,15 @@ sweeps.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines.seam import SizeHistogram, TokenCounts, Updated
+from opelda.engines import Engine
+from opelda.engines.seam import Prior, SizeHistogram, TokenCounts, Updated, Weights
 from opelda.errors import InputError
-from opelda.learning._collection import Collection, Held
 from opelda.learning._plan import Plan
 from opelda.learning._seed_weights import Anchors
 from opelda.learning._state import State
@@ -45,6 +46,72 @@ PRIOR_STEPS = 5
 SMALLEST_PRIOR = 1e-5
 WORD_PRIOR_STEPS = 30
 WORD_PRIORS = 1e-4, 1.0  # the smallest and the largest
+
+
+class Collection(Protocol):
+    """Documents whose tokens are swept, wherever these are."""
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        ...
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens that are drawn."""
+        ...
+
+    @property
+    def total(self) -> float:
+        """Their weight."""
+        ...
+
+    def sweep(
+        self,
+        weights: Weights,
+        alpha: NDArray[np.float64],
+        *,
+        counts: TokenCounts | None,
+        prior: Prior | None,
+        seed: int,
+    ) -> TokenCounts:
+        """Draw every token's topic and count them; see `Engine.sweep`."""
+        ...
+
+    def histogram(self, share: float) -> SizeHistogram:
+        """Count documents as last drawn by their tokens per topic; see `Engine.histogram`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Held:
+    """Tokens that an engine of this process has."""
+
+    engine: Engine
+    tokens: Any
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return int(self.tokens.rows.n_docs)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens."""
+        return int(self.tokens.first[-1])
+
+    @property
+    def total(self) -> float:
+        """Their weight."""
+        return float(self.tokens.total)
+
+    def sweep(self, weights: Weights, alpha: NDArray[np.float64], **how: Any) -> TokenCounts:
+        """Draw and count."""
+        return self.engine.sweep(weights, self.tokens, alpha, **how)
+
+    def histogram(self, share: float) -> SizeHistogram:
+        """Count documents."""
+        return self.engine.histogram(self.tokens, share)
 
 
 @dataclass

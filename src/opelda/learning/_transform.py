@@ -9,7 +9,7 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from opelda._validation import choice, flag, whole
-from opelda._word_ranking import RANKS, Rank
+from opelda._word_ranking import RANKS, Rank, best_words, heaviest, word_factors
 from opelda.corpus import Vocabulary
 from opelda.engines.seam import (
     EVERYTHING,
@@ -26,13 +26,14 @@ from opelda.engines.seam import (
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
-from opelda.learning._best_words import heaviest_words
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.learning.streaming._events import Event
 from opelda.metrics import log_predictive_probability
-from opelda.metrics._ranking import rank_words
+from opelda.metrics._ranking import rank_words, topic_weights
 from opelda.metrics._topics import MeasuredTopics
+
+WEIGHTS_AT_ONCE = 2**24  # that are ranked
 
 
 class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which is untyped
@@ -288,3 +289,26 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             return self._state.vocabulary.words
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self._state.weights.n_words)] if names is None else names
+
+
+def heaviest_words(model: Any, n: int, by: Rank = "probability") -> NDArray[np.intp]:
+    """Return the ids of each topic's n best words, a part of the words at a time."""
+    state, shares = model._state, topic_weights(model)
+    n_words, n_topics = state.weights.n_words, state.weights.n_topics
+    if shares is None:
+        shares = np.full(n_topics, 1.0 / n_topics)
+    weights, ids = [], []
+    size = max(1, WEIGHTS_AT_ONCE // n_topics)
+    for first in range(0, n_words, size):
+        words = np.arange(first, min(first + size, n_words), dtype=np.int32)
+        topics = model._read(state, words)
+        if by == "probability":
+            best = heaviest(topics, min(n, len(words)))
+            weights.append(np.take_along_axis(topics, best, axis=1))
+        else:
+            factors = word_factors(topics, by, shares)
+            best, scores = best_words(topics, min(n, len(words)), factors)
+            weights.append(scores)
+        ids.append(best + first)
+    best = heaviest(np.concatenate(weights, axis=1), n)
+    return np.take_along_axis(np.concatenate(ids, axis=1), best, axis=1)

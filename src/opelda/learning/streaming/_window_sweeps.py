@@ -17,12 +17,11 @@ from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
 from opelda.engines.seam import FRACTION_SHIFT, Updated
-from opelda.learning._collection import Held
 from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
 from opelda.learning._seed_weights import Anchors
 from opelda.learning._seeding import begin
 from opelda.learning._state import State
-from opelda.learning._sweeps import Sweeps, too_small
+from opelda.learning._sweeps import Held, Sweeps, too_small
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning.streaming._renewal import give, new_theme
 from opelda.learning.streaming._watch import Watch
