@@ -114,11 +114,12 @@ def test_shares_of_a_collection_and_their_intervals():
         linear = on_simplex(mine.mean(axis=0)[None])[0]
         assert np.allclose(found.shares[i], corrected, atol=2e-3)
         half = np.hypot((high - low) / 2, linear - corrected)
-        assert np.allclose(found.half[i], half, atol=2e-3)
+        assert np.allclose(found.low[i], np.clip(corrected - half, 0, 1), atol=2e-3)
+        assert np.allclose(found.high[i], np.clip(corrected + half, 0, 1), atol=2e-3)
         assert np.allclose(found.means[i], MODEL.transform(words).mean(axis=0), atol=1e-5)
         assert found.n_docs[i] == len(mine)
         assert np.allclose(found.counts[[i]].toarray()[0], X[index == i].sum(axis=0))
-    assert np.isnan(found.half[2]).all()
+    assert np.isnan([found.low[2], found.high[2]]).all()
     for size in (8999, 9001):
         with pytest.raises(InputError, match=f"{size} labels"):
             corpus_shares(MODEL, X, np.zeros(size, int), 1)

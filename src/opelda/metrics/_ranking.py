@@ -11,8 +11,6 @@ from opelda.errors import InputError
 from opelda.metrics._coherence import npmi_of_pairs
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
-CANDIDATES = 2  # times as many words as wanted, of which those that occur together are kept
-
 
 def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     """Return each topic's share of the tokens that the model has learned from, or None.
@@ -114,7 +112,7 @@ def rank_words(
             )
     shares = shares / shares.sum()
     if by == "coherence":
-        few = min(CANDIDATES * n, measured.n_words)
+        few = min(2 * n, measured.n_words)
         return _together(ranked(table, few, "relevance", shares, lambda_), n, measured, X)
     return ranked(table, n, by, shares, lambda_)
 

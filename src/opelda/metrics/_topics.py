@@ -27,9 +27,6 @@ class FittedModel(Protocol):
         """The topics, K x V."""
 
 
-ROWS_LOOKED_AT = 8  # enough to tell documents from topics, whatever the size of either
-
-
 @dataclass(frozen=True, eq=False)
 class MeasuredTopics:
     """Topics, and the model they are of where one was given.
@@ -202,9 +199,9 @@ def _first_rows(given: Any) -> NDArray[np.float64] | None:
     """Return a few rows of a matrix, and None of anything else."""
     given = given.X if isinstance(given, Corpus) else given
     if hasattr(given, "tocsr"):
-        given = given.tocsr()[:ROWS_LOOKED_AT].toarray()
+        given = given.tocsr()[:8].toarray()
     try:
-        rows = np.asarray(given[:ROWS_LOOKED_AT], np.float64)
+        rows = np.asarray(given[:8], np.float64)
     except (KeyError, TypeError, ValueError):
         return None
     return rows if rows.ndim == 2 and 0 not in rows.shape else None

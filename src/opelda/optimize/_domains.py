@@ -13,8 +13,6 @@ from opelda.errors import InputError
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
 
-_INFEASIBLE = 2  # scipy.optimize.linprog's status
-
 
 class Domain(ABC):
     """A bounded convex set of points of dimension `n`, known by its linear oracle.
@@ -256,7 +254,7 @@ class Polytope(Domain):
         A_eq = np.pad(self._A_eq, [(0, 0), (0, extra)])
         # Dual simplex, since an interior-point solution need not be a vertex.
         solution = linprog(cost, A, b, A_eq, b_eq, bounds=(None, None), method="highs-ds")
-        if solution.status == _INFEASIBLE:
+        if solution.status == 2:  # infeasible
             raise InputError(
                 "The polytope is empty, no x satisfies every row: check the signs (A x <= b) and "
                 "relax a constraint."

@@ -16,7 +16,6 @@ from opelda.errors import InputError
 from opelda.metrics._topics import MeasuredTopics
 
 BLOCK = 4096
-TEXT_SHOWN, NAME_SHOWN = 200, 80  # letters
 
 
 class DocumentBlock(NamedTuple):
@@ -134,11 +133,11 @@ def called(name: str | None, number: int, text: Any) -> str:
     """
     if name and any(map(str.isalpha, name)):
         return name
-    start, text = name or f"document {number}", beginning(text, NAME_SHOWN)
+    start, text = name or f"document {number}", beginning(text, 80)
     return f"{start}: {text}" if text else start
 
 
-def beginning(text: Any, n: int = TEXT_SHOWN) -> str | None:
+def beginning(text: Any, n: int = 200) -> str | None:
     """Return the first letters of a text, in one line."""
     if text is None:
         return None

@@ -26,9 +26,6 @@ FORMATS = (
 NUMBERED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?:,? +(\d.*))?")
 CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 EPOCH = dt.datetime(1970, 1, 1)
-# seconds and milliseconds since then, from 1973 on and up to 2286: no year is as large
-SECONDS, MILLISECONDS = (1e8, 1e10), (1e11, 1e13)
-FIRST_YEAR = 1000  # smaller numbers may be months, weeks or days
 
 
 @dataclass(frozen=True)
@@ -163,15 +160,17 @@ class TimeReader:
                 return _without_zone(_parsed(value))
             first, second, year, clock = int(found[1]), int(found[3]), int(found[4]), found[5]
             day, month = (first, second) if self._day_first else (second, first)
-            return dt.datetime.combine(dt.date(year, month, day), _clock(clock or "0:00"))
+            return dt.datetime.combine(
+                dt.date(year, month, day), _by_format(clock or "0:00", CLOCKS).time()
+            )
         except (ValueError, OverflowError, TypeError, IndexError):
             return None
 
 
-def _clock(text: str) -> dt.time:
-    for form in CLOCKS:
+def _by_format(text: str, formats: Iterable[str]) -> dt.datetime:
+    for form in formats:
         try:
-            return dt.datetime.strptime(text, form).time()
+            return dt.datetime.strptime(text, form)
         except ValueError:
             pass
     raise ValueError(text)
@@ -200,19 +199,14 @@ def _parsed(value: Any) -> dt.datetime:
             return read(text)
         except (ValueError, TypeError, IndexError):
             pass
-    for form in FORMATS:
-        try:
-            return dt.datetime.strptime(text, form)
-        except ValueError:
-            pass
-    raise ValueError(text)
+    return _by_format(text, FORMATS)
 
 
 def _of_number(number: float) -> dt.datetime:
-    if SECONDS[0] <= number < SECONDS[1]:
-        return EPOCH + dt.timedelta(seconds=number)
-    if MILLISECONDS[0] <= number < MILLISECONDS[1]:
-        return EPOCH + dt.timedelta(milliseconds=number)
-    if number >= FIRST_YEAR and number == math.floor(number):
+    # seconds and milliseconds from 1973 on and up to 2286: no year is as large
+    for unit, (first, last) in (("seconds", (1e8, 1e10)), ("milliseconds", (1e11, 1e13))):
+        if first <= number < last:
+            return EPOCH + dt.timedelta(**{unit: number})
+    if number >= 1000 and number == math.floor(number):  # less may be months, weeks or days
         return dt.datetime(int(number), 1, 1)
     raise ValueError(number)

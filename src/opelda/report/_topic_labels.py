@@ -13,9 +13,7 @@ from opelda.report._topic_table import topic_table
 from opelda.report._typical_documents import top_documents
 from opelda.report.rows import DocumentRow, TopicRow
 
-TIMES_ASKED = 3  # for a label that no other topic has
-N_WORDS, N_DOCS = 15, 4  # to name a topic by
-LONGEST = 80  # characters of a label that is made
+N_WORDS = 15  # to name a topic by
 QUOTES = "\"'`*. \u201c\u201d\u2018\u2019"
 
 
@@ -102,7 +100,7 @@ def label_topics(
     wanted = chosen_topics(only, len(table), "only")
     documents: Iterable[DocumentRow] = ()
     if corpus is not None:
-        documents = top_documents(topics, corpus, N_DOCS, topics=dict.fromkeys(wanted))
+        documents = top_documents(topics, corpus, 4, topics=dict.fromkeys(wanted))
     labels = labels_by(with_, [table[number] for number in dict.fromkeys(wanted)], documents)
     return [labels[number] for number in wanted]
 
@@ -127,7 +125,7 @@ def labels_by(
 def _asked(with_: Callable[[TopicToLabel], str], topic: TopicToLabel) -> str:
     """Ask for a label until it is one that no other topic has."""
     label = ""
-    for _ in range(TIMES_ASKED):
+    for _ in range(3):
         answer = with_(topic)
         if not isinstance(answer, str) or not answer.strip():
             raise InputError(
@@ -136,7 +134,7 @@ def _asked(with_: Callable[[TopicToLabel], str], topic: TopicToLabel) -> str:
                 "with_",
             )
         # models like to quote, to end with a full stop, and to explain
-        label = " ".join(answer.strip().splitlines()[0].split()).strip(QUOTES)[:LONGEST]
+        label = " ".join(answer.strip().splitlines()[0].split()).strip(QUOTES)[:80]
         if label and label not in topic.taken:
             break
     return label or ", ".join(topic.words[:3])

@@ -6,10 +6,7 @@ from numpy.typing import NDArray
 from opelda._word_ranking import DIGITS, hellinger
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
-NEIGHBOURS = 8  # topics that each one is mainly placed by
-STEPS, EXAGGERATED = 300, 80
 ROWS = 64
-LEAST_DISTANCE = 0.9  # between two topics, times 1 / sqrt(K)
 
 Array = NDArray[np.float64]
 
@@ -53,7 +50,7 @@ def _similarities(distances: Array) -> Array:
     squares = distances**2
     np.fill_diagonal(squares, np.inf)
     squares -= squares.min(axis=1, keepdims=True)
-    target = np.log(min(NEIGHBOURS, (n - 1) / 1.5) if n > 2 else 1.0)
+    target = np.log(min(8, (n - 1) / 1.5) if n > 2 else 1.0)
     low, high = np.full(n, -10.0), np.full(n, 30.0)  # of the widths' logarithms
     p = np.empty_like(squares)
     for _ in range(30):
@@ -73,8 +70,8 @@ def _steps(p: Array) -> Array:
     places = _start(p)
     speed, gain = np.zeros_like(places), np.ones_like(places)
     rate = max(len(p) / 12.0, 10.0)
-    for step in range(STEPS):
-        early = step < EXAGGERATED
+    for step in range(300):
+        early = step < 80
         attraction, repulsion, total = _forces(p, places)
         slope = 4.0 * ((12.0 if early else 1.0) * attraction - repulsion / total)
         gain = np.where((slope > 0) != (speed > 0), gain + 0.2, np.maximum(gain * 0.8, 0.01))
@@ -131,7 +128,7 @@ def _spread(places: Array) -> Array:
     places = places @ directions.T
     places = places * np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     places = places / max(np.abs(places).max(), 1e-12)
-    least = LEAST_DISTANCE / np.sqrt(len(places))
+    least = 0.9 / np.sqrt(len(places))
     for _ in range(100):
         far = np.sqrt(_squares_apart(places, places))
         np.fill_diagonal(far, np.inf)

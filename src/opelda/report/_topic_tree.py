@@ -19,8 +19,6 @@ from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report.rows import MergeRow, SimilarRow, Table
 
-LAMBDA = 0.3  # of the relevance by which words of nodes are ranked: inner nodes are all wide
-
 Array = NDArray[np.float64]
 
 
@@ -169,7 +167,8 @@ def topic_tree(
     measured = MeasuredTopics.of(topics)
     n, names = whole("n_words", n_words), measured.words(feature_names)
     masses, weights = masses_of(measured)
-    factors = word_factors(masses, "relevance", np.ones(len(masses)), LAMBDA)
+    # inner nodes are all wide: words that are rare elsewhere say more
+    factors = word_factors(masses, "relevance", np.ones(len(masses)), 0.3)
     rows: list[MergeRow] = []
     sizes = [1] * len(weights)
     for node, first, second, loss, mass in _mergers(masses):

@@ -15,7 +15,6 @@ from opelda.report._document_blocks import DocumentBlock, document_blocks, mixtu
 from opelda.report.rows import DocumentRow, Table
 
 SHORT = 30  # tokens that make a document half as typical as a long one of the same mixture
-POOL = 3  # candidates for each document wanted, of which some are near copies of others
 
 # a score, the negative number of a document, a weight; what is known of it, and its words
 Entry = tuple[float, int, float, tuple[float, str | None, str | None], NDArray[Any]]
@@ -103,15 +102,16 @@ class TypicalDocuments:
     """The most typical documents of each topic, among those added so far."""
 
     def __init__(self, n: int) -> None:
-        self._n, self._best = n, BestDocuments(POOL * n)
+        # three candidates for each document wanted: some may be near copies of others
+        self._n, self._best = n, BestDocuments(3 * n)
         self._finished: list[list[Entry]] | None = None
 
     def add(self, block: DocumentBlock, theta: NDArray[Any]) -> None:
         """Take up documents with their mixtures."""
         self._best.add(typicality(theta, block.tokens[:, np.newaxis]).T, block, weights=theta.T)
 
-    def finish(self) -> None:
-        """Keep the documents wanted of each topic, those that differ before near copies."""
+    def finish(self) -> list[list[Entry]]:
+        """Return the documents wanted of each topic, those that differ before near copies."""
         self._finished = []
         for best in self._best.ranked():
             differ: list[Entry] = []
@@ -120,6 +120,7 @@ class TypicalDocuments:
                 copied = any(_nearly_the_same(entry[-1], other[-1]) for other in differ)
                 (copies if copied else differ).append(entry)
             self._finished.append((differ + copies)[: self._n])
+        return self._finished
 
     def documents(self) -> list[list[int]]:
         """Return their numbers, topic by topic: of all candidates before `finish`."""
@@ -130,16 +131,13 @@ class TypicalDocuments:
         self, labels: Sequence[str], topics: Iterable[int] | None = None
     ) -> Table[DocumentRow]:
         """Return the documents wanted as rows."""
-        self.finish()
+        found = self.finish()
         rows = (
             DocumentRow(topic, labels[topic], rank, weight, known[0], -number, *known[1:])
             for topic in chosen_topics(topics, len(labels))
-            for rank, (_, number, weight, known, _) in enumerate(self._of(topic), 1)
+            for rank, (_, number, weight, known, _) in enumerate(found[topic] if found else (), 1)
         )
         return Table(DocumentRow, rows)
-
-    def _of(self, topic: int) -> list[Entry]:
-        return self._finished[topic] if self._finished else []
 
 
 def _nearly_the_same(some: NDArray[Any], others: NDArray[Any]) -> bool:

@@ -30,7 +30,7 @@ from opelda.metrics._topics import MeasuredTopics
 # the same for all that words can say, and share what is theirs.
 SMALLEST = 1e-3
 # Steps of EM to a group's mixture: on 40 groups of Reuters no share is then off by more than .0012.
-N_ITER, TOKENS, NO_PRIOR = 100, 1e6, 1e-3
+N_ITER = 100
 INTERVALS_NOTE = (
     "Intervals take topics as known: they are too narrow where topics were learned from these "
     "documents, and for groups of 10 or fewer."
@@ -69,8 +69,8 @@ class Unmixing:
     def likeliest(self, frequencies: Any) -> NDArray[np.float64]:
         """Return the mixtures that make words of these frequencies most probable."""
         method = EM(n_iter=N_ITER, n_kept=len(self.topics))
-        words = sparse.csr_array(frequencies) * TOKENS
-        found = infer(words, self.topics, doc_topic_prior=NO_PRIOR, method=method)
+        words = sparse.csr_array(frequencies) * 1e6
+        found = infer(words, self.topics, doc_topic_prior=1e-3, method=method)
         mixtures: NDArray[np.float64] = found.theta.astype(np.float64)
         mixtures /= mixtures.sum(axis=1, keepdims=True)
         return mixtures

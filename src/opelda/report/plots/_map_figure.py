@@ -13,11 +13,7 @@ from opelda.report._topic_map import map_positions
 from opelda.report.plots._frame import BLUE, frame, written
 
 LENGTHS = (28, 16)  # letters of a label, and of one for which there is not enough room
-LARGEST = 3200.0  # square points of a circle
-COVERED = 0.33  # of the map by circles, at most
-EDGE, GAP = 12.0, 6.0  # around all circles and between two, in points: room for labels
-STRETCHED = 2.0  # one direction more than the other, at most
-ROUNDS, PAIRS = 400, 2e7
+EDGE = 12.0  # points around all circles
 # below, above, right, left, and the corners between these
 SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
 
@@ -58,7 +54,8 @@ def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None
         box = np.array([window.width, window.height]) / axis.figure.dpi * 72
         axis.set_xlim(0, box[0])
         axis.set_ylim(0, box[1])
-        area = min(LARGEST, COVERED * float(box.prod()) / n)
+        # in square points; at most a third of the map is covered
+        area = min(3200.0, 0.33 * float(box.prod()) / n)
         sizes = np.maximum(area * weights / weights.max(), 0.05 * area)
         radii = np.sqrt(sizes) / 2
         places = spread(map_positions(topics), radii, box)
@@ -76,14 +73,13 @@ def spread(places: Array, radii: Array, box: Array) -> Array:
     low, high = places.min(axis=0), places.max(axis=0)
     inner = np.maximum(box - 2 * (EDGE + radii.max()), 1.0)
     scale = inner / np.maximum(high - low, 1e-6)
-    found: Array = box / 2 + (places - (low + high) / 2) * np.minimum(
-        scale, STRETCHED * scale.min()
-    )
+    scale = np.minimum(scale, 2.0 * scale.min())  # one direction is stretched twice as far at most
+    found: Array = box / 2 + (places - (low + high) / 2) * scale
     sums = radii[:, np.newaxis] + radii
-    wanted = sums + min(GAP, float(radii.mean()) / 2)
+    wanted = sums + min(6.0, float(radii.mean()) / 2)  # points between two: room for labels
     np.fill_diagonal(wanted, 0.0)
     edges = np.minimum((EDGE + radii)[:, np.newaxis], box / 2)
-    for _ in range(int(min(ROUNDS, PAIRS / len(places) ** 2)) + 1):
+    for _ in range(int(min(400, 2e7 / len(places) ** 2)) + 1):
         between = found[:, np.newaxis] - found
         far = np.hypot(*np.moveaxis(between, 2, 0))
         if (far >= wanted - 0.1).all():

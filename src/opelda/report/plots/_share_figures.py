@@ -19,10 +19,6 @@ from opelda.report._unmixing import INTERVALS_NOTE
 from opelda.report.plots._frame import BLUE, GREY, LINES, bars, frame, percent, tidy, written
 from opelda.report.rows import EffectRow
 
-MOST_TOPICS = 20  # in a figure of effects
-LABEL_SHOWN, GROUP_SHOWN, EFFECT_SHOWN = 28, 24, 34  # letters
-BAND = 0.18  # how opaque an interval is
-
 
 def plot_over_time(
     model: Any,
@@ -89,10 +85,10 @@ def plot_over_time(
             )
             alone = np.isnan(np.pad(shares, 1, constant_values=np.nan))
             marked = None if len(starts) <= 40 else np.flatnonzero(alone[:-2] & alone[2:])
-            name = f"{k} {written(labels[k], LABEL_SHOWN)}"
+            name = f"{k} {written(labels[k], 28)}"
             axis.plot(times, shares, dash, color=colour, marker=marker, markevery=marked, ms=4,
                       lw=1.6, label=name)  # fmt: skip
-            axis.fill_between(times, *ends, color=colour, alpha=BAND, lw=0)
+            axis.fill_between(times, *ends, color=colour, alpha=0.18, lw=0)
         axis.set_ylim(bottom=0)
         percent(axis.yaxis, axis.get_ylim()[1], 0.05)
         axis.set_ylabel(f"corrected share of documents, by {bins.unit}")
@@ -142,7 +138,7 @@ def plot_groups(
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
     labels, n = labels_of(model), len(found.bins)
     ticks = [
-        f"{written(names[i], GROUP_SHOWN)} ({n_docs:,})"
+        f"{written(names[i], 24)} ({n_docs:,})"
         for i, n_docs in zip(found.bins, found.n_docs, strict=True)
     ]
     most = float(np.fmax(found.shares, found.high)[:, chosen].max())
@@ -160,7 +156,7 @@ def plot_effect(
     effects: Sequence[EffectRow],
     term: str | None = None,
     *,
-    n_topics: int = MOST_TOPICS,
+    n_topics: int = 20,
     ax: Any = None,
 ) -> Any:
     """Draw a term's effects on topics with their intervals, the largest on top.
@@ -198,7 +194,7 @@ def plot_effect(
         axis.axvline(0.0, color=GREY, lw=0.8)
         axis.hlines(places, low, high, color=BLUE, lw=1.6)
         axis.plot(estimates, places, "o", color=BLUE, ms=4)
-        axis.set_yticks(places, [f"{row.topic} {written(row.label, EFFECT_SHOWN)}" for row in rows])
+        axis.set_yticks(places, [f"{row.topic} {written(row.label, 34)}" for row in rows])
         axis.set_ylim(len(rows) - 0.4, -0.6)
         tidy(axis)
         axis.locator_params(axis="x", nbins=6)

@@ -10,7 +10,6 @@ from matplotlib.ticker import FuncFormatter, Locator
 from opelda.report._times import label_of, start_of
 
 SIZE = 9.0  # of labels, in points
-WIDTH, GAP = 0.66, 1.0  # of a letter at most, and between two labels, in sizes
 # units from one label to the next; where these are too few, the last doubled until it is enough
 STEPS = {
     "minute": (1, 5, 15, 30, 60, 180, 360, 720, 1440), "hour": (1, 3, 6, 12, 24, 48, 168),
@@ -23,7 +22,6 @@ SHORTEST = {
     "minute": DAY / 1440, "hour": DAY / 24, "day": DAY, "week": 7 * DAY, "month": 28 * DAY,
     "quarter": 90 * DAY, "year": 365 * DAY,
 }  # fmt: skip
-LONGEST_STEP = 3  # between points that a line joins, in usual steps
 FIRST = dt.datetime(1, 1, 1)  # a Monday
 # untyped
 date2num: Any = dates.date2num
@@ -46,7 +44,7 @@ class BinLocator(Locator):
     def tick_values(self, vmin: float, vmax: float) -> Any:
         """Return the places of ticks from one day to another."""
         axes = self.axis.axes
-        n_labels = axes.bbox.width / axes.figure.dpi * 72 / (WIDTH * self.letters + GAP) / SIZE
+        n_labels = axes.bbox.width / axes.figure.dpi * 72 / (0.66 * self.letters + 1.0) / SIZE
         least = abs(vmax - vmin) / max(n_labels, 1e-3) / (SHORTEST[self.unit] / DAY)
         step = next((step for step in STEPS[self.unit] if step >= least), STEPS[self.unit][-1])
         while step < least:
@@ -74,7 +72,7 @@ def gaps_after(starts: list[dt.datetime]) -> list[int]:
     [3]
     """
     steps = np.diff(np.array(starts, "datetime64[s]")).astype(np.int64)
-    return [int(i) + 1 for i in np.flatnonzero(steps > LONGEST_STEP * np.median(steps))]
+    return [int(i) + 1 for i in np.flatnonzero(steps > 3 * np.median(steps))]
 
 
 def _label(moment: dt.datetime, unit: str) -> str:

@@ -23,9 +23,6 @@ from opelda.report.plots._frame import (
     written,
 )  # fmt: skip
 
-ROW, TALLEST = 0.17, 60.0  # inches of a topic in a tree, and of the tree
-LETTER = 0.0125  # of the width of the axes, that a small letter takes
-
 
 def plot_topics(
     topics: GivenTopics,
@@ -96,7 +93,7 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
     places[leaves] = np.arange(n_topics)
     top = max(float(heights.max()), 1e-12)
     parents = np.full(len(heights), top * 1.15)
-    with frame(ax, 8.0, min(max(ROW * n_topics, 1.6) + 0.7, TALLEST)) as axis:
+    with frame(ax, 8.0, min(max(0.17 * n_topics, 1.6) + 0.7, 60.0)) as axis:
         from matplotlib.ticker import MaxNLocator
 
         for row in tree.merges:
@@ -107,7 +104,8 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
         axis.hlines(places, heights, parents, color=BLUE, lw=1.0)
         for row in tree.merges:
             ends = np.sqrt([parents[row.node], heights[row.node]])
-            room = int((ends[0] - ends[1]) / (LETTER * np.sqrt(top)))
+            # a small letter takes an eightieth of the width
+            room = int((ends[0] - ends[1]) / (0.0125 * np.sqrt(top)))
             words = list(row.words)
             while words and len(" ".join(words)) > room:
                 words.pop()
