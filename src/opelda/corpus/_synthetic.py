@@ -14,7 +14,6 @@ from opelda.errors import InputError
 
 DOCUMENTS_AT_ONCE = 4096
 OWN_SHARE = 0.9
-GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def generate_stream(
             rng = np.random.default_rng([seed, index])
             ids = index * n_new + np.arange(n_words)
             # multiples of the golden ratio, modulo 1: spread evenly, never in step with the topics
-            weight = age / (0.02 + ids * GOLDEN % 1.0)
+            weight = age / (0.02 + ids * 0.6180339887498949 % 1.0)
             topics = owned_topics(weight, ids % n_topics, n_topics)
             X = draw_counts(rng, rng.dirichlet(alpha, size), np.cumsum(topics, axis=1), n_tokens)
             names = np.array([f"w{i}" for i in ids.tolist()], object)

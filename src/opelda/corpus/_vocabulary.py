@@ -12,6 +12,7 @@ from opelda.corpus._document_counts import as_list, count_words
 from opelda.corpus._matrix import Counted, remap_columns
 from opelda.corpus._vocabulary_arrays import (
     checked_words,
+    encodable,
     stored_number,
     stored_value,
     unpack_words,
@@ -21,7 +22,6 @@ from opelda.corpus._word_columns import (
     WaitingWords,
     WordColumns,
     usual_min_df,
-    without_column,
 )
 from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer
 from opelda.corpus.text._word_counting import FewTexts
@@ -224,7 +224,8 @@ class Vocabulary:
         self, words: list[str], frequency: NDArray[np.intp], columns: NDArray[np.int32]
     ) -> NDArray[np.int32]:
         """Enter in `columns` what is given to words without one; return the reused, ascending."""
-        new = without_column(words, columns)
+        without = np.flatnonzero(columns < 0).tolist()
+        new = np.array([i for i in without if encodable(words[i])], np.intp)
         enough = usual_min_df(self.n_docs) if self.min_df is None else self.min_df
         if enough > 1:
             new = self._waiting.see(words, new, frequency, enough)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from opelda.corpus._vocabulary_arrays import (
     checked_words,
     damaged,
-    encodable,
     pack_words,
     stored_array,
     unpack_words,
@@ -146,24 +145,15 @@ class WordColumns:
         return chosen
 
 
-def without_column(words: Sequence[str], columns: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return the numbers of words that have no column and may be given one."""
-    return np.array(
-        [i for i in np.flatnonzero(columns < 0).tolist() if encodable(words[i])], np.intp
-    )
-
-
-# As many words at most may wait, for each column there may be, and where columns have no limit.
-PER_COLUMN, MOST = 2, 500_000
 PREFIX = "waiting."
-# Below so many documents, how many hold a word says little. In thousands, words of one or two are
+# In fewer documents, how many hold a word says little. In thousands, words of one or two are
 # misspellings and names: they make the model large and no topic clearer.
-FEW, SOME = 50, 1_000
+FEW = 50
 
 
 def usual_min_df(n_docs: int) -> int:
     """Return how many of so many documents must have a word where nobody said."""
-    return 1 if n_docs < FEW else 2 if n_docs < SOME else 5
+    return 1 if n_docs < FEW else 2 if n_docs < 1_000 else 5
 
 
 class WaitingWords:
@@ -176,7 +166,7 @@ class WaitingWords:
     """
 
     def __init__(self, max_features: int | None) -> None:
-        self.most = MOST if max_features is None else PER_COLUMN * max_features
+        self.most = 500_000 if max_features is None else 2 * max_features
         self._n_docs: dict[str, int] = {}
 
     def __len__(self) -> int:

@@ -146,7 +146,8 @@ def _by_content(input: Input) -> str:
         return "lines"
     if _is_json(lines[0].strip(), input, cut=len(head) >= PEEK_BYTES):
         return "jsonl"
-    if len(lines) >= 3 and _all_match(NUMBER, lines[:3]) and _all_match(TRIPLE, lines[3:]):
+    is_uci = all(map(NUMBER.fullmatch, lines[:3])) and all(map(TRIPLE.fullmatch, lines[3:]))
+    if len(lines) >= 3 and is_uci:
         return "uci"
     if any(b":" in line for line in lines) and all(map(_is_ldac, lines)):
         return "ldac"
@@ -182,7 +183,3 @@ def _is_json(line: bytes, input: Input, cut: bool) -> bool:
 def _is_ldac(line: bytes) -> bool:
     found = LDAC.fullmatch(line)
     return found is not None and int(found[1][:9]) == len(found[2].split())
-
-
-def _all_match(pattern: re.Pattern[bytes], lines: list[bytes]) -> bool:
-    return all(map(pattern.fullmatch, lines))

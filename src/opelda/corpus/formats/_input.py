@@ -24,9 +24,6 @@ from opelda.corpus.formats._compression import (
 from opelda.corpus.formats._encodings import as_utf8
 from opelda.errors import InputError
 
-# Seconds until a request to end is heard.
-HEARD = 0.1
-
 
 def has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience) -> bool:
     """Wait until there is something to read, or the end; False if it was asked to end before."""
@@ -35,7 +32,7 @@ def has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience)
         return True  # reading waits by itself
     while is_ended is None or not is_ended():
         try:
-            if select.select([file], [], [], HEARD)[0]:
+            if select.select([file], [], [], 0.1)[0]:  # a request to end is heard soon
                 return True
         except (OSError, ValueError):  # it is no file of the system, and does not wait
             return True

@@ -2,7 +2,7 @@
 
 import codecs
 import io
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,13 +10,12 @@ import numpy as np
 
 from opelda.corpus._block import Beside, Block
 from opelda.corpus._replay import Former, Seen, digest, ended, recognise
-from opelda.corpus.formats._compression import Stream
+from opelda.corpus.formats._compression import CHUNK, Stream
 from opelda.corpus.formats._encodings import as_series, cells, codec, decoded
 from opelda.corpus.formats._input import ChangedError, Input, check_position
 from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
-CHUNK = 1 << 20
 NEWLINE = ord("\n")
 # Documents that are longer are no documents; blocks end early once they hold this much.
 LONGEST_LINE = 1 << 28
@@ -27,7 +26,6 @@ POSITION = ("offset", "line")
 
 Values = dict[str | None, list[Any]]  # beside texts, by the names of columns; None: their names
 Parse = Callable[[list[str], Sequence[int]], tuple[list[str], Values | None]]
-Add = Callable[[list[str], Sequence[int]], None]
 
 
 class LineReader:
@@ -229,49 +227,41 @@ def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> 
 
 
 def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | None:
-    """Return the next block; None at the end."""
+    """Return the next block; None at the end.
+
+    A bad line of a pipe ends a block before it, for what was read will not come again.
+    """
     texts: list[str] = []
     beside: Values = {}
-
-    def add(lines: list[str], numbers: Sequence[int]) -> None:
-        some, columns = parse(lines, numbers)
+    left, most = LARGEST_BLOCK, options.block_size
+    while (missing := options.block_size - len(texts)) > 0 and (left > 0 or not texts):
+        first = reader.line + 1
+        data = reader.take(min(missing, most), max(left, 1))
+        if not data and not texts and reader.goes_on():
+            continue
+        if not data:
+            break
+        try:
+            some, columns = parse(*decoded(data, first, reader.label, options))
+        except InputError:
+            if reader.is_file or (most == 1 and not texts):
+                raise
+            reader.put_back(data)
+            if most == 1:
+                break
+            most = 1
+            continue
         for name, values in (columns or {}).items():
             padded(beside.setdefault(name, []), len(texts)).extend(values)
         texts.extend(some)
-
-    fill_block(reader, options, texts, add)
+        left -= len(data)
     if not texts:
         return None
-    columns: Beside = {name: cells(values) for name, values in beside.items()}
-    return Block(as_series(texts), reader.position, columns)
+    kept: Beside = {name: cells(values) for name, values in beside.items()}
+    return Block(as_series(texts), reader.position, kept)
 
 
 def padded(values: list[Any], n: int) -> list[Any]:
     """Return a column to which missing values were added until there are so many."""
     values += [None] * (n - len(values))
     return values
-
-
-def fill_block(reader: LineReader, options: Options, made: Sized, add: Add) -> None:
-    """Add lines and their numbers until as much was made of them as fills a block.
-
-    A bad line of a pipe ends a block before it, for what was read will not come again.
-    """
-    left, most = LARGEST_BLOCK, options.block_size
-    while (missing := options.block_size - len(made)) > 0 and (left > 0 or not len(made)):
-        first = reader.line + 1
-        data = reader.take(min(missing, most), max(left, 1))
-        if not data and not len(made) and reader.goes_on():
-            continue
-        if not data:
-            return
-        try:
-            add(*decoded(data, first, reader.label, options))
-            left -= len(data)
-        except InputError:
-            if reader.is_file or (most == 1 and not len(made)):
-                raise
-            reader.put_back(data)
-            if most == 1:
-                return
-            most = 1

@@ -51,7 +51,7 @@ def write_in_one_step(
     def packed(file: BinaryIO) -> Any:
         return compressing(file, suffix) if suffix else nullcontext(file)
 
-    with system_errors(label):
+    try:
         if path == "-":
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
@@ -64,14 +64,7 @@ def write_in_one_step(
                     yield out
                 if sidecar is not None:
                     files[1].write(sidecar[1])
-
-
-@contextmanager
-def system_errors(label: str) -> Iterator[None]:
-    """Say in one sentence what the system refuses; a reader that has gone is no mistake."""
-    try:
-        yield
-    except BrokenPipeError:
+    except BrokenPipeError:  # a reader that has gone is no mistake
         raise
     except OSError as error:
         message = f"{label} cannot be written: {reason(error)}; write to another place."
@@ -127,16 +120,6 @@ def safe_cell(text: str) -> str:
     if not _UNSAFE.search(text):
         return text
     return "'" + _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def row_ranges(ends: Any, most: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into ranges of at most `most` items, or a single row; `ends` begins with 0."""
-    first = 0
-    while first < len(ends) - 1:
-        last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
-        last = min(max(last, first + 1), len(ends) - 1)
-        yield first, last
-        first = last
 
 
 def check_whole(corpus: "Corpus", what: str) -> None:

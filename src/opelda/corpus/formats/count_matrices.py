@@ -22,10 +22,9 @@ from opelda.corpus._matrix import as_counts
 from opelda.corpus.formats import _vocab
 from opelda.corpus.formats._input import Input, check_position, reason
 from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import row_ranges, sidecar_of, write_in_one_step
+from opelda.corpus.formats._writing import sidecar_of, write_in_one_step
 from opelda.errors import InputError
 
-MOST_WORDS = 2**31 - 1
 # Empty documents cost no bytes in a file, but memory here: so many more than it has bytes.
 SLACK = 100_000
 # Unpacked, at most so many times the file's size and so many bytes. Counts shrink to a third,
@@ -57,13 +56,6 @@ def check_documents(n_documents: int, n_bytes: int, label: str) -> None:
         )
 
 
-def check_total(announced: int, found: int, what: str, label: str, options: Options) -> None:
-    """Report a file that has not as many entries as its header says."""
-    if found != announced:
-        what = f"announces {announced} {what} and has {found}"
-        options.problems.add(label, what, "check that it is complete")
-
-
 def file_in_blocks(
     matrix_of: Callable[[bytes], Any], what: str, input: Input, options: Options, position: Any
 ) -> Iterator[Block]:
@@ -85,11 +77,6 @@ def file_in_blocks(
         ) from None
     check_documents(matrix.shape[0], len(data), input.label)
     del data
-    yield from rows_in_blocks(matrix, input, options, position)
-
-
-def rows_in_blocks(matrix: Any, input: Input, options: Options, position: Any) -> Iterator[Block]:
-    """Yield the rows of a matrix of counts from a position on, which is a number of rows."""
     check_width(matrix.shape[1], input, options)
     X = as_counts(matrix, None, input.label)[0]
     first = 0 if position is None else position
@@ -125,8 +112,12 @@ def write_counts(
     ends = X.indptr.astype(np.int64)
     with write_in_one_step(path, sidecar_of(corpus, path, format)) as file:
         file.write(header)
-        for first, last in row_ranges(ends, ENTRIES_AT_ONCE):
+        first = 0
+        while first < X.shape[0]:
+            last = np.searchsorted(ends, ends[first] + ENTRIES_AT_ONCE, side="right") - 1
+            last = max(int(last), first + 1)
             file.write(lines(ends[first : last + 1], X.indices, X.data, first))
+            first = last
 
 
 def triples(

@@ -6,6 +6,7 @@
 """
 
 from opelda.corpus.text._languages import stop_words_from
-from opelda.corpus.text.tokenizer import COUNT_VECTORIZER, WHITESPACE, Tokenizer
+from opelda.corpus.text._splitters import COUNT_VECTORIZER, WHITESPACE
+from opelda.corpus.text.tokenizer import Tokenizer
 
 __all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer", "stop_words_from"]

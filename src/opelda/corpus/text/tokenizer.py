@@ -15,9 +15,7 @@ from opelda.corpus.text._languages import (
 )
 from opelda.corpus.text._phrases import checked_phrases
 from opelda.corpus.text._splitters import (
-    COUNT_VECTORIZER,
     PAIRS,
-    WHITESPACE,
     WORDS,
     Calls,
     Matches,
@@ -35,8 +33,6 @@ from opelda.errors import InputError
 
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
-
-__all__ = ["COUNT_VECTORIZER", "WHITESPACE", "Tokenizer"]
 
 # Texts that the language is found from: as many as `read` takes at a time.
 SAMPLE = 5_000
