@@ -13,8 +13,6 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed anyway
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["check_name", "lock", "remove_leftovers", "replacing", "sync_folder"]
-
 # Letters of a file's name in its temporary one, which then is short enough for any name there is.
 STEM = 20
 
@@ -33,7 +31,8 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
     b'tea'
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
-    pairs = [(target.with_name(_temporary_name(target.name)), target) for target in targets]
+    names = [f".{target.name[:STEM]}.{os.urandom(8).hex()}.tmp" for target in targets]
+    pairs = [(target.with_name(name), target) for name, target in zip(names, targets, strict=True)]
     with ExitStack() as stack:
         files: list[BinaryIO] = []
         for temporary, target in pairs:
@@ -49,8 +48,14 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             file.flush()
             os.fsync(file.fileno())
             file.close()
-        # All that takes long, or room, is done: what is left are changes of names.
-        _rename(pairs)
+        # All that takes long, or room, is done. The process may be killed between any two of these
+        # lines: then the first file is whole, and never has others that do not belong to it.
+        is_new = not targets[0].is_file()
+        if not is_new:
+            for other in targets[1:]:
+                _remove(other)
+        for temporary, target in reversed(pairs) if is_new else pairs:
+            os.replace(temporary, target)
     for place in {target.parent for target in targets}:
         sync_folder(place)
 
@@ -59,25 +64,6 @@ def check_name(path: str | os.PathLike[str]) -> None:
     """Let the system refuse a name that no file can have, as one that is too long."""
     with suppress(FileNotFoundError):
         os.lstat(path)
-
-
-def _temporary_name(name: str) -> str:
-    return f".{name[:STEM]}.{os.urandom(8).hex()}.tmp"
-
-
-def _rename(pairs: list[tuple[Path, Path]]) -> None:
-    """Give all files their names; the others belong to the first.
-
-    A process may be killed between any two of these lines: then the first is whole, and never has
-    others that do not belong to it. If it is new, it comes last. Else the former others go before
-    it is replaced.
-    """
-    is_new = not pairs[0][1].is_file()
-    if not is_new:
-        for _, other in pairs[1:]:
-            _remove(other)
-    for temporary, target in reversed(pairs) if is_new else pairs:
-        os.replace(temporary, target)
 
 
 def remove_leftovers(folder: str | os.PathLike[str], name: str) -> int:

@@ -19,8 +19,6 @@ from safetensors import SafetensorError, safe_open
 from opelda._replacing import replacing
 from opelda.errors import InputError, ModelFileError
 
-__all__ = ["read", "write"]
-
 # safetensors' names of the types, with the byte order it prescribes
 TYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),

@@ -8,7 +8,7 @@ from opelda import _store, learning
 from opelda._validation import whole
 from opelda.corpus import Vocabulary
 from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
-from opelda.engines.seam import HostWeights, Weights
+from opelda.engines.seam import HostWeights
 from opelda.errors import InputError
 from opelda.learning._part import Arrays, Header
 from opelda.learning._state import PARTS, State
@@ -141,7 +141,10 @@ def loaded(stored: StoredModel) -> Any:
 def restore(model: Any, stored: StoredModel) -> None:
     """Give a model the learned state of a file, all of it checked."""
     with blaming(stored.path):
-        weights, names = _weights(stored, model), stored.names
+        host = HostWeights(
+            stored.rows, stored.prior, stored.scale, stored.prior_weight, stored.sums
+        )
+        weights, names = model._engine().weights(host), stored.names
         state = State(
             weights,
             stored.count("seed", 2**32 - 1),
@@ -161,12 +164,6 @@ def restore(model: Any, stored: StoredModel) -> None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.n_features_in_ = weights.n_words
     model._state = state
-
-
-def _weights(stored: StoredModel, model: Any) -> Weights:
-    host = HostWeights(stored.rows, stored.prior, stored.scale, stored.prior_weight, stored.sums)
-    weights: Weights = model._engine().weights(host)
-    return weights
 
 
 def _vocabulary(stored: StoredModel) -> Vocabulary | None:

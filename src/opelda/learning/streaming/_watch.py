@@ -4,7 +4,7 @@ Fed with the topics drawn for new documents, which learning needs anyway. Everyt
 the documents, so that a stream that goes on from a checkpoint has the same history and events.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opelda._validation import flag, whole
 from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.learning.editing._edit import GONE, Edit
-from opelda.learning.streaming._cusum import Alarms, Lanes, LevelLanes, ShareLanes
+from opelda.learning.streaming._cusum import Lanes, LevelLanes, ShareLanes
 from opelda.learning.streaming._events import Event
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn
 
@@ -131,7 +131,9 @@ class Watch:
     def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
         """Begin."""
         return cls(
-            *_lanes(n_topics, is_settled),
+            ShareLanes.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
+            LevelLanes.of(n_topics, drop=CHANGED),
+            LevelLanes.of(1, drop=DROPPED),
             Points.none(n_topics),
             n_words,
             n_words,
@@ -232,31 +234,27 @@ class Watch:
             n_blocks=self.n_blocks + 1,
             block_score=float(total / n_scored) if n_scored else None,
         )
-        events = list(self._events(moved, changed, dropped, drawn, document))
+        events = [
+            Event(
+                kind,
+                document,
+                topic,
+                {"share_before": float(moved.before[topic]), "share": float(moved.now[topic])},
+                drawn.names(self._tops(drawn)[topic]),
+            )
+            for kind, which in (("topic rising", moved.up), ("topic fading", moved.down))
+            for topic in np.flatnonzero(which).tolist()
+        ]
+        for topic in np.flatnonzero(changed.down).tolist():
+            rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
+            events.append(Event("topic changed", document, topic, rho, drawn.unexpected(topic)))
+        if dropped.down.any():
+            scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
+            events.append(Event("prediction dropped", document, None, scores))
         made, found = made._new_words(drawn, document)
         if made.n_blocks % made.points.spacing == 0:
             made = made._pointed(drawn, document)
         return made._noting(events + found)
-
-    def _events(
-        self, moved: Alarms, changed: Alarms, dropped: Alarms, drawn: Drawn, document: int
-    ) -> Iterator[Event]:
-        """Say what the lanes' alarms mean."""
-        for kind, which in (("topic rising", moved.up), ("topic fading", moved.down)):
-            for topic in np.flatnonzero(which).tolist():
-                shares = {
-                    "share_before": float(moved.before[topic]),
-                    "share": float(moved.now[topic]),
-                }
-                words = drawn.names(self._tops(drawn)[topic])
-                yield Event(kind, document, topic, shares, words)
-        for topic in np.flatnonzero(changed.down).tolist():
-            rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
-            words = drawn.unexpected(topic)
-            yield Event("topic changed", document, topic, rho, words)
-        if dropped.down.any():
-            scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
-            yield Event("prediction dropped", document, None, scores)
 
     def _new_words(self, drawn: Drawn, document: int) -> "tuple[Watch, list[Event]]":
         """Look for words that came lately and are frequent; let go those that are not."""
@@ -345,14 +343,6 @@ class Watch:
 
 
 WATCH = Part(Watch.to_arrays, Watch.from_arrays, edited=Watch.edited, reused=Watch.forget)
-
-
-def _lanes(n_topics: int, is_settled: bool) -> tuple[Lanes, Lanes, Lanes]:
-    return (
-        ShareLanes.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
-        LevelLanes.of(n_topics, drop=CHANGED),
-        LevelLanes.of(1, drop=DROPPED),
-    )
 
 
 def _grown(
