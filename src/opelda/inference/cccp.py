@@ -54,7 +54,6 @@ class CCCP(Method):
     epsilon: float = between(1e-10, 0.0, 1e-6, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the last mixture of the climb; nothing is random."""
         stages = list(self._climb(document))
         return stages[-1][1], len(stages) - 1
 

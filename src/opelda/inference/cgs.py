@@ -50,11 +50,9 @@ class CGS(Method):
     n_samples: int = count(25)
 
     def kernel(self, n_topics: int, seed: int) -> CGSSettings:
-        """Return the settings of the engine's kernel."""
         return CGSSettings(int(self.burn_in), int(self.n_samples), seed)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture and the number of sweeps."""
         beta, alpha = document.beta, document.alpha
         words, weights = tokens(document.counts)
         n_sweeps = self.burn_in + self.n_samples

@@ -54,7 +54,6 @@ class CVB(Method):
     tol: float = between(1e-4, 0.0, 1.0)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture and the number of passes."""
         d, beta, alpha = document.counts, document.beta, np.maximum(document.alpha, SMALLEST)
         q = beta * alpha[:, None]
         q /= q.sum(axis=0)

@@ -61,7 +61,6 @@ class CVB0(Method):
     decay: float = between(0.9, 0.0, 1.0, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture and the number of passes."""
         d, beta, alpha, n_tokens = document.counts, document.beta, document.alpha, document.n_tokens
         n_theta = n_tokens * alpha / alpha.sum()
         mean = np.zeros_like(alpha)

@@ -55,7 +55,6 @@ class EM(Method):
     n_kept: int = count(16)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture and the number of iterations."""
         d, beta, alpha = document.counts, document.beta, document.alpha
         n_tokens, total = document.n_tokens, alpha.sum()
         prior = alpha @ beta

@@ -98,7 +98,6 @@ class Exact(Method):
     max_loss: float | PerToken | None = checked(None, lambda _, value: accuracy_of(value))
 
     def kernel(self, n_topics: int, seed: int) -> ExactSettings:
-        """Return the settings of the engine's kernel."""
         return ExactSettings(**vars(self.accuracy()))
 
     def accuracy(self, asked: Accuracy | None = None) -> Accuracy:

@@ -52,11 +52,9 @@ class FW(Method):
     step: Literal["than-ho", "textbook"] = one_of("than-ho", "textbook")
 
     def kernel(self, n_topics: int, seed: int) -> FWSettings:
-        """Return the settings of the engine's kernel."""
         return FWSettings(self._steps())
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture and the number of steps."""
         d, beta = document.counts, document.beta
         vertices = np.eye(len(beta))
         theta: Vector = vertices[np.argmax(np.log(np.maximum(beta, SMALLEST)) @ d)]

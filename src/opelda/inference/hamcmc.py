@@ -90,7 +90,6 @@ class HAMCMC(Method):
         self._require(self.burn_in < self.n_iter, "burn_in", f"less than n_iter={self.n_iter}")
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the posterior mean, estimated from the samples after the burn-in."""
         mean = np.zeros(len(document.alpha))
         for t, (weight, _, shares) in enumerate(self._samples(document), start=1):
             if t > self.burn_in:

@@ -51,7 +51,6 @@ class OFW(Method):
     step_decay: float = between(1.0, 0.5, 1.0, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the mixture after the last token."""
         beta, n_topics = document.beta, len(document.alpha)
         ends = np.cumsum(document.counts) / document.n_tokens
         drawn = np.searchsorted(ends[:-1], uniforms(document.key, 0, self.n_iter), side="right")

@@ -107,7 +107,6 @@ class OPE(Method):
         self._require(keeps, "init", "'uniform' in the literal schedule, which forgets its start")
 
     def kernel(self, n_topics: int, seed: int) -> OPESettings:
-        """Return the settings of the engine's kernel."""
         return replace(
             self._settings(n_topics, seed),
             seed=seed if self.coins == "document" else None,
@@ -134,7 +133,6 @@ class OPE(Method):
         return ((t, _Stopped(**own, n_moves=t - first + 1)) for t in range(first, self.n_iter + 1))
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture, computed step by step as the paper writes it."""
         walk = self._settings(len(document.alpha), seed)
         first = document.key % len(walk.a) if self.coins == "document" else 0
         walks = [

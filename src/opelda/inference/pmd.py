@@ -63,7 +63,6 @@ class PMD(Method):
     n_iter: int = count(20)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the posterior mean, estimated from the particles of all iterations."""
         rng = np.random.default_rng(document.key)
         d, alpha = document.counts, document.alpha
         mode = document.interior_mode(EM_STEPS)[np.newaxis]

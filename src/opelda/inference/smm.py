@@ -57,7 +57,6 @@ class SMM(Method):
     epsilon: float = between(1e-10, 0.0, 1e-6, above=True)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the maximiser of the averaged surrogate after the last pick."""
         excess = document.alpha - 1
         concave, convex = np.maximum(excess, 0), np.maximum(-excess, 0)
         theta = np.full(len(excess), 1 / len(excess))

@@ -78,7 +78,6 @@ class TLI(Method):
     tol: float = between(1e-4, 0.0, 1.0)
 
     def solve(self, batch: Batch, seed: int) -> Solution:
-        """Infer a batch's mixtures with one inverse of the topics."""
         topics = batch.rows[:, : batch.n_topics].astype(np.float64)
         inverse = cached_inverse(topics.tobytes(), batch.n_topics, self.delta)
         theta = np.zeros((batch.n_docs, batch.n_topics))

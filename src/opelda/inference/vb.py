@@ -51,7 +51,6 @@ class VB(Method):
     init: Literal["fixed", "random"] = one_of("fixed", "random")
 
     def kernel(self, n_topics: int, seed: int) -> VBSettings:
-        """Return the settings of the engine's kernel."""
         return VBSettings(
             n_iter=int(self.n_iter),
             tol=float(self.tol),
@@ -72,7 +71,6 @@ class VB(Method):
         return replace(found, factors=factors)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return one document's mixture and the iterations it took."""
         gamma, bounds = self.ascend(document, seed)
         return gamma / gamma.sum(), len(bounds) - 1
 

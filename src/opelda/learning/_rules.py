@@ -55,23 +55,8 @@ class Sampler(Protocol):
     """A rule that needs no mixtures, and makes updates itself of what it asks of an engine."""
 
     decays: bool
-
-    def update(
-        self,
-        engine: Engine,
-        weights: Weights,
-        documents: Documents,
-        task: Task,
-        step: Step,
-        *,
-        chosen: Chosen = None,
-    ) -> Updated | None:
-        """Update the weights; see `Engine.update`."""
-        ...
-
-    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """Return the weights that a word seen for the first time begins with, per topic."""
-        ...
+    update: Callable[..., Updated | None]  # of the weights; see `Engine.update`
+    newcomer: Callable[[Weights], NDArray[np.float64]]  # as of `Rule`
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ Each is an inference method and an update rule; `TopicModel` combines any two.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from opelda._validation import number, whole
@@ -86,14 +86,11 @@ class PaperLearner(Learner):
             method = self._method(burn_in=n_iter // 2, n_samples=n_iter - n_iter // 2)
         else:
             method = self._method(n_iter=n_iter)
-        rule = bounded(rule_of(self._learning(**self._of_rule())), method)
-        objects = {"inference": method, "learning": rule, "default_rule": steps}
         parameters: dict[str, Any] = self.get_params(deep=False)
+        own = {field.name for field in fields(self._learning)} & parameters.keys()
+        rule = rule_of(self._learning(**{name: parameters[name] for name in own}))
+        objects = {"inference": method, "learning": bounded(rule, method), "default_rule": steps}
         return parameters | objects
-
-    def _of_rule(self) -> dict[str, Any]:
-        """Return the parameters of the update rule alone."""
-        return {}
 
     def _learns_by_ope(self) -> bool:
         return self._method is OPE
@@ -106,9 +103,6 @@ class OnlineLearner(PaperLearner):
     population: float | None = None
     _learning = Online
 
-    def _of_rule(self) -> dict[str, Any]:
-        return {"population": self.population}
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StreamingLearner(PaperLearner):
@@ -116,9 +110,6 @@ class StreamingLearner(PaperLearner):
 
     keep_start: bool = False
     _learning = Streaming
-
-    def _of_rule(self) -> dict[str, Any]:
-        return {"keep_start": self.keep_start}
 
 
 @documented
