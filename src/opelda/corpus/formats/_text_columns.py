@@ -86,7 +86,7 @@ def columns_beside(
             options.taken[each] = usual_column(each, found)
         likely = {*TEXTS, *TITLES} - {spelled(name) for name in text}
         unread = [name for name in names if spelled(name) in likely]
-        unread += [name for name in other_texts if name not in unread]
+        unread += [name for name in other_texts if name not in (*unread, *text)]
         if unread and not options.text_columns:
             warn(
                 f"{where}: the text is read from {_quoted(text)}, not from {_quoted(unread)}; name "

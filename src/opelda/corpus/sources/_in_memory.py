@@ -106,13 +106,12 @@ def in_memory(
     pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
     frame = None if pandas_counts and not options.text_columns else as_frame(source)
     if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
-        chosen = text_columns(frame.columns, frame.dtypes, options.text_columns, "The data frame")
         plain = [name for name, kind in frame.schema.items() if is_plain(kind)]
-        others = [name for name in plain if name not in chosen and _holds_texts(frame[name])]
+        others = [name for name in plain if _holds_texts(frame[name])]
         others = [name for name in others if name not in usual_columns(others)]
-        kept = columns_beside(
-            frame.columns, chosen, options, "The data frame", "column", plain, others
-        )
+        names, label = frame.columns, "The data frame"
+        chosen = text_columns(names, frame.dtypes, options.text_columns, label)
+        kept = columns_beside(names, chosen, options, label, "column", plain, others)
         beside = {name: cells(frame[column]) for name, column in kept.items()}
         texts = [as_text(frame, column) for column in chosen]
         joined = reduce(lambda before, after: before + " " + after, texts)
@@ -195,10 +194,14 @@ def as_documents(source: Any) -> pl.Series | list[Any] | None:
 def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
     """Return a column as texts: words joined by a space, nothing for the missing."""
     values = frame[column]
-    if values.dtype == pl.List(pl.String):
-        values = evaluate(values, lambda words: words.list.join(" ", ignore_nulls=True))
+    is_list = values.dtype == pl.List(pl.String)
+
+    def text(value: pl.Expr) -> pl.Expr:
+        words = value.list.join(" ", ignore_nulls=True) if is_list else value
+        return words.cast(pl.String).fill_null("")
+
     try:
-        return _filled(values.cast(pl.String))
+        return evaluate(values, text)
     except pl.exceptions.PolarsError:
         raise InputError(
             f"The data frame has {values.dtype} in its column {column!r}, which is no text; name "
