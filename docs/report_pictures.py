@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 from opelda import TopicModel
 from opelda.corpus import read, stream
 from opelda.report import write_report
-from opelda.report.page import LivePage
+from opelda.report.page._live_page import LivePage
 from opelda.serve._server import PageServer
 
 FIGURES = Path(__file__).parent / "figures"

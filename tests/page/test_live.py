@@ -8,7 +8,7 @@ import json
 import pytest
 
 from opelda import TopicModel
-from opelda.report.page import LivePage
+from opelda.report.page._live_page import LivePage
 from opelda.report.page._write import as_json
 from opelda.report.page._write import page as page_of
 from opelda.serve._server import PageServer

@@ -28,7 +28,7 @@ class Live:
 
     def __init__(self, address: str, title: str, name: str) -> None:
         # start-up time, and packages of an extra
-        from opelda.report.page import LivePage
+        from opelda.report.page._live_page import LivePage
         from opelda.serve import part
 
         host, port = address_of(address)

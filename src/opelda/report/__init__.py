@@ -24,7 +24,7 @@ from opelda.report._topic_map import map_positions
 from opelda.report._topic_table import to_pyldavis, topic_table
 from opelda.report._topic_tree import similar_topics, topic_tree
 from opelda.report._typical_documents import top_documents
-from opelda.report.page import write_report
+from opelda.report.page._write import write_report
 
 __all__ = [
     "estimate_effect",

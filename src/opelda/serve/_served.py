@@ -21,7 +21,7 @@ from opelda.learning._learner import Learner
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.model_file import followed, read, stamp_of
 from opelda.report import topic_table, write_report
-from opelda.report.page import model_page
+from opelda.report.page._write import model_page
 
 N_WORDS, N_WORDS_ALONE = 10, 50  # words of each topic in the list, and of a single topic
 POLL = 1.0  # seconds between two looks at the file

@@ -48,10 +48,9 @@ class LivePage:
                 self._events.appendleft(_event(event))
 
     def __call__(self, report: Any) -> None:
-        """Note an update, and look at the topics where somebody wants to know."""
+        """Note an update, and measure the topics if a browser asks."""
         n_docs = int(report.model.n_docs_)
-        said = self._look(report.model)
-        shares = _shares(report.model)
+        said, shares = self._look(report.model), _shares(report.model)
         with self._lock:
             self._said = said
             self._now = {
