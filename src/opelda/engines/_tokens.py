@@ -37,8 +37,8 @@ class Tokens:
         cls,
         documents: Documents,
         n_topics: int,
-        copies: NDArray[np.integer] | None,
-        shift: int | None,
+        copies: NDArray[np.integer] | None = None,
+        shift: int | None = None,
     ) -> "Tokens":
         """Make tokens of documents; see `Engine.tokens`."""
         rows, n_words = documents.part(), documents.n_words

@@ -165,26 +165,16 @@ class CPUEngine(Plain):
         documents: Documents,
         n_topics: int,
         *,
-        copies: NDArray[np.integer] | None = None,
-        shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
+        **of_whole: Any,
     ) -> BlockTokens:
-        tokens = Tokens.of(documents, n_topics, copies, shift)
+        tokens = Tokens.of(documents, n_topics, **of_whole)
         return BlockTokens.laid_out(tokens, topics, self.n_threads)
 
     def sweep(
-        self,
-        weights: Weights | None,
-        tokens: BlockTokens,
-        alpha: NDArray[np.float64],
-        *,
-        counts: TokenCounts | None = None,
-        prior: Prior | None = None,
-        seed: int,
-        n_draws: int = 1,
+        self, weights: Weights | None, tokens: BlockTokens, alpha: NDArray[np.float64], **given: Any
     ) -> TokenCounts:
-        how = {"seed": seed, "n_draws": n_draws, "n_threads": self.n_threads}
-        return sweeps.sweep(weights, tokens, alpha, counts, prior, **how)
+        return sweeps.sweep(weights, tokens, alpha, **given, n_threads=self.n_threads)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         sweeps.blend(weights, counts, share, self.n_threads)

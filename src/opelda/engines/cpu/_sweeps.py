@@ -102,11 +102,11 @@ def sweep(
     weights: Weights | None,
     tokens: BlockTokens,
     alpha: NDArray[np.float64],
-    counts: TokenCounts | None,
-    prior: Prior | None,
     *,
+    counts: TokenCounts | None = None,
+    prior: Prior | None = None,
     seed: int,
-    n_draws: int,
+    n_draws: int = 1,
     n_threads: int,
 ) -> TokenCounts:
     """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""

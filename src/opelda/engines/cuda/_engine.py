@@ -146,32 +146,17 @@ class CudaEngine:
         self.host.apply(weights, statistics, rule, step)
 
     def tokens(
-        self,
-        documents: Documents,
-        n_topics: int,
-        *,
-        copies: NDArray[np.integer] | None = None,
-        shift: int | None = None,
-        topics: NDArray[np.uint16] | None = None,
+        self, documents: Documents, n_topics: int, **given: Any
     ) -> CudaTokens | CudaTokenBlocks:
         assert isinstance(documents, CudaDocuments)
         with self.device.busy():
-            return tokens_made(self.device, documents, n_topics, copies, shift, topics)
+            return tokens_made(self.device, documents, n_topics, **given)
 
     def sweep(
-        self,
-        weights: Any,
-        tokens: Any,
-        alpha: NDArray[np.float64],
-        *,
-        counts: TokenCounts | None = None,
-        prior: Prior | None = None,
-        seed: int,
-        n_draws: int = 1,
+        self, weights: Any, tokens: Any, alpha: NDArray[np.float64], **given: Any
     ) -> TokenCounts:
-        given = weights, tokens, alpha, counts, prior
         with self.device.busy():
-            return sweeps.sweep(*given, seed=seed, n_draws=n_draws)
+            return sweeps.sweep(weights, tokens, alpha, **given)
 
     def blend(self, weights: Any, counts: TokenCounts, share: float) -> None:
         with self.device.busy():

@@ -30,6 +30,7 @@ from opelda.engines.seam import (
 WARPS = (4, 2, 1)  # of a block, each with a document
 MOST_SHARED = 96 * 1024  # bytes of a block
 MOST_COLUMNS = 16  # topics that OPE has the words of at hand: few documents pick more
+FACE = 32  # topics of a document that Exact works on at a time, at most: one for each lane
 MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
 
 
@@ -47,7 +48,7 @@ class CudaPicks:
 
 
 @dataclass(frozen=True)
-class Found:
+class CudaMixtures:
     """Mixtures on the GPU."""
 
     theta: Any
@@ -126,6 +127,21 @@ def words_under(table: CudaTable, start: NDArray[np.float32]) -> Any:
     return words
 
 
+@dataclass(frozen=True)
+class Call:
+    """Documents and topics, and room for dense mixtures if they are wanted."""
+
+    table: CudaTable
+    rows: CudaRows
+    alpha: NDArray[np.float32]
+    theta: Any
+    factors: bool
+
+    def run(self, name: str, floats: Callable[[int], int], *given: Any) -> None:
+        """Run a kernel with a warp for each document."""
+        each_document(self.table.device, name, self.rows, self.table, floats, *given)
+
+
 def solve(
     table: CudaTable,
     rows: CudaRows,
@@ -133,28 +149,18 @@ def solve(
     alpha: NDArray[np.float32],
     theta: bool,
     factors: bool = False,
-) -> Found:
+) -> CudaMixtures:
     """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
     is_dense = theta or isinstance(settings, s.VBSettings | s.CVB0Settings)
     # (of documents without words nothing is written)
     dense = table.device.cp.zeros((rows.n_docs, table.n_topics), np.float32) if is_dense else None
-    if isinstance(settings, s.OPESettings):
-        return _ope(table, rows, settings, alpha, dense)
-    if isinstance(settings, s.VBSettings):
-        return _vb(table, rows, settings, alpha, dense, factors)
-    if isinstance(settings, s.CVB0Settings):
-        return _cvb0(table, rows, settings, alpha, dense)
-    assert isinstance(settings, s.EMSettings)
-    return _em(table, rows, settings, alpha, dense)
+    call = Call(table, rows, alpha, dense, factors)
+    found: CudaMixtures = KERNELS[type(settings)](call, settings)
+    return found
 
 
-def _ope(
-    table: CudaTable,
-    rows: CudaRows,
-    settings: s.OPESettings,
-    alpha: NDArray[np.float32],
-    theta: Any,
-) -> Found:
+def _ope(call: Call, settings: s.OPESettings) -> CudaMixtures:
+    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
     device, n_topics = table.device, table.n_topics
     n_sequences, n_moves = settings.a.shape
     most = min(n_topics, n_moves)
@@ -172,8 +178,8 @@ def _ope(
     def floats(room: int) -> int:
         return room * (2 + (columns | 1)) + int(table.beta.shape[1]) + 2 * int(most)
 
-    each_document(
-        device, "ope", rows, table, floats,
+    call.run(
+        "ope", floats,
         device.fixed(settings.a), device.fixed(settings.b), device.fixed(settings.base),
         device.fixed(alpha), device.fixed(start), device.fixed(prior), start_words,
         device.array(table.ids), seed, np.int32(n_moves), np.int32(n_sequences), np.int32(most),
@@ -182,12 +188,11 @@ def _ope(
     base = float(settings.base[n_moves])
     mass = base + n_moves
     picks = CudaPicks(topics, times, n_picked, 1.0 / mass, base / mass, start, start_words)
-    return Found(theta, picks, int(n_moves) + settings.first_t - 1)
+    return CudaMixtures(theta, picks, int(n_moves) + settings.first_t - 1)
 
 
-def _em(
-    table: CudaTable, rows: CudaRows, settings: s.EMSettings, alpha: NDArray[np.float32], theta: Any
-) -> Found:
+def _em(call: Call, settings: s.EMSettings) -> CudaMixtures:
+    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
     device, n_topics = table.device, table.n_topics
     n_kept = min(settings.n_kept, n_topics)
     step = n_kept | 1  # odd: neither words nor topics side by side meet in a bank
@@ -200,53 +205,73 @@ def _em(
     def floats(room: int) -> int:
         return room * (3 + step) + int(table.beta.shape[1]) + 3 * n_kept
 
-    each_document(
-        device, "em", rows, table, floats,
+    call.run(
+        "em", floats,
         device.fixed(alpha), device.fixed(start), start_words, np.float64(total),
         np.int32(settings.n_iter), np.int32(n_kept), np.int32(step), theta, topics, shares,
     )  # fmt: skip
     picks = CudaPicks(topics, shares, None, 1.0, -1.0, start, start_words)
-    return Found(theta, picks, settings.n_iter)
+    return CudaMixtures(theta, picks, settings.n_iter)
 
 
-def _vb(
-    table: CudaTable,
-    rows: CudaRows,
-    settings: s.VBSettings,
-    alpha: NDArray[np.float32],
-    theta: Any,
-    factors: bool,
-) -> Found:
+def _vb(call: Call, settings: s.VBSettings) -> CudaMixtures:
+    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
     device, n_topics = table.device, table.n_topics
     n_iter = device.cp.zeros(rows.n_docs, np.int32)
-    weighs = device.cp.zeros_like(theta) if factors else None
+    weighs = device.cp.zeros_like(theta) if call.factors else None
     of_alpha = np.float64(gammaln(np.maximum(alpha, 1e-30).sum(dtype=np.float64)))
     start = None if settings.start is None else device.array(settings.start, np.float64)
-    each_document(
-        device, "vb", rows, table, lambda room: 2 * (room + 2 * n_topics),
+    call.run(
+        "vb", lambda room: 2 * (room + 2 * n_topics),
         device.fixed(alpha), of_alpha, np.int32(settings.n_iter), np.float64(settings.tol), start,
         theta, weighs, n_iter,
     )  # fmt: skip
-    return Found(theta, None, n_iter, weighs)
+    return CudaMixtures(theta, None, n_iter, weighs)
 
 
-def _cvb0(
-    table: CudaTable,
-    rows: CudaRows,
-    settings: s.CVB0Settings,
-    alpha: NDArray[np.float32],
-    theta: Any,
-) -> Found:
+def _cvb0(call: Call, settings: s.CVB0Settings) -> CudaMixtures:
+    table, alpha, theta = call.table, call.alpha, call.theta
     device, passes = table.device, (settings.burn_in, settings.n_samples)
-    each_document(
-        device, "cvb0", rows, table, lambda room: 4 * table.n_topics,
+    call.run(
+        "cvb0", lambda room: 4 * table.n_topics,
         device.fixed(alpha), np.float64(alpha.sum(dtype=np.float64)), *map(np.int32, passes),
         *map(np.float64, (settings.scale, settings.offset, settings.decay)), theta,
     )  # fmt: skip
-    return Found(theta, None, sum(passes))
+    return CudaMixtures(theta, None, sum(passes))
 
 
-def on_host(device: Device, found: Found, rows: Rows, wanted: Wanted) -> Solution:
+def _exact(call: Call, settings: s.ExactSettings) -> CudaMixtures:
+    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
+    cp, shape = table.device.cp, (rows.n_docs, FACE)
+    topics, shares = cp.zeros(shape, np.int32), cp.zeros(shape, np.float32)
+    n_picked, n_iter = (cp.empty(rows.n_docs, np.int32) for _ in range(2))
+    loss = cp.empty(rows.n_docs)
+
+    def floats(room: int) -> int:
+        # in double precision two of a word, a square of topics and one of a topic
+        doubles = 2 * room + FACE * (FACE + 1) + FACE
+        return 2 * doubles + room * (FACE + 1) + int(table.beta.shape[1]) + FACE
+
+    call.run(
+        "exact", floats,
+        table.means, np.float64(settings.max_loss), np.float64(settings.max_loss_per_token),
+        theta, n_picked, topics, shares, loss, n_iter,
+    )  # fmt: skip
+    start = (alpha / alpha.sum(dtype=np.float64)).astype(np.float32)
+    picks = CudaPicks(topics, shares, n_picked, 1.0, 0.0, start, table.means)
+    return CudaMixtures(theta, picks, n_iter, loss=loss)
+
+
+KERNELS: dict[type, Any] = {
+    s.OPESettings: _ope,
+    s.EMSettings: _em,
+    s.VBSettings: _vb,
+    s.CVB0Settings: _cvb0,
+    s.ExactSettings: _exact,
+}
+
+
+def on_host(device: Device, found: CudaMixtures, rows: Rows, wanted: Wanted) -> Solution:
     """Return mixtures as the CPU's kernels make them; dense ones stay where the documents were."""
     n_iter = np.full(rows.n_docs, device.host(found.n_iter), np.int32)
     picks, loss = found.picks, None if found.loss is None else device.host(found.loss)

@@ -15,7 +15,6 @@ from opelda.engines.cpu import _kernels as cpu_kernels
 from opelda.engines.cuda import _kernels as kernels
 from opelda.engines.cuda._device import LANES, THREADS, Device
 from opelda.engines.cuda._documents import CudaRows, GivenRows, in_blocks
-from opelda.engines.cuda._kernels import CudaPicks, Found, each_document
 from opelda.engines.cuda._tables import CudaTable
 from opelda.engines.seam import (
     Accuracy,
@@ -28,8 +27,6 @@ from opelda.engines.seam import (
     Wanted,
     is_concave,
 )
-
-FACE = 32  # topics of a document that are worked on at a time, at most: one for each lane
 
 
 def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: int) -> Solution:
@@ -49,7 +46,7 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
             return here(some, how, parts)
         there, alpha = CudaRows.of(table.device, some), how.alpha.astype(np.float32)
         dense = parts.theta or parts.certificate
-        found = _solve(table, there, settings, alpha, dense, parts.factors)
+        found = kernels.solve(table, there, settings, alpha, dense, parts.factors)
         solution = kernels.on_host(table.device, found, some, parts)
         if parts.certificate:
             bounds = kernels.certificate(table, there, some, found.theta, how.alpha)
@@ -58,48 +55,6 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
         return _made_good(solution, some, settings, lambda rows: here(rows, how, parts))
 
     return kept(infer, table.known_part(rows), task, wanted)
-
-
-def _solve(
-    table: CudaTable,
-    rows: CudaRows,
-    settings: KernelSettings,
-    alpha: NDArray[np.float32],
-    theta: bool,
-    factors: bool = False,
-) -> Found:
-    """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
-    if isinstance(settings, ExactSettings):
-        return _exact(table, rows, settings, alpha, theta)
-    return kernels.solve(table, rows, settings, alpha, theta, factors)
-
-
-def _exact(
-    table: CudaTable,
-    rows: CudaRows,
-    settings: ExactSettings,
-    alpha: NDArray[np.float32],
-    theta: bool,
-) -> Found:
-    cp, shape = table.device.cp, (rows.n_docs, FACE)
-    dense = cp.zeros((rows.n_docs, table.n_topics), np.float32) if theta else None
-    topics, shares = cp.zeros(shape, np.int32), cp.zeros(shape, np.float32)
-    n_picked, n_iter = (cp.empty(rows.n_docs, np.int32) for _ in range(2))
-    loss = cp.empty(rows.n_docs)
-
-    def floats(room: int) -> int:
-        # in double precision two of a word, a square of topics and one of a topic
-        doubles = 2 * room + FACE * (FACE + 1) + FACE
-        return 2 * doubles + room * (FACE + 1) + int(table.beta.shape[1]) + FACE
-
-    each_document(
-        table.device, "exact", rows, table, floats,
-        table.means, np.float64(settings.max_loss), np.float64(settings.max_loss_per_token),
-        dense, n_picked, topics, shares, loss, n_iter,
-    )  # fmt: skip
-    start = (alpha / alpha.sum(dtype=np.float64)).astype(np.float32)
-    picks = CudaPicks(topics, shares, n_picked, 1.0, 0.0, start, table.means)
-    return Found(dense, picks, n_iter, loss=loss)
 
 
 def _made_good(

@@ -103,11 +103,11 @@ def sweep(
     weights: CudaWeights | None,
     tokens: CudaTokens | CudaTokenBlocks,
     alpha: NDArray[np.float64],
-    counts: TokenCounts | None,
-    prior: Prior | None,
     *,
+    counts: TokenCounts | None = None,
+    prior: Prior | None = None,
     seed: int,
-    n_draws: int,
+    n_draws: int = 1,
 ) -> TokenCounts:
     """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
     device, n_topics = tokens.device, tokens.n_topics

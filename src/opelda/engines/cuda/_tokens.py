@@ -213,9 +213,9 @@ def tokens_made(
     device: Device,
     documents: CudaDocuments,
     n_topics: int,
-    copies: NDArray[np.integer] | None,
-    shift: int | None,
-    topics: NDArray[np.uint16] | None,
+    copies: NDArray[np.integer] | None = None,
+    shift: int | None = None,
+    topics: NDArray[np.uint16] | None = None,
 ) -> CudaTokens | CudaTokenBlocks:
     """Make tokens of documents, on the GPU if they fit there; see `Engine.tokens`."""
     n_entries, n_tokens = int(documents.matrix.indptr[-1]), documents.matrix.data.sum(dtype=float)

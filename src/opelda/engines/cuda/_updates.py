@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaRows
-from opelda.engines.cuda._kernels import Found, batch_of
+from opelda.engines.cuda._kernels import CudaMixtures, batch_of
 from opelda.engines.cuda._tables import CudaTable, CudaWeights
 
 
@@ -25,7 +25,7 @@ class Sums:
         self._touched = device.cp.zeros(n_words, np.int32)
 
     def add(
-        self, table: CudaTable, rows: CudaRows, found: Found, n_tokens: float, divide: bool
+        self, table: CudaTable, rows: CudaRows, found: CudaMixtures, n_tokens: float, divide: bool
     ) -> None:
         """Add the statistics of documents that have so many tokens in all."""
         picks = self._picks = found.picks

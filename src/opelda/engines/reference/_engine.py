@@ -142,11 +142,10 @@ class ReferenceEngine(Plain):
         documents: Documents,
         n_topics: int,
         *,
-        copies: NDArray[np.integer] | None = None,
-        shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
+        **of_whole: Any,
     ) -> TopicTokens:
-        tokens = Tokens.of(documents, n_topics, copies, shift)
+        tokens = Tokens.of(documents, n_topics, **of_whole)
         if topics is None:
             return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
         made = TopicTokens(**vars(tokens), topics=topics.copy())
@@ -180,12 +179,8 @@ class ReferenceEngine(Plain):
             weights = Weights(self.name, lam, tokens.n_topics, eta, prior_weight=1.0)
             own = 1.0 / weights.totals
         assert weights is not None
-        beta, keys, sizes = (
-            equations.probabilities(weights),
-            seeded(tokens.keys, seed),
-            tokens.token_sizes(),
-        )
-        weighed = tokens.token_weights()
+        beta, keys = equations.probabilities(weights), seeded(tokens.keys, seed)
+        sizes, weighed = tokens.token_sizes(), tokens.token_weights()
         words = np.repeat(tokens.rows.words, tokens_of(tokens.rows.counts))
         for d in range(tokens.rows.n_docs):
             here = slice(tokens.first[d], tokens.first[d + 1])
