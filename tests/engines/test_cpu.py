@@ -12,7 +12,7 @@ from opelda.engines import CPUEngine, ReferenceEngine
 from opelda.engines.cpu import _engine as _cpu
 from opelda.engines.cpu import _kernels as _cpu_kernels
 from opelda.engines.cpu import _tables as _cpu_tables
-from opelda.engines.cpu._tables import Table
+from opelda.engines.cpu._tables import TopicTable
 from opelda.engines.seam import MIXTURES, Documents, Step, Wanted
 from opelda.errors import EngineError, InputError
 from opelda.inference import CGS, CVB, CVB0, EM, FW, OFW, OPE, TLI, VB
@@ -50,7 +50,7 @@ def infer(engine, X, beta, method):
 
 def test_reading_rows_reads_past_nothing():
     X, beta = made(1)
-    table, rows = Table.of(beta, None), Documents(X).part()
+    table, rows = TopicTable.of(beta, None), Documents(X).part()
     batch = _cpu_kernels.native_batch(table, rows, np.ones(len(beta), np.float32))
     for ahead in (0, 1, 12, 10_000):
         _native.read_rows(batch, ahead=ahead, n_threads=2)
@@ -71,7 +71,7 @@ def test_threads_that_cannot_be(n_threads):
 @pytest.mark.parametrize("n_topics", [7, 16, 100, 300, 520])
 def test_every_instruction_set_agrees_with_the_reference(every_instruction_set, n_topics):
     X, beta = made(5, n_docs=30, n_topics=n_topics)
-    assert (Table.of(beta, None).coarse(1)[0] is not None) == (n_topics >= 256)
+    assert (TopicTable.of(beta, None).coarse(1)[0] is not None) == (n_topics >= 256)
     fast = infer(CPUEngine(2), X, beta, OPE())
     dense = infer(CPUEngine(2), X, beta, OPE(screen=False))
     assert same_bytes(fast, dense)

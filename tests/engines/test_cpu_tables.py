@@ -8,7 +8,7 @@ from scipy.special import polygamma, psi
 
 from opelda.engines import CPUEngine
 from opelda.engines.cpu import _tables as _cpu_tables
-from opelda.engines.cpu._tables import Table, padded_rows, topic_rows
+from opelda.engines.cpu._tables import TopicTable, padded_rows, topic_rows
 
 from .made import (
     EPS,
@@ -80,7 +80,7 @@ def test_given_topics_are_laid_out(seed, n_topics):
     topics = make_topics(rng, n_topics, 30)
     topics[:, 4] = 0
     topics[0, 7] = 1e-16  # as good as nothing
-    table = Table.of(topics, None)
+    table = TopicTable.of(topics, None)
     expected = np.where(topics < SMALLEST, 0, topics).T
     np.testing.assert_allclose(table.rows[:, :n_topics], expected, rtol=EPS)
     np.testing.assert_allclose(table.mean, expected.mean(axis=1), rtol=2 * EPS)
@@ -94,7 +94,7 @@ def test_given_topics_are_laid_out(seed, n_topics):
 def test_words_under_a_mixture(seed, n_topics, n_used):
     """All of them, or those that a few documents use; uniform mixtures are the mean."""
     rng = np.random.default_rng(seed)
-    table = Table.of(make_topics(rng, n_topics, 60), None)
+    table = TopicTable.of(make_topics(rng, n_topics, 60), None)
     used = rng.integers(0, 60, n_used).astype(np.int32)
     start = rng.dirichlet(np.ones(n_topics)).astype(np.float32)
     found = table.under(start, used)
@@ -110,19 +110,19 @@ def test_a_word_s_probability_under_a_start_is_its_own(n_topics):
     rng = np.random.default_rng(n_topics)
     start = rng.dirichlet(np.ones(n_topics)).astype(np.float32)
     beta = rng.dirichlet(np.full(300, 0.1), n_topics)
-    whole = Table.of(beta, None).under(start, None)
+    whole = TopicTable.of(beta, None).under(start, None)
     for n_used in (1, 2, 3, 7, 40, 290):
         used = np.sort(rng.choice(300, n_used, replace=False)).astype(np.int32)
-        some = Table.of(beta[:, used], used).under(start, None)
+        some = TopicTable.of(beta[:, used], used).under(start, None)
         assert np.array_equal(some, whole[used])
-        assert np.array_equal(Table.of(beta, None).under(start, used)[used], whole[used])
+        assert np.array_equal(TopicTable.of(beta, None).under(start, used)[used], whole[used])
 
 
 def coarsened(rows, n_threads=1):
     """Return rows in one byte a weight, however few they are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_cpu_tables, "MANY_TOPICS", 0)
-        return Table(rows, rows.mean(axis=1), rows.shape[1]).coarse(n_threads)
+        return TopicTable(rows, rows.mean(axis=1), rows.shape[1]).coarse(n_threads)
 
 
 def unpacked(coarse, scale, n_topics):
@@ -154,7 +154,7 @@ def test_bytes_do_not_depend_on_threads_and_are_made_once_where_they_pay():
     rows = np.random.default_rng(0).random((500, 272), np.float32)
     one, many = coarsened(rows), coarsened(rows, n_threads=3)
     assert all(np.array_equal(a, b) for a, b in zip(one, many, strict=True))
-    table = Table(rows, rows.mean(axis=1), 272)
+    table = TopicTable(rows, rows.mean(axis=1), 272)
     assert table.coarse(1) is table.coarse(2)
     few = padded_rows(rows[:, :255], 255)
-    assert Table(few, few.mean(axis=1), 255).coarse(1) == (None, None)
+    assert TopicTable(few, few.mean(axis=1), 255).coarse(1) == (None, None)

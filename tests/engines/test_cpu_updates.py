@@ -11,7 +11,7 @@ from scipy.special import polygamma, psi
 
 from opelda.engines import CPUEngine
 from opelda.engines.cpu import _updates as _cpu_updates
-from opelda.engines.cpu._tables import Table, padded_rows, topic_rows
+from opelda.engines.cpu._tables import TopicTable, padded_rows, topic_rows
 from opelda.engines.cpu._updates import add, mass, transposed
 from opelda.engines.seam import Documents, Picks, Solution, Step, Wanted
 from opelda.errors import InputError
@@ -226,7 +226,7 @@ def test_factors_of_vb_are_its_exp_of_expected_logs(seed, n_topics):
 @pytest.mark.parametrize("method", [OPE(), EM()], ids=repr)
 def test_only_what_is_wanted_is_made(method):
     rng = np.random.default_rng(0)
-    topics = Table.of(rng.dirichlet(np.ones(50), 7), None)
+    topics = TopicTable.of(rng.dirichlet(np.ones(50), 7), None)
     documents, task = Documents(make_documents(rng, 20, 50)), make_task(7, method)
     lean = ENGINE.infer(topics, documents, task, Wanted(theta=False, certificate=False))
     rich = ENGINE.infer(topics, documents, task)

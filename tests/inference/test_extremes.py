@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import TopicModel
-from opelda.engines.cpu._tables import Table
+from opelda.engines.cpu._tables import TopicTable
 from opelda.engines.cpu._updates import add, transposed
 from opelda.engines.seam import Documents, Solution
 from opelda.errors import InputError
@@ -186,7 +186,7 @@ def test_more_threads_than_anyone_has():
 
 
 def test_words_that_a_mixture_excludes_add_nothing():
-    table = Table.of(np.array([[0.5, 0.5, 0], [0, 0.2, 0.8]]), None)
+    table = TopicTable.of(np.array([[0.5, 0.5, 0], [0, 0.2, 0.8]]), None)
     X = sparse.csr_array(np.array([[5, 5, 0], [0, 0, 3], [9, 1, 1]]))
     batch = transposed(Documents(X).part(), 3, 1)
     theta = np.array([[1, 0], [0, 1], [1, 0]], np.float32)

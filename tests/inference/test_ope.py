@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from opelda.engines.cpu._tables import Table
+from opelda.engines.cpu._tables import TopicTable
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.inference.ope import VARIANTS
@@ -132,7 +132,7 @@ def test_screening_changes_nothing_on_many_documents(n_topics):
 @pytest.mark.parametrize("n_topics", [9, 260])
 def test_coarse_rows_are_bounds_and_close_ones(n_topics):
     rng = np.random.default_rng(0)
-    table = Table.of(rng.dirichlet(np.full(70, 0.05), n_topics), None)
+    table = TopicTable.of(rng.dirichlet(np.full(70, 0.05), n_topics), None)
     coarse, scale = table.coarse(1)
     assert (coarse is None) == (n_topics < 256)
     if coarse is None:

@@ -22,7 +22,7 @@ from opelda.engines import CPUEngine
 from opelda.engines._solutions import joined
 from opelda.engines.cpu import _engine as _cpu
 from opelda.engines.cpu import _tables as _cpu_tables
-from opelda.engines.cpu._tables import Table
+from opelda.engines.cpu._tables import TopicTable
 from opelda.engines.seam import Rows
 from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, PMD, SMM, VB
 from opelda.learning import History
@@ -142,7 +142,7 @@ class Workers(CPUEngine):
             here = slice(rows.indptr[first], rows.indptr[last])
             held, slots = np.unique(rows.words[here], return_inverse=True)
             ids = held.astype(np.int32) if table.ids is None else table.ids[held]
-            theirs = Table(table.rows[held], table.mean[held], table.n_topics, ids)
+            theirs = TopicTable(table.rows[held], table.mean[held], table.n_topics, ids)
             indptr = rows.indptr[first : last + 1] - rows.indptr[first]
             part = Rows(indptr, slots.astype(np.int32), rows.counts[here])
             parts.append(super()._solve(theirs, part, task, wanted, screen))

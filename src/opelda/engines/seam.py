@@ -222,6 +222,8 @@ class Step:
 class Rule(Protocol):
     """A way to update topics; see `opelda.learning`."""
 
+    decays: bool  # steps are rho_t; without, every batch counts alike
+
     @property
     def divide(self) -> bool:
         """Statistics are sum_d d_j phi_djk, instead of sum_d d_j theta_dk."""
@@ -234,6 +236,10 @@ class Rule(Protocol):
 
         `mass` answers sum_d |d| theta_dk, the tokens that each topic explains, where it is asked.
         """
+        ...
+
+    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
+        """Return the weights that a word seen for the first time begins with, per topic."""
         ...
 
 

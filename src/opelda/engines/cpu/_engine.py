@@ -19,7 +19,7 @@ from opelda.engines.cpu import _sweeps as sweeps
 from opelda.engines.cpu import _tables as tables
 from opelda.engines.cpu import _updates as updates
 from opelda.engines.cpu._sweeps import BlockTokens
-from opelda.engines.cpu._tables import Table
+from opelda.engines.cpu._tables import TopicTable
 from opelda.engines.seam import (
     EVERYTHING,
     Certificate,
@@ -90,8 +90,8 @@ class CPUEngine(Plain):
         _native.random_start(rows, n_topics=n_topics, seed=seed, n_threads=self.n_threads)
         return Weights(self.name, rows, n_topics, tables.padded_prior(prior, n_topics))
 
-    def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Table:
-        return Table.of(components, ids)
+    def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> TopicTable:
+        return TopicTable.of(components, ids)
 
     def update(
         self,
@@ -182,10 +182,14 @@ class CPUEngine(Plain):
     histogram = staticmethod(BlockTokens.histogram)
 
     def infer(
-        self, topics: Table | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
+        self,
+        topics: TopicTable | Weights,
+        documents: Documents,
+        task: Task,
+        wanted: Wanted = EVERYTHING,
     ) -> Solution:
         every = task.method.needs_every_word
-        if isinstance(topics, Table) or every or topics.rows.nbytes <= tables.MOST_BYTES:
+        if isinstance(topics, TopicTable) or every or topics.rows.nbytes <= tables.MOST_BYTES:
             return self._solve(*self._fitting(topics, documents), task, wanted)
         parts = []
         for first in range(0, max(documents.n_docs, 1), CHUNK):
@@ -198,7 +202,7 @@ class CPUEngine(Plain):
 
     def certify(
         self,
-        topics: Table | Weights,
+        topics: TopicTable | Weights,
         documents: Documents,
         theta: NDArray[Any],
         alpha: NDArray[np.float64],
@@ -230,18 +234,20 @@ class CPUEngine(Plain):
         """Return a key per document, of its words and counts alone; see `seam.content_keys`."""
         return kernels.content_keys(rows, None, self.n_threads)
 
-    def _fitting(self, topics: Table | Weights, documents: Documents) -> tuple[Table, Rows]:
+    def _fitting(
+        self, topics: TopicTable | Weights, documents: Documents
+    ) -> tuple[TopicTable, Rows]:
         """Return the topics of every word and the documents, whose words they must have."""
         table, rows = self._whole(topics), documents.part()
         if documents.n_words > len(table.rows):
             updates.check_words(rows.words, len(table.rows))
         return table, rows
 
-    def _whole(self, topics: Table | Weights) -> Table:
+    def _whole(self, topics: TopicTable | Weights) -> TopicTable:
         """Return the topics of every word; those of weights are cached until they change."""
-        if isinstance(topics, Table):
+        if isinstance(topics, TopicTable):
             return topics
-        table: Table | None = topics.derived
+        table: TopicTable | None = topics.derived
         if table is None:
             version = topics.version  # before reading: another thread may change them meanwhile
             table = tables.topic_rows(topics, None, n_threads=self.n_threads)
@@ -251,7 +257,7 @@ class CPUEngine(Plain):
 
     def _batch_topics(
         self, weights: Weights, batch: updates.Transposed, method: Solver, divide: bool
-    ) -> Table:
+    ) -> TopicTable:
         """Return the topics of a batch's words for learning, of every word where a method asks."""
         words = None if method.needs_every_word else batch.words
         logs = divide and method.expects_logs
@@ -259,7 +265,7 @@ class CPUEngine(Plain):
 
     def _explained(
         self,
-        table: Table,
+        table: TopicTable,
         rows: Rows,
         batch: updates.Transposed,
         task: Task,
@@ -267,7 +273,7 @@ class CPUEngine(Plain):
         divide: bool,
         certify: bool = False,
         alike: bool = False,
-    ) -> tuple[Solution, Table]:
+    ) -> tuple[Solution, TopicTable]:
         """Infer a batch for learning; return that and the topics of its words.
 
         Topics that are all but `alike` are not screened: no bound tells them apart.
@@ -278,11 +284,11 @@ class CPUEngine(Plain):
         solution = self._solve(table, inferred, task, wanted, screen=not alike)
         words = batch.words
         if every:
-            table = Table(table.rows[words], table.mean[words], table.n_topics, words)
+            table = TopicTable(table.rows[words], table.mean[words], table.n_topics, words)
         return solution, table
 
     def _solve(
-        self, table: Table, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
+        self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
     ) -> Solution:
         # asking for the threads takes longer than starting a kernel
         n_threads = self.n_threads if rows.n_docs > kernels.AT_ONCE else 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from opelda import _native
 from opelda.engines import seam as s
 from opelda.engines._solutions import certify_empty, completed
-from opelda.engines.cpu._tables import Table
+from opelda.engines.cpu._tables import TopicTable
 from opelda.engines.seam import (
     Batch,
     Certificate,
@@ -35,7 +35,7 @@ class Call:
     """Documents, topics, and room for the results, which the kernel fills."""
 
     def __init__(
-        self, table: Table, rows: Rows, task: Task, wanted: Wanted, n_threads: int
+        self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted, n_threads: int
     ) -> None:
         self.table, self.rows, self.wanted, self.n_threads = table, rows, wanted, n_threads
         self.alpha = task.alpha.astype(np.float32)
@@ -67,7 +67,7 @@ class Call:
 
 
 def native_batch(
-    table: Table, rows: Rows, alpha: NDArray[np.float32], coarse: Any = None, scale: Any = None
+    table: TopicTable, rows: Rows, alpha: NDArray[np.float32], coarse: Any = None, scale: Any = None
 ) -> _native.Batch:
     """Return documents and topics as native code takes them."""
     documents = rows.indptr, rows.words, rows.counts
@@ -223,7 +223,7 @@ def content_keys(rows: Rows, ids: NDArray[np.int32] | None, n_threads: int) -> N
 
 
 def certify(
-    table: Table, rows: Rows, theta: NDArray[Any], alpha: NDArray[np.float64], n_threads: int
+    table: TopicTable, rows: Rows, theta: NDArray[Any], alpha: NDArray[np.float64], n_threads: int
 ) -> Certificate:
     """Compute the certificates of given mixtures."""
     certificate = Certificate.room(rows.n_docs)
@@ -239,7 +239,7 @@ def certify(
 
 
 def solve(
-    table: Table, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
+    table: TopicTable, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
 ) -> Solution:
     """Infer by a method's kernel, or by NumPy where it has none; documents' words are known."""
     settings = task.method.kernel(table.n_topics, task.seed)

@@ -18,7 +18,7 @@ SMALLEST = 1e-15
 
 
 @dataclass
-class Table:
+class TopicTable:
     """The topics of some words, or of all, as probabilities."""
 
     rows: NDArray[np.float32]  # (n, stride): word j in topic k; columns from K on are zeros
@@ -29,7 +29,7 @@ class Table:
     _coarse: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
 
     @classmethod
-    def of(cls, components: NDArray[Any], ids: NDArray[np.int32] | None) -> "Table":
+    def of(cls, components: NDArray[Any], ids: NDArray[np.int32] | None) -> "TopicTable":
         """Lay out topics (K, n) that are given."""
         n_topics = len(components)
         rows = padded_rows(components.T, n_topics)
@@ -81,7 +81,7 @@ def _times(rows: NDArray[np.float32], start: NDArray[np.float32]) -> NDArray[np.
 
 def topic_rows(
     weights: Weights, words: NDArray[np.int32] | None, *, logs: bool = False, n_threads: int
-) -> Table:
+) -> TopicTable:
     """Turn the weights of some words, or of all, into probabilities.
 
     beta_kj = lambda_kj / sum_j lambda_kj; with ``logs`` exp(E[log beta_kj]), each word's row up to
@@ -112,7 +112,7 @@ def topic_rows(
         mean=mean,
         n_threads=n_threads,
     )
-    return Table(rows, mean, weights.n_topics, words)
+    return TopicTable(rows, mean, weights.n_topics, words)
 
 
 def row_width(n_topics: int) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _native
-from opelda.engines.cpu._tables import Table, padded
+from opelda.engines.cpu._tables import TopicTable, padded
 from opelda.engines.seam import Chosen, Documents, Picks, Rows, Solution
 from opelda.errors import InputError
 
@@ -57,7 +57,7 @@ def add(
     kept: NDArray[np.float32],
     words: NDArray[np.int32],
     batch: Transposed,
-    table: Table,
+    table: TopicTable,
     solution: Solution,
     *,
     divide: bool,
@@ -89,7 +89,7 @@ def add(
     return grown[: table.n_topics]
 
 
-def _mixtures(solution: Solution, table: Table, divide: bool) -> dict[str, Any]:
+def _mixtures(solution: Solution, table: TopicTable, divide: bool) -> dict[str, Any]:
     """Return mixtures as native code takes them: OPE's picks, or a dense array."""
     picks = solution.picks
     if picks is None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines.cpu._tables import SMALLEST, Table
+from opelda.engines.cpu._tables import SMALLEST, TopicTable
 from opelda.engines.cuda._device import LANES, Device, device_of
 from opelda.engines.seam import Prior, Weights, prior_sums
 from opelda.errors import EngineError
@@ -127,7 +127,7 @@ class CudaWeights(Weights):
         return found
 
 
-class CudaTable(Table):
+class CudaTable(TopicTable):
     """The topics of some words, or of all, on the GPU; in host memory where they are asked for."""
 
     def __init__(
