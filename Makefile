@@ -63,7 +63,7 @@ PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purel
 	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja
 	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . \
-	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE)
+	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE) -Ccmake.define.OPELDA_CHECKED=ON
 	@touch $@
 
 .envs/fuzz/.installed: | $(VENV)/.installed-test
@@ -144,11 +144,16 @@ page/node_modules/.installed: page/package.json
 	cd page && npm install --silent
 	@touch $@
 
-lint: $(VENV)/.installed-lint
+# clang-tidy looks at the kernels as they are built for one instruction set
+lint: $(VENV)/.installed-lint | compiler
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/cmake -S . -B build/tidy -G Ninja --log-level=WARNING -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	  -DOPELDA_QUICK=ON -DOPELDA_CHECKED=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	ls native/*.cpp native/text/*.cpp | xargs -P "$$(getconf _NPROCESSORS_ONLN)" -n 1 $(BIN)/clang-tidy --quiet -p build/tidy
 	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard src/opelda/engines/cuda/*)
 
 # An sdist, and wheels made of it: one for Python 3.11 and one, by the stable ABI, for all newer ones. Each Python of

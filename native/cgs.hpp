@@ -62,6 +62,7 @@ private:
     bool go_through(const Document& doc, bool first) {
         int64_t i = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
+            // NOLINTNEXTLINE(bugprone-float-loop-counter,clang-analyzer-security.FloatLoopCounter)
             for (double left = doc.count[j]; left > 0; left -= 1, ++i) {
                 if ((drawn + 1) % kBetweenLooks == 0 && opelda::stopped()) return false;
                 const double w = left < 1 ? left : 1;

@@ -25,6 +25,7 @@ constexpr float kCoarseUnit = 0x1p48f;
 
 // Weights of a document from which on one iteration takes about a millisecond.
 constexpr int64_t kLongDocument = int64_t(1) << 20;
+constexpr int64_t kAskNow = 255;  // the iteration, of 256, in which other documents ask, too
 
 OPELDA_INLINE float coarse_value(int32_t byte) {
     const int32_t bits = byte << 20 & kCoarseMask;
@@ -72,7 +73,7 @@ struct Document {
     // Whether the call is to end, asked in iteration t: between any two of a long document, and now
     // and then of others.
     OPELDA_INLINE bool stopped(int64_t t) const {
-        return (is_long || t % 256 == 255) && opelda::stopped();
+        return (is_long || t % 256 == kAskNow) && opelda::stopped();
     }
 
     // The weights of this document's words in one topic.

@@ -1,6 +1,7 @@
 // The largest of many numbers that are not negative, without sorting them.
 #pragma once
 
+#include "checked.hpp"
 #include "document.hpp"
 
 namespace OPELDA_ISA {
@@ -23,10 +24,11 @@ OPELDA_INLINE int32_t total(vi v) {
 
 // Writes the places of the `wanted` largest of n values, ascending; among equals the lowest places.
 // Floats that are not negative are ordered like their bits, so halving an interval of bits finds
-// the limit. `chosen` has room for n + 1 places; values from n to `stride`, a multiple of kPad, are
-// overwritten.
+// the limit; the bits of -0 would be below all others. `chosen` has room for n + 1 places; values
+// from n to `stride`, a multiple of kPad, are overwritten.
 __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, int64_t stride,
                                                      int64_t wanted, int32_t* chosen) {
+    for (int64_t k = 0; k < n; ++k) OPELDA_ASSERT(bits_of(value[k]) >= 0);
     for (int64_t k = n; k < stride; ++k) value[k] = -1;  // bits below those of any other
     vf top = {};
     for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));
@@ -51,6 +53,7 @@ __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, in
             chosen[found] = int32_t(k);
             found += bits_of(value[k]) > high;
         }
+        OPELDA_ASSERT(found == (wanted < n ? wanted : n));
         return;
     }
     for (int64_t k = 0; k < n; ++k) {
@@ -60,6 +63,7 @@ __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, in
         found += bits > high || tied;
         equal -= tied;
     }
+    OPELDA_ASSERT(found == (wanted < n ? wanted : n));
 }
 
 // The same for some number from `least` to `most`, which takes fewer looks at the values; returns

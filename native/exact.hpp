@@ -24,16 +24,37 @@ using opelda::ExactSettings;
 using opelda::Queue;
 
 constexpr int64_t kManyTopics = 512;  // from here on the rows of a document fill caches
-constexpr int64_t kFirstTopics = 16;  // that the first face has at the most; with many, twice that
-constexpr int kFirstLeaps = 3;        // on it
-constexpr float kHardly = 2e-2f;      // a topic with less after them is left out if it is too flat
-constexpr int64_t kMostAdded = 8;     // topics a round, or a quarter of those there are
+// That the first face has at the most, and three quarters at least, whichever are found
+// sooner: 11.5 us a document became 11.4. With many topics twice that: 66 became 58
+// (benchmarks/README.md).
+constexpr int64_t kFirstTopics = 16;
+constexpr int kFirstLeaps = 3;     // on it
+constexpr float kHardly = 2e-2f;   // a topic with less after them is left out if it is too flat
+constexpr int64_t kMostAdded = 8;  // topics a round, or a quarter of those there are
 constexpr int kMostRounds = 60;
 constexpr int64_t kMostTopics = 1024;  // of a face
 constexpr int64_t kFewTopics = 128;    // a face with more begins anew, with all topics
 constexpr int kLeaps = 16;             // on them: the bound is some 0.01 N afterwards
+constexpr double kFlatLeap = 0.98;     // a topic with little weight is left out below this slope
 // Gradients over all topics that a document may cost beside `max_work`: leaps take two each.
 constexpr int64_t kGradients = 64;
+
+// Of a climb. (guarantee.py, benchmarks/README.md: "nothing was gained by other tolerances
+// inside".)
+constexpr int kSteps = 8;            // of Newton's method between two looks at all topics
+constexpr double kMostOff = 0.05;    // how flat the face has to be before all topics are looked at
+constexpr double kOffShare = 0.1;    // the same, as a part of how steep the others were then
+constexpr double kOfGoal = 0.9;      // what is aimed at, so that rounding does not miss the goal
+constexpr double kWorthShare = 0.3;  // topics join that are as steep, in parts of the steepest
+// Far from the goal, topics begin with a weight and the face takes two long steps of EM: 3.8
+// Hessians a document became 2, 12.9 us 11.5 (benchmarks/README.md, guarantee.py).
+constexpr int kFarRounds = 3;
+constexpr double kFarSlope = 1.1;
+constexpr double kFirstShare = 0.1, kMostFirst = 0.05;  // that weight: by slope, and at most
+
+constexpr int64_t kFetchTurns = 8;     // in which the next document's rows are fetched
+constexpr int64_t kFewRoundings = 40;  // beside sums: a bound of products' (docs/inference.md)
+constexpr double kLogRoundings = 64;   // of a difference of two log-likelihoods
 
 class Exact {
 public:
@@ -68,7 +89,7 @@ public:
         work.open(settings.max_work + kGradients * doc.n * p.n_topics);
         // many long rows the processor fetches faster by itself, as it reads along them
         large = p.stride >= kManyTopics && doc.n >= 2 * kAlong;
-        ahead.aim(large ? last : index + 1, last, 8);
+        ahead.aim(large ? last : index + 1, last, kFetchTurns);
         begin(index);
         const double asked = limit();
         const double off = rounding(0x1p-24);
@@ -128,7 +149,7 @@ private:
     }
 
     // Whether the work is spent, or the call is to end.
-    bool ended() const { return work.spent() || doc.stopped(255); }
+    bool ended() const { return work.spent() || doc.stopped(kAskNow); }
 
     // All topics, or as many as there is room for, after steps of EM of twice the length.
     void begin_anew() {
@@ -142,7 +163,8 @@ private:
         face.evaluate();
         for (int t = 0; t < kLeaps && !doc.stopped(t); ++t) face.leap();
         const float hardly = kHardly / float(n);
-        face.drop([&](int64_t i) { return face.weight[i] < hardly && face.slope[i] < 0.98f; });
+        face.drop(
+            [&](int64_t i) { return face.weight[i] < hardly && face.slope[i] < float(kFlatLeap); });
         face.evaluate();
     }
 
@@ -151,26 +173,27 @@ private:
     template <class T>
     double climb(Face<T>& on, Outside<T>& rest, double enough, double rounding, int64_t most) {
         const double goal = enough > rounding ? enough : rounding;
-        double within = 0.05;  // how flat the face has to be before all topics are looked at
+        double within = kMostOff;
         for (int round = 0;; ++round) {
             if (within < goal) within = goal;
-            for (int t = 0; t < 8 && on.steepest() > 1 + within && !ended(); ++t) {
+            for (int t = 0; t < kSteps && on.steepest() > 1 + within && !ended(); ++t) {
                 ahead.turn();
                 on.step();
                 ++steps;
             }
             ahead.turn();
-            const T others = rest.look(on, doc, T(1 + 0.9 * goal), round == 0);
+            const T others = rest.look(on, doc, T(1 + kOfGoal * goal), round == 0);
             const T inside = on.steepest();
             const double steepest = others > inside ? others : inside;
             if (steepest <= 1 + goal || round == kMostRounds || ended() || on.size > most)
                 return steepest;
             if (others > 1 + goal) {
                 // from afar a few steps of EM are cheaper than Newton's, but prove nothing
-                const bool far = round < 3 && others > T(1.1);
-                const double worth = 1 + (0.3 * (others - 1) > goal ? 0.3 * (others - 1) : goal);
+                const bool far = round < kFarRounds && others > T(kFarSlope);
+                const double share = kWorthShare * (others - 1);
+                const double worth = 1 + (share > goal ? share : goal);
                 on.drop([&](int64_t i) {
-                    if (on.weight[i] > 0 || !(on.slope[i] < T(0.98))) return false;
+                    if (on.weight[i] > 0 || !(on.slope[i] < T(kFlatLeap))) return false;
                     rest.leave(on.topic[i]);
                     return true;
                 });
@@ -178,8 +201,8 @@ private:
                 const int64_t last = first + (first / 4 > kMostAdded ? first / 4 : kMostAdded);
                 for (int64_t i = 0; i < rest.n_chosen && !on.full() && on.size < last; ++i) {
                     if (!(rest.slope[i] >= worth)) continue;
-                    const T some = T(0.1) * (rest.slope[i] - 1);
-                    on.add(rest.chosen[i], !far ? 0 : some < T(0.05) ? some : T(0.05));
+                    const T some = T(kFirstShare) * (rest.slope[i] - 1);
+                    on.add(rest.chosen[i], !far ? 0 : some < T(kMostFirst) ? some : T(kMostFirst));
                     rest.join(rest.chosen[i]);
                 }
                 if (on.size == first) return steepest;  // no room
@@ -187,14 +210,16 @@ private:
                 on.evaluate();
                 if (far) on.leap(), on.leap();
             }
-            within = others > 1 + goal ? 0.1 * (others - 1) : 0;
-            if (within > 0.05) within = 0.05;
+            within = others > 1 + goal ? kOffShare * (others - 1) : 0;
+            if (within > kMostOff) within = kMostOff;
         }
     }
 
     // How much a slope may be off: by sums of positive numbers over words and, in x and in the
     // whole of the weights, over topics, and by a few products (docs/inference.md).
-    double rounding(double unit) const { return unit * double(doc.n + 2 * face.size + 40); }
+    double rounding(double unit) const {
+        return unit * double(doc.n + 2 * face.size + kFewRoundings);
+    }
 
     // The same in double precision, from where single precision ended. The mixture is rounded to
     // floats again, which costs little of the likelihood but much of Jensen's bound: so the bound
@@ -203,7 +228,7 @@ private:
         cover();
         take_over();
         const double off = rounding(0x1p-52);
-        const double enough = std::expm1(0.9 * asked / doc.tokens) - off;
+        const double enough = std::expm1(kOfGoal * asked / doc.tokens) - off;
         const double top = climb(face64, outside64, enough, off, kMostTopics);
         const double ahead_of_this = doc.tokens * std::log1p(top - 1 + off * top);
         if (face64.any_impossible()) return;
@@ -214,7 +239,7 @@ private:
             face.add(face64.topic[i], float(face64.weight[i]));
         take_over();
         if (face64.any_impossible()) return;
-        const double lost = exact - face64.log_likelihood() + 64 * off;
+        const double lost = exact - face64.log_likelihood() + kLogRoundings * off;
         const double better = ahead_of_this + doc.tokens * (lost > 0 ? lost : 0);
         if (better < bound) bound = better;
     }

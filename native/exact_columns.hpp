@@ -7,17 +7,22 @@
 
 #include <cmath>
 
+#include "checked.hpp"
 #include "document.hpp"
 
 namespace OPELDA_ISA {
 
+// floor: the least x counts as; its square is still of the type. unit: of rounding. ridge: what the
+// diagonal of H grows by, relative; that of doubles was raised until no document was left unproved
+// at 1e-6 nats (12 of a million were: benchmarks/README.md, guarantee.py). noise: a rise of F that
+// rounding alone can make.
 template <class T> struct FaceNumbers;
 template <> struct FaceNumbers<float> {
     using V = vf;
     using I = vi;
     using Whole = int32_t;
     static OPELDA_INLINE I places() { return load(kNumbers); }
-    static constexpr float floor = 1e-15f;  // of x: its square is still a float
+    static constexpr float floor = 1e-15f;
     static constexpr float unit = 0x1p-24f;
     static constexpr float ridge = 2e-4f, noise = 2e-6f;
 };
@@ -55,6 +60,8 @@ private:
 
 constexpr int64_t kMostPacked = int64_t(1) << 26;  // weights of a face
 constexpr int64_t kLeastTopics = 32;               // that there is room for, however long
+constexpr double kAboveFloor = 1.001;  // of x: below this it may have been raised to the floor
+constexpr int kGrowthRoundings = 16;   // of a ratio's growth: more than its divisions make
 
 template <class T> class Columns {
 public:
@@ -105,6 +112,7 @@ public:
 
     // Adds a topic; `pack` follows.
     void add(int32_t k, T first_weight) {
+        OPELDA_ASSERT(size < most_);
         topic[size] = k;
         weight[size] = first_weight;
         column_[size] = n_free_ ? free_[--n_free_] : packed_ + made_++ * words_;
@@ -113,6 +121,7 @@ public:
 
     // Packs the columns of the topics from `first` on. Beyond the words any finite numbers will do.
     void pack(int64_t first) {
+        OPELDA_ASSERT(size <= room());
         last_ = 0;
         const int64_t end = doc_->n - 1;
         work_.template add<T>(doc_->n * (size - first));
@@ -157,7 +166,7 @@ public:
     // Whether a word has no probability, or so little that x was not its own. No slope says
     // anything before every word has some.
     bool impossible(int64_t j) const {
-        return !(part_[j] / ratio[j] > T(1.001) * FaceNumbers<T>::floor);
+        return !(part_[j] / ratio[j] > T(kAboveFloor) * FaceNumbers<T>::floor);
     }
     bool any_impossible() const {
         int64_t n = 0;
@@ -196,7 +205,7 @@ public:
         V top = {};
         for (int64_t j = 0; j < words_; j += kWide)  // beyond the words there is 0 / 0
             top = max(load(ratio + j) / load(then_ + j), top);
-        return largest(top) * (1 + 16 * FaceNumbers<T>::unit);
+        return largest(top) * (1 + kGrowthRoundings * FaceNumbers<T>::unit);
     }
 
     // A step of EM of twice the length, to come near from afar.

@@ -287,6 +287,11 @@ NB_MODULE(_native, m) {
     add_sweeps(m);
     add_counts(m);
     m.def("watched", &watched, "work"_a, "check"_a);
+#ifdef OPELDA_CHECKED
+    m.attr("checked") = true;
+#else
+    m.attr("checked") = false;
+#endif
     m.def("instruction_set", [] { return best_kernels().name; });
     m.def("use_instruction_set", &use_kernels, "name"_a);
 }

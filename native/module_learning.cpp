@@ -61,6 +61,8 @@ void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t,
     std::vector<int32_t> first;
     const int64_t n_words = int64_t(words.shape(0)), stride = int64_t(kept.shape(1));
     const int64_t n_blocks = (n_words + kStep - 1) / kStep;
+    if (!theta && !(indptr && topics && shares))
+        throw nb::value_error("Give dense mixtures, or picks.");
     // without a watch for signals: rows must not be left with a part of a batch
     nb::gil_scoped_release release;
     if (!theta)

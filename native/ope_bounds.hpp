@@ -52,7 +52,10 @@ struct OpeBounds {
         }
     }
 
-    void open() { noise = 2.5e-7f * float(walk.doc.n_padded / kLanes + 8); }
+    void open() {
+        const int64_t vectors = walk.doc.n_padded / kLanes;
+        noise = 2.5e-7f * float(vectors + 8);
+    }
 
     // Begins a walk; all walks of a document begin with the same bounds.
     void begin(bool first) {
@@ -133,7 +136,7 @@ OPELDA_INLINE Vertex OpeBounds::vertex(float a, float b) {
 }
 
 // The same where a topic never picked may be better than the best of the picked.
-__attribute__((noinline)) Vertex OpeBounds::vertex_of_all(Vertex best, float a, float b) {
+__attribute__((noinline)) inline Vertex OpeBounds::vertex_of_all(Vertex best, float a, float b) {
     const float b_new = b * walk.inverse_base;
     walk.set_ratio();
     // trying a topic costs a strided walk over the words, a full gradient one vector per 16 topics

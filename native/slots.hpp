@@ -5,6 +5,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "checked.hpp"
 #include "kernels.hpp"
 #include "simd.hpp"
 
@@ -56,7 +57,9 @@ OPELDA_INLINE float larger(float a, float b) {
 }
 
 // Where a document keeps the size of a topic that it has: two groups are looked at together, so
-// that it does not matter to the branches in which of them it is.
+// that it does not matter to the branches in which of them it is. The loop has no bound: a
+// token's topic is among its document's slots. `enter` put it there, and sizes are exact sums: a
+// slot is empty, and may go to another topic, only when no token is left in it.
 OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
     typedef uint16_t v8 __attribute__((vector_size(16)));
     for (;; doc += 2, n_slots -= 2 * kSlots) {
@@ -81,8 +84,10 @@ OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
         for (int i = 0; i < kSlots; ++i)
             bits |= uint64_t(one[i] & 1) << i | uint64_t(two[i] & 1) << (kSlots + i);
 #endif
-        if (!bits) [[unlikely]]
+        if (!bits) [[unlikely]] {
+            OPELDA_ASSERT(n_slots > 2 * kSlots);
             continue;
+        }
         const uint32_t slot = uint32_t(__builtin_ctzll(bits)) / each;
         return &(slot < kSlots ? doc : other)->sizes[slot % kSlots];
     }

@@ -136,7 +136,8 @@ private:
             const uint64_t key = doc->key += kGolden;
             uniforms[i] = float(int32_t(mix(key) >> 40)) * 0x1p-24f + 0x1p-25f;
             if (!First) *size_of(doc, doc->n_slots, z[i]) -= Unit ? 1 : s.sizes[begin + i];
-        } while (++i < most && at[i] > here);
+            ++i;
+        } while (i < most && at[i] > here);
         return i;
     }
 
@@ -195,6 +196,7 @@ private:
             SlotGroup* const doc = groups + kGroupStep * at[i];
             const uint32_t to = count_up_to(end, targets[i]);
             if (to < kSlots) [[likely]] {
+                OPELDA_ASSERT(doc->topics[to] < s.n_topics);
                 doc->sizes[to] += Unit ? 1 : s.sizes[begin + i];
                 z[i] = doc->topics[to];
             } else {
