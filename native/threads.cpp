@@ -40,7 +40,7 @@ struct Here {
     Watch::Check* check = nullptr;
     Clock::time_point due;
 };
-thread_local Here here;
+thread_local Here here;  // NOLINT(bugprone-throwing-static-initialization): a clock does not throw
 
 void check_if_due(Job& job) {
     if (!here.check || Clock::now() < here.due) return;
@@ -93,6 +93,7 @@ private:
     void start(int n) {
         try {
             for (; n_threads_ < n; ++n_threads_) std::thread([this] { wait_for_work(); }).detach();
+            // NOLINTNEXTLINE(bugprone-empty-catch)
         } catch (const std::exception&) {  // no more threads, or no memory: the others do the rest
         }
     }

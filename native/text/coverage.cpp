@@ -7,7 +7,7 @@ extern "C" {
 constexpr uintptr_t kCounters = 1 << 14;
 __attribute__((visibility("default"))) uint8_t opelda_blocks[kCounters];
 
-void __sanitizer_cov_trace_pc() {
+void __sanitizer_cov_trace_pc() {  // NOLINT(bugprone-reserved-identifier)
     // relative to the module, wherever it was loaded; neighbours keep counters of their own
     const auto here = reinterpret_cast<uintptr_t>(__builtin_return_address(0)) -
                       reinterpret_cast<uintptr_t>(opelda_blocks);

@@ -34,7 +34,8 @@ struct Seeds {
         second = uint64_t(draw()) << 32 | draw();
     }
 };
-inline const Seeds kSeeds;
+inline const Seeds
+    kSeeds;  // NOLINT(bugprone-throwing-static-initialization): or nothing can be read
 
 // What a word is looked up by: its first sixteen bytes, filled up with zeros, and its length decide
 // unless it is longer.
@@ -98,6 +99,8 @@ public:
     int32_t find(const Key& key, const char* word) const { return place(key, word)->code; }
 
     int32_t code(std::string_view word) {
+        // a key has the word's length
+        // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
         return code(key_of(word.data(), word.size(), word.size()), word.data());
     }
 
