@@ -74,11 +74,7 @@ def read_over(
 
 
 def open_over(
-    columns: Columns,
-    sources: list[str],
-    reading: NamelessReading,
-    jobs: int | None,
-    **more: Any,
+    columns: Columns, sources: list[str], reading: NamelessReading, jobs: int | None, **more: Any
 ) -> Any:
     """Open a collection whose columns are known beforehand as a stream."""
     from opelda.corpus import stream

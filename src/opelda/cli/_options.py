@@ -122,20 +122,19 @@ class NamelessReading:
         None,
         "--text-column",
         "-t",
-        help="Column or key that holds the text; may be given several times.",
+        help="Column or key that holds the text (repeatable).",
         metavar="COLUMN",
         common=True,
     )
     encoding: str = option("utf-8", help="Of texts; UTF-8 if not given.")
     column_words: str | None = option(
         None,
-        help="File of the columns' words, one a line, where documents number them; by default it "
-        "is looked for beside the corpus.",
+        help="File of the columns' words, one per line; found beside the corpus.",
         metavar="FILE",
     )
     first_id: int | None = option(
         None,
-        help="Number of the first word, 0 or 1, where a file breaks its format's custom.",
+        help="Number of the first word, where a file breaks its format's custom.",
         min=0,
         max=1,
     )
@@ -150,9 +149,7 @@ class Reading(NamelessReading):
     """How documents and their names are read."""
 
     name_column: str | None = option(
-        None,
-        help="Column or key that names the documents; title, id, name or the like if not given.",
-        metavar="COLUMN",
+        None, help="Column or key that names the documents; found by its name.", metavar="COLUMN"
     )
 
 
@@ -162,20 +159,14 @@ class Columns:
 
     time: str | None = option(None, help="Column or key of the documents' times.", metavar="COLUMN")
     unit: str | None = option(
-        None,
-        help="How long each time is; as fits if not given.",
-        choices=_names.UNITS,
-        panel=RESULTS,
+        None, help="Length of each time; as fits if not given.", choices=_names.UNITS, panel=RESULTS
     )
     by: str | None = option(
-        None,
-        help="Column or key of the documents' groups, such as a section or a party.",
-        metavar="COLUMN",
+        None, help="Column or key of the documents' groups, such as a section.", metavar="COLUMN"
     )
     effect: list[str] | None = option(
         None,
-        help="Column or key that topics' shares are regressed on: numbers, times or groups; may be "
-        "given several times.",
+        help="Column or key that shares of topics are regressed on (repeatable).",
         metavar="COLUMN",
     )
 
@@ -211,24 +202,16 @@ class StreamText:
     )
     ngrams: int | None = option(None, help="2: pairs of words are words too.", min=1, max=2)
     phrases: bool = option(
-        False,
-        "--phrases",
-        help="Let pairs of words that come together more often than chance be one word; a stream "
-        "finds them in its first documents.",
+        False, "--phrases", help="Let frequent pairs of words become single words."
     )
     pattern: str | None = option(None, help="Regular expression of a word.", metavar="REGEX")
     keep_markup: bool = option(
-        False,
-        "--keep-markup",
-        help="Let URLs, HTML tags and entities, e-mail addresses and @names become words.",
+        False, "--keep-markup", help="Keep URLs, HTML, e-mail addresses and @names as words."
     )
     no_lower: bool = option(False, "--no-lower", help="Keep capital letters apart.")
     max_features: int | None = option(None, help="Keep the most frequent words only.", min=1)
     min_df: str | None = option(
-        None,
-        help="Leave out words of fewer documents: a number (5), or of a whole collection a share "
-        "(0.001).",
-        metavar="N|SHARE",
+        None, help="Leave out words of fewer documents: 5, or a share: 0.001.", metavar="N|SHARE"
     )
 
 
@@ -237,9 +220,7 @@ class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
     max_df: str | None = option(
-        None,
-        help="Leave out words of more documents: a share (0.5), or a number (10000).",
-        metavar="N|SHARE",
+        None, help="Leave out words of more documents: 10000, or a share: 0.5.", metavar="N|SHARE"
     )
     dedupe: bool = option(
         False, "--dedupe", help="Leave out documents that are nearly copies of earlier ones."
@@ -260,7 +241,7 @@ class Learning:
     seeds: str | None = option(
         None,
         "--seed-words",
-        help="File of topics of your own, 'name: word, word'.",
+        help="File of your own topics: 'name: word, word'.",
         metavar="FILE",
         common=True,
     )

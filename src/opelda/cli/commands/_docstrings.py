@@ -69,9 +69,7 @@ _MARKUP = re.compile(r" ?:[a-z][\w ]{0,80}:(?=[ `])|[a-z]+://\S+|%\(\w+\)s")
 
 
 def docstrings(
-    limit: int,
-    folders: Iterable[Path] | None = None,
-    progress: Callable[[int], Any] | None = None,
+    limit: int, folders: Iterable[Path] | None = None, progress: Callable[[int], Any] | None = None
 ) -> dict[str, str]:
     """Gather the prose of docstrings by public names, spread over packages.
 

@@ -7,16 +7,7 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import new_learner, on_machine
-from opelda.cli._options import (
-    AsJson,
-    Engine,
-    Jobs,
-    Learning,
-    NamelessReading,
-    Show,
-    Sources,
-    Text,
-)
+from opelda.cli._options import AsJson, Engine, Jobs, Learning, NamelessReading, Show, Sources, Text
 from opelda.cli._outputs import FIGURES, check_output, save_figure
 from opelda.cli._show import bar, count, duration, plain, skipped_documents
 from opelda.cli._standard_streams import note, print_json, print_line, print_table
@@ -38,7 +29,7 @@ def choose(
         None,
         "--topics",
         "-k",
-        help="Numbers of topics to try; if not given, up to five as the documents allow.",
+        help="Numbers of topics to try; up to five if not given.",
         metavar="K,K,...",
     ),
     n_runs: int = option(
@@ -48,8 +39,7 @@ def choose(
         None,
         "--output",
         "-o",
-        help="Where the table (.csv, .tsv) or the figure (.png, .svg, .pdf) goes; may be given "
-        "several times.",
+        help="Table (.csv, .tsv) or figure (.png, .svg, .pdf) (repeatable).",
         metavar="FILE",
     ),
     n_jobs: Jobs = None,

@@ -48,11 +48,7 @@ def demo(
         N_TOPICS, "--topics", "-k", help="Number of topics.", min=2, metavar="K"
     ),
     output: str | None = option(
-        None,
-        "--output",
-        "-o",
-        help="Save the model there; if not given, it is not kept.",
-        metavar="FILE",
+        None, "--output", "-o", help="Save the model there; not kept if not given.", metavar="FILE"
     ),
     report: str | None = option(
         None, help="Write a page about it there, such as demo.html.", metavar="FILE"

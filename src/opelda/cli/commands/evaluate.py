@@ -39,10 +39,7 @@ def evaluate(
         ),
     ],
     n_splits: int = option(
-        5,
-        "--splits",
-        help="Random splits of each document into tokens seen and tokens to predict.",
-        min=1,
+        5, "--splits", help="Random splits into tokens seen and tokens to predict.", min=1
     ),
     n_words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
     n_jobs: Jobs = None,

@@ -54,10 +54,7 @@ def fit(
         None, "--output", "-o", help=f"Where the model goes; {OUTPUT}.", metavar="FILE"
     ),
     valid: str | None = option(
-        None,
-        help="Held-out documents to score the topics on; if not given, some of those learned from "
-        "are.",
-        metavar="CORPUS",
+        None, help="Held-out documents to score the topics on.", metavar="CORPUS"
     ),
     resume: str | None = option(
         None,

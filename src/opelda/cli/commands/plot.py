@@ -7,15 +7,7 @@ import typer
 from opelda.cli._app import command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import (
-    Columns,
-    Jobs,
-    Model,
-    NamelessReading,
-    Show,
-    given_options,
-    refuse,
-)
+from opelda.cli._options import Columns, Jobs, Model, NamelessReading, Show, given_options, refuse
 from opelda.cli._outputs import FIGURES, check_output, save_figure
 from opelda.cli._show import skipped_documents
 from opelda.cli._standard_streams import note
@@ -56,8 +48,7 @@ def plot(
     corpus: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Documents, for times, groups and effects; - is standard input.",
-            metavar="CORPUS",
+            help="Documents, for times, groups and effects; - is standard input.", metavar="CORPUS"
         ),
     ] = None,
     output: str = option(
@@ -74,7 +65,7 @@ def plot(
         None,
         "--topics",
         "-k",
-        help="Topics, at most; 12 with words, 20 with effects, else 6; over time no more than 8.",
+        help="Topics, at most; 12 with words, 20 with effects, else 6.",
         min=1,
     ),
     only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),

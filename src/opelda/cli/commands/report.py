@@ -6,15 +6,7 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import read_over, reading_options, source_of
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import (
-    Accuracy,
-    Engine,
-    Jobs,
-    Model,
-    Reading,
-    Show,
-    Sources,
-)
+from opelda.cli._options import Accuracy, Engine, Jobs, Model, Reading, Show, Sources
 from opelda.cli._outputs import check_output
 from opelda.cli._show import reading_bar, size
 from opelda.cli._standard_streams import note
@@ -33,16 +25,10 @@ def report(
     output: str = option("report.html", "--output", "-o", help="The page.", metavar="FILE"),
     title: str | None = option(None, help="Of the page; the corpus's name if not given."),
     time: str | None = option(
-        None,
-        help="Column of the documents' times, for topics over time; found by its name, such as "
-        "date, if not given.",
-        metavar="COLUMN",
+        None, help="Column of the documents' times; found by its name.", metavar="COLUMN"
     ),
     by: str | None = option(
-        None,
-        help="Column of the documents' groups, for topics by group; found by its name, such as "
-        "section, if not given.",
-        metavar="COLUMN",
+        None, help="Column of the documents' groups; found by its name.", metavar="COLUMN"
     ),
     compare: str | None = option(
         None, help="Another model, to be shown beside this one.", metavar="MODEL"
@@ -55,9 +41,7 @@ def report(
         metavar="FILE",
     ),
     stability: bool = option(
-        True,
-        "--stability/--no-stability",
-        help="Learn topics again from up to 10,000 of the documents, to measure their stability.",
+        True, "--stability/--no-stability", help="Learn topics again to measure their stability."
     ),
     n_jobs: Jobs = None,
     accuracy: Accuracy,

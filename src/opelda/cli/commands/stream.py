@@ -58,10 +58,7 @@ def stream(
         typer.Argument(help="Files, a folder, or - for standard input.", metavar="SOURCE"),
     ],
     checkpoint: str = option(
-        ...,
-        help="Folder that keeps the model and the place in the source; the same command again goes "
-        "on from there.",
-        metavar="DIR",
+        ..., help="Folder that keeps the model and the place in the source.", metavar="DIR"
     ),
     n_components: int | None = option(
         None, "--topics", "-k", help="Number of topics; 100.", min=1, metavar="K"
@@ -70,9 +67,7 @@ def stream(
         None, "--output", "-o", help="Save the model here too, at the end.", metavar="FILE"
     ),
     follow: bool = option(
-        False,
-        "--follow",
-        help="Wait for more: lines written to the file, files put into the folder.",
+        False, "--follow", help="Wait for more lines of a file or more files of a folder."
     ),
     every: str = option(
         "30s",
@@ -99,15 +94,13 @@ def stream(
     engine: Engine = None,
     summary_every: str = option(
         "1m",
-        help="Between two summaries of the topics: a time (1m if not given), or a number of "
-        "documents; 0 is never.",
+        help="Time or documents between two summaries of topics; 0 is never.",
         metavar="TIME|N",
         panel=RUNNING,
     ),
     on_event: str | None = option(
         None,
-        help="Run this command for every event, with its line of JSON as standard input; the "
-        "stream does not wait for it.",
+        help="Run this command for each event, with its JSON as input.",
         metavar="COMMAND",
         panel=RUNNING,
     ),

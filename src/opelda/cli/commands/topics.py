@@ -105,10 +105,7 @@ def topics(
         metavar="TIME|N",
     ),
     label: list[str] | None = option(
-        None,
-        help="Name a topic and save that in the model; nothing after = takes a label back. May be "
-        "given several times.",
-        metavar="TOPIC=TEXT",
+        None, help="Name a topic, saved in the model (repeatable).", metavar="TOPIC=TEXT"
     ),
     label_with: str | None = option(
         None,
@@ -121,7 +118,7 @@ def topics(
         None,
         "--output",
         "-o",
-        help="Write times, groups or effects to this .csv, .tsv or .xlsx file.",
+        help="Write times, groups or effects: .csv, .tsv or .xlsx.",
         metavar="FILE",
     ),
     n_jobs: Jobs = None,
