@@ -53,7 +53,9 @@ Model = Annotated[
         autocompletion=complete_model,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+JSON_HELP = "Print one JSON object, for programs."
+AsJson = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+AsJsonAdvanced = Annotated[bool, typer.Option("--json", help=JSON_HELP, rich_help_panel=RUNNING)]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", help="Threads; every core if not given.", min=1, metavar="N"),

@@ -131,11 +131,8 @@ class Rates:
         self._sweeps = min(TRIAL_SWEEPS, schedule.n_sweeps)
         self._reports: list[Any] = []
         sample = _spread(X, max(TRIAL, 2 * schedule.batch_size))
-        fixed: dict[str, Any] = {
-            "batch_size": schedule.batch_size,
-            "n_passes": 1,
-            "callbacks": [self],
-        }
+        fixed: dict[str, Any] = {"batch_size": schedule.batch_size, "callbacks": [self]}
+        fixed["n_passes"] = 1
         if hasattr(model, "n_sweeps"):
             fixed |= {"n_sweeps": self._sweeps, "seeds": None}
         another(model, model.random_state, **fixed).fit(sample)

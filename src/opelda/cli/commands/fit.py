@@ -13,7 +13,7 @@ from opelda.cli._inputs import as_given, read_corpus, read_over
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
 from opelda.cli._options import (
     LEARNING,
-    RUNNING,
+    AsJsonAdvanced,
     Engine,
     Jobs,
     Learning,
@@ -92,9 +92,7 @@ def fit(
     reading: NamelessReading,
     text: Text,
     engine: Engine = None,
-    as_json: bool = option(
-        False, "--json", help="Print one JSON object, for programs.", panel=RUNNING
-    ),
+    as_json: AsJsonAdvanced = False,
     show: Show,
 ) -> None:
     """Learn the topics of a collection and save them as a model.

@@ -28,6 +28,7 @@ from opelda.cli._models import (
 )
 from opelda.cli._options import (
     RUNNING,
+    AsJsonAdvanced,
     Engine,
     Jobs,
     Learning,
@@ -104,9 +105,7 @@ def stream(
         metavar="COMMAND",
         panel=RUNNING,
     ),
-    as_json: bool = option(
-        False, "--json", help="Print one JSON object, for programs.", panel=RUNNING
-    ),
+    as_json: AsJsonAdvanced = False,
     show: Show,
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
