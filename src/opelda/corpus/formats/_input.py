@@ -59,16 +59,8 @@ class NotTextError(InputError):
 class Input:
     """One file, one folder, or standard input.
 
-    Attributes
-    ----------
-    label : str
-        The path as given, or "standard input", for messages.
-    path : Path or None
-        None for standard input and binary files given open.
-    plain_name : str
-        The file's name in lower case, without the suffix of a compression; "" if it has none.
-    n_read : int
-        Bytes on disk that were read so far, where they are read one after the other.
+    It has a `label` for messages, a `path` (None for standard input and open files), a `plain_name`
+    (in lower case, without the suffix of a compression) and `n_read`, the bytes read so far.
 
     >>> import gzip, tempfile
     >>> path = Path(tempfile.mkdtemp(), "Notes.txt.gz")

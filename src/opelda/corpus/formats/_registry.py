@@ -23,82 +23,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How to read; every format looks at those that concern it.
+    """How to read; every format looks at those that concern it."""
 
-    Attributes
-    ----------
-    text_columns : tuple of str
-        Columns, or keys, that hold the text, joined by a space. Empty: found by name.
-    name_column : str, None or False
-        Column, or key, that names the documents. None: found by name. False: none.
-    metadata : tuple of str
-        Columns, or keys, that are kept beside the documents; "auto" among them: and those that are
-        found by name.
-    encoding : str
-    block_size : int
-        Documents per block at most.
-    column_words : str or None
-        File of the columns' words, a word a line. None: looked for beside the source.
-    words : list of str or None
-        The columns' words, where they were given themselves.
-    format : str
-        The name of the format, or "auto".
-    first_id : {0, 1} or None
-        The number of the first word. None: the format's own custom.
-    problems : Problems
-    taken : dict
-        Filled by the reader: columns of the first file used as "text" (a list), "name", "time" and
-        "group".
-    """
-
+    # columns, or keys, that hold the text, joined by a space; empty: found by name
     text_columns: tuple[str, ...] = ()
+    # the column, or key, that names the documents; None: found by name, False: none
     name_column: str | Literal[False] | None = None
+    # columns, or keys, that are kept beside the documents; "auto" among them: found by name, too
     metadata: tuple[str, ...] = ()
     encoding: str = "utf-8"
-    block_size: int = 5_000
+    block_size: int = 5_000  # documents per block at most
+    # a file of the columns' words, a word a line; None: looked for beside the source
     column_words: str | None = None
-    words: list[str] | None = None
+    words: list[str] | None = None  # the columns' words, where they were given themselves
     format: str = "auto"
-    first_id: int | None = None
+    first_id: int | None = None  # the number of the first word; None: the format's own custom
     problems: "Problems" = field(
         default_factory=lambda: import_module("opelda.corpus._problems").Problems()
     )
+    # filled by the reader: columns of the first file used as "text", "name", "time" and "group"
     taken: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Format:
-    """One file format.
-
-    Attributes
-    ----------
-    name : str
-    summary : str
-        One line for help texts.
-    kind : {"text", "counts"}
-        Whether documents are texts to be tokenised (or words of their own with counts), or
-        counts over a vocabulary's columns.
-    suffixes : tuple of str
-        Ends of file names, without that of a compression.
-    options : tuple of str
-        The parameters of `opelda.corpus.read` that the format honours, out of text_column,
-        name_column, metadata, encoding and first_id; `check` refuses the others.
-    blocks : callable (input, options, position) -> iterator of Block
-        The documents from a position on; None is the beginning.
-    write : callable (corpus, path) -> None, or None
-        Write a corpus, and its vocabulary beside it, each in one step. None: it is only read.
-    in_lines : bool
-        Whether it is read line by line, so that a file can be followed while it grows.
-    """
+    """One file format."""
 
     name: str
-    summary: str
+    summary: str  # one line for help texts
+    # texts to be tokenised (or words of their own with counts), or counts over a vocabulary
     kind: Literal["text", "counts"]
-    suffixes: tuple[str, ...]
+    suffixes: tuple[str, ...]  # ends of file names, without that of a compression
+    # the parameters of `opelda.corpus.read` that it honours, out of text_column, name_column,
+    # metadata, encoding and first_id; `check` refuses the others
     options: tuple[str, ...]
+    # (input, options, position): the documents from a position on; None is the beginning
     blocks: "Callable[[Input, Options, Any], Iterator[Block]]"
+    # (corpus, path): writes a corpus in one step; None: the format is only read
     write: "Callable[[Corpus, str], None] | None" = None
-    in_lines: bool = False
+    in_lines: bool = False  # so that a file can be followed while it grows
 
     def words(self, input: "Input", options: Options) -> list[str] | None:
         """Return the words of the columns (of texts: to count); None where none are named."""

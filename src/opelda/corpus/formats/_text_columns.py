@@ -116,7 +116,7 @@ def text_columns(
     columns: Sequence[str], dtypes: Sequence[Any], wanted: Sequence[str], where: str
 ) -> list[str]:
     """Return the columns of a data frame that hold the text, if they are strings or numbers."""
-    import polars as pl
+    import polars as pl  # on first use: the list of formats imports this module
 
     kinds = dict(zip(columns, dtypes, strict=True))
     strings = [name for name in columns if kinds[name] in (pl.String, pl.Categorical, pl.Enum)]

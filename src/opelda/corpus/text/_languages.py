@@ -114,7 +114,7 @@ def listed(code: str) -> tuple[str, ...]:
     """Return a language's list of stop words."""
     if code == ENGLISH:
         return tuple(sorted(ENGLISH_WORDS))
-    if code == SKLEARN:
+    if code == SKLEARN:  # imported only now, as it takes a second
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return tuple(sorted(ENGLISH_STOP_WORDS))
