@@ -17,13 +17,11 @@ from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._compression import CHUNK, Stream
 from opelda.corpus.formats._input import ChangedError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
-from opelda.corpus.sources._files import Files, Part, as_wanted, goes_on, put_aside, was_reached
+from opelda.corpus.sources._files import END, Files, as_wanted, goes_on, put_aside, was_reached
 from opelda.errors import InputError
 
 # Seconds between two looks; a file that was not written to for so long has arrived, or is left.
 POLL, SETTLED = 0.5, 1.0
-# Bytes at the end of a file that is followed by which one sees whether it is still the same.
-BEFORE = 1 << 12
 
 
 class Settling:
@@ -84,15 +82,15 @@ class Held(Input):
 
     def before(self, offset: int) -> bytes:
         """Return some bytes before an offset."""
-        first = max(offset - BEFORE, 0)
+        first = max(offset - END, 0)
         return os.pread(self._handle, offset - first, first)
 
     def end_of_lines(self) -> int:
         """Return the offset of the end of the last line that has one."""
         at = self.size
         while at and not (found := self.before(at).rfind(b"\n") + 1):
-            at = max(at - BEFORE, 0)
-        return max(at - BEFORE, 0) + found if at else 0
+            at = max(at - END, 0)
+        return max(at - END, 0) + found if at else 0
 
     def close(self) -> None:
         """Let go of it."""
@@ -158,7 +156,9 @@ class GrowingFile(Files):
     def progress(self) -> None:
         """Return None: nobody knows how much is still to come."""
 
-    def _grown(self, held: Held, joiner: BlockJoiner) -> Generator[Block, None, list[Part]]:
+    def _grown(
+        self, held: Held, joiner: BlockJoiner
+    ) -> Generator[Block, None, list[tuple[Input, Any]]]:
         """Yield full blocks until the file is another one; return what is to be read after it."""
         if self._since is None:
             self._leave(held.stat())
@@ -214,7 +214,7 @@ class GrowingFile(Files):
     def _leave(self, status: os.stat_result) -> None:
         self._since = max(self._since or 0, status.st_mtime_ns)
 
-    def _aside(self) -> list[Part]:
+    def _aside(self) -> list[tuple[Input, Any]]:
         """Return the files that were put aside and not read, and then the file itself."""
         aside = put_aside(self.input, self._since or 0, self.options, self._ends)
         return [*aside, (self.input, None)]
