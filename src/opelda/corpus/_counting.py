@@ -16,8 +16,7 @@ from opelda.corpus._block import Block, Source
 from opelda.corpus._document_counts import count_words
 from opelda.corpus._matrix import Counted, keep_columns, remap_columns, stacked, with_columns
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus._vocabulary_arrays import encodable
-from opelda.corpus._word_columns import FEW, usual_min_df
+from opelda.corpus._word_columns import FEW, encodable, usual_min_df
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 

@@ -10,17 +10,15 @@ from scipy import sparse
 from opelda._validation import choice, flag, whole
 from opelda.corpus._document_counts import as_list, count_words
 from opelda.corpus._matrix import Counted, remap_columns
-from opelda.corpus._vocabulary_arrays import (
+from opelda.corpus._word_columns import (
+    VocabularyChange,
+    WaitingWords,
+    WordColumns,
     checked_words,
     encodable,
     stored_number,
     stored_value,
     unpack_words,
-)
-from opelda.corpus._word_columns import (
-    VocabularyChange,
-    WaitingWords,
-    WordColumns,
     usual_min_df,
 )
 from opelda.corpus.text import COUNT_VECTORIZER, Tokenizer

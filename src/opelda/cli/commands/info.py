@@ -151,7 +151,7 @@ def _vocabulary(stored: Any) -> dict[str, Any] | None:
     for name in ("stop_words", "extra_stop_words", "phrases"):
         words = tokenizer.get(name)
         if isinstance(words, dict):
-            from opelda.corpus._vocabulary_arrays import unpack_words
+            from opelda.corpus._word_columns import unpack_words
 
             words = unpack_words(stored.part(words["array"]))
         if isinstance(words, list):

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from opelda.corpus._matrix import Counted
-from opelda.corpus._vocabulary_arrays import encodable
+from opelda.corpus._word_columns import encodable
 from opelda.errors import DataWarning, InputError, warn
 
 _CONTRACTED = "i you he she it we they there here that who what how where"

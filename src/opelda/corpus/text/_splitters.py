@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opelda import _text
 from opelda._validation import choice
 from opelda.corpus._forks import contains, evaluate
-from opelda.corpus._vocabulary_arrays import encodable
+from opelda.corpus._word_columns import encodable
 from opelda.errors import InputError
 
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from opelda import _text
 from opelda.corpus._matrix import Counted, csr
-from opelda.corpus._vocabulary_arrays import encodable
+from opelda.corpus._word_columns import encodable
 from opelda.corpus.text._languages import stems
 from opelda.corpus.text._markup import FEW, few_without_markup, without_markup
 from opelda.corpus.text._phrases import join, keys_of

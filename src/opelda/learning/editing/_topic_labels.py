@@ -7,7 +7,7 @@ from unicodedata import category
 import numpy as np
 
 from opelda._validation import whole
-from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
+from opelda.corpus._word_columns import pack_words, unpack_words
 from opelda.errors import InputError
 from opelda.learning._part import Arrays, Header, Part
 from opelda.learning.editing._edit import Edit

@@ -7,7 +7,7 @@ import numpy as np
 from opelda import _store, learning
 from opelda._validation import whole
 from opelda.corpus import Vocabulary
-from opelda.corpus._vocabulary_arrays import pack_words, unpack_words
+from opelda.corpus._word_columns import pack_words, unpack_words
 from opelda.engines.seam import HostWeights
 from opelda.errors import InputError
 from opelda.learning._part import Arrays, Header

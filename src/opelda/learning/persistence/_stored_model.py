@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from opelda import _store
 from opelda._validation import number, whole
 from opelda._word_ranking import LAMBDA, Rank, ranked, word_labels
-from opelda.corpus._vocabulary_arrays import unpack_words
+from opelda.corpus._word_columns import unpack_words
 from opelda.errors import ModelFileError
 from opelda.learning._part import Arrays, Header, Part, per_topic
 from opelda.learning.editing._topic_labels import LABELS
