@@ -34,8 +34,8 @@ struct Seeds {
         second = uint64_t(draw()) << 32 | draw();
     }
 };
-inline const Seeds
-    kSeeds;  // NOLINT(bugprone-throwing-static-initialization): or nothing can be read
+// (NOLINTNEXTLINE(bugprone-throwing-static-initialization): without seeds nothing can be read)
+inline const Seeds kSeeds;
 
 // What a word is looked up by: its first sixteen bytes, filled up with zeros, and its length decide
 // unless it is longer.

@@ -14,6 +14,7 @@ from opelda.engines.seam import (
     Chosen,
     Documents,
     Prior,
+    Rule,
     Step,
     Task,
     Updated,
@@ -25,7 +26,7 @@ from opelda.inference import EM, Method, PerToken
 from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
-from opelda.learning._rules import CHECKS, Rule, Sampler
+from opelda.learning._rules import CHECKS, Sampler
 from opelda.learning._seed_weights import Pull
 from opelda.learning._seeds import SeedTopics
 from opelda.learning._state import State

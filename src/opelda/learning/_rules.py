@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import choice, flag, number, whole
-from opelda.engines import seam
 from opelda.engines.seam import (
     Chosen,
     Documents,
     Engine,
+    Rule,
     Step,
     Task,
     TokenCounts,
@@ -38,16 +38,6 @@ LEAST_KEPT = 1e-16
 
 # Of a batch's tokens; a topic that has less of them was not used, and stays as it is.
 LEAST_SHARE = 1e-15
-
-
-class Rule(seam.Rule, Protocol):
-    """A way to update topics, as learners know it."""
-
-    decays: bool  # steps are rho_t; without, every batch counts alike
-
-    def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """Return the weights that a word seen for the first time begins with, per topic."""
-        ...
 
 
 @runtime_checkable

@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 from opelda._names import PRESETS
 from opelda._validation import choice, whole
+from opelda.engines.seam import Rule
 from opelda.errors import InputError
 from opelda.inference import CVB0, OPE, Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner, listed
 from opelda.learning._plan import MOST_SWEPT_TOPICS
-from opelda.learning._rules import SCVB0, Online, Rule, Sampler, bounded, rule_of
+from opelda.learning._rules import SCVB0, Online, Sampler, bounded, rule_of
 from opelda.learning._seeds import Seeds, SeedTopics
 
 MANY_TOPICS = 500
