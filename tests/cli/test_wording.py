@@ -83,6 +83,21 @@ def test_in_commands(cli, corpus_file, args, said):
     assert said in done.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        ("abc", "--max-loss must be nats, such as 0.01, or 0.0001/token, not 'abc'"),
+        ("-1/token", "--max-loss"),
+        ("-1", "--max-loss must be"),
+    ],
+)
+def test_losses_that_cannot_be(cli, corpus_file, model_file, loss, said):
+    done = cli("transform", model_file, corpus_file, "--max-loss", loss)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+    assert cli("transform", model_file, corpus_file, "--max-loss", "0.001/token").code == 0
+
+
 def test_the_guarantee_is_of_the_likelihood(cli):
     """`max_loss` bounds the likelihood of the observed words; such mixtures may predict worse."""
     root = Path(__file__).parents[2]
