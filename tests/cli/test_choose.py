@@ -40,14 +40,14 @@ def test_the_command_says_what_the_function_does(folder, capsys):
 
 
 def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
-    real = _fits._Run.of
+    real = _fits._measured
 
-    def of(model, documents, seed):
+    def measured(model, documents, seed):
         if model.n_components == 3:
             signal.raise_signal(signal.SIGINT)
         return real(model, documents, seed)
 
-    monkeypatch.setattr(_fits._Run, "of", of)
+    monkeypatch.setattr(_fits, "_measured", measured)
     assert main(["choose", "texts.txt", "-k", "2,3", *HOW, "-o", "t.tsv"]) == 130
     printed = capsys.readouterr()
     assert "Only 2 topics were tried" in printed.out

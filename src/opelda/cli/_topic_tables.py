@@ -205,7 +205,7 @@ def labels_by_command(
 ) -> dict[int, str]:
     """Return the labels that a shell command prints, asked for each topic on standard input."""
     from opelda.report import topic_table
-    from opelda.report._topic_labels import N_WORDS, labels_by
+    from opelda.report._named_topics import N_WORDS, labels_by
 
     def ask(topic: Any) -> str:
         done = subprocess.run(

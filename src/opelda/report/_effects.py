@@ -90,7 +90,7 @@ def estimate_effect(
 
 
 @dataclass(frozen=True)
-class Fit:
+class Regression:
     """Coefficients of a regression and their standard errors, a column for each outcome."""
 
     estimates: NDArray[np.float64]
@@ -98,7 +98,7 @@ class Fit:
     n_free: int  # documents less terms
 
 
-def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float64]) -> Fit:
+def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float64]) -> Regression:
     """Return least squares of the outcomes Y on the columns of A, with HC3 standard errors.
 
     MacKinnon & White, "Some heteroskedasticity-consistent covariance matrix estimators with
@@ -123,7 +123,7 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
     leverage = np.minimum((Q**2).sum(axis=1), 1.0 - 1e-9)
     residuals = (Y - A @ estimates) / (1.0 - leverage)[:, np.newaxis]
     errors = np.sqrt(pseudo**2 @ residuals**2)
-    return Fit(estimates, np.maximum(errors, 1e-300), n_free)
+    return Regression(estimates, np.maximum(errors, 1e-300), n_free)
 
 
 def _shares_of(

@@ -11,7 +11,7 @@ from opelda._validation import choice, whole
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import chosen_topics
-from opelda.report._document_blocks import column_of
+from opelda.report._document_blocks import check_model, column_of
 from opelda.report._effects import INTERCEPT
 from opelda.report._shares import MOST_GROUPS, SharesByBin, corpus_shares
 from opelda.report._times import group_bins, time_bins
@@ -60,6 +60,7 @@ def plot_over_time(
 
     if unit is not None:
         choice("unit", unit, UNITS)
+    check_model(model)
     bins = time_bins(column_of(corpus, dates, "time"), unit)
     if len(bins.starts) < 2:
         raise InputError(f"All documents are of one {bins.unit}: there is no change to draw.")
