@@ -18,15 +18,18 @@ from opelda import (
     TopicModel,
 )
 from opelda.corpus import generate
+from opelda.learning import SCVB0, SGRLD
 from opelda.metrics import match_topics
 
 
-def scvb0(n_components, n_iter, **settings):
-    return TopicModel(n_components, preset="paper", learning="scvb0", **settings)
+def scvb0(n_components, n_iter, learning_decay, **settings):
+    rule = SCVB0(decay=learning_decay)
+    return TopicModel(n_components, preset="paper", learning=rule, **settings)
 
 
-def sgrld(n_components, n_iter, **settings):
-    return TopicModel(n_components, preset="paper", learning="sgrld", **settings)
+def sgrld(n_components, n_iter, learning_decay, **settings):
+    rule = SGRLD(decay=learning_decay)
+    return TopicModel(n_components, preset="paper", learning=rule, **settings)
 
 
 PAPER_S = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, OnlineCGS]
