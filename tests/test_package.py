@@ -48,6 +48,7 @@ PUBLIC = {
         "Corpus",
         "DocumentStream",
         "MiniBatch",
+        "NOTHING",
         "Stream",
         "Tokenizer",
         "Vocabulary",

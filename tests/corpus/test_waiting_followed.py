@@ -5,8 +5,8 @@ from itertools import islice
 
 import pytest
 
+from opelda.corpus import NOTHING, mini_batches, stream
 from opelda.corpus import _timeout as _patience
-from opelda.corpus import mini_batches, stream
 from opelda.corpus.sources import _folder, _followed
 from tests.corpus.restarts import SIZE, WORDS, Clock, Learner, lines, waiting
 
@@ -116,7 +116,7 @@ def test_an_iterable_may_say_that_nothing_came(learner, clock, wrap):
         for i in range(first, after):
             yield f"w{i}"
         for _ in range(4):
-            yield None
+            yield NOTHING
             clock.sleep(10)
         assert learner.batches[-1] == list(range(first, after))
         yield f"w{after}"

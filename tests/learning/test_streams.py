@@ -150,6 +150,7 @@ BAD = [
     (b"bytes", "Item 9 .*decode"),
     ({"w1", "w2"}, "Item 9"),
     (7, "Item 9 is neither"),
+    (None, "Item 9 is neither"),
     (X[9:10] * -1, r"Item 9\[0, 0\] is -"),
     (np.ones(30), "Item 9 .*shape"),
     (np.full((2, 30), np.inf), r"Item 9\[0, 0\] is inf"),

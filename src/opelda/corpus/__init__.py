@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch
     from opelda.corpus._read import near_duplicates, read
+    from opelda.corpus._replay import NOTHING
     from opelda.corpus._stream import Stream, mini_batches, stream
     from opelda.corpus._synthetic import generate, generate_stream
     from opelda.corpus._vocabulary import Vocabulary
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # imported on first use: reading needs polars, a learner's own counts do not
 _LAZY = {
     "_corpus": ("Corpus", "DocumentStream", "MiniBatch"),
+    "_replay": ("NOTHING",),
     "_read": ("near_duplicates", "read"),
     "_stream": ("Stream", "mini_batches", "stream"),
     "_synthetic": ("generate", "generate_stream"),
@@ -33,6 +35,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "NOTHING",
     "Corpus",
     "DocumentStream",
     "MiniBatch",

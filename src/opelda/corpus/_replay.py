@@ -225,28 +225,42 @@ def _counts(n: int, step: int) -> list[int]:
     return powers + list(range(step, n + 1, step))
 
 
+class Nothing:
+    """The type of `NOTHING`, which an iterable yields while it has no document.
+
+    Documents that waited long enough are then given as a mini-batch that is not full.
+
+    >>> from opelda.corpus import NOTHING, mini_batches
+    >>> polled = iter([["tea"], NOTHING, ["cup"]])
+    >>> [batch.X.shape for batch in mini_batches(polled, batch_size=10, max_wait=0.0)]
+    [(1, 1), (1, 2)]
+    """
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING = Nothing()
+
+
 class NewItems:
     """The new items of an iterable, from a position on, and the position after so many of them.
 
-    If `by_content`, a position holds digests of the items; if not, it is the number of items. None
-    is no item if the iterable is `polled`.
+    If `by_content`, a position holds digests of the items; if not, it is the number of items.
     """
 
-    def __init__(
-        self, items: Iterable[Any], position: Any, *, by_content: bool, polled: bool
-    ) -> None:
+    def __init__(self, items: Iterable[Any], position: Any, *, by_content: bool) -> None:
         self._by_content = by_content or isinstance(position, dict)
         self._items = iter(items)
-        self._polled = polled
         self._keys: list[bytes] = []  # of items that were given and are not among the seen yet
         self._position = position
         self._seen: Seen | None = None
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each item and the item; None has the number of the next one."""
+        """Yield the number of each item and the item; `NOTHING` has the number of the next one."""
         held: list[Any] = []
         seen, number = Seen(), 0
-        given = (item for item in self._items if not (item is None and self._polled))
+        given = (item for item in self._items if item is not NOTHING)
         if isinstance(self._position, dict):
             found = recognise(given, item_key, Former.of(self._position), "items")
             seen, held, number = found.seen, found.held, found.seen.n
@@ -263,7 +277,7 @@ class NewItems:
                 )
         self._seen = seen
         for item in chain(held, self._items):
-            is_item = not (item is None and self._polled)
+            is_item = item is not NOTHING
             if self._by_content and is_item:
                 self._keys.append(item_key(item))
             yield number, item

@@ -103,7 +103,7 @@ class Stream(DocumentStream):
         seconds : float
             From a mini-batch's first document on. Pipes that are compressed or hold counts are
             waited for. An iterable is looked at whenever it gives something: one that may give
-            no document for long should give None now and then.
+            no document for long should give `NOTHING` now and then.
         meanwhile : callable, optional
             Called now and then while documents are waited for.
         """
@@ -308,7 +308,7 @@ def mini_batches(
         Documents (a text, a sequence of words, a mapping from word to count, a dictionary with a
         text), which are gathered into batches; or whole mini-batches: matrices of counts, or lists
         of documents other than texts. An empty list is an empty document; a matrix without rows is
-        passed over. An iterable without a length may give None while it has no document.
+        passed over, and so is `NOTHING`, which says that there is no document yet.
     batch_size : int
         Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
         after `max_wait`.
@@ -362,7 +362,7 @@ def mini_batches(
             raise InputError(f"must be an iterable, got {type(source).__name__}.", "source")
         if position is not None and not isinstance(source, Seekable) and type(position) is not dict:
             position = whole("position", position, 0)
-        items = Items(source, Options(), by_content=by_content, polled=True)
+        items = Items(source, Options(), by_content=by_content)
         source = Stream(items, batch_size=batch_size, vocabulary=None, n_threads=0)
     if max_wait is not None and hasattr(source, "wait_at_most"):
         source.wait_at_most(max_wait, meanwhile)

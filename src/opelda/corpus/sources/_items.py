@@ -13,7 +13,7 @@ from opelda.corpus._corpus import Seekable
 from opelda.corpus._document_counts import count_words
 from opelda.corpus._kinds import is_bag, is_document, is_empty, is_matrix, is_missing, is_record
 from opelda.corpus._matrix import as_counts
-from opelda.corpus._replay import NewItems
+from opelda.corpus._replay import NOTHING, NewItems
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._encodings import as_series, cells
 from opelda.corpus.formats._text_columns import (
@@ -43,21 +43,19 @@ class Items(Source):
     """Documents from an iterable.
 
     A position identifies the items before it by their content, or is their number. A stream may
-    get None from an iterable without a length that has nothing to give at the moment.
+    get `NOTHING` from an iterable that has no document at the moment.
     """
 
     label = "The iterable"
 
-    def __init__(
-        self, items: Iterable[Any], options: Options, *, by_content: bool, polled: bool
-    ) -> None:
+    def __init__(self, items: Iterable[Any], options: Options, *, by_content: bool) -> None:
         self.items, self.options = items, options
         self.problems = options.problems
         self.reopens = iter(items) is not items  # what can be gone through again
         self.waits = not isinstance(items, Sized)
         self.keys: list[str] | None = None  # that records have their text under
         self.kept: dict[str | None, str] = {}  # keys beside them
-        self._by_content, self._polled = by_content, polled and self.waits
+        self._by_content = by_content
         self._seeks = isinstance(items, Seekable)
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
@@ -68,7 +66,7 @@ class Items(Source):
         else:
             if not isinstance(position, dict):
                 position = row_number(position) or None
-            new = NewItems(self.items, position, by_content=self._by_content, polled=self._polled)
+            new = NewItems(self.items, position, by_content=self._by_content)
         for first, run in self._runs(iter(new), block_size):
             try:
                 documents, n_items = self._documents(run, first), len(run)
@@ -90,7 +88,7 @@ class Items(Source):
         first = 0
         try:
             for number, item in items:
-                if item is None and self._polled:
+                if item is NOTHING:
                     self.patience.meanwhile()
                 elif self._is_batch(item):
                     if run:
@@ -183,7 +181,7 @@ class ItemsOfOneKind(Items):
         *,
         by_content: bool,
     ) -> None:
-        super().__init__(items, options, by_content=by_content, polled=by_content)
+        super().__init__(items, options, by_content=by_content)
         self.words, self._seeks = words, False
         self.items, number, first = self._peeked(items)
         where, wanted = f"Item {number}", options.text_columns
@@ -208,7 +206,7 @@ class ItemsOfOneKind(Items):
         iterator = iter(items)
         taken: list[Any] = []
         for item in iterator:
-            if item is None and self._polled:
+            if item is NOTHING:
                 continue
             taken.append(item)
             if not is_empty(item):
@@ -279,9 +277,9 @@ class SoughtItems:
         for item in self._source:
             # a snapshot, should it be changed; the one before may still be asked for
             self._positions = {number: self._positions.get(number)}
-            self._positions[number + (item is not None)] = deepcopy(self._source.position)
+            self._positions[number + (item is not NOTHING)] = deepcopy(self._source.position)
             yield number, item
-            number += item is not None
+            number += item is not NOTHING
 
     def position(self, n_items: int) -> Any:
         """Return the position after so many items."""

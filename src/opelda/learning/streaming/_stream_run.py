@@ -61,7 +61,7 @@ class LearnsStreams(Parameters):
             update; or documents (texts, sequences of words, mappings from word to count), gathered
             into mini-batches of `batch_size`. A list of strings is one document: give texts one by
             one. Or a column or data frame of texts, a corpus, or `opelda.corpus.stream`. An
-            iterable that waits for documents may give None now and then: see `every`.
+            iterable that waits for documents may give `opelda.corpus.NOTHING`: see `every`.
         vocabulary : Vocabulary, optional
             The words of the columns. By default the source's own, else one that begins empty and
             grows to 100,000 words, then evicts rare, stale words. The model learns on a copy,
