@@ -46,7 +46,7 @@ struct Outputs {
     float* kept_shares;
 };
 
-// A schedule of OPE (see inference/_plan.py). After s moves the unnormalised mixture is base[s] *
+// A schedule of OPE (see inference/ope.py). After s moves the unnormalised mixture is base[s] *
 // start + (times picked).
 struct OpePlan {
     int64_t n_moves;

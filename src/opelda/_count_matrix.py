@@ -47,7 +47,7 @@ def additive(X: Any, name: str = "X") -> Any:
             name,
         )
     is_sparse = isinstance(X, sparse.sparray | sparse.spmatrix)
-    if is_sparse and X.format in ("csc", "bsr"):  # SciPy would convert them without a look at these
+    if is_sparse and X.format in ("csc", "bsr"):  # SciPy would convert them unchecked
         with _refused(name):
             _check_ends(X)
     if is_sparse and X.format != "csr" and X.dtype.kind in "biu":
@@ -88,7 +88,7 @@ def _refused(name: str) -> Iterator[None]:
 
 
 def _check_ends(X: Any) -> None:
-    X.check_format()  # which passes over the ends where the last is 0, and over remainders
+    X.check_format(full_check=True)  # passes over ends where the last is 0, and over remainders
     if (np.diff(X.indptr) < 0).any():
         raise ValueError("index pointer values must form a non-decreasing sequence")
     if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):

@@ -11,7 +11,7 @@ from opelda.inference._method import Document
 from opelda.inference.hamcmc import (
     HAMCMC,
     Pair,
-    Sample,
+    Position,
     curvature_pairs,
     inverse_hessian_root,
     inverse_hessian_times,
@@ -136,12 +136,12 @@ def test_the_noise_has_covariance_h(pairs):
 def test_pairs_that_would_break_h_are_left_out():
     still, slope = np.zeros(2), np.zeros(2)
     along = np.array([1.0, 0.0])
-    assert len(curvature_pairs([Sample(still, slope), Sample(along, 5 * along)], 10.0)) == 1
-    concave = Sample(along, -5 * along)
-    steep = Sample(along, np.array([1.0, 9.0]))
-    same = Sample(still, slope)
+    assert len(curvature_pairs([Position(still, slope), Position(along, 5 * along)], 10.0)) == 1
+    concave = Position(along, -5 * along)
+    steep = Position(along, np.array([1.0, 9.0]))
+    same = Position(still, slope)
     for other in (concave, steep, same):
-        assert curvature_pairs([Sample(still, slope), other], 10.0) == []
+        assert curvature_pairs([Position(still, slope), other], 10.0) == []
 
 
 def test_the_history_excludes_the_sample_it_moves(monkeypatch):

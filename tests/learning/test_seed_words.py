@@ -12,10 +12,10 @@ from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import Online, SeedWarning, _sweeps
+from opelda.learning._closing_sweeps import HeldCollection
 from opelda.learning._seed_weights import Pull
 from opelda.learning._seeding import seed_topics
 from opelda.learning._seeds import Seeds, SeedTopics
-from opelda.learning._sweeps import Held
 from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 
@@ -229,9 +229,11 @@ def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
 
 
 def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypatch):
-    given, sweep = [], Held.sweep
+    given, sweep = [], HeldCollection.sweep
     monkeypatch.setattr(
-        Held, "sweep", lambda *each, **how: (given.append(how["counts"]), sweep(*each, **how))[1]
+        HeldCollection,
+        "sweep",
+        lambda *each, **how: (given.append(how["counts"]), sweep(*each, **how))[1],
     )
     model = TopicModel(K, seeds={"one": [7]}, n_passes=1, n_sweeps=3, n_jobs=1)
     model.fit(made.X)

@@ -11,7 +11,7 @@ from opelda.engines import CPUEngine
 from opelda.engines.seam import SizeHistogram, TokenCounts, Weights
 from opelda.errors import InputError
 from opelda.learning import Online, _sweeps
-from opelda.learning._sweeps import likelier_prior, with_share
+from opelda.learning._closing_sweeps import likelier_prior, with_share
 from opelda.metrics import log_predictive_probability
 
 

@@ -6,7 +6,7 @@ from pyspark.sql.functions import spark_partition_id, udf
 from pyspark.sql.types import IntegerType
 
 from opelda import TopicModel
-from opelda.learning._sweeps import Held
+from opelda.learning._closing_sweeps import HeldCollection
 from opelda.spark import LDA, _cluster
 
 from .made import documents, same, table
@@ -106,6 +106,8 @@ def test_a_sample(spark, X, n_parts):
     every = engine.documents(X)
     chosen = every.keys.astype(float) < 300 / X.shape[0] * 2.0**64
     assert 200 < chosen.sum() < 400
-    model._fit(X[np.flatnonzero(chosen)], collection=Held(engine, engine.tokens(every, 4)))
+    model._fit(
+        X[np.flatnonzero(chosen)], collection=HeldCollection(engine, engine.tokens(every, 4))
+    )
     frame = table(spark, X, order=shuffled(X), nulls=3).repartition(n_parts)
     same(fitted(frame, localDocs=0, sampleSize=300), model)

@@ -85,7 +85,7 @@ def transform_option() -> Any:
 
 
 @group("Advanced: inference")
-class Accuracy:
+class AccuracyOptions:
     """How good documents' mixtures must be."""
 
     max_loss: str | None = option(
@@ -266,7 +266,7 @@ class Learning:
     random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
 
 
-def asked_accuracy(group: Accuracy) -> dict[str, Any]:
+def asked_accuracy(group: AccuracyOptions) -> dict[str, Any]:
     """Return the accuracy that was asked for as a model's parameter."""
     if group.max_loss is None:
         return {}

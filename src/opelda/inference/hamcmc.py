@@ -14,7 +14,7 @@ EM_STEPS = 50  # towards the start
 DAMPING = 1.0  # added to every curvature: no direction counts as flatter than that
 
 
-class Sample(NamedTuple):
+class Position(NamedTuple):
     """A sample eta, and the slope of U there."""
 
     eta: Vector
@@ -39,7 +39,7 @@ class HAMCMC(Method):
         U(eta) = -sum_j d_j log x_j - sum_k alpha_k log theta_k + const,
         U'(eta) = (N + sum alpha) theta - (r + alpha),        r the expected counts.
 
-    Sample t starts from the one M steps earlier::
+    Position t starts from the one M steps earlier::
 
         eta_t = eta_(t-M) - e_t H_t U'(eta_(t-M)) + Normal(0, 2 e_t H_t),     e_t = step * t^(-1/3)
 
@@ -121,15 +121,15 @@ class HAMCMC(Method):
             yield e, sample.eta, shares
 
 
-def look(document: Document, eta: Vector) -> tuple[Sample, Vector]:
+def look(document: Document, eta: Vector) -> tuple[Position, Vector]:
     """Return eta with the slope of U there, and r + alpha."""
     theta = np.exp(eta - eta.max())
     theta /= theta.sum()
     shares = document.expected_counts(theta) + document.alpha
-    return Sample(eta, shares.sum() * theta - shares), shares
+    return Position(eta, shares.sum() * theta - shares), shares
 
 
-def curvature_pairs(points: Sequence[Sample], steepest: float) -> list[Pair]:
+def curvature_pairs(points: Sequence[Position], steepest: float) -> list[Pair]:
     """Return the differences of consecutive points along which U is convex and not too steep."""
     pairs = []
     for before, after in pairwise(points):

@@ -19,6 +19,7 @@ from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
 from opelda.engines.seam import Documents, enlarged
 from opelda.errors import InputError
+from opelda.learning._closing_sweeps import Collection, HeldCollection, run_closing_sweeps
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
@@ -28,7 +29,6 @@ from opelda.learning._runs import learn_runs, run_seeds
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
-from opelda.learning._sweeps import Collection, Held, run_closing_sweeps
 from opelda.learning._transform import heaviest_words
 from opelda.learning.editing._editor import EditsTopics
 from opelda.learning.streaming._stream_run import LearnsStreams
@@ -205,7 +205,9 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             if n_sweeps and state.n_updates:
                 collection = fit.collection
                 if collection is None:
-                    collection = Held(plan.engine, plan.engine.tokens(documents, plan.n_topics))
+                    collection = HeldCollection(
+                        plan.engine, plan.engine.tokens(documents, plan.n_topics)
+                    )
                 sweeps = run_closing_sweeps(plan, state, collection)
                 for n_pass, done in enumerate(sweeps, n_passes + 1):
                     if reporter.tell(done, n_pass, fit.n_docs):

@@ -64,7 +64,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Batch:
+class UpdateBatch:
     """Some documents of a collection, to be learned from in one update."""
 
     documents: Documents
@@ -119,21 +119,21 @@ class Plan:
         pull = replace(seeds.pull(state.vocabulary, n_words), limits=limits)
         return pull if len(pull.columns) else None
 
-    def passes(self, documents: Documents) -> Iterator[Batch]:
+    def passes(self, documents: Documents) -> Iterator[UpdateBatch]:
         """Go through a collection as often as the schedule says, shuffled anew each time."""
         size = self.schedule.batch_size
         for n_pass in range(1, self.schedule.n_passes + 1):
             order = documents.order(self.seed, n_pass)
             for first in range(0, documents.n_docs, size):
-                yield Batch(documents, order[first : first + size], n_pass)
+                yield UpdateBatch(documents, order[first : first + size], n_pass)
 
-    def once(self, documents: Documents) -> Iterator[Batch]:
+    def once(self, documents: Documents) -> Iterator[UpdateBatch]:
         """Go through new documents in their order."""
         numbers, size = np.arange(documents.n_docs), self.schedule.batch_size
         for first in range(0, documents.n_docs, size):
-            yield Batch(documents, numbers[first : first + size], is_new=True)
+            yield UpdateBatch(documents, numbers[first : first + size], is_new=True)
 
-    def update(self, state: State, batch: Batch) -> Updated | None:
+    def update(self, state: State, batch: UpdateBatch) -> Updated | None:
         """Infer the documents' mixtures and update the topics; None where they hold no words."""
         t, schedule = state.n_updates + 1, self.schedule
         population = schedule.population
@@ -160,7 +160,7 @@ class Plan:
         return done
 
     def _made(
-        self, weights: Weights, batch: Batch, task: Task, step: Step, pull: Pull | None
+        self, weights: Weights, batch: UpdateBatch, task: Task, step: Step, pull: Pull | None
     ) -> Updated | None:
         documents, chosen, rule = batch.documents, batch.chosen, self.rule
         if isinstance(rule, Sampler):
@@ -173,7 +173,7 @@ class Plan:
         )
 
     @staticmethod
-    def count(state: State, batch: Batch, n_updates: int) -> None:
+    def count(state: State, batch: UpdateBatch, n_updates: int) -> None:
         """Count the documents of a batch, and the updates that were made of it."""
         state.update(state.changed("learned"))
         state.n_docs_seen += batch.n_docs

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from opelda.engines.seam import Prior, SizeHistogram, TokenCounts, Weights
 from opelda.errors import EngineError
-from opelda.learning._sweeps import MOST_DOCUMENTS
+from opelda.learning._closing_sweeps import MOST_DOCUMENTS
 from opelda.spark._blocks import (
     COUNTS,
     DOCUMENTS,

@@ -8,7 +8,7 @@ from opelda.cli._app import command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import CertifiedInference, columns_of, load_model
 from opelda.cli._options import (
-    Accuracy,
+    AccuracyOptions,
     AsJson,
     Engine,
     Jobs,
@@ -44,7 +44,7 @@ def evaluate(
     n_words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
     n_jobs: Jobs = None,
     as_json: AsJson = False,
-    accuracy: Accuracy,
+    accuracy: AccuracyOptions,
     transform_method: str | None = transform_option(),
     reading: NamelessReading,
     engine: Engine = None,

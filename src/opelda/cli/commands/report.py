@@ -6,7 +6,7 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import read_over, reading_options, source_of
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import Accuracy, Engine, Jobs, Model, Reading, Show, Sources
+from opelda.cli._options import AccuracyOptions, Engine, Jobs, Model, Reading, Show, Sources
 from opelda.cli._outputs import check_output
 from opelda.cli._show import reading_bar, size
 from opelda.cli._standard_streams import note
@@ -44,7 +44,7 @@ def report(
         True, "--stability/--no-stability", help="Learn topics again to measure their stability."
     ),
     n_jobs: Jobs = None,
-    accuracy: Accuracy,
+    accuracy: AccuracyOptions,
     reading: Reading,
     engine: Engine = None,
     show: Show,

@@ -5,7 +5,7 @@ from typing import Any
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError, handled
 from opelda.cli._inputs import source_of
-from opelda.cli._options import Accuracy, Jobs, Model, Show, asked_accuracy
+from opelda.cli._options import AccuracyOptions, Jobs, Model, Show, asked_accuracy
 from opelda.cli._show import count
 from opelda.cli._standard_streams import note, noted, tell
 from opelda.errors import InputError
@@ -38,7 +38,7 @@ def serve(
         "be given several times.",
         metavar="FILE",
     ),
-    accuracy: Accuracy,
+    accuracy: AccuracyOptions,
     jobs: Jobs = None,
     show: Show,
 ) -> None:

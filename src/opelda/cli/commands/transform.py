@@ -6,7 +6,7 @@ from opelda.cli._inputs import blocks, open_over
 from opelda.cli._models import CertifiedInference, columns_of, load_model
 from opelda.cli._options import (
     RESULTS,
-    Accuracy,
+    AccuracyOptions,
     Engine,
     Jobs,
     Model,
@@ -70,7 +70,7 @@ def transform(
         panel=RESULTS,
     ),
     n_jobs: Jobs = None,
-    accuracy: Accuracy,
+    accuracy: AccuracyOptions,
     transform_method: str | None = transform_option(),
     reading: Reading,
     engine: Engine = None,

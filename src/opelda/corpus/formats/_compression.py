@@ -93,7 +93,7 @@ def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Itera
             data = more.lstrip(b"\0")
 
 
-class Stream(io.RawIOBase):
+class ByteStream(io.RawIOBase):
     """Pieces of bytes as a file, which can be looked at before they are `used`, that is, read.
 
     An empty piece says that there is nothing at the moment; reading then returns None.

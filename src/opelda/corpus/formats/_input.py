@@ -16,7 +16,7 @@ from opelda.corpus.formats._compression import (
     CHUNK,
     N_MAGIC,
     SUFFIXES,
-    Stream,
+    ByteStream,
     compression_of,
     decompressed,
     without_suffix,
@@ -80,7 +80,7 @@ class Input:
         plain, self._suffix = without_suffix(os.path.basename(name))
         self.plain_name = "" if label == "standard input" else printable(plain).lower()
         self._start = None if file is None else _tell(file)
-        self._once: Stream | None = None  # the content of what cannot be read again
+        self._once: ByteStream | None = None  # the content of what cannot be read again
         self._is_compressed = False
         self._reported = False
         # of a pipe, between two reads: whether that is to be its end, and how long one may take
@@ -159,14 +159,14 @@ class Input:
         """
         skip = offset  # bytes to read past: none of what can be sought
         if not self.reopens:
-            stream = Stream(self._only().pieces())  # closing it closes nothing
+            stream = ByteStream(self._only().pieces())  # closing it closes nothing
         elif encoding == "utf-8" and 0 < offset <= (self.size or 0) and self.seekable:
             stream, skip = self._stored(offset), 0
         else:
             stream = self._content()
         if encoding != "utf-8":
             # positions count bytes of UTF-8 then, so that skipping comes after
-            stream = Stream(as_utf8(stream.pieces(), encoding, self.label), stream.close)
+            stream = ByteStream(as_utf8(stream.pieces(), encoding, self.label), stream.close)
         file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         while skip and (passed := len(file.read1(min(skip, CHUNK)))):
             skip -= passed
@@ -193,7 +193,7 @@ class Input:
         paths = (self.path.parent / (name + suffix) for suffix in ("", *SUFFIXES))
         return next((Input.of(path) for path in paths if os.path.isfile(path)), None)
 
-    def _only(self) -> Stream:
+    def _only(self) -> ByteStream:
         """Return the one stream that there is."""
         if self._once is None:
             self._once = self._content()
@@ -201,7 +201,7 @@ class Input:
             raise InputError(f"{self.label} can be read only once; give a file.")
         return self._once
 
-    def _content(self) -> Stream:
+    def _content(self) -> ByteStream:
         """Return the content from its beginning, decompressed if its first bytes say so."""
         stored = self._stored()
         compression = self._compression(stored)
@@ -209,9 +209,9 @@ class Input:
             return stored
         self._is_compressed = True
         pieces = decompressed(stored.read, compression, self.label)
-        return Stream(self._guarded(pieces), stored.close)
+        return ByteStream(self._guarded(pieces), stored.close)
 
-    def _compression(self, stored: Stream) -> str | None:
+    def _compression(self, stored: ByteStream) -> str | None:
         """Return the suffix of what a file is compressed with, None if it is not."""
         try:
             # a line's end is enough: a beginning by which a compression is known has none
@@ -220,18 +220,18 @@ class Input:
             stored.close()
             raise self._failure(error) from None
 
-    def _stored(self, offset: int = 0) -> Stream:
+    def _stored(self, offset: int = 0) -> ByteStream:
         """Return the bytes as they are stored, from one of them on."""
         self.n_read = offset
         try:
             if self._file is not None:
                 if self._start is not None:
                     self._file.seek(self._start)
-                return Stream(self._guarded(self._pieces(self._file)))
+                return ByteStream(self._guarded(self._pieces(self._file)))
             file = open(self.path or "", "rb", buffering=0)  # noqa: SIM115
             if offset:  # a pipe cannot
                 file.seek(offset)
-            return Stream(self._guarded(self._pieces(file)), file.close)
+            return ByteStream(self._guarded(self._pieces(file)), file.close)
         except IsADirectoryError:
             raise InputError(f"{self.label} is a folder; give a file in it.") from None
         except FileNotFoundError:

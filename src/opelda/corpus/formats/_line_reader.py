@@ -10,7 +10,7 @@ import numpy as np
 
 from opelda.corpus._block import Beside, Block
 from opelda.corpus._replay import Former, Seen, digest, ended, recognise
-from opelda.corpus.formats._compression import CHUNK, Stream
+from opelda.corpus.formats._compression import CHUNK, ByteStream
 from opelda.corpus.formats._encodings import as_series, cells, codec, decoded
 from opelda.corpus.formats._input import ChangedError, Input, check_position
 from opelda.corpus.formats._registry import Options
@@ -90,7 +90,7 @@ class LineReader:
             while (data := file.read1(CHUNK)) or self._patience.paused:
                 yield data or b""
 
-        return io.BufferedReader(Stream(chain(found.held, rest()), file.close), CHUNK)
+        return io.BufferedReader(ByteStream(chain(found.held, rest()), file.close), CHUNK)
 
     @property
     def is_file(self) -> bool:

@@ -14,7 +14,7 @@ from opelda.corpus._block import Block, BlockJoiner
 from opelda.corpus._problems import Problems
 from opelda.corpus._replay import report
 from opelda.corpus.formats import Format, Input, Options
-from opelda.corpus.formats._compression import CHUNK, Stream
+from opelda.corpus.formats._compression import CHUNK, ByteStream
 from opelda.corpus.formats._input import ChangedError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.sources._files import END, Files, as_wanted, goes_on, put_aside, was_reached
@@ -40,7 +40,7 @@ class Settling:
         return [file for file, since in self._since.items() if now - since >= SETTLED]
 
 
-class Held(Input):
+class HeldFile(Input):
     """A file that is held open: it stays itself when its name goes to another."""
 
     reopens = True
@@ -51,7 +51,7 @@ class Held(Input):
         self.end = 2**63  # nothing is read beyond it
 
     @classmethod
-    def of_name(cls, input: Input) -> "Held | None":
+    def of_name(cls, input: Input) -> "HeldFile | None":
         """Return a file held open; None while there is none."""
         try:
             return cls(input)
@@ -96,8 +96,8 @@ class Held(Input):
         """Let go of it."""
         os.close(self._handle)
 
-    def _stored(self, offset: int = 0) -> Stream:
-        return Stream(self._guarded(self._bytes(offset)))
+    def _stored(self, offset: int = 0) -> ByteStream:
+        return ByteStream(self._guarded(self._bytes(offset)))
 
     def _bytes(self, offset: int) -> Iterator[bytes]:
         """Yield the bytes from an offset on; several readers do not disturb each other."""
@@ -143,7 +143,7 @@ class GrowingFile(Files):
             for input, at in aside:
                 yield from self._rest(input, at, joiner)
                 self._leave(os.stat(input.path or ""))
-            while (held := Held.of_name(self.input)) is None:
+            while (held := HeldFile.of_name(self.input)) is None:
                 yield from self._sleep(joiner)
             try:
                 left = yield from self._grown(held, joiner)
@@ -157,7 +157,7 @@ class GrowingFile(Files):
         """Return None: nobody knows how much is still to come."""
 
     def _grown(
-        self, held: Held, joiner: BlockJoiner
+        self, held: HeldFile, joiner: BlockJoiner
     ) -> Generator[Block, None, list[tuple[Input, Any]]]:
         """Yield full blocks until the file is another one; return what is to be read after it."""
         if self._since is None:
@@ -219,7 +219,9 @@ class GrowingFile(Files):
         aside = put_aside(self.input, self._since or 0, self.options, self._ends)
         return [*aside, (self.input, None)]
 
-    def _full(self, held: Held, joiner: BlockJoiner, *, partly: bool = False) -> Iterator[Block]:
+    def _full(
+        self, held: HeldFile, joiner: BlockJoiner, *, partly: bool = False
+    ) -> Iterator[Block]:
         """Yield the blocks that are there for good, without waiting; the last one `partly` full."""
         # what comes after them may be half a line: what seems to be wrong in it is forgotten
         found = Problems("skip")

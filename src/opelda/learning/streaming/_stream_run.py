@@ -20,7 +20,7 @@ from opelda.engines.seam import extended
 from opelda.errors import InputError
 from opelda.learning._input_counts import as_vocabulary, counts_of
 from opelda.learning._listeners import Reporter
-from opelda.learning._plan import Batch, Parameters, Plan
+from opelda.learning._plan import Parameters, Plan, UpdateBatch
 from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, learns_alone
 from opelda.learning.persistence._checkpoint import Checkpoint
@@ -214,7 +214,7 @@ class StreamRun:
         """Learn from a mini-batch; whether a listener wants to stop."""
         self.reporter.look_at(given)
         self._make_room(given)
-        batch = Batch(
+        batch = UpdateBatch(
             self.plan.engine.documents(given.X),
             is_new=True,
             n_unknown_tokens=given.n_unknown_tokens,

@@ -17,11 +17,11 @@ from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
 from opelda.engines.seam import FRACTION_SHIFT, Updated
-from opelda.learning._plan import FIRST_WORD_PRIOR, Batch, Plan
+from opelda.learning._closing_sweeps import HeldCollection, Sweeps, too_small
+from opelda.learning._plan import FIRST_WORD_PRIOR, Plan, UpdateBatch
 from opelda.learning._seed_weights import Anchors
 from opelda.learning._seeding import begin
 from opelda.learning._state import State
-from opelda.learning._sweeps import Held, Sweeps, too_small
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning.streaming._renewal import give, new_theme
 from opelda.learning.streaming._watch import Watch
@@ -34,7 +34,7 @@ PASSES, UPDATES, SMALLEST_BATCH, MOST_VIEWS = 5, 80, 50, 400_000
 LARGEST_COUNT = 2.0**24  # more is taken for that many, so that sums are exact in 64 bits
 
 
-def learn(plan: Plan, state: State, batch: Batch) -> Updated | None:
+def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
     """Learn from new documents: by sweeps where the schedule has some, else by one update."""
     if not plan.schedule.n_sweeps:
         if plan.seeds is not None and not state.n_updates:
@@ -104,7 +104,13 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
         counts = count(engine, weights, tokens)
     kept, outside, counts = window.kept, window.outside, counts + window.outside
     sweeps = Sweeps(
-        plan, state, Held(engine, tokens), window.alpha, outside, counts, window.n_averaged
+        plan,
+        state,
+        HeldCollection(engine, tokens),
+        window.alpha,
+        outside,
+        counts,
+        window.n_averaged,
     )
     for number in range(1, SWEEPS + 1):
         sweeps.sweep(_seed(state, window), find_word_prior=number == SWEEPS)
@@ -164,7 +170,7 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         if made.n_docs_seen >= MOST_VIEWS:
             break
     tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
-    sweeps = Sweeps(plan, made, Held(engine, tokens), plan.alpha)
+    sweeps = Sweeps(plan, made, HeldCollection(engine, tokens), plan.alpha)
     for _ in sweeps.anneal(schedule.n_sweeps):
         pass
     topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()

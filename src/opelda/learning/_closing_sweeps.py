@@ -84,7 +84,7 @@ class Collection(Protocol):
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldCollection:
     """Tokens that an engine of this process has."""
 
     engine: Engine
@@ -143,7 +143,7 @@ class Sweeps:
         pull = plan.pull(self.state)
         self.pull = None if pull is None else replace(pull, firm=self.outside is not None)
         self.anchors: Anchors | None = None
-        if pull is not None and isinstance(self.collection, Held):
+        if pull is not None and isinstance(self.collection, HeldCollection):
             self.anchors = Anchors.of(pull, self.collection.tokens)
             if self.counts is not None and self.outside is not None:
                 self.counts = self.anchors.limit(self.counts - self.outside) + self.outside
