@@ -205,9 +205,8 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             if n_sweeps and state.n_updates:
                 collection = fit.collection
                 if collection is None:
-                    collection = HeldCollection(
-                        plan.engine, plan.engine.tokens(documents, plan.n_topics)
-                    )
+                    tokens = plan.engine.tokens(documents, plan.n_topics)
+                    collection = HeldCollection(plan.engine, tokens)
                 sweeps = run_closing_sweeps(plan, state, collection)
                 for n_pass, done in enumerate(sweeps, n_passes + 1):
                     if reporter.tell(done, n_pass, fit.n_docs):

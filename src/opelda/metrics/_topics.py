@@ -174,16 +174,19 @@ def _check_order(topics: Any, X: Any, name: str) -> None:
             "topics come first, documents second.",
             name,
         )
-    counts, rows = _first_rows(topics), None if X is None else _first_rows(X)
-    if counts is None or rows is None or rows.shape[1] != counts.shape[1]:
-        return
-    # whole numbers that are no distributions, nor ids, and then no more rows, all distributions;
-    # as many ids as there are words are all of them, each once
-    ids = np.arange(counts.shape[1])
+    counts = _first_rows(topics)
+    # whole numbers that are no distributions, nor ids (as many ids as words are each word once)
     if (
-        not (counts % 1).any()
-        and counts.sum(axis=1).max() > 1
-        and not (np.sort(counts, axis=1) == ids).all()
+        counts is None
+        or (counts % 1).any()
+        or counts.sum(axis=1).max() <= 1
+        or (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all()
+    ):
+        return
+    rows = _first_rows(X)  # of no more rows, all distributions
+    if (
+        rows is not None
+        and rows.shape[1] == counts.shape[1]
         and _n_rows(X) <= _n_rows(topics)
         and (rows % 1).any()
         and (np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all()
