@@ -11,7 +11,7 @@ from opelda import TopicModel
 from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
-from opelda.learning import Online, SeedWarning, _sweeps
+from opelda.learning import Online, SeedWarning, _closing_sweeps
 from opelda.learning._closing_sweeps import HeldCollection
 from opelda.learning._seed_weights import Pull
 from opelda.learning._seeding import seed_topics
@@ -260,9 +260,9 @@ def test_their_numbers_stay_when_others_are_matched():
 
 def test_none_of_them_becomes_the_topic_of_common_words(made, monkeypatch):
     chosen = []
-    given = _sweeps.with_share
+    given = _closing_sweeps.with_share
     monkeypatch.setattr(
-        _sweeps, "with_share", lambda *each: (chosen.append(each[1:]), given(*each))[1]
+        _closing_sweeps, "with_share", lambda *each: (chosen.append(each[1:]), given(*each))[1]
     )
     words = {str(k): [k] for k in range(K)}
     for n_seeded in (K - 1, K):

@@ -10,7 +10,7 @@ from opelda.corpus import generate
 from opelda.engines import CPUEngine
 from opelda.engines.seam import SizeHistogram, TokenCounts, Weights
 from opelda.errors import InputError
-from opelda.learning import Online, _sweeps
+from opelda.learning import Online, _closing_sweeps
 from opelda.learning._closing_sweeps import likelier_prior, with_share
 from opelda.metrics import log_predictive_probability
 
@@ -224,7 +224,7 @@ def test_a_topic_is_kept_for_common_words_at_first(learning, seed):
 @pytest.mark.parametrize("length", [1, 10, 90])
 def test_short_documents_say_less_of_which_topics_are_frequent(monkeypatch, length):
     found = np.arange(1.0, 11.0)
-    monkeypatch.setattr(_sweeps, "likelier_prior", lambda seen, alpha: found)
+    monkeypatch.setattr(_closing_sweeps, "likelier_prior", lambda seen, alpha: found)
     X = np.zeros((30, 100))
     X[:, :length] = 0.01  # a token each
     trust = length / (length + 10)
