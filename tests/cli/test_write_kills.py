@@ -54,7 +54,7 @@ def test_killed_at_some_calls(faulty_server, tmp_path, name):
     case, chance = Case(faulty_server, tmp_path, name, replaces=True), random.Random(name)
     assert strike(case, "within", 1)
     for _ in range(3):
-        assert strike(case, "before", chance.randint(2, 17))
+        assert strike(case, "before", chance.randint(2, 12))
 
 
 @pytest.mark.heavy
