@@ -27,7 +27,7 @@ from opelda.corpus import generate
 from opelda.engines import ReferenceEngine
 from opelda.errors import InputError
 from opelda.inference import EM, OPE, TLI, VB, TLIWarning, infer
-from opelda.learning import History
+from opelda.learning import History, Online
 from opelda.metrics import log_predictive_probability
 
 K, V, D = 3, 40, 90
@@ -38,6 +38,18 @@ LEARNERS = [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB, OnlineCVB0, O
 def common(cls):
     """The same for all: no sweeps after the passes."""
     return COMMON | ({"preset": "paper"} if cls is TopicModel else {})
+
+
+def of_rule(cls, **settings):
+    """Give parameters of the rule where a learner has them: its own, or those of its rule."""
+    if cls is TopicModel:
+        return {"learning": Online(**settings)}
+    named = {"decay": "learning_decay", "offset": "learning_offset", "population": "population"}
+    return {named[name]: value for name, value in settings.items()}
+
+
+def has_population(cls):
+    return cls is TopicModel or "population" in cls().get_params()
 
 
 every_learner = pytest.mark.parametrize("cls", [*LEARNERS, TopicModel])
@@ -51,7 +63,7 @@ def same_topics(a, b):
 @every_learner
 def test_the_step_goes_on_over_passes_calls_and_files(tmp_path, cls):
     history = History()
-    schedule = {"learning_decay": 0.7, "learning_offset": 3.0}
+    schedule = of_rule(cls, decay=0.7, offset=3.0)
     model = cls(**common(cls), **schedule, n_passes=2, callbacks=history).fit(X)
     assert (model.n_batch_iter_, model.n_docs_, model.n_docs_seen_) == (10, D, 2 * D)
     model.partial_fit(X[:30]).partial_fit(X[30:35])
@@ -92,11 +104,11 @@ def test_fit_is_partial_fit_of_the_shuffled_documents(cls):
     order = ReferenceEngine().documents(X).order(5, 1)
     one_batch = common(cls) | {"batch_size": D + 1}
     assert same_topics(cls(**one_batch).fit(X), cls(**one_batch).partial_fit(X[order]))
-    if "population" in cls().get_params():  # D is the collection from the beginning
+    if has_population(cls):  # D is the collection from the beginning
         assert not same_topics(cls(**common(cls)).fit(X), cls(**common(cls)).partial_fit(X[order]))
-        stated = common(cls) | {"population": D}
+        stated = common(cls) | of_rule(cls, population=D)
         assert same_topics(cls(**common(cls)).fit(X), cls(**stated).partial_fit(X[order]))
-        other = common(cls) | {"population": 10 * D}
+        other = common(cls) | of_rule(cls, population=10 * D)
         assert not same_topics(cls(**common(cls)).fit(X), cls(**other).fit(X))
     else:
         assert same_topics(cls(**common(cls)).fit(X), cls(**common(cls)).partial_fit(X[order]))
@@ -105,7 +117,7 @@ def test_fit_is_partial_fit_of_the_shuffled_documents(cls):
 @every_learner
 def test_passes_are_shuffled_anew(cls):
     order = [ReferenceEngine().documents(X).order(5, n_pass) for n_pass in (1, 2)]
-    stated = common(cls) | ({"population": D} if "population" in cls().get_params() else {})
+    stated = common(cls) | (of_rule(cls, population=D) if has_population(cls) else {})
     by_hand = cls(**stated).partial_fit(X[order[0]]).partial_fit(X[order[1]])
     assert same_topics(cls(**common(cls), n_passes=2).fit(X), by_hand)
 
