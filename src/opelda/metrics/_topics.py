@@ -174,11 +174,11 @@ def _check_order(topics: Any, X: Any, name: str) -> None:
             "topics come first, documents second.",
             name,
         )
-    counts = _first_rows(topics)
+    counts = None if X is None else _first_rows(topics)
     # whole numbers that are no distributions, nor ids (as many ids as words are each word once)
     if (
         counts is None
-        or (counts % 1).any()
+        or (counts != np.floor(counts)).any()
         or counts.sum(axis=1).max() <= 1
         or (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all()
     ):
@@ -188,7 +188,7 @@ def _check_order(topics: Any, X: Any, name: str) -> None:
         rows is not None
         and rows.shape[1] == counts.shape[1]
         and _n_rows(X) <= _n_rows(topics)
-        and (rows % 1).any()
+        and (rows != np.floor(rows)).any()
         and (np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all()
     ):
         raise InputError("and X seem to have changed places; topics come first.", name)
