@@ -178,6 +178,7 @@ class Tokenizer:
         --------
         >>> Tokenizer().count(["The fox and the hen", "Where is the hen?"]).words
         ['fox', 'hen']
+        >>> from opelda.corpus.text import WHITESPACE
         >>> Tokenizer(pattern=WHITESPACE, lower=False, stop_words=None).count(["C++ and C#"]).words
         ['C++', 'and', 'C#']
         """
