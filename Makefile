@@ -154,7 +154,7 @@ lint: $(VENV)/.installed-lint | compiler
 	  -DOPELDA_QUICK=ON -DOPELDA_CHECKED=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DPython_EXECUTABLE=$(abspath $(BIN))/python \
 	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
 	ls native/*.cpp native/text/*.cpp | xargs -P "$$(getconf _NPROCESSORS_ONLN)" -n 1 $(BIN)/clang-tidy --quiet -p build/tidy
-	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard src/opelda/engines/cuda/*)
+	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(SOURCES)) $(wildcard src/opelda/engines/cuda/*.cu*)
 
 # An sdist, and wheels made of it: one for Python 3.11 and one, by the stable ABI, for all newer ones. Each Python of
 # WHEEL_PYTHONS installs the one it takes in a fresh environment, where compilers only fail, and tests it there.
