@@ -12,7 +12,6 @@ pytest.importorskip("starlette")
 
 from opelda.cli._live_site import address_of
 from opelda.errors import InputError
-from opelda.serve import _server
 from opelda.serve._server import Listener, PageServer
 from opelda.serve._site import HEADERS
 
@@ -42,7 +41,7 @@ def asked(server, path="/", method="GET", **headers):
 def test_the_page_is_given_as_it_is_with_strict_headers(server):
     status, headers, text = asked(server)
     assert (status, text) == (200, HOSTILE)
-    assert headers.items() >= {k.lower(): v for k, v in HEADERS.items()}.items()
+    assert headers.items() >= {k.decode(): v.decode() for k, v in HEADERS}.items()
     assert not any(name.startswith("access-control") for name in headers)
     assert "Python" not in headers.get("server", "")
     status, headers, text = asked(server, method="HEAD")
@@ -83,7 +82,7 @@ def test_there_is_nothing_else(server, path):
 
 
 def test_readers_who_send_nothing_leave_room_for_others(server, monkeypatch):
-    monkeypatch.setattr(_server, "MOST_CONNECTIONS", MOST)
+    monkeypatch.setattr(Listener, "most_connections", MOST)
     waiting = [socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST * 2)]
     for one in waiting:
         one.close()
@@ -97,7 +96,7 @@ def test_readers_who_send_nothing_leave_room_for_others(server, monkeypatch):
 
 
 def test_half_sent_requests_leave_room_for_others(server, monkeypatch):
-    monkeypatch.setattr(_server, "MOST_CONNECTIONS", MOST)
+    monkeypatch.setattr(Listener, "most_connections", MOST)
     half = [socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST)]
     for one in half:
         one.sendall(b"GET / HTTP/1.1\r\n")

@@ -11,13 +11,11 @@ import json
 import re
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from h11 import LocalProtocolError
 from scipy import sparse
 
 import opelda
@@ -208,8 +206,7 @@ def ask(data: bytes, folder: Path) -> None:
         at = len(sent) * (cut or b"\0")[0] // 255
         for part in filter(None, (sent[:at], sent[at:])):  # a transport gives no empty ones
             if not transport.closed:
-                with suppress(LocalProtocolError):  # as asyncio does, which ends the connection
-                    connection.data_received(part)
+                connection.data_received(part)
             await asyncio.sleep(0)
         while (cycle := connection.cycle) and not (cycle.response_complete or cycle.more_body):
             if transport.closed:  # as it is where something follows that is no request

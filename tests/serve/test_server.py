@@ -1,6 +1,7 @@
 """The server: connections that are bounded in time, length and number, and its end."""
 
 import asyncio
+import contextlib
 import json
 import socket
 import threading
@@ -146,10 +147,22 @@ def test_what_is_no_request_is_refused_by_a_sentence(run, models):
     head, _, body = everything(running.connect(whole)).partition(b"\r\n\r\n")
     assert b"431" in head.splitlines()[0]
     assert json.loads(body)["error"] == "The head has more than 65,536 bytes."
-    for sent in (b"\x16\x03\x01 no HTTP\r\n\r\n", long[:40] + b"a" * 200_000):
-        head, _, body = everything(running.connect(sent)).partition(b"\r\n\r\n")
-        assert b"400" in head.splitlines()[0]
-        assert body == b"Invalid HTTP request received."
+    head, _, body = everything(running.connect(b"\x16\x03\x01 no HTTP\r\n\r\n")).partition(
+        b"\r\n\r\n"
+    )
+    assert b"400" in head.splitlines()[0]
+    assert body == b"Invalid HTTP request received."
+
+
+def test_endless_heads_and_bodies_are_cut_off(run, models):
+    running = run(make_app(models[0], max_bytes=10_000))
+    length = b"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
+    for start in (b"GET / HTTP/1.1\r\nX: ", b"GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET ", length):
+        connection, n_sent = running.connect(start), 0
+        with closing(connection), contextlib.suppress(ConnectionError):
+            while n_sent < 100_000_000:
+                n_sent += connection.send(b"a" * 100_000)
+        assert n_sent < 20_000_000  # the buffers of the system
 
 
 def test_pipelined_requests_are_all_answered(run, models):
@@ -162,7 +175,7 @@ def test_pipelined_requests_are_all_answered(run, models):
 
 
 def test_too_many_connections_are_refused_by_a_sentence(run, models, monkeypatch):
-    monkeypatch.setattr(_server, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(_server.Listener, "most_connections", 2)
     running = run(make_app(models[0]))
     head = b"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
     two = [running.connect(head) for _ in range(2)]

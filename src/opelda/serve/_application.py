@@ -78,7 +78,7 @@ class App(Application):
     """Answers each request by the model that was the newest when the request came."""
 
     def __init__(self, newest: Newest, bodies: Bodies, timeout: float, corpus: Any) -> None:
-        self.newest, self.timeout = newest, timeout
+        self.newest, self.timeout, self.max_bytes = newest, timeout, bodies.max_bytes
         self._bodies, self._batches, self._pages = bodies, Batches(), Pages(corpus)
         routes = [
             Route("/infer", self._infer, methods=["POST"]),
@@ -89,11 +89,11 @@ class App(Application):
         ]
         super().__init__(routes, self._lifespan)
 
-    def begin(self, scope: Scope) -> dict[str, str]:
+    def begin(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         """Choose the model of a request."""
         self.newest.follow()
         served = scope.setdefault("state", {})["served"] = self.newest.served
-        return {"opelda-model": served.version}
+        return [(b"opelda-model", served.version.encode())]
 
     @asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 import uvicorn
 from starlette.requests import Request
@@ -19,7 +19,6 @@ from starlette.types import Receive, Scope, Send
 from opelda.errors import InputError
 from opelda.serve._site import LONGEST_HEAD, Application, Site
 
-MOST_CONNECTIONS = 512
 KEEP_ALIVE = 30  # seconds between two requests of a connection
 BUSY = b'{"error":"Too many are connected; come back soon."}'
 BUSY = (
@@ -28,21 +27,39 @@ BUSY = (
 )
 
 
-class Connection(NamedTuple):
-    """A connection, the time at which it is closed, and whether a head has come."""
+class Connection(socket.socket):
+    """A connection with a deadline for each step, and a limit of bytes until the next answer.
 
-    made: socket.socket
-    deadline: float
-    begun: bool = False
+    uvicorn with httptools bounds neither the length of a head nor the time to send it.
+    """
+
+    deadline, n_allowed = math.inf, 0
+    begun = False  # whether the head of a request has come
+
+    def allow(self, seconds: float, n_bytes: int = 0) -> None:
+        """Start a step: set its deadline, and how many bytes may come beside the next head."""
+        self.deadline = time.monotonic() + seconds
+        # heads up to twice the limit get 431; the rest of a refused body may still be on its way
+        self.n_allowed = max(self.n_allowed, n_bytes + 2 * LONGEST_HEAD)
+
+    def recv(self, bufsize: int, flags: int = 0) -> bytes:
+        """Receive some bytes; beyond the limit, end the connection."""
+        # small parts: uvicorn makes an object of each pipelined request in a part
+        data = super().recv(min(bufsize, 16_384), flags)
+        self.n_allowed -= len(data)
+        return data if self.n_allowed >= 0 else b""
+
+    def end(self) -> None:
+        """End both directions."""
+        with suppress(OSError):  # the client may have closed it
+            self.shutdown(socket.SHUT_RDWR)
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are bounded in number and have deadlines.
-
-    uvicorn bounds neither the connections that send no request nor the time to send a head.
-    """
+    """A listening socket whose connections are bounded in number and have deadlines."""
 
     patience = 10.0  # seconds for a step: to send a head, to take an answer
+    most_connections = 512
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -51,37 +68,29 @@ class Listener(socket.socket):
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection; beyond the limit, close the oldest that has sent no whole head."""
         made, address = super().accept()
-        if len(self.open) >= MOST_CONNECTIONS:
+        made = Connection(fileno=made.detach())
+        if len(self.open) >= self.most_connections:
             self.hang_up()
-        if len(self.open) >= MOST_CONNECTIONS:
+        if len(self.open) >= self.most_connections:
             silent = next((key for key, each in self.open.items() if not each.begun), None)
             if silent is None:
                 with made, suppress(OSError):
                     made.settimeout(0)
                     made.send(BUSY)
                 raise ConnectionAbortedError  # asyncio accepts the next connection
-            _end(self.open.pop(silent))
-        self.open[address[:2]] = Connection(made, time.monotonic() + self.patience)
+            self.open.pop(silent).end()
+        made.allow(self.patience)
+        self.open[address[:2]] = made
         return made, address
-
-    def allow(self, client: Any, seconds: float) -> None:
-        """Set the deadline of a connection that has sent a whole head."""
-        if (known := self.open.get(tuple(client))) is not None:  # it may be closed by now
-            self.open[tuple(client)] = Connection(known.made, time.monotonic() + seconds, True)
 
     def hang_up(self) -> None:
         """Forget closed connections, and end those whose deadline has passed."""
         now = time.monotonic()
         for client, each in list(self.open.items()):
-            if each.made.fileno() < 0:
+            if each.fileno() < 0:
                 del self.open[client]
             elif each.deadline < now:
-                _end(each)
-
-
-def _end(connection: Connection) -> None:
-    with suppress(OSError):  # the client may have closed it
-        connection.made.shutdown(socket.SHUT_RDWR)
+                each.end()
 
 
 class Server(uvicorn.Server):
@@ -101,8 +110,7 @@ class Server(uvicorn.Server):
                 self._timed,
                 interface="asgi3",
                 loop="asyncio",  # accepts by the listener's own method
-                http="h11",  # the only parser with a limit of heads
-                h11_max_incomplete_event_size=2 * LONGEST_HEAD,  # complete ones are refused by 431
+                http="httptools",
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -131,21 +139,23 @@ class Server(uvicorn.Server):
         return nullcontext()
 
     async def _timed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        client, patience = scope.get("client"), self._listener.patience
         if scope["type"] == "lifespan":
             asyncio.get_running_loop().set_exception_handler(_log)
-        if client is not None:
-            self._listener.allow(client, 2 * patience)
+        # a closed connection may be forgotten by now
+        known = self._listener.open.get(tuple(scope.get("client") or ()))
+        if known is not None:
+            known.begun = True
+            known.allow(2 * self._listener.patience, self._app.max_bytes)
         await self._app(scope, receive, send)
-        if client is not None:
-            self._listener.allow(client, patience + KEEP_ALIVE)
+        if known is not None:
+            known.allow(self._listener.patience + KEEP_ALIVE)
 
     async def _hang_up(self) -> None:
         self._listener.hang_up()
 
 
 def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log in one line what asyncio would with a traceback: requests that h11 gives up on."""
+    """Log in one line what asyncio would with a traceback."""
     what = type(context.get("exception")).__name__
     logging.getLogger("opelda.serve").debug("%s %s", context.get("message"), what)
 

@@ -4,14 +4,13 @@ import ipaddress
 import logging
 import re
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -22,15 +21,15 @@ from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 LONGEST_HEAD = 65_536  # bytes of a request before its body
 
 # Beside the page's own policy: nobody frames it, keeps it, or reads it from elsewhere.
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
+HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"frame-ancestors 'none'"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+]
 
 HOST = re.compile(r"(?:\[(?P<bracketed>[^]]+)\]|(?P<plain>[^:]*))(?::(?P<port>[0-9]{0,5}))?")
 
@@ -94,6 +93,7 @@ class Application(Starlette):
 
     site: Site | None = None  # where it is known, requests to other names are refused
     n_answered = 0
+    max_bytes = 0  # of a body
 
     def __init__(self, routes: Sequence[Route], lifespan: Lifespan[Any] | None = None) -> None:
         super().__init__(
@@ -104,9 +104,9 @@ class Application(Starlette):
         )
         self.router.redirect_slashes = False  # behind a proxy, to an address that is not public
 
-    def begin(self, scope: Scope) -> Mapping[str, str]:
+    def begin(self, scope: Scope) -> Sequence[tuple[bytes, bytes]]:
         """Prepare a request; return headers of its answer."""
-        return {}
+        return ()
 
     async def _not_routed(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -140,9 +140,8 @@ class _Guard:
             if message["type"] == "http.response.start":
                 started = True
                 self.owner.n_answered += 1
-                headers = MutableHeaders(raw=message["headers"])
-                for name, value in (*HEADERS.items(), *own.items()):
-                    headers.setdefault(name, value)
+                given = {name for name, _ in message["headers"]}
+                message["headers"] += [each for each in (*HEADERS, *own) if each[0] not in given]
             await send(message)
 
         request = Request(scope, receive)
