@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opelda import _store
 from opelda._validation import Every, flag, number
-from opelda.corpus.text._auto_settings import with_split
+from opelda.corpus.text.tokenizer import with_split
 from opelda.errors import ModelFileError
 from opelda.learning._state import State, check_words_rest
 from opelda.learning.persistence._checkpoint import Checkpoint

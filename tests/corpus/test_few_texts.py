@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, _word_counting
-from opelda.corpus.text import _word_counting as few_texts
 from opelda.errors import InputError
 
 LETTERS = "aAbB.<>&;@/12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"
@@ -85,21 +84,19 @@ def test_lower_case_is_that_of_polars():
 
 
 def test_the_way_is_taken_once_it_pays(monkeypatch):
-    monkeypatch.setattr(few_texts, "WORDS_PER_CALL", 5)
-    made = []
-    make = few_texts._table_of
-    monkeypatch.setattr(few_texts, "_table_of", lambda *given: made.append(given) or make(*given))
+    monkeypatch.setattr(_word_counting, "WORDS_PER_CALL", 5)
     vocabulary = Vocabulary([f"w{i}" for i in range(12)], growing=True, max_features=12)
-    for n_made in (0, 0, 1, 1):  # the third call has 15 words' worth of time
+    for is_made in (False, False, True, True):  # the third call has 15 words' worth of time
         assert vocabulary.count(["w3 w4 w3"]).data.tolist() == [2, 1]
-        assert len(made) == n_made
+        assert (vocabulary._few_texts._made is not None) == is_made
+    made = vocabulary._few_texts._made
     vocabulary.learn([["w0", "w1"]])  # no column stands for another word now
     assert vocabulary.count(["w3"]).indices.tolist() == [3]
-    assert len(made) == 1
+    assert vocabulary._few_texts._made is made
 
 
 def test_words_that_change_are_counted_by_what_they_are_now(monkeypatch):
-    monkeypatch.setattr(few_texts, "WORDS_PER_CALL", 1000)
+    monkeypatch.setattr(_word_counting, "WORDS_PER_CALL", 1000)
     vocabulary = Vocabulary(["tea"], growing=True, max_features=2)
     assert vocabulary.count(["tea cup"]).toarray().tolist() == [[1]]
     vocabulary.learn([["cup"]])

@@ -19,12 +19,8 @@ from opelda.corpus._kinds import are_documents
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import checked_options, open_source
 from opelda.corpus.text import Tokenizer
-from opelda.corpus.text._auto_settings import pairs_too, wants_phrases, with_language
 from opelda.corpus.text._phrases import chosen
 from opelda.errors import InputError
-
-# Documents counted at a time.
-BLOCK = 5_000
 
 Share = int | float
 
@@ -66,20 +62,19 @@ def read(
         The columns, or keys, that hold the text, joined by a space. By default one is found by its
         name, such as "text" or "abstract".
     name_column : str or False, optional
-        The column, or key, that names the documents. By default one is found by its name, the
-        first of "title", "id", "name" and the like; False: none.
+        The column, or key, that names the documents. By default the first of "title", "id", "name"
+        and the like; False: none.
     metadata : str or list of str, optional
-        Columns, or keys of the first record, that are kept beside the counts. "auto", also in a
-        list: those whose names are usual for a time or a group, such as "date" or "author".
+        Columns, or keys, that are kept beside the counts. "auto", also in a list: those with usual
+        names of a time or a group, such as "date" or "author".
     tokenizer : Tokenizer, optional
-        How texts are made into words. By default ``Tokenizer()``: lower-cased words of at least two
-        letters, without the stop words of the language that the texts seem to be in.
+        How texts are made into words; by default ``Tokenizer()``.
     vocabulary : Vocabulary, optional
         Count these words only, with this vocabulary's tokenizer, as for a learned model.
     min_df, max_df : int or float, optional
-        Words in fewer or more documents are left out; a float is a share of the documents. By
-        default, of words found in texts, 5 documents at least (2 in fewer than 1,000, 1 in fewer
-        than 50) and half of them at most.
+        Leave out words in fewer or more documents; a float is a share of the documents. By default,
+        of words found in texts, at least 5 documents (2 in fewer than 1,000, 1 in fewer than 50)
+        and at most half of them.
     max_features : int, optional
         Keep the most frequent words only.
     on_error : {"stop", "skip"}
@@ -93,8 +88,7 @@ def read(
     limit : int, optional
         Read the first so many documents only.
     dedupe : bool
-        Leave out documents that are nearly copies of earlier ones, in the words that are counted;
-        see `near_duplicates`.
+        Leave out near copies of earlier documents; see `near_duplicates`.
     n_jobs : int, optional
         Threads; None is every core, but one inside a worker of joblib or the like. Results do not
         depend on it.
@@ -132,8 +126,8 @@ def read(
         tokenizer = source.vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
-    blocks = limited(opened, BLOCK, limit, progress)
-    if vocabulary is None and wants_phrases(counter.tokenizer):
+    blocks = limited(opened, 5_000, limit, progress)
+    if vocabulary is None and isinstance(counter.tokenizer.phrases, float):
         blocks = _with_phrases(counter, blocks, n_threads)
     merger = Merger(counter, vocabulary, n_threads)
     beside: list[tuple[Beside, int]] = []
@@ -163,10 +157,9 @@ def near_duplicates(
 ) -> NDArray[np.int64]:
     """Return of which earlier document each one is nearly a copy.
 
-    Two documents are nearly the same if of the distinct words that either has a share of
-    `threshold` is in both (Jaccard's coefficient); copies of a copy are copies of the first, too.
-    Candidates are found by MinHash (Broder 1997), in memory of a few numbers a document, and
-    compared word by word. Documents of fewer than 5 distinct words are never copies.
+    Two documents are nearly the same if Jaccard's coefficient of their words is at least
+    `threshold`. Candidates are found by MinHash (Broder 1997) and compared word by word. Copies of
+    a copy are copies of the first, too. Documents of fewer than 5 distinct words are never copies.
 
     Parameters
     ----------
@@ -199,13 +192,13 @@ def _with_phrases(
     counter: BlockCounter, blocks: Iterator[Block], n_threads: int
 ) -> Iterator[Block]:
     """Let the counter know the phrases of all texts, which are held meanwhile."""
-    held = list(blocks)
+    held, least = list(blocks), counter.tokenizer.phrases
     texts = next((b.documents for b in held if isinstance(b.documents, pl.Series)), None)
     if texts is not None:
-        known = with_language(counter.tokenizer, texts)
-        pairs = BlockCounter(counter.source, pairs_too(known))
+        known = replace(counter.tokenizer, phrases=()).resolved(texts)
+        pairs = BlockCounter(counter.source, replace(known, ngrams=2))
         merger = Merger(pairs, None, n_threads)
         for _, counted in pairs.run(iter(held), n_threads):
             merger.add(counted)
-        counter.tokenizer = replace(known, phrases=chosen(*merger.found(), known.phrases))
+        counter.tokenizer = replace(known, phrases=chosen(*merger.found(), least))
     return iter(held)

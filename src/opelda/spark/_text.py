@@ -14,7 +14,6 @@ from pyspark.sql.functions import sum as added
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.corpus._counting import found_words
 from opelda.corpus._word_columns import usual_min_df
-from opelda.corpus.text._auto_settings import is_open
 from opelda.errors import InputError
 from opelda.spark._errors import explained
 from opelda.spark._worker import settle
@@ -64,7 +63,7 @@ def find_vocabulary(
     n_docs = known.count()
     if not n_docs:
         raise InputError(f"The column {name} holds no texts: there is nothing to learn from.")
-    if is_open(tokenizer):
+    if tokenizer != tokenizer.decided:
         first = known.orderBy(xxhash64(name), name).limit(LOOKED_AT)
         tokenizer = tokenizer.resolved(first.toArrow().column(0).to_pylist()).decided
     min_df = _as_bound(usual_min_df(n_docs) if min_df is None else min_df)

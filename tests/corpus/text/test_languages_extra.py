@@ -9,7 +9,8 @@ from stop_words import LANGUAGE_MAPPING
 import opelda
 from opelda import OnlineOPE
 from opelda.corpus import Tokenizer, read
-from opelda.corpus.text import _auto_settings, _languages
+from opelda.corpus.text import _languages
+from opelda.corpus.text import tokenizer as tokenizers
 from opelda.errors import InputError
 from tests.corpus.text.test_stop_words import NO_LANGUAGE, STORY
 
@@ -20,7 +21,7 @@ GERMAN = ["Der Hund und die Katze sind nicht da, und das ist nicht die Kuh."] * 
 def forget():
     for name in ("languages", "listed", "_stemmer", "_stem"):
         getattr(_languages, name).cache_clear()
-    _auto_settings.left_out.cache_clear()
+    tokenizers.left_out.cache_clear()
 
 
 @pytest.fixture

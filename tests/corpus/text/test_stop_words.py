@@ -11,8 +11,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from opelda.corpus import read
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_words_from
-from opelda.corpus.text._auto_settings import going_on_as
 from opelda.corpus.text._languages import listed
+from opelda.corpus.text.tokenizer import going_on_as
 from opelda.errors import InputError
 
 # The same story, told in each language.

@@ -148,6 +148,6 @@ def test_the_first_texts_decide():
 
 
 def test_what_a_script_is_agrees_with_the_scanner():
-    expression = _splitters._expression().pattern
+    expression = _splitters._unspaced_runs().pattern
     found = pl.Series(["北", "ー", "ก", "a", "한", "1", "。", "々"]).str.contains(expression)
     assert found.to_list() == [True, True, True, False, False, False, False, True]

@@ -220,7 +220,7 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText
     """Refuse options for texts that are not those the checkpoint was made with."""
     if not given_options(text) or words is None:
         return
-    from opelda.corpus.text._auto_settings import going_on_as
+    from opelda.corpus.text.tokenizer import going_on_as
 
     own = former.vocabulary_
     theirs = going_on_as(words.tokenizer, own.tokenizer)

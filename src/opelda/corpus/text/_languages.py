@@ -1,8 +1,4 @@
-"""Languages: stop words, finding out which one texts are in, and Snowball stems.
-
-English stop words are opelda's own, or scikit-learn's by that name; all else needs the packages
-`stop-words` and `snowballstemmer`, the extra ``opelda[languages]``.
-"""
+"""Languages: stop words, finding out which one texts are in, and Snowball stems."""
 
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
@@ -15,34 +11,19 @@ from opelda.corpus._matrix import Counted
 from opelda.corpus._word_columns import encodable
 from opelda.errors import DataWarning, InputError, warn
 
-_CONTRACTED = "i you he she it we they there here that who what how where"
-_NEGATED = "is are was were do does did has had could would should must might need ought ai ca sha"
-
 FREQUENT: dict[str, list[str]] = {}  # the words of languages, by their English names
 for _line in Path(__file__).with_name("function_words.txt").read_text("utf-8").splitlines():
     if not _line.startswith("#"):
         _name, _words = _line.split(": ")
         FREQUENT.setdefault(_name, []).extend(_words.split())
-
-
-def _english() -> frozenset[str]:
-    ends = ("m", "re", "s", "ve", "ll", "d")
-    shortened = [f"{word}'{end}" for word in _CONTRACTED.split() for end in ends]
-    negated = [f"{word}n't" for word in _NEGATED.split()]
-    contracted = [*shortened, *negated, "y'all", "let's"]
-    curly = [word.replace("'", "\u2019") for word in contracted]
-    return frozenset([*FREQUENT.pop("English"), *contracted, *curly])
-
-
-ENGLISH_WORDS = _english()
-
-
+# with both apostrophes: "don't" and "don\u2019t"
+ENGLISH_WORDS = tuple(
+    sorted({w for word in FREQUENT.pop("English") for w in (word, word.replace("'", "\u2019"))})
+)
 AUTO = "auto"
 ENGLISH = "en"
 SKLEARN = "sklearn"  # the English list of models saved before there was one of our own
 INSTALL = "pip install 'opelda[languages]'"
-LEAST_SHARE = 0.1  # of the words; headlines have a little more, running text four times that
-LEAST_FREQUENT = 0.05  # the same for the few words by which a language without a list is known
 # by ISO 639-1 codes; all other names are those of the Snowball algorithms
 _STEMMERS = """
 ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english eo:esperanto es:spanish
@@ -51,7 +32,7 @@ id:indonesian it:italian lt:lithuanian nb:norwegian ne:nepali nl:dutch no:norweg
 pt:portuguese ro:romanian ru:russian sr:serbian st:sesotho sv:swedish ta:tamil tr:turkish yi:yiddish
 """
 STEMMERS = dict(pair.split(":") for pair in _STEMMERS.split())
-ONE_AT_A_TIME = Lock()  # a stemmer keeps the word it works on
+ONE_AT_A_TIME = Lock()  # a stemmer keeps the word that it works on
 
 
 def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
@@ -78,7 +59,7 @@ def checked_words(name: str, given: Any, kinds: str = "words") -> tuple[str, ...
 def stop_words_from(path: str | Path) -> tuple[str, ...]:
     """Return the words of a file in UTF-8 that has a word a line, for `Tokenizer(stop_words=...)`.
 
-    White space around the words does not count; empty lines are passed over.
+    White space around words, and empty lines, do not count.
 
     Examples
     --------
@@ -113,7 +94,7 @@ def languages() -> dict[str, str]:
 def listed(code: str) -> tuple[str, ...]:
     """Return a language's list of stop words."""
     if code == ENGLISH:
-        return tuple(sorted(ENGLISH_WORDS))
+        return ENGLISH_WORDS
     if code == SKLEARN:  # imported only now, as it takes a second
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -126,8 +107,7 @@ def listed(code: str) -> tuple[str, ...]:
 def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None:
     """Return the code of the language whose `removed` words cover most of the sample, or None.
 
-    Where only the English list is installed, a language that is recognised by a few of its words
-    has no list: a warning names it.
+    Warn of a language that is recognised by a few of its words and whose list is not installed.
     """
     totals = sample.counts.sum(axis=0)
     number_of = dict(zip(sample.words, totals.tolist(), strict=True))
@@ -140,11 +120,12 @@ def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None
     if len(shares) == 1:
         others = {name: share(words) for name, words in FREQUENT.items()}
         name = max(others, key=others.__getitem__)
-        if others[name] > max(shares[best], LEAST_FREQUENT):
+        if others[name] > max(shares[best], 0.05):
             text = f"The texts seem to be {name}, whose stop words are not installed and stay in"
             warn(f"{text}: {INSTALL}.", DataWarning)
             return None
-    return best if shares[best] > LEAST_SHARE else None
+    # of the words: headlines have a little more, running text four times that
+    return best if shares[best] > 0.1 else None
 
 
 def _code(name: str) -> str:
@@ -182,7 +163,7 @@ def checked_stem(stem: Any) -> str | None:
 
 
 def stems(words: list[str], algorithm: str) -> list[str]:
-    """Return each word's stem; a word of which nothing would be left is its own."""
+    """Return each word's stem; the word itself where nothing would be left of it."""
     return [_stem(word, algorithm) for word in words]
 
 

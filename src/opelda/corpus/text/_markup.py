@@ -14,10 +14,8 @@ from opelda.corpus._forks import contains, evaluate
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
 
-# Up to so many texts Python is faster at lower-casing: polars takes 80 us for a call.
-FEW = 64
-# Characters beyond which Python, which may try a pattern anew at every place, is not asked.
-LONG = 2_000
+FEW = 64  # texts up to which Python is faster: polars takes 80 us for a call
+LONG = 2_000  # characters beyond which Python, which may try a pattern at every place, is not asked
 # Of "&", as many times as it was escaped.
 AMPERSAND = r"&(?:(?:amp|AMP|#0*38|#[xX]0*26);)+"
 REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,7});|\\u[0-9A-Fa-f]{4}"
@@ -67,22 +65,15 @@ _DEBRIS = (
 REMOVED = "|".join((*_TAGS, *_ADDRESSES, *_DEBRIS))
 # Without one of these there is nothing to do: most texts are looked at once.
 SIGNS = r"[<&@=\\]|//|(?:www|WWW|Www)\.|\.[a-z]{2,4}/|\[\[|\{\{|https?:?/?\u2026"
-
 # One of these is in every text that has one of those: found in a quarter of the time.
 PLAIN_SIGNS = ("<", "&", "@", "=", "\\", "/", "ww.", "WW.", "[[", "{{", "\u2026")
 
 
-def spelled(pattern: str) -> str:
-    """Return a pattern as Python and JavaScript spell it."""
-    return pattern.replace(BEGINS, "(?<![0-9A-Z_a-z])").replace(ENDS, "(?![0-9A-Z_a-z])")
-
-
 PATTERNS = {
-    name: spelled(pattern)
-    for name, pattern in (
-        ("ampersand", AMPERSAND), ("reference", REFERENCE), ("removed", REMOVED),
-    )
-}  # fmt: skip
+    "ampersand": AMPERSAND,
+    "reference": REFERENCE,
+    "removed": REMOVED.replace(BEGINS, "(?<![0-9A-Z_a-z])").replace(ENDS, "(?![0-9A-Z_a-z])"),
+}  # as Python and JavaScript spell them
 SPELLED = PATTERNS | {"entities": ENTITIES}  # for the page's script
 _ampersand, _reference, _removed = map(re.compile, PATTERNS.values())
 
@@ -101,34 +92,30 @@ def without_markup(texts: "pl.Series") -> "pl.Series":
 
 
 def few_without_markup(texts: list[str]) -> list[str]:
-    """Return the same of few texts: Python is faster then, polars takes 80 us for a call."""
-    return [
-        _one_without_markup(text) if any(sign in text for sign in PLAIN_SIGNS) else text
-        for text in texts
-    ]
+    """Return the same of few texts."""
+    import polars as pl
 
-
-def _one_without_markup(text: str) -> str:
-    if len(text) > LONG:
-        import polars as pl
-
-        return str(_cleaned(pl.Series([text]))[0])
-    text = _ampersand.sub("&", text)
-    text = _reference.sub(lambda found: _character(found[0]) or found[0], text)
-    return _removed.sub(" ", text)
+    cleaned = []
+    for text in texts:
+        if not any(sign in text for sign in PLAIN_SIGNS):
+            cleaned.append(text)
+        elif len(text) > LONG:
+            cleaned += _cleaned(pl.Series([text])).to_list()
+        else:
+            text = _ampersand.sub("&", text)
+            text = _reference.sub(lambda found: _character(found[0]) or found[0], text)
+            cleaned.append(_removed.sub(" ", text))
+    return cleaned
 
 
 def _cleaned(texts: "pl.Series") -> "pl.Series":
-    return evaluate(_decoded(texts), lambda text: text.str.replace_all(REMOVED, " "))
-
-
-def _decoded(texts: "pl.Series") -> "pl.Series":
-    """Return texts with the characters that references stand for."""
     texts = evaluate(texts, lambda text: text.str.replace_all(AMPERSAND, "&"))
     found = evaluate(texts, lambda text: text.str.extract_all(REFERENCE)).explode()
     names = found.drop_nulls().unique(maintain_order=True)
     known = {name: character for name in names if (character := _character(name)) is not None}
-    return evaluate(texts, lambda text: text.str.replace_many(known)) if known else texts
+    if known:
+        texts = evaluate(texts, lambda text: text.str.replace_many(known))
+    return evaluate(texts, lambda text: text.str.replace_all(REMOVED, " "))
 
 
 def _character(reference: str) -> str | None:

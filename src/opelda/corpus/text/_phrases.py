@@ -1,6 +1,6 @@
 """Phrases: pairs of neighbouring words that come together more often than chance, as one word."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,7 @@ from opelda._validation import number
 from opelda.corpus.text._languages import checked_words
 from opelda.errors import InputError
 
-# Normalised pointwise mutual information from which on a pair is a phrase, and the documents that
-# must have it (`python -m benchmarks.phrases`; chosen on 20 Newsgroups and tweets).
+# NPMI of a phrase, and documents that must have it (`python -m benchmarks.phrases`; 20 Newsgroups)
 LEAST_NPMI, LEAST_DOCUMENTS = 0.5, 10
 
 
@@ -56,8 +55,7 @@ def join(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return codes with phrases in the place of their words, from the left; -1 is left out.
 
-    Phrase i has the code ``n_words + i`` and is of the words a and b of its key, ``a n_words + b``;
-    keys rise.
+    Phrase i has the code ``n_words + i``; the key of words a and b is ``a n_words + b``. Keys rise.
     """
     kept = codes >= 0
     ends = np.concatenate(([0], np.cumsum(kept)))[ends]
@@ -80,11 +78,9 @@ def join(
     return codes[stays], np.concatenate(([0], np.cumsum(stays)))[ends]
 
 
-def keys_of(phrases: Iterable[str], words: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+def keys_of(phrases: Any, words: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Return those of the phrases whose words there are, and their keys, which rise."""
-    phrases = list(phrases)
-    parts = {part for phrase in phrases for part in phrase.split(" ")}
-    code_of = {word: code for code, word in enumerate(words) if word in parts}
+    code_of = {word: code for code, word in enumerate(words)}
     known = {}
     for phrase in phrases:
         first, second = (code_of.get(part) for part in phrase.split(" "))

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _text
-from opelda._validation import choice
 from opelda.corpus._forks import contains, evaluate
 from opelda.corpus._word_columns import encodable
 from opelda.errors import InputError
@@ -21,52 +20,17 @@ from opelda.errors import InputError
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
 
-
 COUNT_VECTORIZER = r"(?u)\b\w\w+\b"
 WHITESPACE = "whitespace"
+AUTO, WORDS, PAIRS = "auto", "words", "pairs"  # values of `Tokenizer.unspaced`
 # of scripts without spaces between words; the prolonged sound marks are of no script
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-LONGEST = 10_000
-N_POINTS = 0x110000
+INSTALL = "pip install 'opelda[segmentation]'"
+ONE_AT_A_TIME = Lock()  # blocks are counted by several threads, which a function may not expect
 # the planes that have characters, other than those of private use
 ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
-# texts in which a pattern that matches nothing at all finds nothing somewhere
-PROBES = ("", "a", " ", "Ab 1_-\té。\n.")
 
-
-@dataclass(frozen=True)
-class Runs:
-    """Words are the longest runs of some characters."""
-
-    classes: NDArray[np.uint8]  # WORD and LETTER bits of every code point
-    least: int  # characters of the shortest word
-    need_letter: bool  # whether runs without a letter are passed over
-    pairs: bool = False  # whether scripts without spaces are cut into pairs of characters
-
-    def code(
-        self, texts: "pl.Series", table: _text.WordTable
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the codes of all texts' words, and how many there are up to each text's end."""
-        stream = texts.__arrow_c_stream__(None)
-        return table.scan(
-            stream, self.classes, least=self.least, need_letter=self.need_letter, pairs=self.pairs
-        )
-
-
-@dataclass(frozen=True)
-class Matches:
-    """Words are what a regular expression of Rust's finds."""
-
-    pattern: str
-
-    def code(
-        self, texts: "pl.Series", table: _text.WordTable
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the codes of all texts' words, and how many there are up to each text's end."""
-        found = evaluate(texts, lambda text: text.str.extract_all(self.pattern))
-        ends = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum(found.list.len().to_numpy(), out=ends[1:])
-        return table.code(found.explode().drop_nulls().__arrow_c_stream__(None)), ends
+Split = Callable[[str], Sequence[str]]
 
 
 def is_count_vectorizers(pattern: str | None) -> bool:
@@ -74,15 +38,50 @@ def is_count_vectorizers(pattern: str | None) -> bool:
     return pattern in (COUNT_VECTORIZER, COUNT_VECTORIZER.removeprefix("(?u)"))
 
 
-def cutter(pattern: str | None, *, pairs: bool = False) -> Runs | Matches:
-    """Return what cuts texts into the words of a pattern that has been checked."""
+def scanned_runs(pattern: str | None, *, pairs: bool = False) -> dict[str, Any] | None:
+    """Return the scanner's arguments for a pattern of runs of characters; None for any other."""
     if pattern is None:
-        return Runs(unicode_words(), least=2, need_letter=True, pairs=pairs)
+        return {"classes": unicode_words(), "least": 2, "need_letter": True, "pairs": pairs}
     if is_count_vectorizers(pattern):
-        return Runs(_python_words(), least=2, need_letter=False)
+        return {"classes": _python_words(), "least": 2, "need_letter": False}
     if pattern == WHITESPACE:
-        return Runs(_python_black(), least=1, need_letter=False)
-    return Matches(pattern)
+        return {"classes": _python_black(), "least": 1, "need_letter": False}
+    return None
+
+
+def coded(
+    texts: "pl.Series",
+    table: _text.WordTable,
+    pattern: str | None,
+    split: Split | None,
+    *,
+    pairs: bool,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the codes of all texts' words, and how many there are up to each text's end."""
+    if split is not None:
+        ends, words = [0], list[str]()
+        with ONE_AT_A_TIME:
+            for text in texts:
+                words += _split_words(text, split)
+                ends.append(len(words))
+        return table.add(words), np.array(ends, np.int64)
+    runs = scanned_runs(pattern, pairs=pairs)
+    if runs is not None:
+        return table.scan(texts.__arrow_c_stream__(None), **runs)
+    found = evaluate(texts, lambda text: text.str.extract_all(pattern or ""))
+    lengths = found.list.len().to_numpy()
+    codes = table.code(found.explode().drop_nulls().__arrow_c_stream__(None))
+    return codes, np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _split_words(text: str, split: Split) -> Sequence[str]:
+    words = split(text)
+    if isinstance(words, str | bytes) or not isinstance(words, Sequence):
+        raise InputError(f"must return a list of words, but returned {words!r:.80}.", "split")
+    for word in words:
+        if not isinstance(word, str) or not encodable(word):
+            raise InputError(f"must return words, but one of them is {word!r:.80}.", "split")
+    return words
 
 
 def checked_pattern(pattern: Any) -> str | None:
@@ -91,20 +90,18 @@ def checked_pattern(pattern: Any) -> str | None:
         return None
     if not isinstance(pattern, str) or not encodable(pattern):
         raise InputError(f"must be a regular expression or None, got {pattern!r:.80}.", "pattern")
-    if len(pattern) > LONGEST:
-        raise InputError(f"has {len(pattern)} characters; give at most {LONGEST}.", "pattern")
-    if pattern != WHITESPACE and not is_count_vectorizers(pattern):
-        _check_regex(pattern)
-    return pattern
-
-
-def _check_regex(pattern: str) -> None:
+    if len(pattern) > 10_000:
+        raise InputError(f"has {len(pattern)} characters; give at most 10000.", "pattern")
+    if pattern == WHITESPACE or is_count_vectorizers(pattern):
+        return pattern
     import polars as pl
 
     shown = f"{pattern!r:.80}"
+    # a pattern that matches nothing at all does so somewhere in one of these
+    probes = pl.Series(["", "a", " ", "Ab 1_-\té。\n."])
     try:
         groups = pl.Series([""]).str.extract_groups(pattern).struct.fields
-        found = evaluate(pl.Series(PROBES), lambda text: text.str.extract_all(pattern)).explode()
+        found = evaluate(probes, lambda text: text.str.extract_all(pattern)).explode()
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[-1].removeprefix("error: ").rstrip(".")
         raise InputError(f"{shown} cannot be used: {reason:.200}.", "pattern") from None
@@ -112,6 +109,7 @@ def _check_regex(pattern: str) -> None:
         raise InputError(f"{shown} has a group that captures; write (?:...) for (...).", "pattern")
     if (found == "").any():
         raise InputError(f"{shown} matches the empty text; write + where it has *.", "pattern")
+    return pattern
 
 
 def _characters(points: range) -> str:
@@ -125,7 +123,7 @@ def unicode_words() -> NDArray[np.uint8]:
     r"""Return what Rust says: \w is a letter, a mark, a digit, a connector or a joiner."""
     import polars as pl
 
-    classes = np.zeros(N_POINTS, np.uint8)
+    classes = np.zeros(0x110000, np.uint8)
     kinds = ((_text.WORD, r"\w"), (_text.LETTER, r"\p{L}"), (_text.UNSPACED, UNSPACED))
     for points in ASSIGNED:
         characters = pl.Series(list(_characters(points)))
@@ -149,27 +147,17 @@ def _python_black() -> NDArray[np.uint8]:
 
 
 def _python_class(pattern: str) -> NDArray[np.bool_]:
-    member = np.zeros(N_POINTS, np.bool_)
+    member = np.zeros(0x110000, np.bool_)
     for points in ASSIGNED:
         for run in re.finditer(pattern, _characters(points)):
             member[points.start + run.start() : points.start + run.end()] = True
     return member
 
 
-AUTO, WORDS, PAIRS = "auto", "words", "pairs"
-INSTALL = "pip install 'opelda[segmentation]'"
-LEAST_SHARE = 0.01  # of the texts, for which a package is worth its while
-
-
-def checked_unspaced(unspaced: Any) -> str | None:
-    """Return one of the ways, or None."""
-    return None if unspaced is None else choice("unspaced", unspaced, (AUTO, WORDS, PAIRS))
-
-
 def found_unspaced(sample: "pl.Series") -> str:
     """Return how such texts are cut, by what is in a sample and what is installed."""
-    n_texts = int(contains(sample, _expression().pattern).sum())
-    if not n_texts or n_texts < LEAST_SHARE * len(sample):
+    n_texts = int(contains(sample, _unspaced_runs().pattern).sum())
+    if not n_texts or n_texts < 0.01 * len(sample):  # fewer are not worth the package's time
         return PAIRS
     if find_spec("icu4py") is not None:
         return WORDS
@@ -185,32 +173,13 @@ def _say_pairs() -> None:
 
 
 def with_spaces(texts: "pl.Series") -> "pl.Series":
-    """Return texts with spaces between the words of those scripts."""
+    """Return texts with spaces between ICU's words of scripts without spaces."""
     import polars as pl
 
-    expression = _expression()
-    has = contains(texts, expression.pattern)
+    runs = _unspaced_runs()
+    has = contains(texts, runs.pattern)
     if not has.any():
         return texts
-    breaker = _breaker()
-
-    def spaced(run: re.Match[str]) -> str:
-        return f" {' '.join(breaker(run[0], 'en'))} "
-
-    cut = [expression.sub(spaced, text) for text in texts.filter(has)]
-    return texts.scatter(has.arg_true(), pl.Series(cut, dtype=pl.String))
-
-
-@cache
-def _expression() -> re.Pattern[str]:
-    """Return what finds runs of such characters, spelled for Python and for Rust."""
-    members = (unicode_words() & _text.UNSPACED) != 0
-    edges = np.flatnonzero(np.diff(members, prepend=False, append=False)).reshape(-1, 2)
-    ranges = "".join(f"{chr(first)}-{chr(end - 1)}" for first, end in edges.tolist())
-    return re.compile(f"[{ranges}]+")
-
-
-def _breaker() -> Any:
     try:
         from icu4py.breakers import WordBreaker
     except ImportError:
@@ -218,11 +187,21 @@ def _breaker() -> Any:
             "Chinese, Japanese or Thai texts were cut into the model's words by a package that is "
             f"not here: {INSTALL}."
         ) from None
-    return WordBreaker
+
+    def spaced(run: re.Match[str]) -> str:
+        return f" {' '.join(WordBreaker(run[0], 'en'))} "
+
+    cut = [runs.sub(spaced, text) for text in texts.filter(has)]
+    return texts.scatter(has.arg_true(), pl.Series(cut, dtype=pl.String))
 
 
-Split = Callable[[str], Sequence[str]]
-ONE_AT_A_TIME = Lock()  # blocks are counted by several threads, which it need not know of
+@cache
+def _unspaced_runs() -> re.Pattern[str]:
+    """Return what finds runs of characters of scripts without spaces, for Python and for Rust."""
+    members = (unicode_words() & _text.UNSPACED) != 0
+    edges = np.flatnonzero(np.diff(members, prepend=False, append=False)).reshape(-1, 2)
+    ranges = "".join(f"{chr(first)}-{chr(end - 1)}" for first, end in edges.tolist())
+    return re.compile(f"[{ranges}]+")
 
 
 @dataclass(frozen=True)
@@ -236,33 +215,6 @@ class Forgotten:
             f"Texts were cut into the model's words by a function of your own, {self.name}, which "
             "no file holds; give it again with opelda.load(path, split=...), or give counts."
         )
-
-
-@dataclass(frozen=True)
-class Calls:
-    """Words are what a function returns of a text."""
-
-    split: Split
-
-    def code(
-        self, texts: "pl.Series", table: _text.WordTable
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the codes of all texts' words, and how many there are up to each text's end."""
-        ends, words = [0], []
-        with ONE_AT_A_TIME:
-            for text in texts:
-                words += self._words(text)
-                ends.append(len(words))
-        return table.add(words), np.array(ends, np.int64)
-
-    def _words(self, text: str) -> list[str]:
-        words = self.split(text)
-        if isinstance(words, str | bytes) or not isinstance(words, Sequence):
-            raise InputError(f"must return a list of words, but returned {words!r:.80}.", "split")
-        for word in words:
-            if not isinstance(word, str) or not encodable(word):
-                raise InputError(f"must return words, but one of them is {word!r:.80}.", "split")
-        return list(words)
 
 
 def checked_split(split: Any, pattern: Any) -> Split | None:
@@ -279,17 +231,8 @@ def checked_split(split: Any, pattern: Any) -> Split | None:
 
 
 def name_of(split: Split) -> str:
-    """Return what a function is called, for those who have to give it again."""
+    """Return a function's name, for those who have to give it again."""
     if isinstance(split, Forgotten):
         return split.name
     own = split if hasattr(split, "__qualname__") else type(split)
     return f"{own.__module__}.{own.__qualname__}"
-
-
-def forgotten(name: Any) -> Forgotten | None:
-    """Return what stands for the function that a file names."""
-    if name is None:
-        return None
-    if not isinstance(name, str):
-        raise InputError(f"A tokenizer's split must be a name, got {name!r:.80}.")
-    return Forgotten(name)

@@ -1,28 +1,30 @@
 """Counting the words of texts: of many in threads, of few straight over a vocabulary."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._matrix import Counted, csr
+from opelda.corpus._matrix import Counted, csr, remap_columns, stacked
 from opelda.corpus._word_columns import encodable
 from opelda.corpus.text._languages import stems
 from opelda.corpus.text._markup import FEW, few_without_markup, without_markup
 from opelda.corpus.text._phrases import join, keys_of
-from opelda.corpus.text._splitters import PAIRS, Calls, Matches, Runs, cutter, with_spaces
+from opelda.corpus.text._splitters import PAIRS, WORDS, coded, scanned_runs, with_spaces
 from opelda.errors import InputError
 
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
 
     from opelda.corpus.text.tokenizer import Tokenizer
+
+BYTES_PER_RUN = 1 << 18  # fewer are not worth a thread
+WORDS_PER_CALL = 5_000  # entered into a table in the time of counting one text without it
 
 
 def as_texts(texts: Any) -> "pl.Series":
@@ -54,14 +56,6 @@ def as_texts(texts: Any) -> "pl.Series":
         ) from None
 
 
-def lowered_column(texts: "pl.Series") -> "pl.Series":
-    """Return the texts in lower case."""
-    import polars as pl
-
-    few = lowered(texts.to_list()) if len(texts) <= FEW else None
-    return texts.str.to_lowercase() if few is None else pl.Series(few, dtype=pl.String)
-
-
 def lowered(texts: list[str]) -> list[str] | None:
     """Return texts in lower case as polars has it; None where Python would have it otherwise."""
     for text in texts:
@@ -89,151 +83,85 @@ def _no_text(number: int, value: Any) -> InputError:
     return InputError(f"Document {number} is {kind}, not a text; give a string, or leave it out.")
 
 
-NGRAMS = {1: (1, 1), 2: (1, 2), (1, 1): (1, 1), (1, 2): (1, 2), (2, 2): (2, 2)}
-BYTES_PER_RUN = 1 << 18  # fewer are not worth a thread
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-# Words of some texts as codes in a table, and how many there are up to each text's end.
-Coded = tuple[_text.WordTable, NDArray[np.int32], NDArray[np.int64]]
-
-
-def count(
-    texts: "pl.Series",
-    *,
-    markup: bool,
-    segment: bool,
-    lower: bool,
-    cutter: Runs | Matches | Calls,
-    removed: list[str],
-    stem: str | None,
-    ngrams: tuple[int, int],
-    phrases: tuple[str, ...],
-    n_jobs: int,
-) -> Counted:
+def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
     """Count the words of texts; the answer is the same for any number of threads."""
-
-    def code(run: "pl.Series") -> Coded:
-        table = _text.WordTable()
-        table.add(removed)  # so that these have the first codes
-        run = run if markup else without_markup(run)
-        run = with_spaces(run) if segment else run
-        return table, *cutter.code(lowered_column(run) if lower else run, table)
-
-    parts = _each(code, _runs(texts, n_jobs))
-    table, codes_of = _joined(parts)
-    # what becomes of each code: nothing, itself, or its stem
-    renamed = np.arange(-len(removed), len(table) - len(removed), dtype=np.int32)
-    np.maximum(renamed, -1, out=renamed)
-    if stem is not None:
-        stemmed = _text.WordTable()
-        renamed[len(removed) :] = stemmed.add(stems(table.words(len(removed)), stem))
-        table = stemmed
-    elif ngrams[1] > 1:
-        renamed[len(removed) :] += len(removed)
-    names = [renamed if codes is None else renamed[codes] for codes in codes_of]
-    if ngrams[1] == 1:
-        words = table.words(0 if stem is not None else len(removed))
-        if phrases:
-            return _with_phrases(parts, names, words, phrases)
-        return Counted(words, _counted(parts, names, len(words)))
-
-    def pair(both: tuple[Coded, NDArray[np.int32]]) -> Coded:
-        (_, codes, ends), names = both
-        paired = _text.WordTable()
-        return paired, *table.pairs(codes, ends, names, singles=ngrams[0] == 1, into=paired)
-
-    parts = _each(pair, list(zip(parts, names, strict=True)))
-    paired, codes_of = _joined(parts)
-    own = np.arange(len(paired), dtype=np.int32)
-    words = paired.words()
-    return Counted(words, _counted(parts, [own if c is None else c for c in codes_of], len(words)))
-
-
-def _with_phrases(
-    parts: list[Coded], names: list[NDArray[np.int32]], words: list[str], phrases: tuple[str, ...]
-) -> Counted:
-    """Count with phrases in the place of their words; words that are only in these are none."""
-    known, keys = keys_of(phrases, words)
-    found = [
-        (table, *join(own[codes], ends, keys, len(words)))
-        for (table, codes, ends), own in zip(parts, names, strict=True)
-    ]
-    everything = np.concatenate([codes for _, codes, _ in found])
-    codes, first = np.unique(everything, return_index=True)
-    codes = codes[np.argsort(first)]  # in the order of first appearance
-    renamed = np.full(len(words) + len(known), -1, np.int32)
-    renamed[codes] = np.arange(len(codes), dtype=np.int32)
-    all_words = [*words, *known]
-    kept = [all_words[code] for code in codes]
-    return Counted(kept, _counted(found, [renamed] * len(found), len(kept)))
-
-
-def _runs(texts: "pl.Series", n_jobs: int) -> "list[pl.Series]":
-    """Cut the texts into runs of about as many bytes each, at most one per thread."""
-    if n_jobs == 1 or texts.estimated_size() < 2 * BYTES_PER_RUN:
-        return [texts]
-    total = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
-    n_runs = min(n_jobs, int(total[-1]) // BYTES_PER_RUN if len(total) else 0)
-    if n_runs < 2:
-        return [texts]
-    cuts = np.searchsorted(total, total[-1] * np.arange(1, n_runs) // n_runs)
-    edges = [0, *cuts.tolist(), len(texts)]
-    return [texts.slice(begin, end - begin) for begin, end in pairwise(edges)]
-
-
-def _each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Do the work for every item, the first of them in this thread."""
-    if len(items) == 1:
-        return [work(items[0])]
-    with ThreadPoolExecutor(len(items) - 1) as pool:
-        rest = [pool.submit(work, item) for item in items[1:]]
-        return [work(items[0]), *(future.result() for future in rest)]
-
-
-def _joined(parts: list[Coded]) -> tuple[_text.WordTable, list[NDArray[np.int32] | None]]:
-    """Return the table of all words, and what the codes of every part are in it; None: the same."""
+    runs = [texts]
+    # runs of about as many bytes each, at most one per thread
+    if n_jobs > 1 and texts.estimated_size() >= 2 * BYTES_PER_RUN:
+        total = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
+        n_runs = max(1, min(n_jobs, int(total[-1]) // BYTES_PER_RUN))
+        cuts = np.searchsorted(total, total[-1] * np.arange(1, n_runs) // n_runs)
+        edges = [0, *cuts.tolist(), len(texts)]
+        runs = [texts.slice(begin, end - begin) for begin, end in pairwise(edges)]
+    removed = tokenizer._removed
+    if len(runs) == 1:
+        return _count_run(texts, tokenizer, removed)
+    with ThreadPoolExecutor(len(runs)) as pool:
+        parts = list(pool.map(lambda run: _count_run(run, tokenizer, removed), runs))
     # words in order of first appearance in every part are so in all, one part after the other
-    table = parts[0][0]
-    return table, [None, *(table.absorb(part[0]) for part in parts[1:])]
+    table = _text.WordTable()
+    columns = [table.add(part.words) for part in parts]
+    moved = [
+        remap_columns(part.counts, own, len(table))[0]
+        for part, own in zip(parts, columns, strict=True)
+    ]
+    return Counted(table.words(), stacked(moved, len(table)))
 
 
-def _counted(parts: list[Coded], names: list[NDArray[np.int32]], n_words: int) -> sparse.csr_array:
-    rows = _each(
-        lambda both: _text.count_rows(*both[0][1:], both[1], n_words=n_words),
-        list(zip(parts, names, strict=True)),
-    )
-    ends, words, counts = rows[0]
-    if len(rows) > 1:
-        before = np.cumsum([0, *(len(row[1]) for row in rows[:-1])])
-        later = (row[0][1:] + n for row, n in zip(rows, before, strict=True))
-        ends = np.concatenate([ends[:1], *later])
-        words = np.concatenate([row[1] for row in rows])
-        counts = np.concatenate([row[2] for row in rows])
-    return csr(counts, words, ends, (len(ends) - 1, n_words))
+def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -> Counted:
+    import polars as pl
+
+    texts = texts if tokenizer.keep_markup else without_markup(texts)
+    if (tokenizer.unspaced, tokenizer.pattern, tokenizer.split) == (WORDS, None, None):
+        texts = with_spaces(texts)
+    if tokenizer.lower:
+        few = lowered(texts.to_list()) if len(texts) <= FEW else None
+        texts = texts.str.to_lowercase() if few is None else pl.Series(few, dtype=pl.String)
+    table = _text.WordTable()
+    first = len(table.add(removed))  # the words that are left out have the first codes
+    pairs = tokenizer.unspaced == PAIRS
+    codes, ends = coded(texts, table, tokenizer.pattern, tokenizer.split, pairs=pairs)
+    # what becomes of each code: nothing, itself, or its stem
+    renamed = np.arange(-first, len(table) - first, dtype=np.int32)
+    np.maximum(renamed, -1, out=renamed)
+    if tokenizer.stem is not None:
+        stemmed = _text.WordTable()
+        renamed[first:] = stemmed.add(stems(table.words(first), tokenizer.stem))
+        table, first = stemmed, 0
+    least, most = checked_ngrams(tokenizer.ngrams)
+    if most > 1:
+        renamed[renamed >= 0] += first  # numbers in the table of the single words
+        paired = _text.WordTable()
+        codes, ends = table.pairs(codes, ends, renamed, singles=least == 1, into=paired)
+        table, first, renamed = paired, 0, np.arange(len(paired), dtype=np.int32)
+    words = table.words(first)
+    if tokenizer.phrases:
+        phrases, keys = keys_of(tokenizer.phrases, words)
+        codes, ends = join(renamed[codes], ends, keys, len(words))
+        # words that occur in phrases alone are none; the others in the order of first appearance
+        held, at = np.unique(codes, return_index=True)
+        held = held[np.argsort(at)]
+        renamed = np.full(len(words) + len(phrases), -1, np.int32)
+        renamed[held] = np.arange(len(held), dtype=np.int32)
+        words = [[*words, *phrases][code] for code in held]
+    ends, columns, counts = _text.count_rows(codes, ends, renamed, n_words=len(words))
+    return Counted(words, csr(counts, columns, ends, (len(ends) - 1, len(words))))
 
 
 def checked_ngrams(ngrams: Any) -> tuple[int, int]:
     """Return from how many to how many words one may be made of."""
-    wanted = tuple(ngrams) if isinstance(ngrams, list) else ngrams
-    plain = wanted if isinstance(wanted, tuple) else (wanted,)
-    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in plain)
-    if whole and wanted in NGRAMS:
-        return NGRAMS[wanted]
-    raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")
-
-
-# Words entered into a table in the time that counting one text the other way takes.
-WORDS_PER_CALL = 5_000
+    known = {"1": (1, 1), "2": (1, 2), "(1, 1)": (1, 1), "(1, 2)": (1, 2), "(2, 2)": (2, 2)}
+    found = known.get(repr(tuple(ngrams) if isinstance(ngrams, list) else ngrams))
+    if found is None:
+        raise InputError(f"must be 1, 2, (1, 1), (1, 2) or (2, 2), got {ngrams!r:.80}.", "ngrams")
+    return found
 
 
 class FewTexts:
     """Counts few texts, over a table of the words that is made anew when these have changed."""
 
     def __init__(self) -> None:
-        # the words' version, the tokenizer, and what `_table` made of them: changed in one step,
-        # as several threads may count
+        # version, tokenizer, table, columns and their number, changed in one step for threads
         self._made: Any = None
         self._n_calls = 0  # that could not use it
 
@@ -243,8 +171,11 @@ class FewTexts:
         """Return counts over the words of this version; None where this way does not serve."""
         if not 0 < len(documents) <= FEW or not all(isinstance(text, str) for text in documents):
             return None
-        cut = cutter(tokenizer.pattern, pairs=tokenizer.unspaced == PAIRS)
-        if not tokenizer._is_plain or not isinstance(cut, Runs):
+        made_of_runs = (tokenizer.stem, tokenizer.split, tokenizer.ngrams) == (None, None, (1, 1))
+        if not made_of_runs or tokenizer.unspaced == WORDS or tokenizer.phrases:
+            return None
+        runs = scanned_runs(tokenizer.pattern, pairs=tokenizer.unspaced == PAIRS)
+        if runs is None:
             return None
         made = self._made
         if made is None or made[:2] != (version, tokenizer):
@@ -255,38 +186,24 @@ class FewTexts:
             if self._n_calls * WORDS_PER_CALL < len(words):
                 return None
             self._n_calls = 0
-            made = self._made = version, tokenizer, *_table_of(words, tokenizer._removed)
+            table = _text.WordTable()
+            n_removed = len(table.add(tokenizer._removed))
+            codes = table.add(words)
+            columns = np.full(len(table), -1, np.int32)
+            columns[codes] = np.arange(len(codes), dtype=np.int32)
+            columns[:n_removed] = -1
+            # not the number of words: a stream may have added some meanwhile
+            made = self._made = version, tokenizer, table, columns, len(codes)
         _, _, table, columns, n_columns = made
         try:
             cleaned = documents if tokenizer.keep_markup else few_without_markup(documents)
             texts = lowered(cleaned) if tokenizer.lower else cleaned
             if texts is None:
                 return None
-            ends, held, counts = table.count_known(
-                texts,
-                columns,
-                cut.classes,
-                least=cut.least,
-                need_letter=cut.need_letter,
-                pairs=cut.pairs,
-            )
-        except UnicodeEncodeError:  # a lone surrogate, for which there is a sentence elsewhere
+            ends, held, counts = table.count_known(texts, columns, **runs)
+        except UnicodeEncodeError:  # a lone surrogate: the other way names the document
             return None
         return csr(counts, held, ends, (len(texts), n_columns))
 
     def __reduce__(self) -> tuple[type["FewTexts"], tuple[()]]:
         return FewTexts, ()  # a copy, or what was pickled, makes a table of its own
-
-
-def _table_of(
-    words: list[str], removed: list[str]
-) -> tuple[_text.WordTable, NDArray[np.int32], int]:
-    """Return the words and those left out as a table, the column of each, and how many."""
-    table = _text.WordTable()
-    n_removed = len(table.add(removed))
-    codes = table.add(words)
-    n_columns = len(codes)  # a stream may have added words meanwhile
-    columns = np.full(len(table), -1, np.int32)
-    columns[codes] = np.arange(n_columns, dtype=np.int32)
-    columns[:n_removed] = -1
-    return table, columns, n_columns

@@ -1,45 +1,41 @@
 """The tokenizer: texts cut into words and the words counted."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from opelda._validation import flag, threads
+import numpy as np
+
+from opelda._validation import choice, flag, threads
 from opelda.corpus._matrix import Counted
-from opelda.corpus.text._auto_settings import decided, is_open, left_out, loaded, resolved, saved
 from opelda.corpus.text._languages import (
     AUTO,
+    ENGLISH,
+    SKLEARN,
     checked_stem,
     checked_stop_words,
     checked_words,
+    detected,
+    listed,
 )
-from opelda.corpus.text._phrases import checked_phrases
+from opelda.corpus.text._phrases import checked_phrases, chosen
 from opelda.corpus.text._splitters import (
     PAIRS,
     WORDS,
-    Calls,
-    Matches,
-    Runs,
+    Forgotten,
     Split,
     checked_pattern,
     checked_split,
-    checked_unspaced,
-    cutter,
-    forgotten,
+    found_unspaced,
+    is_count_vectorizers,
     name_of,
 )
-from opelda.corpus.text._word_counting import NGRAMS, as_texts, checked_ngrams, count
+from opelda.corpus.text._word_counting import as_texts, checked_ngrams, count
 from opelda.errors import InputError
 
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
     import polars as pl
-
-# Texts that the language is found from: as many as `read` takes at a time.
-SAMPLE = 5_000
-# Settings that older files do not have, and what their texts were made into words by.
-SINCE = {
-    "extra_stop_words": (), "phrases": (), "split": None, "unspaced": None, "keep_markup": True,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,22 +48,16 @@ class Tokenizer:
         Whether upper-case letters become lower-case first, by the rules of Unicode.
     pattern : str or None
         What a word is. None: two or more letters, marks, digits and underscores in a row, with a
-        letter among them; what Unicode takes for a word, so that vowel signs (as in Hindi) stay in
-        theirs. ``COUNT_VECTORIZER``, scikit-learn's ``r"(?u)\b\w\w+\b"``: exactly what Python's
-        `re` finds, to which marks are no part of words. ``WHITESPACE``: whatever white space
-        separates, as `str.split` does. Anything else is a regular expression of Rust's
-        `regex`, whose matches are the words. It needs time in proportion to the text whatever the
-        pattern, and therefore has no look-around and no references to groups; groups must not
-        capture. Its ``\w`` also has marks and joiners and lacks number signs such as ``²``, its
-        ``\s`` lacks the separators U+001C to U+001F.
+        letter among them. ``COUNT_VECTORIZER``, scikit-learn's ``r"(?u)\b\w\w+\b"``: exactly what
+        Python's `re` finds. ``WHITESPACE``: whatever white space separates, as `str.split` does.
+        Anything else is a regular expression of Rust's `regex`, whose matches are the words; it has
+        no look-around, no references to groups, and no groups that capture.
     stop_words : str, iterable of str or None
         Words to leave out. "auto": those of the language that the texts seem to be in, see
-        `resolved`. A language's name or code ("english", "en", "de", ...): its list, for English
-        function words only, for others that of the package `stop-words` (``pip install
-        'opelda[languages]'``). "sklearn": scikit-learn's English list. None: none.
-        The words go through lower-casing and the pattern as texts do, so that "don't" leaves out
-        "don" as well; but a list given with CountVectorizer's pattern leaves out exactly the words
-        it has, as CountVectorizer would. For a file see `stop_words_from`.
+        `resolved`. A language's name or code ("english", "en", "de", ...): its list; all but
+        English need ``pip install 'opelda[languages]'``. "sklearn": scikit-learn's English list.
+        None: none. Lower-casing and the pattern apply to these words as to texts, except to a list
+        given with CountVectorizer's pattern. For a file see `stop_words_from`.
     stem : str or None
         A language's name or code whose Snowball algorithm reduces the words left to their stems;
         needs ``opelda[languages]``.
@@ -75,27 +65,25 @@ class Tokenizer:
         2, or (1, 2): also pairs of words that are neighbours after leaving out stop words, joined
         by a space. (2, 2): pairs only.
     extra_stop_words : iterable of str
-        Words to leave out besides those; they go through the same.
+        Words to leave out besides `stop_words`.
     phrases : bool, float or iterable of str
         Pairs of neighbouring words, after leaving out stop words, that are one word, such as
-        "health care". True: those of the texts that come together more often than chance, in at
-        least 10 of them, with a normalised pointwise mutual information of 0.5 or of the number
-        given; `read` looks at all texts, a stream at its first ones.
+        "health care". True: those that come together more often than chance, in at least 10 texts,
+        with a normalised pointwise mutual information of 0.5 or of the number given; `read` looks
+        at all texts, a stream at its first ones.
     split : callable or None
-        A function of your own from a text to the list of its words, in the place of `pattern`. It
-        gets texts as `keep_markup` and `lower` leave them, one at a time; stop words are left out
-        of what it returns, and stems and pairs made. Models hold its name alone: see
-        `opelda.load`.
+        A function of your own from a text to the list of its words, instead of `pattern`. It gets
+        texts after `keep_markup` and `lower`, one at a time. Models hold only the function's name:
+        see `opelda.load`.
     unspaced : {"auto", "words", "pairs"} or None
-        How runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no spaces between
-        words, are cut where there is no `pattern`: into the words of ICU's dictionaries, which
-        needs ``pip install 'opelda[segmentation]'``, or into all pairs of neighbouring characters;
-        None: not at all. "auto": into words where texts are in these scripts and the package is
-        there.
+        How runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese are cut where there is no
+        `pattern`: into the words of ICU's dictionaries, which needs ``pip install
+        'opelda[segmentation]'``, or into all pairs of neighbouring characters; None: not at all.
+        "auto": into words where texts are in these scripts and the package is there.
     keep_markup : bool
-        Whether URLs, e-mail addresses, @names (with an "RT" before them), HTML and XML tags,
-        comments and scripts, and debris of wiki tables and files become words like all else.
-        Otherwise they are left out first, and entities such as ``&eacute;`` are their letters.
+        Whether URLs, e-mail addresses, @names, HTML and XML tags, comments and scripts, and debris
+        of wiki tables become words. Otherwise they are left out first, and entities such as
+        ``&eacute;`` are their letters.
 
     Attributes
     ----------
@@ -109,9 +97,8 @@ class Tokenizer:
     Notes
     -----
     The same settings (``stop_words=None`` and ``keep_markup=True`` among them) give the matrix of
-    scikit-learn's `CountVectorizer`, its columns in another order. Lower-casing is polars'; where
-    Python knows an older Unicode than polars does, letters with case that came since (rare scripts)
-    are lower-cased here and not there.
+    scikit-learn's `CountVectorizer`, its columns in another order. Lower-casing is polars', whose
+    Unicode may be newer than Python's.
 
     Examples
     --------
@@ -138,16 +125,18 @@ class Tokenizer:
     keep_markup: bool = False
 
     def __post_init__(self) -> None:
+        ngrams, unspaced = checked_ngrams(self.ngrams), self.unspaced
+        ways = (AUTO, WORDS, PAIRS)
         checked = {
             "lower": flag("lower", self.lower),
             "pattern": checked_pattern(self.pattern),
             "stop_words": checked_stop_words(self.stop_words),
             "stem": checked_stem(self.stem),
-            "ngrams": checked_ngrams(self.ngrams),
+            "ngrams": ngrams,
             "extra_stop_words": checked_words("extra_stop_words", self.extra_stop_words),
-            "phrases": checked_phrases(self.phrases, checked_ngrams(self.ngrams)),
+            "phrases": checked_phrases(self.phrases, ngrams),
             "split": checked_split(self.split, self.pattern),
-            "unspaced": checked_unspaced(self.unspaced),
+            "unspaced": None if unspaced is None else choice("unspaced", unspaced, ways),
             "keep_markup": flag("keep_markup", self.keep_markup),
         }
         for name, value in checked.items():
@@ -183,19 +172,7 @@ class Tokenizer:
         ['C++', 'and', 'C#']
         """
         column = as_texts(texts)
-        known = self.resolved(column)
-        return count(
-            column,
-            markup=self.keep_markup,
-            segment=known.unspaced == WORDS and self._is_cut_by_unicode,
-            lower=self.lower,
-            cutter=known._cutter,
-            removed=known._removed,
-            stem=self.stem,
-            ngrams=checked_ngrams(self.ngrams),
-            phrases=checked_words("phrases", known.phrases),
-            n_jobs=threads(n_jobs),
-        )
+        return count(column, self.resolved(column), threads(n_jobs))
 
     def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
         """Return the tokenizer with what is "auto" replaced by what the sample calls for.
@@ -208,12 +185,29 @@ class Tokenizer:
         >>> Tokenizer().resolved(["Der Hund und die Katze sind nicht da."])
         Tokenizer(stop_words='de')
         """
-        return resolved(self, as_texts(sample)[:SAMPLE]) if is_open(self) else self
+        if not self._left_open:
+            return self
+        sample, known = as_texts(sample)[:5_000], self
+        if known.unspaced == AUTO:
+            by_unicode = self.pattern is None and self.split is None
+            known = replace(known, unspaced=found_unspaced(sample) if by_unicode else PAIRS)
+        if known.stop_words == AUTO:
+            counted = replace(known.decided, stem=None, ngrams=1).count(sample)
+            how = self.lower, self.pattern, known.unspaced
+            code = detected(counted, lambda code: left_out(*how, code))
+            known = replace(known, stop_words=code)
+        if isinstance(known.phrases, float):
+            counted = replace(known, phrases=(), ngrams=2).count(sample)
+            columns, n_words = counted.counts.indices, len(counted.words)
+            df = np.bincount(columns, minlength=n_words)
+            total = np.bincount(columns, counted.counts.data, minlength=n_words)
+            known = replace(known, phrases=chosen(counted.words, df, total, known.phrases))
+        return known
 
     @property
     def decided(self) -> "Tokenizer":
         """The tokenizer without stop words and phrases where texts are still to say."""
-        return decided(self) if is_open(self) else self
+        return replace(self, **self._left_open) if self._left_open else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a dictionary fit for JSON.
@@ -226,12 +220,15 @@ class Tokenizer:
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["split"] = None if self.split is None else name_of(self.split)
-        values["stop_words"] = saved(self.stop_words)
+        if self.stop_words == ENGLISH:  # in files "en" is scikit-learn's list, as it once was
+            values["stop_words"] = "english"
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     @classmethod
     def from_dict(cls, settings: Any) -> Self:
         """Make the tokenizer again that `to_dict` described.
+
+        A function in it is named, and missing: texts are refused until it is given again.
 
         Raises
         ------
@@ -240,53 +237,55 @@ class Tokenizer:
 
         Examples
         --------
-        A function in it is named, and missing: texts are refused until it is given again.
-
         >>> tokenizer = Tokenizer(stem="german")
         >>> Tokenizer.from_dict(tokenizer.to_dict()) == tokenizer
         True
         """
         names = [field.name for field in fields(cls)]
+        # what texts were made into words by before files had these settings
+        since = {"extra_stop_words": (), "phrases": (), "split": None, "unspaced": None}
         if isinstance(settings, Mapping):
-            settings = SINCE | dict(settings)
+            settings = since | {"keep_markup": True} | dict(settings)
         if not isinstance(settings, Mapping) or sorted(map(str, settings)) != sorted(names):
             raise InputError(
                 f"A tokenizer's settings must be {', '.join(names)}, no more, no less."
             )
-        for name, kinds in (("stop_words", str | None), ("extra_stop_words", tuple)):
-            words = settings[name]
-            if not isinstance(words, kinds | list | tuple):
-                raise InputError(f"A tokenizer's {name} must be a list, got {words!r:.80}.")
-        own = {"split": forgotten(settings["split"]), "stop_words": loaded(settings["stop_words"])}
+        kinds = {"stop_words": str | list | tuple | None, "extra_stop_words": list | tuple}
+        for name, kind in kinds.items():
+            if not isinstance(settings[name], kind):
+                raise InputError(
+                    f"A tokenizer's {name} must be a list, got {settings[name]!r:.80}."
+                )
+        split, stop_words = settings["split"], settings["stop_words"]
+        if not isinstance(split, str | None):
+            raise InputError(f"A tokenizer's split must be a name, got {split!r:.80}.")
+        own = {
+            "split": None if split is None else Forgotten(split),
+            "stop_words": SKLEARN if stop_words == ENGLISH else stop_words,
+        }
         return cls(**{**settings, **own})
 
     @property
-    def _is_cut_by_unicode(self) -> bool:
-        return self.pattern is None and self.split is None
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether words are runs of characters as they come, without anything made of them."""
-        plain = (self.stem, self.split, self.ngrams) == (None, None, (1, 1))
-        return plain and self.unspaced != WORDS and not self.phrases
-
-    @property
-    def _cutter(self) -> Runs | Matches | Calls:
-        if self.split is not None:
-            return Calls(self.split)
-        return cutter(self.pattern, pairs=self.unspaced == PAIRS)
+    def _left_open(self) -> dict[str, Any]:
+        """The settings that texts are still to decide, and what they are without texts."""
+        left_open: dict[str, Any] = {}
+        if self.stop_words == AUTO:
+            left_open["stop_words"] = None
+        if self.unspaced == AUTO:
+            left_open["unspaced"] = PAIRS
+        if isinstance(self.phrases, float):
+            left_open["phrases"] = ()
+        return left_open
 
     @property
     def _removed(self) -> list[str]:
-        """The words left out, of those whose language is known."""
-        words = self.decided.stop_words
-        assert words is None or isinstance(words, str | tuple)  # as checked
-        how = self.lower, self.pattern, self.decided.unspaced
-        removed = left_out(*how, words)
-        if not self.extra_stop_words:
+        """The words left out, of those whose language is known, after the empty word."""
+        known: Any = self.decided
+        how = self.lower, self.pattern, known.unspaced
+        removed = left_out(*how, known.stop_words)
+        if not known.extra_stop_words:
             return removed
-        more = left_out(*how, tuple(self.extra_stop_words))
-        return list(dict.fromkeys([*removed, *more]))
+        return list(dict.fromkeys([*removed, *left_out(*how, known.extra_stop_words)]))
 
     def __repr__(self) -> str:
         shown = []
@@ -294,8 +293,47 @@ class Tokenizer:
             value = getattr(self, field.name)
             if (field.name, value) == ("unspaced", PAIRS):  # as for texts of any other script
                 continue
-            if value == (NGRAMS[1] if field.name == "ngrams" else field.default):
+            if value == ((1, 1) if field.name == "ngrams" else field.default):
                 continue
             many = isinstance(value, tuple) and len(value) > 3
             shown.append(f"{field.name}={f'({len(value)} words)' if many else repr(value)}")
         return f"Tokenizer({', '.join(shown)})"
+
+
+@lru_cache(maxsize=256)
+def left_out(
+    lower: bool,
+    pattern: str | None,
+    unspaced: str | None,
+    stop_words: str | tuple[str, ...] | None,
+) -> list[str]:
+    """Return stop words as they come out of texts, after the empty word."""
+    if stop_words is None:
+        return [""]
+    given = listed(stop_words) if isinstance(stop_words, str) else stop_words
+    found: list[str] = []
+    if isinstance(stop_words, str) or not is_count_vectorizers(pattern):
+        cutting = Tokenizer(lower, pattern, None, unspaced=unspaced, keep_markup=True)
+        found = cutting.count(given, n_jobs=1).words
+    return list(dict.fromkeys(["", *given, *found]))
+
+
+def going_on_as(given: Tokenizer, learned: Tokenizer) -> Tokenizer:
+    """Return the tokenizer with what it leaves open as the learned one has it."""
+    taken = {name: getattr(learned, name) for name in given._left_open}
+    if (given.stop_words, learned.stop_words) == (ENGLISH, SKLEARN):  # of former models
+        taken["stop_words"] = SKLEARN
+    return replace(given, **taken, keep_markup=given.keep_markup or learned.keep_markup)
+
+
+def recalling(learned: Tokenizer, given: Tokenizer) -> Tokenizer:
+    """Return the learned one with the other's function where it has nothing but its name."""
+    same = given.split is not None and learned.split == Forgotten(name_of(given.split))
+    return replace(learned, split=given.split) if same else learned
+
+
+def with_split(learned: Tokenizer | None, split: Any) -> Tokenizer:
+    """Return the learned one with the function that its file named."""
+    if learned is None or not isinstance(learned.split, Forgotten):
+        raise InputError("is not needed: no function cut texts into the model's words.", "split")
+    return replace(learned, split=split)

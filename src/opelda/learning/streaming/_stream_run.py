@@ -15,7 +15,7 @@ from opelda._validation import Every, whole
 from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
-from opelda.corpus.text._auto_settings import going_on_as, recalling
+from opelda.corpus.text.tokenizer import going_on_as, recalling
 from opelda.engines.seam import extended
 from opelda.errors import InputError
 from opelda.learning._input_counts import as_vocabulary, counts_of
