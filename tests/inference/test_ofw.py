@@ -6,7 +6,7 @@ import pytest
 from opelda.engines.seam import uniforms
 from opelda.inference import infer
 from opelda.inference._method import Document
-from opelda.inference.ofw import OFW
+from opelda.inference.fw import OFW
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus
 

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from opelda.engines.seam import uniforms
 from opelda.inference import infer
-from opelda.inference.smm import SMM
+from opelda.inference.cccp import SMM
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus, documents
 

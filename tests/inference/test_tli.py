@@ -126,7 +126,7 @@ def test_the_inverse_is_computed_once_per_topics_and_delta(monkeypatch):
     assert len(calls) == 3
     for seed in range(5):
         infer(X, corpus(seed, 1, 3, 20, 1)[1], method=TLI(threshold=0.0))
-    assert tli.cached_inverse.cache_info().currsize == tli.CACHED_INVERSES
+    assert tli.cached_inverse.cache_info().currsize == 4
 
 
 def test_a_document_with_the_whole_vocabulary_needs_no_batch():

@@ -9,8 +9,7 @@ from scipy import sparse
 from opelda.engines import Engine
 from opelda.errors import InputError
 
-# single-precision sums over many words are off by 1e-4
-OFF_ONE = 1e-3
+OFF_ONE = 1e-3  # single-precision sums over many words are off by 1e-4
 
 
 class Topics:
@@ -39,7 +38,7 @@ class Topics:
 
     @classmethod
     def of_words(cls, components: NDArray[Any], words: NDArray[np.int32]) -> "Topics":
-        """Make topics of some words of a vocabulary: parts of distributions, not checked."""
+        """Make unchecked topics of some words of a vocabulary."""
         topics = cls.__new__(cls)
         topics._hold(components, words)
         return topics
@@ -55,7 +54,7 @@ class Topics:
         return self.__dict__ | {"_handles": {}}  # an engine's are for its own process
 
     def on(self, engine: Engine) -> Any:
-        """Return the engine's handle of these topics, made when it is first asked for."""
+        """Return the engine's handle of these topics, made on first use."""
         if engine.name not in self._handles:
             self._handles[engine.name] = engine.topics(self.components, self._ids)
         return self._handles[engine.name]
@@ -90,7 +89,7 @@ def _distributions(components: Any) -> NDArray[Any]:
 
 
 def as_matrix(values: Any, name: str) -> NDArray[Any]:
-    """Return a matrix of finite numbers; single precision, double and whole numbers stay so."""
+    """Return a matrix of finite numbers, in single or double precision or whole."""
     if hasattr(values, "toarray"):  # sparse
         values = values.toarray()
     try:

@@ -1,4 +1,4 @@
-"""The one entry point: documents and topics in, certified mixtures out."""
+"""`infer`: documents and topics in, mixtures with certificates out."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -14,6 +14,7 @@ from opelda.engines.seam import (
     EVERYTHING,
     SPARSE,
     Accuracy,
+    Certificate,
     Solution,
     Task,
     take_documents,
@@ -22,18 +23,15 @@ from opelda.engines.seam import (
 from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics
 from opelda.inference._method import Method
-from opelda.inference.cccp import CCCP
+from opelda.inference.cccp import CCCP, SMM
 from opelda.inference.cgs import CGS
-from opelda.inference.cvb import CVB
-from opelda.inference.cvb0 import CVB0
+from opelda.inference.cvb import CVB, CVB0
 from opelda.inference.em import EM
 from opelda.inference.exact import Exact, PerToken, accuracy_of, as_exact
-from opelda.inference.fw import FW
+from opelda.inference.fw import FW, OFW
 from opelda.inference.hamcmc import HAMCMC
-from opelda.inference.ofw import OFW
 from opelda.inference.ope import OPE
 from opelda.inference.pmd import PMD
-from opelda.inference.smm import SMM
 from opelda.inference.tli import TLI
 from opelda.inference.vb import VB
 
@@ -45,14 +43,14 @@ METHODS: dict[str, type[Method]] = {cls.name: cls for cls in _CLASSES}
 
 @dataclass(frozen=True)
 class InferenceHistory:
-    """How good mixtures were after each iteration.
+    """The quality of mixtures after each iteration.
 
     Attributes
     ----------
     n_iter : int array (T,)
         The iterations' numbers.
     objective, gap, loss : float64 arrays (T, D)
-        Of each document, as `Inference` has them. With alpha < 1 the objective rises without end.
+        Of each document, as in `Inference`. With alpha < 1 the objective rises without end.
 
     Examples
     --------
@@ -76,35 +74,33 @@ class Inference:
     Attributes
     ----------
     theta : float32 array or CSR array (D, K)
-        Topic mixtures; rows sum to 1. Of the reference engine in double precision. On the device of
+        Topic mixtures; rows sum to 1. Double precision from the reference engine. On the device of
         the documents; all else is in host memory.
     gap : float64 array (D,)
-        Frank-Wolfe gap of f = log-likelihood + log-prior: zero exactly at stationary points; with
-        ``doc_topic_prior >= 1`` no mixture's f is more than this above the one returned.
+        Frank-Wolfe gap of f = log-likelihood + log-prior, zero exactly at stationary points. With
+        ``doc_topic_prior >= 1`` no mixture's f is ahead by more.
     likelihood_gap : float64 array (D,)
         The same for the log-likelihood alone.
     likelihood_loss : float64 array (D,)
-        No mixture at all explains the document's words better by more than this, in nats: an upper
-        bound, its own rounding included. It is at most about 0.01 and 3e-7 a token above what is
-        truly lost, but where f has a maximum of its own.
+        No mixture's log-likelihood is ahead by more, in nats: an upper bound, rounding included. It
+        exceeds the true loss by at most about 0.01 and 3e-7 a token, except where `loss` differs.
     loss : float64 array (D,)
-        The same for what `max_loss` is about: `likelihood_loss`, but the loss in f where f has a
-        maximum of its own (all of ``doc_topic_prior`` at least 1, and some more).
+        What `max_loss` bounds: `likelihood_loss`, or the loss in f where f has a maximum (all of
+        ``doc_topic_prior`` at least 1, and some more).
     log_likelihood, log_prior : float64 arrays (D,)
-        The two terms of f: sum_j d_j log x_j and sum_k (alpha_k - 1) log theta_k.
+        The terms of f: sum_j d_j log x_j and sum_k (alpha_k - 1) log theta_k.
     n_iter : int32 array (D,)
         Iterations done.
     n_tokens : float64 array (D,)
         Length of each document, without the words that no topic has.
     picked : CSR array (D, K) or None
-        For OPE, EM and Exact: how much of each mixture lies on the topics it moved to or kept. The
-        rest, of which Exact has none, is the start's, spread over all topics.
+        For OPE, EM and Exact: the share of each mixture on the topics that it moved to or kept. The
+        rest is the start's, spread over all topics.
     method : Method
     missed : int array
-        The documents, by their rows, for which the accuracy that was asked could not be proved;
-        their `loss` says what could.
+        Rows of the documents for which the requested accuracy could not be proved.
     history : InferenceHistory or None
-        What was so after each iteration, where that was asked for.
+        With ``history=True``.
     """
 
     theta: Any
@@ -123,7 +119,7 @@ class Inference:
 
     @property
     def objective(self) -> NDArray[np.float64]:
-        """f itself. With alpha < 1 compare it only between runs of the same length."""
+        """f. With alpha < 1, compare it only between runs of the same length."""
         return self.log_likelihood + self.log_prior
 
     def __repr__(self) -> str:
@@ -159,22 +155,21 @@ def infer(
     method : str or Method
         ``"ope"`` or any other name or object of `opelda.inference`.
     max_loss : float, PerToken or None
-        The accuracy in nats per document, or ``PerToken(0.01)`` nats per token: no mixture at all
-        may be ahead by more (see `Inference.loss`). Documents for which the method's own mixture is
-        not that good get the most likely one, by `Exact`.
+        The accuracy in nats per document, or ``PerToken(0.01)`` nats per token: no mixture is
+        ahead by more (see `Inference.loss`). `Exact` infers the documents for which the method's
+        own mixture is not that good.
     sparse_output : bool
-        Mixtures as a CSR array, which is small where most topics have no share at all, as those of
-        ``method="exact"``.
+        Return mixtures as a CSR array, small where most topics have no share (``method="exact"``).
     history : bool
-        Whether to state, for plots, how good the mixtures were after each iteration, of the methods
-        OPE, EM and FW, before `max_loss` is kept. It takes as many inferences as iterations.
+        State the quality of the mixtures after each iteration of OPE, EM or FW, without
+        `max_loss`. It takes as many inferences as iterations.
     random_state : int, RandomState, Generator or None
         Same seed, same mixtures: they depend on nothing but the seed, the document and the topics.
     n_jobs : int or None
         Threads: None is every core, but one inside a worker of joblib's. No result depends on it.
     engine : str or Engine
-        Where it runs: ``"cpu"``, ``"cuda"`` (a GPU, docs/gpu.md), ``"auto"``, ``"reference"`` (the
-        slow double-precision NumPy form of the same method), or an engine made with its resources.
+        ``"cpu"``, ``"cuda"`` (a GPU, docs/gpu.md), ``"auto"``, ``"reference"`` (slow
+        double-precision NumPy), or an engine made with its resources.
 
     Returns
     -------
@@ -224,16 +219,14 @@ def _history(engine: Engine, topics: Any, documents: Any, task: Task) -> Inferen
     numbers, rows = [], []
     for number, method in cast(Method, task.method).prefixes():
         solution = engine.infer(topics, documents, replace(task, method=method), EVERYTHING)
-        certificate = solution.certificate
-        assert certificate is not None
+        bounds = cast(Certificate, solution.certificate)
         numbers.append(number)
-        f = certificate.log_likelihood + certificate.log_prior
-        rows.append((f, certificate.gap, solution.loss))
+        rows.append((bounds.log_likelihood + bounds.log_prior, bounds.gap, solution.loss))
     return InferenceHistory(np.array(numbers), *np.array(rows).transpose(1, 0, 2))
 
 
 class AccuracyWarning(UserWarning):
-    """The accuracy that was asked could not be proved for some documents.
+    """The requested accuracy could not be proved for some documents.
 
     Examples
     --------
@@ -245,7 +238,7 @@ class AccuracyWarning(UserWarning):
 def as_task(
     method: Method, alpha: NDArray[np.float64], random_seed: int, accuracy: Accuracy | None
 ) -> Task:
-    """Return how mixtures are inferred: with all that is needed to bound what they lose."""
+    """Return a task, with all that bounds on the loss need."""
     if isinstance(method, Exact):  # which promises something by itself
         accuracy = method.accuracy(accuracy)
         method = as_exact(**vars(accuracy))
@@ -253,40 +246,34 @@ def as_task(
 
 
 def missed(solution: Solution, accuracy: Accuracy | None, of: str = "") -> NDArray[np.intp]:
-    """Return the documents without a proof of the accuracy, and warn of them, by row or as `of`."""
+    """Return the rows without a proof of the accuracy, and warn of them, by row or as `of`."""
     if accuracy is None:
         return np.empty(0, np.intp)
-    assert solution.loss is not None
-    assert solution.n_tokens is not None
-    found = np.flatnonzero(~(solution.loss <= accuracy.limits(solution.n_tokens)))
+    loss, n_tokens = cast(Any, solution.loss), cast(Any, solution.n_tokens)
+    found = np.flatnonzero(~(loss <= accuracy.limits(n_tokens)))
     if len(found):
         rows = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
-        named = of or f"rows {rows}"
-        worst = solution.loss[found].max()
+        worst = loss[found].max()
         which = "document" if len(found) == 1 else "documents"
         warn(
-            f"{len(found)} {which} could not be proved to be as accurate as asked ({named}): "
-            f"the best bound is {worst:.3g} nats at worst; ask for less.",
+            f"{len(found)} {which} could not be proved to be as accurate as asked "
+            f"({of or 'rows ' + rows}): the best bound is {worst:.3g} nats at worst; ask for less.",
             AccuracyWarning,
         )
     return found
 
 
 def as_inference(solution: Solution, task: Task, sparse_output: bool, X: Any) -> Inference:
-    """Return an engine's whole answer as users see it, mixtures where the documents X are."""
-    certificate, n_tokens, loss = solution.certificate, solution.n_tokens, solution.loss
-    assert certificate is not None
-    assert n_tokens is not None
-    assert loss is not None
+    """Return an engine's answer as users see it, mixtures on the device of X."""
     theta = solution.as_csr() if sparse_output else solution.theta
     if isinstance(theta, np.ndarray):
         theta = np.ascontiguousarray(theta)
     return Inference(
         theta=where_it_was(theta, X),
-        **vars(certificate),
-        loss=loss,
+        **vars(solution.certificate),
+        loss=cast(Any, solution.loss),
         n_iter=solution.n_iter.astype(np.int32, copy=False),
-        n_tokens=n_tokens,
+        n_tokens=cast(Any, solution.n_tokens),
         picked=None if solution.picks is None else solution.picked(),
         method=cast(Method, task.method),
         missed=missed(solution, task.accuracy),

@@ -14,12 +14,13 @@ from opelda.engines.seam import Batch, KernelSettings, Solution, content_keys, s
 from opelda.errors import InputError
 
 Vector: TypeAlias = NDArray[np.float64]
-# A word that the mixture gives no probability at all still has a logarithm and a ratio.
-SMALLEST = 1e-100
+# A word that the mixture gives no probability at all still has a logarithm and a ratio. Kernels
+# and their references have the floor of single precision.
+SMALLEST, FLOOR = 1e-100, 1e-30
 
 
 def checked(default: Any, check: Callable[[str, Any], object]) -> Any:
-    """Declare a parameter of a method; `check` takes its name and a value, and raises."""
+    """Declare a parameter of a method; `check(name, value)` raises."""
     return field(default=default, metadata={"check": check})
 
 
@@ -34,7 +35,7 @@ def between(default: float, low: float, high: float, *, above: bool = False) -> 
 
 
 def one_of(*words: str) -> Any:
-    """Declare a word, by default the first of some."""
+    """Declare a word, by default the first."""
     return checked(words[0], lambda name, value: choice(name, value, words))
 
 
@@ -65,29 +66,29 @@ class Document:
         """r_k = theta_k g1'_k: how many tokens topic k explains. They sum to N."""
         return theta * self.likelihood_slope(theta)
 
-    def interior_mode(self, n_iter: int) -> Vector:
+    def interior_mode(self) -> Vector:
         """Climb to the posterior's mode in softmax coordinates, where no topic is ever empty.
 
-        There the Jacobian turns the prior's exponents alpha - 1 into alpha, so that EM's step is
-        theta_k = (r_k + alpha_k) / (N + sum alpha).
+        The Jacobian turns alpha - 1 into alpha, so that EM's step is theta_k = (r_k + alpha_k) /
+        (N + sum alpha).
         """
         n_topics = len(self.alpha)
         theta = np.full(n_topics, 1.0 / n_topics)
-        for _ in range(n_iter):
+        for _ in range(50):
             theta = self.expected_counts(theta) + self.alpha
             theta /= theta.sum()
         return theta
 
 
 class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
-    """A way to infer the topic mixture of a document.
+    """A way to infer the topic mixture of a document; docs/contributing-a-method.md shows how.
 
-    Subclasses are dataclasses whose fields are the method's parameters; `get_params`, `set_params`
-    and `clone` work as for any scikit-learn object. Parameters are checked when they are used.
+    Subclasses are dataclasses whose fields are the method's parameters, checked when used.
+    `get_params`, `set_params` and `clone` work as for any scikit-learn object.
     """
 
     name: ClassVar[str]
-    # the kernel's settings, where they are the method's parameters
+    # the kernel's settings, if they are the method's parameters
     settings: ClassVar[Callable[..., KernelSettings] | None] = None
     # whether fewer iterations are the first ones of more
     can_be_cut: ClassVar[bool] = False
@@ -95,18 +96,18 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     expects_logs: ClassVar[bool] = False
     # the mixture depends on the topics of words that the document does not hold
     needs_every_word: ClassVar[bool] = False
-    # the kernel bounds how far its mixtures are behind the likeliest ones
+    # the kernel bounds the loss of its mixtures
     knows_loss: ClassVar[bool] = False
 
     def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
-        """Return the settings of the engines' kernel for this method; None where there is none.
+        """Return the settings of the engines' kernel for this method; None without a kernel.
 
         `seed` has 64 bits: the user's in the lower half, in learning the update's number above it.
         """
         return None if self.settings is None else self.settings(**self._values())
 
     def solve(self, batch: Batch, seed: int) -> Solution:
-        """Infer a batch's mixtures with the plain-NumPy reference, one document after another."""
+        """Infer a batch's mixtures with the plain-NumPy reference, document by document."""
         theta = np.zeros((batch.n_docs, batch.n_topics))
         n_iter = np.zeros(batch.n_docs, np.int32)
         for i, document in enumerate(documents(batch, seed)):
@@ -135,11 +136,11 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     def _values(self) -> dict[str, Any]:
         """Return the parameters, checked and of Python's own types."""
         declared = getattr(self, "__dataclass_fields__", {}).values()
-        checks = {each.name: each.metadata.get("check") for each in declared}
-        return {name: check(name, getattr(self, name)) for name, check in checks.items() if check}
+        checks = {each.name: each.metadata["check"] for each in declared if each.metadata}
+        return {name: check(name, getattr(self, name)) for name, check in checks.items()}
 
     def check_for(self, n_topics: int) -> None:
-        """Raise `InputError` for a parameter that cannot be used with so many topics."""
+        """Raise `InputError` for a parameter that so many topics rule out."""
 
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:
@@ -147,7 +148,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
 
 
 def documents(batch: Batch, seed: int) -> Iterator[Document]:
-    """Go through a batch in double precision."""
+    """Yield a batch's documents in double precision."""
     alpha = batch.alpha.astype(np.float64)
     keys = seeded(content_keys(batch.indptr, batch.words, batch.counts, batch.ids), seed)
     for i in range(batch.n_docs):

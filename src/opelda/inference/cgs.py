@@ -12,27 +12,18 @@ from opelda.inference._method import Document, Method, Vector, count
 
 @dataclass
 class CGS(Method):
-    """Collapsed Gibbs sampling: one topic z per token, redrawn in turn given all the others.
+    """Collapsed Gibbs sampling: the topic z of each token, drawn in turn given all others.
 
-    P(z = k) is proportional to (alpha_k + N_k) beta_kj, N_k counting the document's other tokens in
-    topic k. The first sweep places the tokens one after another, each given those before it. The
-    mixture is the mean of (alpha + N) / (sum(alpha) + |d|) over the counted sweeps. A count of 2.5
-    is three tokens of weight 1, 1 and 0.5.
-
-    The random numbers depend on the seed and on the document's content alone. Time and memory grow
-    with the number of tokens, which may be 10^8 at most.
+    P(z = k) is proportional to (alpha_k + N_k) beta_kj; N_k counts the document's other tokens in
+    topic k. The first sweep places the tokens one after another. The mixture is the mean of
+    (alpha + N) / (sum(alpha) + |d|) over the counted sweeps. A count of 2.5 is three tokens, of
+    weights 1, 1 and 0.5; a document has at most 10^8. Griffiths & Steyvers (PNAS 2004); Mimno,
+    Hoffman & Blei (ICML 2012).
 
     Parameters
     ----------
-    burn_in : int
-        Sweeps before the counted ones.
-    n_samples : int
-        Sweeps counted.
-
-    References
-    ----------
-    Griffiths & Steyvers, "Finding scientific topics" (PNAS 2004); Mimno, Hoffman & Blei, "Sparse
-    stochastic inference for latent Dirichlet allocation" (ICML 2012).
+    burn_in, n_samples : int
+        Sweeps discarded, then sweeps counted.
 
     Examples
     --------

@@ -6,10 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from opelda.engines.seam import EMSettings
-from opelda.inference._method import Document, Method, Vector, count
-
-# probabilities below this count as this, so that a word that no topic kept has does no harm
-SMALLEST = 1e-30
+from opelda.inference._method import FLOOR, Document, Method, Vector, count
 
 
 @dataclass
@@ -17,28 +14,18 @@ class EM(Method):
     """Expectation maximisation on the topics that explain most of the document.
 
     One step from the prior's mean, over all topics, gives n_k, the tokens that topic k explains.
-    The `n_kept` largest stay in play: in each iteration they share the document's tokens out among
-    themselves, n_k proportional to theta_k sum_j d_j beta_kj / x_j, and theta_k = (n_k + alpha_k) /
-    (N + sum alpha). All other topics have the prior's share alpha_k / (N + sum alpha).
-
-    With every topic kept this climbs to the one maximum of sum_j d_j log x_j + sum_k alpha_k log
-    theta_k, which is concave for every alpha: the mode of the posterior in the softmax basis, and
-    what mean-field methods find when they take an expected logarithm for the logarithm of an
-    expectation. It predicts held-out words like those methods, at a fraction of their cost, and
-    nothing about it is random.
+    The `n_kept` largest are iterated: n_k proportional to theta_k sum_j d_j beta_kj / x_j, and
+    theta_k = (n_k + alpha_k) / (N + sum alpha). Every other topic keeps the prior's share. With
+    every topic kept this climbs to the only maximum of sum_j d_j log x_j + sum_k alpha_k log
+    theta_k, the posterior's mode in the softmax basis (MacKay 1998). Dempster, Laird & Rubin
+    (1977); Hofmann (1999), with a prior; docs/inference.md compares it.
 
     Parameters
     ----------
     n_iter : int
         Iterations on the topics kept.
     n_kept : int
-        How many topics stay in play; all, if there are no more.
-
-    References
-    ----------
-    Dempster, Laird & Rubin (1977); Hofmann (1999), whose folding-in of a new document this is, with
-    a prior; MacKay, "Choice of basis for Laplace approximation" (1998); Asuncion et al., "On
-    smoothing and inference for topic models" (2009), who compare such updates.
+        Topics kept; all, if there are no more.
 
     Examples
     --------
@@ -58,12 +45,12 @@ class EM(Method):
         d, beta, alpha = document.counts, document.beta, document.alpha
         n_tokens, total = document.n_tokens, alpha.sum()
         prior = alpha @ beta
-        n = alpha * (beta @ (d / np.maximum(prior, SMALLEST * total)))
+        n = alpha * (beta @ (d / np.maximum(prior, FLOOR * total)))
         kept = np.sort(np.argsort(-n, kind="stable")[: self.n_kept])
         beta, n = beta[kept], n[kept] * (n_tokens / n[kept].sum())
         # n sums to N throughout: x is N + sum alpha times the words' probabilities
         for _ in range(self.n_iter):
-            x = np.maximum(prior + n @ beta, SMALLEST * n_tokens)
+            x = np.maximum(prior + n @ beta, FLOOR * n_tokens)
             n = (n + alpha[kept]) * (beta @ (d / x))
             n *= n_tokens / n.sum()
         theta = alpha / (n_tokens + total)

@@ -10,9 +10,6 @@ import numpy as np
 
 from opelda.inference._method import Document, Method, Vector, between, count
 
-EM_STEPS = 50  # towards the start
-DAMPING = 1.0  # added to every curvature: no direction counts as flatter than that
-
 
 class Position(NamedTuple):
     """A sample eta, and the slope of U there."""
@@ -32,27 +29,20 @@ class Pair(NamedTuple):
 class HAMCMC(Method):
     """Hessian-approximated MCMC: Langevin steps scaled by the curvature seen along the way.
 
-    The paper has no form for the documents of a topic model; this one is ours. It samples
-    eta, theta = softmax(eta), sum_k eta_k = 0, from the posterior's density in these coordinates:
-    the Jacobian prod_k theta_k turns the prior's exponents alpha - 1 into alpha, so
+    Simsekli, Badeau, Cemgil & Richard (ICML 2016), in our form for documents. It samples eta,
+    theta = softmax(eta), sum_k eta_k = 0, from the posterior in these coordinates, where the
+    Jacobian turns the prior's exponents alpha - 1 into alpha::
 
-        U(eta) = -sum_j d_j log x_j - sum_k alpha_k log theta_k + const,
-        U'(eta) = (N + sum alpha) theta - (r + alpha),        r the expected counts.
-
-    Position t starts from the one M steps earlier::
-
+        U(eta) = -sum_j d_j log x_j - sum_k alpha_k log theta_k + const
+        U'(eta) = (N + sum alpha) theta - (r + alpha),        r the expected counts
         eta_t = eta_(t-M) - e_t H_t U'(eta_(t-M)) + Normal(0, 2 e_t H_t),     e_t = step * t^(-1/3)
 
-    with H_t the L-BFGS inverse Hessian from the last 2M - 1 samples without eta_(t-M) itself; a
-    step scaled by its own starting point's curvature would not leave the posterior invariant. The
-    Hessian of U is at most (N + sum alpha)/2 everywhere, so its inverse is where H_t begins, and
-    pairs of samples that claim more (or less than nothing) are left out: steps shrink with the
-    document's length as they must.
-
-    theta is the mean of (r + alpha) / (N + sum alpha) over the samples, weighted by e_t; it has
-    theta's posterior mean and a smaller variance. There is no accept-reject step, hence a bias of
-    the order of e_t. For alpha well below 1 and short documents the density has long, flat tails
-    in these coordinates, and many more samples are needed.
+    H_t is the L-BFGS inverse Hessian from the last 2M - 1 samples without eta_(t-M): a step scaled
+    by its own starting point's curvature would not leave the posterior invariant. H_t begins with
+    2 / (N + sum alpha), the inverse of a bound on the Hessian; pairs of samples beyond that bound
+    are left out. theta is the mean of (r + alpha) / (N + sum alpha) over the samples, weighted by
+    e_t. Without an accept-reject step the bias is of the order of e_t. Short documents with alpha
+    well below 1 need many more samples.
 
     Parameters
     ----------
@@ -64,10 +54,6 @@ class HAMCMC(Method):
         M, at least 2.
     step : float
         Step size at t = 1.
-
-    References
-    ----------
-    Simsekli, Badeau, Cemgil & Richard, "Stochastic quasi-Newton Langevin Monte Carlo", ICML (2016).
 
     Examples
     --------
@@ -105,7 +91,7 @@ class HAMCMC(Method):
         def noise() -> Vector:
             return _centred(rng.standard_normal(len(alpha)))
 
-        start = _centred(np.log(document.interior_mode(EM_STEPS)))
+        start = _centred(np.log(document.interior_mode()))
         n_past = 2 * self.memory - 1
         starts = [start + np.sqrt(scale) * noise() for _ in range(n_past)]
         past = deque((look(document, eta)[0] for eta in starts), n_past)
@@ -130,11 +116,11 @@ def look(document: Document, eta: Vector) -> tuple[Position, Vector]:
 
 
 def curvature_pairs(points: Sequence[Position], steepest: float) -> list[Pair]:
-    """Return the differences of consecutive points along which U is convex and not too steep."""
+    """Return differences of consecutive points along which U is convex and not too steep."""
     pairs = []
     for before, after in pairwise(points):
         s = after.eta - before.eta
-        y = after.slope - before.slope + DAMPING * s
+        y = after.slope - before.slope + s  # damped: no direction counts as flatter than 1
         # y'y / s'y is the curvature that H would take over from this pair
         if 0 < y @ y <= steepest * (s @ y):
             pairs.append(Pair(s, y))
@@ -142,10 +128,7 @@ def curvature_pairs(points: Sequence[Position], steepest: float) -> list[Pair]:
 
 
 def inverse_hessian_times(pairs: Sequence[Pair], scale: float, v: Vector) -> Vector:
-    """H v by L-BFGS.
-
-    H = scale * I to begin with, then per pair H <- (I - s y'/y's) H (I - y s'/y's) + s s'/y's.
-    """
+    """Return H v by L-BFGS: per pair H <- (I - s y'/y's) H (I - y s'/y's) + s s'/y's."""
     v, shifts = v.copy(), []
     for s, y in reversed(pairs):
         shifts.append((s @ v) / (y @ s))
@@ -157,7 +140,7 @@ def inverse_hessian_times(pairs: Sequence[Pair], scale: float, v: Vector) -> Vec
 
 
 def inverse_hessian_root(pairs: Sequence[Pair], scale: float, z: Vector, along: Vector) -> Vector:
-    """R (z, along) with R R' = H, so that standard normal numbers in give Normal(0, H) out.
+    """Return R (z, along) with R R' = H: standard normal numbers in, Normal(0, H) out.
 
     Each pair's update of H is one of R: (I - s y'/y's) R, and the column s / sqrt(y's).
     """

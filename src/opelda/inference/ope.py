@@ -7,7 +7,7 @@ weight 1, in the literal one it is forgotten at the first move and the shrunken 
 takes its place.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, get_args
@@ -25,19 +25,18 @@ VARIANTS = get_args(Variant)
 OF_WALK = (
     "n_iter", "variant", "schedule", "coins", "p", "nu", "init", "epsilon", "n_restarts",
 )  # fmt: skip
-GAP_EVERY = 5  # moves between two looks at the gap when tol > 0
 # With no likelihood pick so far all topics tie under a symmetric prior; this much of a pick sends
 # the tie to the likelier topic.
 TIE_BREAK = 1e-3
-MOST_SEQUENCES, MOST_PICKS = 1024, 2**21  # of which documents share; fewer, the longer they are
 
 
 @dataclass
 class OPE(Method):
     """Online MAP estimation: a stochastic Frank-Wolfe walk over the simplex of mixtures.
 
-    Before each step one of likelihood and prior is picked at random; the step goes towards the
-    topic that the picks so far favour most, by 1/t.
+    Before each step a coin picks the likelihood or the prior; the step goes towards the topic that
+    the picks so far favour most, by 1/t. Than & Doan, "Guaranteed inference in topic models",
+    Algorithm 1; Bui et al. (2017-2020) for OPE1 to OPE4; IEEE Access (2020) for BOPE.
 
     Parameters
     ----------
@@ -46,14 +45,12 @@ class OPE(Method):
     variant : {"ope", "ope1", "ope2", "ope3", "ope4", "bope", "g-ope", "newope"}
         See docs/inference.md. "newope" with p other than 1/2 optimises p g1 + (1 - p) g2, not f.
     schedule : {"practical", "literal"}
-        "literal" is Algorithm 1 as printed: its first step lands on a vertex and, for alpha < 1,
-        the walk stays there. It is here to be compared with.
+        "literal" is Algorithm 1 as printed, for comparison: its first step lands on a vertex and,
+        for alpha < 1, the walk stays there.
     coins : {"document", "shared", "balanced"}
-        Where the random picks between likelihood and prior come from: one of 1,024 sequences
-        (2**21 / n_iter for n_iter > 2,048), chosen by the document's content; one sequence for all
-        documents; or one for all in which each pair of picks holds one of each. None depends on a
-        document's neighbours. One sequence for all makes the whole result depend on how lucky it
-        is: docs/inference.md has the figures.
+        One of 1,024 sequences of picks (2**21 / n_iter for n_iter > 2,048), chosen by the
+        document's content; one sequence for all documents; or one for all in which each pair of
+        picks holds one of each.
     p : float
         Probability of picking the likelihood, for "bope", "g-ope" and "newope".
     nu : float
@@ -63,17 +60,12 @@ class OPE(Method):
     epsilon : float
         How far the literal schedule's vertices stay inside the simplex.
     tol : float
-        Stop when the gap is at most tol per token (looked at every 5 moves); 0: never.
+        Stop when the gap is at most tol per token (computed every 5 moves); 0: never.
     n_restarts : int
         Sequences tried per document; the mixture with the largest f is kept.
     screen : bool
         Skip topics that provably cannot be picked. The result is the same, bit for bit; False is
         for measuring.
-
-    References
-    ----------
-    Than & Doan, "Guaranteed inference in topic models", Algorithm 1; OPE1 to OPE4: Bui et al.,
-    "New stochastic approaches to posterior inference" (2017-2020); BOPE: IEEE Access (2020).
 
     Examples
     --------
@@ -134,19 +126,27 @@ class OPE(Method):
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         walk = self._settings(len(document.alpha), seed)
-        first = document.key % len(walk.a) if self.coins == "document" else 0
+        n_sequences = len(walk.a)
+        first = document.key % n_sequences if self.coins == "document" else 0
         walks = [
-            self._walk(document, walk, (first + r) % len(walk.a)) for r in range(self.n_restarts)
+            self._walk(document, walk, (first + r) % n_sequences) for r in range(self.n_restarts)
         ]
-        f, _ = objective(document)
-        theta, n_moves = max(walks, key=lambda walk: f(walk[0]))
+        _, theta, n_moves = max(walks, key=lambda found: found[0])
         return theta, n_moves + walk.first_t - 1
 
-    def _walk(self, document: Document, walk: OPESettings, sequence: int) -> tuple[Vector, int]:
-        f, slopes = objective(document)
-        n_topics, n_moves = len(document.alpha), walk.a.shape[1]
+    def _walk(
+        self, document: Document, walk: OPESettings, sequence: int
+    ) -> tuple[float, Vector, int]:
+        """Return f and the mixture at the end of a walk, and the number of moves."""
+        d, beta, alpha = document.counts, document.beta, document.alpha
+        n_topics, n_moves = len(alpha), walk.a.shape[1]
         shrink = self.epsilon if self.schedule == "literal" else 0.0
-        theta = walk.start.astype(np.float64)
+
+        def f(theta: Vector) -> float:
+            return float(d @ np.log(theta @ beta) + (alpha - 1) @ np.log(theta))
+
+        def slopes(theta: Vector) -> tuple[Vector, Vector]:
+            return beta @ (d / (theta @ beta)), (alpha - 1) / theta
 
         def step(a: float, b: float, t: int) -> Vector:
             # Algorithm 1: e_t maximises <F'_t, e>, F_t = (2/t)(a g1 + b g2)
@@ -156,20 +156,24 @@ class OPE(Method):
             moved: Vector = theta + (vertex - theta) / t
             return moved
 
+        theta = walk.start.astype(np.float64)
         for s in range(n_moves):
             t = s + walk.first_t
             after = step(walk.a[sequence, s], walk.b[sequence, s], t)
             if walk.a2 is not None and walk.b2 is not None:
                 other = step(walk.a2[sequence, s], walk.b2[sequence, s], t)
-                if _prefers_second(f(after), f(other), walk, s):
+                rise = f(other) - f(after)
+                # OPE2 keeps the first with probability exp(f1) / (exp(f1) + exp(f2))
+                chance = 1 / (1 + np.exp(np.clip(rise, -700, 700)))
+                if rise > 0 if walk.coin is None else walk.coin[s] >= chance:
                     after = other
             theta = after
             done = s + 1
-            if self.tol > 0 and done % GAP_EVERY == 0 and done < n_moves:
+            if self.tol > 0 and done % 5 == 0 and done < n_moves:
                 slope = sum(slopes(theta))
                 if np.max(slope) - slope @ theta <= self.tol * document.n_tokens:
-                    return theta, done
-        return theta, n_moves
+                    return f(theta), theta, done
+        return f(theta), theta, n_moves
 
 
 @dataclass
@@ -188,35 +192,13 @@ class _Stopped(OPE):
         return replace(walk, **cut, base=walk.base[: n + 1])
 
 
-def objective(
-    document: Document,
-) -> tuple[Callable[[Vector], float], Callable[[Vector], tuple[Vector, Vector]]]:
-    """Return f = g1 + g2, the document's log-likelihood and log-prior, and both gradients."""
-    d, beta, alpha = document.counts, document.beta, document.alpha
-
-    def f(theta: Vector) -> float:
-        return float(d @ np.log(theta @ beta) + (alpha - 1) @ np.log(theta))
-
-    def slopes(theta: Vector) -> tuple[Vector, Vector]:
-        return beta @ (d / (theta @ beta)), (alpha - 1) / theta
-
-    return f, slopes
-
-
-def _prefers_second(first: float, second: float, walk: OPESettings, s: int) -> bool:
-    if walk.coin is None:
-        return second > first
-    # OPE2: keep the first with probability exp(f1) / (exp(f1) + exp(f2))
-    return bool(walk.coin[s] >= 1 / (1 + np.exp(np.clip(second - first, -700, 700))))
-
-
 @lru_cache(maxsize=8)  # serving one document at a time must not draw 1,024 sequences for each
 def make_walk(n_topics: int, seed: int, *of_walk: Any) -> OPESettings:
-    """Draw from the seed what does not depend on the document; `of_walk` are those parameters."""
+    """Draw from the seed what does not depend on the document; `of_walk` are the `OF_WALK`."""
     n_iter, variant, schedule, coins, p, nu, init, epsilon, n_restarts = of_walk
     rng = np.random.default_rng([seed, 1])
     practical = schedule == "practical"
-    n_sequences = min(MOST_SEQUENCES, max(MOST_PICKS // n_iter, n_restarts))
+    n_sequences = min(1024, max(2**21 // n_iter, n_restarts))  # documents share them
     shape = (n_sequences if coins == "document" else n_restarts, n_iter)
     p = p if variant in ("bope", "g-ope", "newope") else 0.5
 
@@ -261,7 +243,7 @@ def make_walk(n_topics: int, seed: int, *of_walk: Any) -> OPESettings:
 def _draw(
     rng: np.random.Generator, shape: tuple[int, int], p: float, balanced: bool
 ) -> NDArray[np.bool_]:
-    """True where g1 is picked. Balanced: each pair of picks holds one of each, in random order."""
+    """Return picks of g1. Balanced: each pair of picks holds one of each, in random order."""
     if not balanced:
         return rng.random(shape) < p
     n_sequences, n = shape

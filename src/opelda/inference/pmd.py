@@ -8,9 +8,6 @@ from scipy.special import gammaln, logsumexp
 
 from opelda.inference._method import Document, Method, Vector, count
 
-EM_STEPS = 50  # towards the first proposal's centre
-FIRST_WIDTH = 4.0  # the first proposal's variance, in those of a document whose topics are known
-BANDWIDTH = 0.3  # variance of a kernel, in those of the particles
 DEFENCE = 0.1  # share of particles from the prior: it bounds the importance weights
 
 
@@ -18,24 +15,19 @@ DEFENCE = 0.1  # share of particles from the prior: it bounds the importance wei
 class PMD(Method):
     """Particle mirror descent: the posterior as a cloud of weighted mixtures; theta is its mean.
 
-    Mirror descent over densities, q_(t+1) ∝ q_t^(1 - gamma_t) [prior * likelihood]^gamma_t with
-    gamma_t = 1/t, on particles: draw them from q_t, weight them with
-    [prior * likelihood / q_t]^gamma_t in log space, and let the kernel density of the weighted
-    particles be q_(t+1).
+    Dai, He, Dai & Song (AISTATS 2016), in our form for documents. Mirror descent over densities,
+    q_(t+1) ∝ q_t^(1 - gamma_t) [prior * likelihood]^gamma_t with gamma_t = 1/t: particles are drawn
+    from q_t and weighted with [prior * likelihood / q_t]^gamma_t; their kernel density is q_(t+1).
 
-    The paper has no form for the documents of a topic model; this one is ours:
-
-    - The kernel of a particle theta_i is Dirichlet(alpha + s theta_i), so that the prior's poles
-      at the simplex's edge cancel in the weights. s follows the particles' spread, up to N.
-    - The first q is such a kernel at the posterior's mode, with s = N/4. One particle in ten is
-      drawn from the prior, which keeps every weight below ten times the likelihood's maximum.
-    - Kernels widen the cloud in each iteration and weights with a small power hardly narrow it
-      again: at gamma its variance settles near 1 + (kernel's / particles' variance) / gamma times
-      the right one. Those weights therefore only steer the particles. The mean is taken with
-      gamma = 1 (importance sampling, right for any q_t), iterations counting by their effective
-      numbers of particles.
-    - Each particle enters the mean as (r + alpha) / (N + sum alpha), r its expected counts, which
-      has theta's posterior mean and a smaller variance.
+    - The kernel of a particle theta_i is Dirichlet(alpha + s theta_i), so the prior's poles cancel
+      in the weights. s follows the particles' spread, up to N.
+    - The first q is such a kernel at the posterior's mode, with s = N/4. One particle in ten comes
+      from the prior, which keeps every weight below ten times the likelihood's maximum.
+    - Kernels widen the cloud, and small powers hardly narrow it: these weights only steer the
+      particles. The mean is taken with gamma = 1 (importance sampling, right for any q_t), each
+      iteration weighted by its effective number of particles.
+    - A particle enters the mean as (r + alpha) / (N + sum alpha), r its expected counts, which has
+      theta's posterior mean and a smaller variance.
 
     Parameters
     ----------
@@ -43,11 +35,6 @@ class PMD(Method):
         Particles per iteration; the error falls like one over their square root.
     n_iter : int
         Iterations, each with new particles.
-
-    References
-    ----------
-    Dai, He, Dai & Song, "Provable Bayesian inference via particle mirror descent",
-    AISTATS (2016).
 
     Examples
     --------
@@ -65,8 +52,9 @@ class PMD(Method):
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         rng = np.random.default_rng(document.key)
         d, alpha = document.counts, document.alpha
-        mode = document.interior_mode(EM_STEPS)[np.newaxis]
-        q = Proposal(alpha, mode, np.zeros(1), document.n_tokens / FIRST_WIDTH)
+        mode = document.interior_mode()[np.newaxis]
+        # four times as wide as if the topics of all tokens were known
+        q = Proposal(alpha, mode, np.zeros(1), document.n_tokens / 4.0)
         mean, n_effective = np.zeros(len(alpha)), 0.0
         for t in range(1, self.n_iter + 1):
             log_theta = q.draw(rng, self.n_particles)
@@ -102,7 +90,7 @@ class Proposal(NamedTuple):
         return log_dirichlet(rng, np.where(from_prior, self.alpha, kernels[chosen]))
 
     def log_ratio(self, log_theta: Vector) -> Vector:
-        """Logarithm of q_t / prior, to which a kernel adds a multiple of prod_k theta_k^(s c_k)."""
+        """Return log(q_t / prior); kernel / prior is a multiple of prod_k theta_k^(s c_k)."""
         powers = self.s * self.centres
         heights = log_normalizer(self.alpha + powers) - log_normalizer(self.alpha)
         kernels = logsumexp(self.log_weights + heights + log_theta @ powers.T, axis=1)
@@ -111,17 +99,14 @@ class Proposal(NamedTuple):
 
 
 def log_dirichlet(rng: np.random.Generator, shapes: Vector) -> Vector:
-    """Draw the logarithms of one mixture per row, finite however small the shapes.
-
-    Gamma(a) is Gamma(a + 1) * U^(1/a).
-    """
+    """Draw the logarithm of one mixture per row: Gamma(a) is Gamma(a + 1) * U^(1/a)."""
     logs = np.log(rng.standard_gamma(shapes + 1)) + np.log1p(-rng.random(shapes.shape)) / shapes
     logs -= logsumexp(logs, axis=1, keepdims=True)
     return logs
 
 
 def log_normalizer(shapes: Vector) -> Vector:
-    """Logarithm of the constant of each row's Dirichlet density."""
+    """Return the logarithm of the constant of each row's Dirichlet density."""
     total: Vector = gammaln(shapes.sum(axis=-1)) - gammaln(shapes).sum(axis=-1)
     return total
 
@@ -134,13 +119,12 @@ def _normalized(log_weights: Vector) -> Vector:
 
 
 def concentration(document: Document, weights: Vector, theta: Vector) -> float:
-    """Return the s at which a kernel has BANDWIDTH times the particles' variance.
+    """Return the s at which a kernel has 0.3 times the particles' variance, at most N.
 
-    Not above N: even if the topics of all tokens were known the posterior would be that wide, and
-    a cloud that has collapsed to a point must be able to grow again.
+    With s <= N a cloud that has collapsed to a point grows again.
     """
     mean = weights @ theta
     variance = float((weights @ (theta - mean) ** 2).sum())
     # a Dirichlet of concentration c has variance mean (1 - mean) / (c + 1)
-    wanted = float(mean @ (1 - mean)) / max(BANDWIDTH * variance, 1e-300)
+    wanted = float(mean @ (1 - mean)) / max(0.3 * variance, 1e-300)
     return float(np.clip(wanted - 1 - document.alpha.sum(), 0.0, document.n_tokens))

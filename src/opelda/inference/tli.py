@@ -12,13 +12,9 @@ from opelda.engines.seam import Batch, Solution
 from opelda.errors import warn
 from opelda.inference._method import Document, Method, Vector, between, count, documents
 
-CACHED_INVERSES = 4
-# a linear inverse with entries beyond 1e6 would need more than 1e12 tokens: it counts as none
-LEAST_R = 1e-6
-
 
 class TLIWarning(UserWarning):
-    """TLI's conditions failed for some documents; they got the likeliest mixture of all topics."""
+    """TLI's conditions failed for some documents, whose likeliest mixture has all topics."""
 
 
 class LinearInverse(NamedTuple):
@@ -30,36 +26,28 @@ class LinearInverse(NamedTuple):
 
 @dataclass
 class TLI(Method):
-    """Thresholded linear inverse: which topics a document has, then how much of each.
+    """Thresholded linear inverse (Arora, Ge, Koehler, Ma & Moitra, ICML 2016).
 
-    A linear inverse B of the topics gives the unbiased (to within delta) estimate x^ = B y / N of
-    the mixture, y the counts. Topics with x^_i >= tau are kept, tau = threshold * lambda_delta *
-    sqrt(ln K / N) + delta, and the likeliest mixture of those is found by EM. The prior plays no
-    part. B costs K linear programs per set of topics (20 topics over 2,000 words: about a second;
-    100 over 5,000: minutes). The last few are remembered, but a learner changes its topics with
-    every mini-batch.
+    A linear inverse B of the topics gives the estimate x^ = B y / N of the mixture, y the counts,
+    biased by at most delta. Topics with x^_i >= tau = threshold * lambda_delta * sqrt(ln K / N) +
+    delta are kept, and EM finds their likeliest mixture. The prior plays no part. B costs K linear
+    programs per set of topics (20 topics, 2,000 words: a second; 100, 5,000: minutes); the last few
+    are cached.
 
-    The conditions fail when some topic has no inverse at this delta (topics too alike), when no
-    topic reaches tau (documents too short: with K = 100 and lambda_delta = 1, half a document is
-    seen from 77 tokens on), or when the kept topics cannot produce some word of the document. Then
-    all topics are kept, and a `TLIWarning` says for how many documents.
+    The conditions fail when a topic has no inverse (topics too alike), when no topic reaches tau
+    (documents too short), or when the kept topics lack a word of the document. Then all topics are
+    kept, and a `TLIWarning` counts the documents.
 
     Parameters
     ----------
     delta : float
-        Bias allowed in the inverse. Larger makes lambda_delta and with it tau smaller.
+        Bias allowed in the inverse. Larger makes lambda_delta and tau smaller.
     threshold : float
-        The paper's 2: each topic's noise stays below tau with probability 1 - 2/K^2.
+        The paper's 2: a topic's noise stays below tau with probability 1 - 2/K^2.
     n_iter : int
         EM steps at most.
     tol : float
-        EM stops when the log-likelihood is provably within tol per token of the best on the kept
-        topics.
-
-    References
-    ----------
-    Arora, Ge, Koehler, Ma & Moitra, "Provable algorithms for inference in topic models",
-    ICML (2016).
+        EM stops when the log-likelihood is within tol per token of its maximum.
 
     Examples
     --------
@@ -93,10 +81,7 @@ class TLI(Method):
         return Solution(theta, n_iter)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the mixture of a document that holds every word of the vocabulary.
-
-        Only then is `document.beta` all there is to invert; `solve` has no such limit.
-        """
+        """Return the mixture of a document that holds every word of the vocabulary."""
         inverse = linear_inverse(document.beta, self.delta)
         kept = self._support(document, inverse.matrix, inverse.bound)
         _warn(int(kept is None), 1, inverse, self.delta)
@@ -137,8 +122,7 @@ class TLI(Method):
 def linear_inverse(topics: NDArray[np.floating], delta: float) -> LinearInverse:
     """Return the B of least largest entry with abs(sum_j B_ij beta_kj - 1[i = k]) <= delta.
 
-    One linear program per topic. Its row b = v / r, -1 <= v_j <= 1, has largest entry 1 / r, so r
-    is maximised: the V limits on b become bounds of variables and only 2K constraints remain,
+    One linear program per topic: its row is v / r, -1 <= v_j <= 1, so r is maximised under
     -delta r <= sum_j v_j beta_kj - r 1[i = k] <= delta r. Where r = 0 there is no inverse.
     """
     n_topics, n_words = topics.shape
@@ -153,15 +137,16 @@ def linear_inverse(topics: NDArray[np.floating], delta: float) -> LinearInverse:
         below = np.column_stack((-scaled, unit - delta))
         found = linprog(objective, np.vstack((above, below)), np.zeros(2 * n_topics), bounds=bounds)
         best = found.x if found.status == 0 else None
-        if best is not None and best[-1] > LEAST_R * n_words:
+        # an inverse with entries beyond 1e6 would need more than 1e12 tokens: it counts as none
+        if best is not None and best[-1] > 1e-6 * n_words:
             rows[i] = best[:-1] * (n_words / best[-1])
     bound = np.abs(rows).max()  # NaN where an inverse is missing
     return LinearInverse(rows, float(bound) if np.isfinite(bound) else np.inf)
 
 
-@lru_cache(maxsize=CACHED_INVERSES)
+@lru_cache(maxsize=4)
 def cached_inverse(topics: bytes, n_topics: int, delta: float) -> LinearInverse:
-    """Return the linear inverse of word-major topics (V, K), remembered by their content."""
+    """Return the linear inverse of word-major topics (V, K), cached by their content."""
     rows = np.frombuffer(topics, np.float64).reshape(-1, n_topics)
     return linear_inverse(rows.T, delta)
 

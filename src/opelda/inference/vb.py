@@ -9,16 +9,15 @@ from scipy.special import gammaln, psi
 from opelda.engines.seam import Batch, Solution, VBSettings
 from opelda.inference._method import Document, Method, Vector, between, count, one_of
 
-SMALLEST_PHINORM = 1e-300
-
 
 @dataclass
 class VB(Method):
     """Variational Bayes: the Dirichlet q(theta | gamma) closest to the posterior.
 
     Each iteration sets gamma_k = alpha_k + sum_j d_j phi_jk with phi_jk proportional to
-    exp(E[log theta_k]) beta_kj. The document's own lower bound on its log probability never falls;
-    it is also what decides when to stop. The mixture returned is the mean of q.
+    exp(E[log theta_k]) beta_kj. The document's evidence lower bound never falls, and decides when
+    to stop. The mixture is the mean of q. Blei, Ng & Jordan (JMLR 2003), equations 6 and 7;
+    Hoffman, Blei & Bach (NIPS 2010).
 
     Parameters
     ----------
@@ -29,11 +28,6 @@ class VB(Method):
     init : {"fixed", "random"}
         The first gamma: alpha_k + N/K, or one Gamma(100, 1/100) draw per topic and seed, the same
         for all documents.
-
-    References
-    ----------
-    Blei, Ng & Jordan, "Latent Dirichlet allocation" (JMLR 2003), equations 6 and 7; Hoffman, Blei &
-    Bach, "Online learning for latent Dirichlet allocation" (NIPS 2010).
 
     Examples
     --------
@@ -58,15 +52,12 @@ class VB(Method):
         )
 
     def solve(self, batch: Batch, seed: int) -> Solution:
-        """Infer a batch's mixtures with the reference, and the factors of tokens' topics.
-
-        gamma = theta (N + sum alpha), for that is what gamma sums to.
-        """
+        """Infer a batch with the reference, and add the factors of tokens' topics."""
         found = super().solve(batch, seed)
         totals = batch.alpha.sum() + np.add.reduceat(
             np.append(batch.counts, 0.0).astype(np.float64), batch.indptr[:-1]
         )
-        log_theta = psi(np.maximum(np.asarray(found.theta) * totals[:, None], SMALLEST_PHINORM))
+        log_theta = psi(np.maximum(np.asarray(found.theta) * totals[:, None], 1e-300))
         factors = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
         return replace(found, factors=factors)
 
@@ -95,14 +86,11 @@ class VB(Method):
 
 
 def expectations(document: Document, gamma: Vector) -> tuple[Vector, float, Vector]:
-    """Return exp(E[log theta]) divided by its largest value, the log of that, and phinorm.
-
-    Only ratios matter to gamma; unscaled, all of them would underflow for a small alpha.
-    """
+    """Return exp(E[log theta]) divided by its largest value, the log of that, and phinorm."""
     log_theta = psi(gamma) - psi(gamma.sum())
     top = float(log_theta.max())
     weight = np.exp(log_theta - top)
-    return weight, top, np.maximum(weight @ document.beta, SMALLEST_PHINORM)
+    return weight, top, np.maximum(weight @ document.beta, 1e-300)
 
 
 def bound(document: Document, gamma: Vector) -> float:
