@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda.learning._listeners import Listeners
-from opelda.learning._progress import LOGGER, ProgressBar, ProgressLines, describe, progress
+from opelda.learning._listeners import (
+    LOGGER,
+    Listeners,
+    ProgressBar,
+    ProgressLines,
+    describe,
+    progress,
+)
 from opelda.learning.callbacks import History
 from tests.learning.test_callbacks import learn, report
 

@@ -14,13 +14,13 @@ from opelda.corpus import Vocabulary, generate, mini_batches
 from opelda.learning import History
 from opelda.learning._listeners import (
     LARGEST_SHARE,
-    RECENT_SECONDS,
     Listeners,
     NextScore,
     Pace,
+    ProgressLines,
+    describe,
     resident_bytes,
 )
-from opelda.learning._progress import ProgressLines, describe
 from tests.learning.test_callbacks import report
 
 X = generate(900, n_words=60, n_topics=3, random_state=0).X
@@ -120,10 +120,10 @@ def test_the_pace_is_that_of_the_last_seconds(updates):
         times.append(now[0])
         totals.append(totals[-1] + n_docs)
         # since the last update that is so many seconds ago; the first one began at the start
-        ago = [i for i in range(len(times) - 1) if times[i] <= now[0] - RECENT_SECONDS]
+        ago = [i for i in range(len(times) - 1) if times[i] <= now[0] - Pace.seconds]
         first = max(ago, default=0)
         assert found == pytest.approx((totals[-1] - totals[first]) / (now[0] - times[first]))
-    assert len(pace._marks) <= 2 + sum(then > now[0] - RECENT_SECONDS for then in times)
+    assert len(pace._marks) <= 2 + sum(then > now[0] - Pace.seconds for then in times)
 
 
 def test_memory_is_what_the_process_has():

@@ -11,7 +11,7 @@ from opelda.corpus import generate
 from opelda.engines import CPUEngine
 from opelda.engines.seam import Statistics, TokenCounts
 from opelda.learning import Seeds, SeedWarning
-from opelda.learning._seed_weights import Anchors, Pull
+from opelda.learning._seeds import Anchors, Pull
 from opelda.report import topic_table
 
 

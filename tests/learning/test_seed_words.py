@@ -13,9 +13,8 @@ from opelda.engines import CPUEngine
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import Online, SeedWarning, _closing_sweeps
 from opelda.learning._closing_sweeps import HeldCollection
-from opelda.learning._seed_weights import Pull
 from opelda.learning._seeding import seed_topics
-from opelda.learning._seeds import Seeds, SeedTopics
+from opelda.learning._seeds import Pull, Seeds, SeedTopics
 from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 

@@ -35,7 +35,7 @@ def learning_display(show: Show, *, lines: bool = False) -> Any:
     """Return a callback that shows progress: a bar on a terminal, `lines` elsewhere, or None."""
     if show.quiet or not (show.verbose or lines or sys.stderr.isatty()):
         return None
-    from opelda.learning._progress import ProgressBar, ProgressLines
+    from opelda.learning._listeners import ProgressBar, ProgressLines
 
     if show.verbose:
         display: Any = ProgressLines(interval=0.0)

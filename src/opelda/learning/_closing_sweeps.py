@@ -20,7 +20,7 @@ from opelda.engines import Engine
 from opelda.engines.seam import Prior, SizeHistogram, TokenCounts, Updated, Weights
 from opelda.errors import InputError
 from opelda.learning._plan import Plan
-from opelda.learning._seed_weights import Anchors
+from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
 
 LEAST_SHARE = 0.05  # of a new sweep in the running average: its variance is a mean of 39 sweeps'

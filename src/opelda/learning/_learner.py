@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Self, TypeVar
 
@@ -36,11 +36,9 @@ from opelda.learning.streaming._window_sweeps import learn
 from opelda.metrics import coherence
 from opelda.metrics._token_split import can_be_split
 
-COHERENT_WORDS = 10
 # Coherence takes a percent or two of the time, also where documents are seen once; where they are
 # seen four times or more all are counted. Of fewer, words that should would not meet.
-LEAST_COUNTED, VIEWS_PER_COUNTED = 50_000, 4
-
+LEAST_COUNTED = 50_000
 
 Class = TypeVar("Class", bound=type)
 
@@ -53,30 +51,6 @@ def listed(cls: Class) -> Class:
     ordered = known.replace(parameters=[known.parameters[name] for name in names])
     setattr(cls, "__signature__", ordered)  # noqa: B010  # for the type checker
     return cls
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What one run of `fit` learns from, and how."""
-
-    plan: Plan
-    matrix: sparse.csr_array
-    documents: Documents
-    words: Vocabulary | None
-    held_out: sparse.csr_array | None
-    collection: Collection | None  # that is swept, where it is larger than the documents
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents that the topics stand for."""
-        return self.documents.n_docs if self.collection is None else self.collection.n_docs
-
-    def begun(self) -> State:
-        """Return the state that learning begins with."""
-        state = self.plan.start(self.matrix.shape[1])
-        state.vocabulary = self.words
-        begin(self.plan, state, self.documents)
-        return state
 
 
 class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -135,54 +109,40 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
         validate_every: int = 10,
         collection: Collection | None = None,
         run: Run | None = None,
-    ) -> Self:
-        """Learn topics; sweep all of a collection, of which X are then some documents.
-
-        One run of several has its own seed.
-        """
+    ) -> None:
+        """Learn topics; sweep all of a collection, of which X are then some documents."""
         whole("validate_every", validate_every)
+        run = Run() if run is None else run
         with self._all_or_nothing():
-            fit = self._prepared_fit(X, vocabulary, validation, collection, run)
-            self._state = fit.begun()
-            self._state.population = fit.n_docs
-        self._run_fit(fit, validate_every, run)
-        self._measure_coherence(fit)
-        return self
-
-    def _prepared_fit(
-        self, X: Any, vocabulary: Any, validation: Any, collection: Collection | None, run: Any
-    ) -> "Fit":
-        """Check parameters and documents, and choose what depends on the documents."""
-        plan = self._plan()
-        X = as_corpus(X, vocabulary, self.n_jobs)
-        matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
-        words = vocabulary_for(X, vocabulary, matrix.shape[1])
-        held_out = None
-        if validation is not None:
-            held_out = self._validated(counts_of(validation, words), reset=False)
-            if not can_be_split(held_out):
-                raise InputError("validation has no document of at least two tokens to score.")
-        schedule = self._schedule(matrix.shape[0])
-        n_looks = schedule.n_sweeps + A_PASS * schedule.n_passes
-        engine = self._engine(matrix.nnz, n_looks, anew=True)
-        if schedule.n_sweeps and collection is None:
-            matrix = enlarged(matrix)
-        seed = plan.seed if run is None else run.seed
-        plan = replace(plan, schedule=schedule, engine=engine, seed=seed)
-        plan = self._with_seeds(plan, words, matrix)
-        return Fit(plan, matrix, engine.documents(matrix), words, held_out, collection)
-
-    def _run_fit(self, fit: "Fit", validate_every: int, run: Run | None) -> None:
-        """Go through the passes, then the closing sweeps."""
-        plan, schedule, state, documents = fit.plan, fit.plan.schedule, self._state, fit.documents
-        n_passes, n_sweeps, held_out = schedule.n_passes, schedule.n_sweeps, fit.held_out
+            plan = self._plan()
+            X = as_corpus(X, vocabulary, self.n_jobs)
+            matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
+            words = vocabulary_for(X, vocabulary, matrix.shape[1])
+            held_out: Any = None
+            if validation is not None:
+                held_out = self._validated(counts_of(validation, words), reset=False)
+                if not can_be_split(held_out):
+                    raise InputError("validation has no document of at least two tokens to score.")
+            # what depends on the documents
+            schedule = self._schedule(matrix.shape[0])
+            n_passes, n_sweeps = schedule.n_passes, schedule.n_sweeps
+            engine = self._engine(matrix.nnz, n_sweeps + A_PASS * n_passes, anew=True)
+            if n_sweeps and collection is None:
+                matrix = enlarged(matrix)
+            seed = plan.seed if run.seed is None else run.seed
+            plan = replace(plan, schedule=schedule, engine=engine, seed=seed)
+            plan = self._with_seeds(plan, words, matrix)
+            documents = engine.documents(matrix)
+            n_docs = (documents if collection is None else collection).n_docs
+            self._state = state = self._begun(plan, documents, words)
+            state.population = n_docs
         sample = None
         if held_out is None:
             sample = Sample(documents, schedule.batch_size, n_passes, n_sweeps)
         reporter = Reporter(
             self,
             plan.listeners,
-            n_docs_total=documents.n_docs * n_passes + fit.n_docs * n_sweeps,
+            n_docs_total=documents.n_docs * n_passes + n_docs * n_sweeps,
             n_passes=n_passes + n_sweeps,
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
@@ -191,35 +151,48 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
             run=run,
         )
         with plan.listeners(self):
-            for batch in plan.passes(documents):
-                try:
-                    done = plan.update(state, batch)
-                except BaseException:
-                    # An engine goes back to a random start when the first update is interrupted;
-                    # it does not know of the documents that this one was made of.
-                    if not state.n_updates:
-                        state.weights = fit.begun().weights
-                    raise
-                if reporter.tell(done, batch.n_pass, batch.n_docs):
-                    return
-            if n_sweeps and state.n_updates:
-                collection = fit.collection
-                if collection is None:
-                    tokens = plan.engine.tokens(documents, plan.n_topics)
-                    collection = HeldCollection(plan.engine, tokens)
-                sweeps = run_closing_sweeps(plan, state, collection)
-                for n_pass, done in enumerate(sweeps, n_passes + 1):
-                    if reporter.tell(done, n_pass, fit.n_docs):
-                        break
+            self._go_through(plan, documents, collection, reporter)
+        self._measure_coherence(matrix, documents, n_passes + n_sweeps)
 
-    def _measure_coherence(self, fit: "Fit") -> None:
-        matrix, schedule, n_docs = fit.matrix, fit.plan.schedule, fit.documents.n_docs
-        if matrix.shape[1] > 1:  # words, of which there are pairs
-            n_words = min(COHERENT_WORDS, matrix.shape[1])
-            n_passes = schedule.n_passes + schedule.n_sweeps
-            n_counted = max(LEAST_COUNTED, n_docs * n_passes // VIEWS_PER_COUNTED)
-            counted = matrix if n_docs <= n_counted else drawn(fit.documents, n_counted)
-            self._state.coherence = coherence(heaviest_words(self, n_words), counted)
+    def _begun(self, plan: Plan, documents: Documents, words: Vocabulary | None) -> State:
+        state = plan.start(documents.n_words)
+        state.vocabulary = words
+        begin(plan, state, documents)
+        return state
+
+    def _go_through(
+        self, plan: Plan, documents: Documents, collection: Collection | None, reporter: Reporter
+    ) -> None:
+        """Go through the passes, then the closing sweeps."""
+        state, schedule = self._state, plan.schedule
+        for batch in plan.passes(documents):
+            try:
+                done = plan.update(state, batch)
+            except BaseException:
+                # An engine goes back to a random start when the first update is interrupted;
+                # it does not know of the documents that this one was made of.
+                if not state.n_updates:
+                    state.weights = self._begun(plan, documents, state.vocabulary).weights
+                raise
+            if reporter.tell(done, batch.n_pass, batch.n_docs):
+                return
+        if schedule.n_sweeps and state.n_updates:
+            if collection is None:
+                tokens = plan.engine.tokens(documents, plan.n_topics)
+                collection = HeldCollection(plan.engine, tokens)
+            sweeps = run_closing_sweeps(plan, state, collection)
+            for n_pass, done in enumerate(sweeps, schedule.n_passes + 1):
+                if reporter.tell(done, n_pass, collection.n_docs):
+                    return
+
+    def _measure_coherence(
+        self, matrix: sparse.csr_array, documents: Documents, n_views: int
+    ) -> None:
+        n_docs, n_words = matrix.shape
+        if n_words > 1:  # else there are no pairs
+            n_counted = max(LEAST_COUNTED, n_docs * n_views // 4)
+            counted = matrix if n_docs <= n_counted else drawn(documents, n_counted)
+            self._state.coherence = coherence(heaviest_words(self, min(10, n_words)), counted)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics as `fit` does and return the mixtures of the same documents."""

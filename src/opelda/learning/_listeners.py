@@ -1,12 +1,14 @@
 """Reports of learning to those who listen: callbacks, a progress bar, lines in the log."""
 
+import logging
 import math
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +18,7 @@ from opelda.corpus._matrix import remap_columns
 from opelda.engines.seam import Updated
 from opelda.errors import InputError
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
-from opelda.learning._progress import progress
 from opelda.learning.callbacks import BatchReport
-from opelda.learning.streaming._events import Event
 from opelda.metrics._token_split import can_be_split
 
 try:
@@ -26,9 +26,8 @@ try:
 except ImportError:  # not a Unix
     resource = None  # type: ignore[assignment]
 
-RECENT_SECONDS = 5.0
-# Documents of a mini-batch that are scored at most, and the share of the time that may take.
-SCORED_DOCUMENTS, LARGEST_SHARE = 200, 0.03
+LOGGER = logging.getLogger("opelda")
+LARGEST_SHARE = 0.03  # of the time, that scoring mini-batches may take
 
 
 class Listeners:
@@ -45,7 +44,7 @@ class Listeners:
 
     @property
     def needs_gap(self) -> bool:
-        """Whether anybody wants the gap: certificates take time, and are for those only."""
+        """Whether anybody wants the gap: certificates take time."""
         return any(getattr(listener, "needs_gap", True) for listener in self._listeners)
 
     @property
@@ -65,7 +64,7 @@ class Listeners:
             yield
 
     def report(self, report: BatchReport) -> bool:
-        """Tell all; whether one of them wants to stop."""
+        """Tell all; return whether one of them wants to stop."""
         answers = [listener(report) for listener in self._listeners]
         # a callback that is a lambda returns all kinds of things; only True means stop
         return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
@@ -73,9 +72,7 @@ class Listeners:
 
 def _as_list(callbacks: Any) -> list[Any]:
     try:
-        listeners = (
-            [callbacks] if callable(callbacks) else list(() if callbacks is None else callbacks)
-        )
+        listeners = [callbacks] if callable(callbacks) else list(callbacks or ())
     except TypeError:
         raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
     for index, listener in enumerate(listeners):
@@ -87,13 +84,12 @@ def _as_list(callbacks: Any) -> list[Any]:
     return listeners
 
 
-@dataclass(frozen=True)
-class Run:
-    """One of several runs."""
+class Run(NamedTuple):
+    """One of several runs; of a single one, the seed is the model's."""
 
-    number: int  # from 1
-    n_runs: int
-    seed: int
+    number: int = 1
+    n_runs: int = 1
+    seed: int | None = None
 
 
 @dataclass
@@ -108,11 +104,11 @@ class Reporter:
     validation: Callable[[], sparse.csr_array] | None = None
     validate_every: int = 10
     sample: Sample | None = None  # of what is learned from, where there is no validation
-    run: Run | None = None  # one of several
+    run: Run = field(default_factory=Run)
     n_docs: int = 0  # done
-    started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
+        self._started = time.perf_counter()
         self._pace, self._next_score = Pace(), NextScore(self.model)
         self._batch_score: float | None = None
 
@@ -123,7 +119,7 @@ class Reporter:
             self._batch_score = self._next_score(batch, gap=wanted)
 
     def tell(self, done: Updated | None, n_pass: int, n_docs: int) -> bool:
-        """Report an update by so many documents; whether somebody wants to stop.
+        """Report an update by so many documents; return whether somebody wants to stop.
 
         Documents without words, which make no update, are only counted.
         """
@@ -135,7 +131,8 @@ class Reporter:
         score = self._note_scores(state, samples=samples)
         if not self.listeners:
             return False
-        words = state.vocabulary
+        words, watch = state.vocabulary, state.watch
+        events = () if watch is None else watch.events
         return self.listeners.report(
             BatchReport(
                 model=self.model,
@@ -144,7 +141,7 @@ class Reporter:
                 n_docs_total=self.n_docs_total,
                 n_pass=n_pass,
                 n_passes=self.n_passes,
-                docs_per_second=self.n_docs / (time.perf_counter() - self.started),
+                docs_per_second=self.n_docs / (time.perf_counter() - self._started),
                 e_seconds=done.e_seconds,
                 m_seconds=done.m_seconds,
                 step_size=done.rho,
@@ -158,9 +155,13 @@ class Reporter:
                 recent_docs_per_second=self._pace(self.n_docs),
                 batch_score=self._batch_score,
                 memory=resident_bytes(),
-                events=_events(state),
-                n_run=1 if self.run is None else self.run.number,
-                n_runs=1 if self.run is None else self.run.n_runs,
+                events=tuple(
+                    replace(event, time=time.time())
+                    for event in events
+                    if event.document == state.n_docs_seen
+                ),
+                n_run=self.run.number,
+                n_runs=self.run.n_runs,
             )
         )
 
@@ -185,23 +186,19 @@ class Reporter:
         return held_out
 
 
-def _events(state: Any) -> tuple[Event, ...]:
-    """Return what the last documents brought to light, with the time of now."""
-    found = () if state.watch is None else state.watch.events
-    return tuple(replace(e, time=time.time()) for e in found if e.document == state.n_docs_seen)
-
-
 class Pace:
     """Documents a second in the last seconds, or since the last update where that is longer ago."""
+
+    seconds = 5.0
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._marks = deque([(clock(), 0)])
 
     def __call__(self, n_docs: int) -> float:
-        """Return it when so many documents are done in all."""
+        """Return the pace when so many documents are done in all."""
         now, marks = self._clock(), self._marks
-        while len(marks) > 1 and marks[1][0] <= now - RECENT_SECONDS:
+        while len(marks) > 1 and marks[1][0] <= now - self.seconds:
             marks.popleft()
         then, before = marks[0]
         marks.append((now, n_docs))
@@ -219,7 +216,7 @@ class NextScore:
         self._started, self._spent = clock(), 0.0
 
     def __call__(self, batch: MiniBatch, *, gap: bool = False) -> float | None:
-        """Return the log predictive probability of some documents; None where there is no time.
+        """Return the score of up to 200 documents; None where there is no time.
 
         Words that are new with the mini-batch are left out: no topic knows them.
         """
@@ -233,7 +230,7 @@ class NextScore:
         columns[state.weights.n_words :] = -1
         if batch.change is not None:
             columns[batch.change.reused] = -1
-        rows = np.unique(np.linspace(0, n_docs - 1, SCORED_DOCUMENTS).astype(np.intp))
+        rows = np.unique(np.linspace(0, n_docs - 1, 200).astype(np.intp))
         known, _ = remap_columns(batch.X[rows], columns, state.weights.n_words)
         score = self._model._score(known, n_splits=1) if can_be_split(known) else None
         if gap:
@@ -251,3 +248,169 @@ def resident_bytes() -> int | None:
             return int(file.read().split()[1]) * resource.getpagesize()
     except OSError:  # macOS, which counts bytes
         return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
+    """Return the display for a learner's `verbose`: none, bar or line now and then, every line."""
+    if not isinstance(verbose, int | np.integer | np.bool_) or verbose < 0:
+        raise InputError(f"must be a whole number, at least 0, got {verbose!r}.", "verbose")
+    if verbose == 0:
+        return None
+    if verbose >= 2:
+        return ProgressLines(interval=0.0)
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return ProgressBar() if on_terminal else ProgressLines()
+
+
+class Display:
+    """Shows updates as lines, each with the last scores."""
+
+    needs_score = True
+
+    _score: float | None = None
+    _batch_score: float | None = None
+
+    def begin(self, model: Any) -> None:
+        """Begin without scores."""
+        self._score = self._batch_score = None
+
+    def line(self, report: BatchReport) -> str:
+        """Describe an update."""
+        if report.held_out_score is not None:
+            self._score = report.held_out_score
+        if report.batch_score is not None:
+            self._batch_score = report.batch_score
+        return describe(report, self._score, self._batch_score)
+
+
+class ProgressBar(Display):
+    """A bar on the terminal, drawn by rich."""
+
+    def __init__(self, console: Any = None) -> None:
+        self._console = console
+
+    def begin(self, model: Any) -> None:
+        """Draw an empty bar."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        super().begin(model)
+        text = Column(ratio=1, no_wrap=True)
+        self._bar = Progress(
+            BarColumn(bar_width=12, table_column=Column(width=12, no_wrap=True)),
+            TextColumn("{task.description}", markup=False, table_column=text),
+            console=self._console or Console(stderr=True),
+        )
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+
+    def __call__(self, report: BatchReport, /) -> None:
+        """Move the bar."""
+        done, total = report.n_docs, report.n_docs_total
+        self._bar.update(self._task, completed=done, total=total, description=self.line(report))
+
+    def end(self, model: Any) -> None:
+        """Leave the bar as it is and give the terminal back."""
+        self._bar.stop()
+
+
+class ProgressLines(Display):
+    """A line in the log every so many seconds; the first and the last update always get one."""
+
+    def __init__(self, interval: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval, self._clock = interval, clock
+
+    def begin(self, model: Any) -> None:
+        """Wait for the first update."""
+        super().begin(model)
+        self._waiting: str | None = None
+        self._last = -math.inf
+
+    def __call__(self, report: BatchReport, /) -> None:
+        """Log a line if the last one is long ago."""
+        self._waiting = self.line(report)
+        now = self._clock()
+        if now - self._last >= self._interval:
+            self._last = now
+            self.end()
+
+    def end(self, model: Any = None) -> None:
+        """Log what has not been logged yet."""
+        if self._waiting is not None:
+            _log(self._waiting)
+        self._waiting = None
+
+
+def _log(line: str) -> None:
+    """Log a line at INFO, or write it to stderr where no handler of the program would.
+
+    The handler is never attached: the program's logging stays as it was, and models that learn in
+    several threads do not double each other's lines.
+    """
+    others = LOGGER.handlers[1:]  # beside the package's own, which does nothing
+    parent = LOGGER.parent if LOGGER.propagate else None
+    if LOGGER.isEnabledFor(logging.INFO) and (others or (parent and parent.hasHandlers())):
+        LOGGER.info(line)
+    elif sys.stderr is not None:  # as it is in a program without a console
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("opelda: %(message)s"))
+        handler.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, line, (), None))
+
+
+def describe(
+    report: BatchReport, score: float | None = None, batch_score: float | None = None
+) -> str:
+    """Put what is known of an update, and the last scores, into one line."""
+    parts = [f"run {report.n_run}/{report.n_runs}"] if report.n_runs > 1 else []
+    unit = "docs"
+    if max(report.n_pass, report.n_passes or 1) > 1:
+        unit = "visits"  # of documents, which each pass sees again
+        parts.append(f"pass {report.n_pass}" + (f"/{report.n_passes}" if report.n_passes else ""))
+    total, speed = report.n_docs_total, report.docs_per_second
+    parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + f" {unit}")
+    if 0 < speed < math.inf:
+        parts.append(f"{_rate(speed)} {unit}/s")
+        recent = report.recent_docs_per_second
+        if total is None and abs(recent - speed) > 0.05 * speed:
+            parts.append(f"{_rate(recent)} of late")
+    parts.extend(_left(report))
+    if batch_score is not None:
+        parts.append(f"batch {batch_score:.3f}")
+    if score is not None:  # a narrow terminal cuts off what comes last
+        parts.append(f"score {score:.4f}")
+    if not math.isnan(report.mean_gap):
+        parts.append(f"gap {report.mean_gap:.3g}")
+    parts.append(f"step {report.step_size:.3g}")
+    if report.n_words_added > 0:
+        parts.append(f"{report.n_words_added:,} words added")
+    if report.memory is not None:
+        parts.append(f"{report.memory / 1e6:,.0f} MB")
+    return ", ".join(parts)
+
+
+def _rate(speed: float) -> str:
+    return f"{speed:,.0f}" if speed >= 10 else f"{speed:.2g}"
+
+
+def _left(report: BatchReport) -> Iterator[str]:
+    """Yield the time that is left: of the passes by their speed, of the sweeps by the last one's.
+
+    Documents take another time in sweeps than in updates, so that neither says it of the other.
+    """
+    total, speed, n_sweeps = report.n_docs_total, report.docs_per_second, report.n_sweeps
+    if total is None or total <= report.n_docs:
+        return
+    n_swept = n_sweeps * (total // report.n_passes) if report.n_passes else 0
+    n_docs = total - n_swept - report.n_docs  # of updates still to come
+    if n_docs >= 0:
+        seconds = n_docs / speed if 0 < speed < math.inf else 0.0
+    else:
+        to_sweep = (report.n_passes or 0) - report.n_pass
+        seconds = to_sweep * (report.e_seconds + report.m_seconds)
+    if seconds > 0:
+        minutes, second = divmod(math.ceil(seconds), 60)
+        hours, minute = divmod(minutes, 60)
+        yield f"{hours}:{minute:02}:{second:02} left"
+    if n_sweeps and n_docs >= 0:
+        yield f"then {n_sweeps} sweeps"

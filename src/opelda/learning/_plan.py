@@ -18,17 +18,15 @@ from opelda.engines.seam import (
     Step,
     Task,
     Updated,
-    Weights,
     extended,
 )
 from opelda.errors import InputError
-from opelda.inference import EM, Method, PerToken
+from opelda.inference import EM, OPE, Method, PerToken
 from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
 from opelda.learning._rules import CHECKS, Sampler
-from opelda.learning._seed_weights import Pull
-from opelda.learning._seeds import SeedTopics
+from opelda.learning._seeds import Pull, SeedTopics
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
@@ -37,7 +35,7 @@ MOST_SWEPT_TOPICS = 2**16 - 1  # closing sweeps keep a token's topic in two byte
 
 @dataclass(frozen=True)
 class Schedule:
-    """In which steps learning goes about a collection, how often, and how it begins and ends."""
+    """The steps of learning: how large, how often, how it begins and ends."""
 
     batch_size: int
     decay: float  # kappa of rho_t = (t + tau)^-kappa
@@ -81,7 +79,7 @@ class UpdateBatch:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a call of `fit` or the like resolved at its top, checked."""
+    """Everything that a call of `fit` or the like resolved and checked at its top."""
 
     n_topics: int
     method: Method
@@ -106,7 +104,7 @@ class Plan:
         weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
         state = State(weights, self.seed)
         if self.seeds is not None:
-            state.labels = self.seeds.labels
+            state.labels = dict(enumerate(self.seeds.names))
         return state
 
     def pull(self, state: State) -> Pull | None:
@@ -120,7 +118,7 @@ class Plan:
         return pull if len(pull.columns) else None
 
     def passes(self, documents: Documents) -> Iterator[UpdateBatch]:
-        """Go through a collection as often as the schedule says, shuffled anew each time."""
+        """Yield a collection's batches as often as the schedule says, shuffled anew each time."""
         size = self.schedule.batch_size
         for n_pass in range(1, self.schedule.n_passes + 1):
             order = documents.order(self.seed, n_pass)
@@ -128,49 +126,43 @@ class Plan:
                 yield UpdateBatch(documents, order[first : first + size], n_pass)
 
     def once(self, documents: Documents) -> Iterator[UpdateBatch]:
-        """Go through new documents in their order."""
+        """Yield new documents in their order."""
         numbers, size = np.arange(documents.n_docs), self.schedule.batch_size
         for first in range(0, documents.n_docs, size):
             yield UpdateBatch(documents, numbers[first : first + size], is_new=True)
 
     def update(self, state: State, batch: UpdateBatch) -> Updated | None:
         """Infer the documents' mixtures and update the topics; None where they hold no words."""
-        t, schedule = state.n_updates + 1, self.schedule
+        t, schedule, rule = state.n_updates + 1, self.schedule, self.rule
         population = schedule.population
         if population is None:
             population = state.population + batch.n_docs * batch.is_new
-        rho = float((t + schedule.offset) ** -schedule.decay) if self.rule.decays else 1.0
-        made = state.weights.n_updates
+        rho = float((t + schedule.offset) ** -schedule.decay) if rule.decays else 1.0
+        engine, weights = self.engine, state.weights
+        documents, chosen = batch.documents, batch.chosen
+        task = Task(self.method, self.alpha, state.seed | t << 32)
+        step = Step(t, rho, population, state.seed)
+        made = weights.n_updates
         with state.lock.writing():
+            pull = self.pull(state)
             try:
-                done = self._made(
-                    state.weights,
-                    batch,
-                    Task(self.method, self.alpha, state.seed | t << 32),
-                    Step(t, rho, population, state.seed),
-                    self.pull(state),
-                )
+                if isinstance(rule, Sampler):
+                    done = rule.update(engine, weights, documents, task, step, chosen=chosen)
+                elif pull is not None:
+                    done = pull.update(engine, weights, documents, task, rule, step, chosen)
+                else:
+                    certify = self.listeners.needs_gap
+                    done = engine.update(
+                        weights, documents, task, rule, step, chosen=chosen, certify=certify
+                    )
             except BaseException:
                 # Counters follow the weights: an update that was interrupted has changed neither
                 # and can be made again; one interrupted when it was done has changed both.
-                if state.weights.n_updates > made:
+                if weights.n_updates > made:
                     self.count(state, batch, 1)
                 raise
             self.count(state, batch, done is not None)
         return done
-
-    def _made(
-        self, weights: Weights, batch: UpdateBatch, task: Task, step: Step, pull: Pull | None
-    ) -> Updated | None:
-        documents, chosen, rule = batch.documents, batch.chosen, self.rule
-        if isinstance(rule, Sampler):
-            return rule.update(self.engine, weights, documents, task, step, chosen=chosen)
-        if pull is not None:
-            return pull.update(self.engine, weights, documents, task, rule, step, chosen)
-        certify = self.listeners.needs_gap
-        return self.engine.update(
-            weights, documents, task, rule, step, chosen=chosen, certify=certify
-        )
 
     @staticmethod
     def count(state: State, batch: UpdateBatch, n_updates: int) -> None:
@@ -207,17 +199,10 @@ class Parameters:
         """
         raise NotImplementedError
 
-    def _learns_by_ope(self) -> bool:
-        raise NotImplementedError
-
     def _inference(self) -> Method:
         """Return the method that mixtures are inferred with while learning."""
         method: Method = self._settings()["inference"]
         return method
-
-    def _rule(self) -> Rule | Sampler:
-        rule: Rule | Sampler = self._settings()["learning"]
-        return rule
 
     def _schedule(self, n_docs: int | None = None) -> Schedule:
         """Return the settings, checked, for a collection of so many documents or a stream."""
@@ -228,11 +213,17 @@ class Parameters:
         given = self.transform_method
         if given is not None and not (isinstance(given, str) and given == "same"):
             return as_method(given, "transform_method")
-        return EM() if given is None and self._learns_by_ope() else self._inference()
+        learned_by = vars(self).get("inference", getattr(self, "_method", None))
+        by_ope = learned_by in (None, "ope", OPE) or isinstance(learned_by, OPE)
+        return EM() if given is None and by_ope else self._inference()
 
     def _accuracy(self) -> Accuracy | None:
         """Return what mixtures may lose at the most once the topics are learned."""
         return accuracy_of(self.max_loss)
+
+    def _seed_topics(self, n_topics: int) -> SeedTopics | None:
+        """Return the words that topics begin with, checked."""
+        return SeedTopics.of(getattr(self, "seeds", None), n_topics)
 
     def _engine(
         self, n_entries: int = 0, n_sweeps: float = AN_INFERENCE, *, anew: bool = False
@@ -291,7 +282,7 @@ class Parameters:
         )
 
     def _check_one_run(self) -> None:
-        """Refuse several runs of documents that come once."""
+        """Reject several runs of documents that come once."""
         if self.n_runs != 1:
             raise InputError(
                 f"is {self.n_runs}, but documents that come bit by bit are learned from in one "
@@ -299,12 +290,8 @@ class Parameters:
                 "n_runs",
             )
 
-    def _seed_topics(self, n_topics: int) -> SeedTopics | None:
-        """Return the words that topics begin with, checked."""
-        return None
-
     def _check_topics(self, state: State) -> None:
-        """Refuse a number of topics that was changed after they were learned."""
+        """Reject a number of topics that was changed after they were learned."""
         n_topics = state.weights.n_topics
         if self.n_components != n_topics:
             raise InputError(

@@ -167,7 +167,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
     def _shares(self) -> NDArray[np.float64] | None:
         """Return each topic's share of the tokens learned from, where the rule keeps that."""
         state = self._learned()
-        if isinstance(self._rule(), ML):
+        if isinstance(self._settings()["learning"], ML):
             return None
         # the rows' sums alone: what the prior adds is kept apart from them
         mass = np.maximum(state.weights.sums, 0.0)

@@ -10,7 +10,7 @@ from scipy import sparse
 from opelda.engines import Engine
 from opelda.engines.seam import Documents, Weights
 from opelda.learning._plan import Plan
-from opelda.learning._seed_weights import Pull
+from opelda.learning._seeds import Pull
 from opelda.learning._state import State
 
 LOOKED_AT = 20  # documents per topic

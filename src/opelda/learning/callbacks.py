@@ -2,10 +2,10 @@
 
 A callback is anything that can be called with a `BatchReport`. It is called after every update, and
 learning stops after that update if it returns True; all callbacks are called, whatever the others
-return. If it has methods `begin(model)` and `end(model)`, they are called before the first update
-and after the last, `end` also when learning fails or is interrupted. The mean gap of a report costs
-about a sixth of inference: a callback with an attribute ``needs_gap = False`` does without. The
-score of a stream's batches before they were learned from is for those with ``needs_score = True``.
+return. Methods `begin(model)` and `end(model)`, if there are any, are called before the first
+update and after the last, `end` also when learning fails or is interrupted. Attributes:
+``needs_gap = False`` does without the mean gap, which costs about a sixth of inference;
+``needs_score = True`` asks for the score of a stream's batches before they are learned from.
 """
 
 import math
@@ -30,36 +30,27 @@ class BatchReport:
         The model itself, already updated. Look, do not change.
     n_updates : int
         Updates over the model's life, this one included.
-    n_docs : int
-        Documents done in this call, over all its passes.
-    n_docs_total : int or None
-        Documents this call will do, where that is known.
-    n_pass : int
-        Which pass over the documents this is, from 1.
-    n_passes : int or None
-        How many there will be, where that is known; closing sweeps are passes, too.
+    n_docs, n_docs_total : int
+        Documents done in this call, over all its passes, and those to be done; None if unknown.
+    n_pass, n_passes : int
+        Which pass over the documents this is, from 1, and of how many (None if unknown); closing
+        sweeps are passes, too.
     docs_per_second : float
         Documents a second in this call so far.
-    e_seconds : float
-        Time this batch's inference took.
-    m_seconds : float
-        Time the update of the topics took.
+    e_seconds, m_seconds : float
+        Time that the batch's inference took, and the update of the topics.
     step_size : float
-        How far this update moved: rho_t of the Online and ML rules; of a stream that is learned by
-        sweeps, the mini-batch's share of all that counts.
+        rho_t of the Online and ML rules; of a stream that is learned by sweeps, the mini-batch's
+        share of all that counts.
     mean_gap : float
         Mean Frank-Wolfe gap of this batch's documents, the certificate of their mixtures; NaN where
-        nobody asks. Sweeps find no mixtures: of a stream that is learned by them it is that of up
-        to 200 documents before they are learned from, where a display shows it.
+        nobody asks. In streams learned by sweeps, that of up to 200 documents before they are
+        learned from, for displays.
     held_out_score : float or None
         Log predictive probability per word of the validation documents, where they were scored
         after this update; larger is better.
-    n_words : int
-        Words in the vocabulary now.
-    n_words_added : int
-        Words that were added while learning.
-    n_words_dropped : int
-        Words that were dropped while learning.
+    n_words, n_words_added, n_words_dropped : int
+        Words in the vocabulary now; words added and dropped while learning.
     n_unknown_tokens : float
         Tokens that were left out because their word is not in the vocabulary.
     n_sweeps : int
@@ -67,9 +58,9 @@ class BatchReport:
     recent_docs_per_second : float
         Documents a second in the last five seconds, or since the update before.
     batch_score : float or None
-        As `held_out_score`, of up to 200 of this batch's documents before they were learned from.
-        In streams, where a callback has ``needs_score = True``, and for as many batches as can be
-        scored in 3% of the time; others have None.
+        As `held_out_score`, of up to 200 of a stream's documents before they were learned from.
+        Where a callback has ``needs_score = True``, and for as many batches as can be scored in 3%
+        of the time.
     memory : int or None
         Bytes of memory that the process has (on macOS the most it has had).
     events : tuple of Event
@@ -81,11 +72,9 @@ class BatchReport:
     --------
     >>> from opelda import OnlineOPE
     >>> from opelda.corpus import generate
-    >>> def stop_after_three(report):
-    ...     return report.n_updates == 3
     >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
-    >>> model = OnlineOPE(n_components=3, batch_size=50, callbacks=stop_after_three).fit(X)
-    >>> model.n_batch_iter_
+    >>> stop = lambda report: report.n_updates == 3
+    >>> OnlineOPE(n_components=3, batch_size=50, callbacks=stop).fit(X).n_batch_iter_
     3
     """
 
@@ -117,13 +106,9 @@ class BatchReport:
 class Callback(Protocol):
     """Anything that takes a `BatchReport` and returns True to stop learning.
 
-    Methods `begin(model)` and `end(model)` are called if there are any.
-
     Examples
     --------
-    >>> def enough(report: BatchReport) -> bool:
-    ...     return report.n_docs >= 1_000_000
-    >>> callback: Callback = enough
+    >>> callback: Callback = lambda report: report.n_docs >= 1_000_000
     """
 
     def __call__(self, report: BatchReport, /) -> bool | None:
@@ -181,12 +166,12 @@ class EarlyStopping:
         self._n_scores = self._n_without = 0
 
     def __call__(self, report: BatchReport, /) -> bool:
-        """Look at the score, if there is one; True when patience is at its end."""
+        """Look at the score, if there is one; return True when patience is at its end."""
         score = report.held_out_score
         if score is None:
             return False
         self._n_scores += 1
-        if score > (-math.inf if self.best_score is None else self.best_score):
+        if self.best_score is None or score > self.best_score:
             self.best_score, self.best_update = score, report.n_updates
         if score > self._reference + self.min_delta:
             self._reference, self._n_without = score, 0
@@ -195,7 +180,7 @@ class EarlyStopping:
         return self._n_without >= self.patience
 
     def end(self, model: Any) -> None:
-        """Say so if there was nothing to watch."""
+        """Warn if there was nothing to watch."""
         if not self._n_scores:
             warnings.warn(
                 "EarlyStopping saw no score and had nothing to go by; pass validation=, and a "
@@ -229,11 +214,9 @@ class History:
     """
 
     def __init__(self, max_length: int | None = None, *, gap: bool = True) -> None:
-        if max_length is not None:
-            max_length = whole("max_length", max_length)
-        self.max_length = max_length
+        self.max_length = None if max_length is None else whole("max_length", max_length)
         self.needs_gap = bool(gap)
-        self._reports: deque[BatchReport] = deque(maxlen=max_length)
+        self._reports: deque[BatchReport] = deque(maxlen=self.max_length)
 
     @property
     def reports(self) -> list[BatchReport]:
@@ -269,8 +252,6 @@ class OnEvent:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> from opelda import TopicModel
-    >>> model = TopicModel(50, callbacks=[OnEvent(print)])
     >>> event = Event("new words", 90_000, 3, {"documents": 40, "share": 0.01}, ("tea", "cup"))
     >>> OnEvent(print)(SimpleNamespace(events=(event,)))
     New words after 90,000 documents: tea, cup; in 1.0% of the documents since.
@@ -285,7 +266,7 @@ class OnEvent:
         self.function = function
 
     def begin(self, model: Any) -> None:
-        """Refuse a learner that never notices any."""
+        """Reject a learner that notices no events."""
         if not model._schedule().n_sweeps:
             raise InputError(
                 "Events are noticed by sweeps, and this learner makes none; choose {preset}.",
@@ -293,5 +274,5 @@ class OnEvent:
             )
 
     def __call__(self, report: BatchReport, /) -> bool:
-        """Pass the events on; True when the function wants to stop."""
+        """Pass the events on; return True when the function wants to stop."""
         return any([self.function(event) is True for event in report.events])

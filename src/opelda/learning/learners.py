@@ -92,9 +92,6 @@ class PaperLearner(Learner):
         objects = {"inference": method, "learning": bounded(rule, method), "default_rule": steps}
         return parameters | objects
 
-    def _learns_by_ope(self) -> bool:
-        return self._method is OPE
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineLearner(PaperLearner):

@@ -13,7 +13,7 @@ from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner, listed
 from opelda.learning._plan import MOST_SWEPT_TOPICS
 from opelda.learning._rules import SCVB0, Online, Sampler, bounded, rule_of
-from opelda.learning._seeds import Seeds, SeedTopics
+from opelda.learning._seeds import Seeds
 
 MANY_TOPICS = 500
 A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
@@ -210,9 +210,3 @@ class TopicModel(Learner):
                 "one out.",
                 "seeds",
             )
-
-    def _seed_topics(self, n_topics: int) -> SeedTopics | None:
-        return SeedTopics.of(self.seeds, n_topics)
-
-    def _learns_by_ope(self) -> bool:  # as every preset does
-        return self.inference in (None, "ope") or isinstance(self.inference, OPE)

@@ -19,8 +19,8 @@ from opelda._validation import SMALLEST_COUNT
 from opelda.engines.seam import FRACTION_SHIFT, Updated
 from opelda.learning._closing_sweeps import HeldCollection, Sweeps, too_small
 from opelda.learning._plan import FIRST_WORD_PRIOR, Plan, UpdateBatch
-from opelda.learning._seed_weights import Anchors
 from opelda.learning._seeding import begin
+from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
 from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning.streaming._renewal import give, new_theme
