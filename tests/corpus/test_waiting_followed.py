@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from opelda.corpus import NOTHING, mini_batches, stream
-from opelda.corpus import _timeout as _patience
+from opelda.corpus import _block as _patience
 from opelda.corpus.sources import _folder, _followed
 from tests.corpus.restarts import SIZE, WORDS, Clock, Learner, lines, waiting
 

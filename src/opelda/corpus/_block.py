@@ -1,7 +1,9 @@
 """Sources of documents, and the blocks that they give with the position after each."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 import polars as pl
@@ -9,17 +11,42 @@ from scipy import sparse
 
 from opelda.corpus._matrix import Counted, stacked
 from opelda.corpus._problems import Problems
-from opelda.corpus._timeout import Patience
 from opelda.errors import InputError
 
 # Columns of texts beside the documents, null where something is missing: those of the source by
 # their names, and under None what the documents are called.
 Beside = dict[str | None, pl.Series]
-
-
 # Texts still to be tokenised (no nulls), also among other documents; counts over words of their
 # own; or counts whose columns are those of the source's vocabulary.
 Documents = pl.Series | list[Any] | Counted | sparse.csr_array
+
+
+class Patience:
+    """The time that the documents of a mini-batch wait for the next ones, at the most.
+
+    A source says when documents `came` and when they were `given`. In between, and only while it
+    has to wait for more, it asks whether the time `is_over`.
+    """
+
+    def __init__(self, seconds: float = inf, meanwhile: Callable[[], None] | None = None) -> None:
+        self.seconds = seconds
+        self.meanwhile = meanwhile or (lambda: None)  # called now and then by whoever waits
+        self.paused = False  # whether the last read of a pipe was given up for now
+        self._since: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether documents are there that have waited for long enough."""
+        return self._since is not None and time.monotonic() - self._since >= self.seconds
+
+    def came(self) -> None:
+        """Start the clock, if no documents wait already."""
+        if self._since is None:
+            self._since = time.monotonic()
+
+    def given(self) -> None:
+        """Stop the clock: no documents wait any more."""
+        self._since, self.paused = None, False
 
 
 @dataclass(frozen=True)
@@ -48,13 +75,12 @@ class Block:
 
     def first(self, n_docs: int) -> "Block":
         """Return its first documents, with the position after all of them: for the last block."""
-        beside = rows_of(self.beside, 0, n_docs)
         documents = self.documents
         if isinstance(documents, Counted):
             documents = Counted.of(documents.counts[:n_docs], documents.words)
         else:
             documents = documents[:n_docs]
-        return replace(self, documents=documents, beside=beside)
+        return replace(self, documents=documents, beside=rows_of(self.beside, 0, n_docs))
 
 
 class BlockJoiner:

@@ -2,33 +2,29 @@
 
 from collections.abc import Iterable, Sequence
 
-# The usual names, the likeliest first.
-TEXTS = (
-    *("text", "body", "content", "abstract", "document", "doc", "article", "description"),
-    *("summary", "message", "review", "comment", "tweet", "post", "sentence"),
-)
-# Names of the column that comes before the text, or is the text where there is no other.
-TITLES = ("title", "headline", "subject")
-# The same of columns that name, date and group documents, each as `spelled` spells it.
-NAMES = (
-    *(*TITLES, "id", "name", "docid", "documentid", "articleid", "paperid", "postid", "tweetid"),
-    *("messageid", "uid", "uuid", "guid", "doi", "filename", "file", "path", "url", "uri", "link"),
-)
-TIMES = (
-    *("date", "datetime", "timestamp", "time", "published", "publishedat", "publishedon"),
-    *("publishdate", "publisheddate", "publicationdate", "datepublished", "pubdate", "pubyear"),
-    *("publicationyear", "created", "createdat", "createdon", "createddate", "creationdate"),
-    *("createdutc", "createdtime", "posted", "postedat", "postdate", "dateposted", "submitted"),
-    *("submittedat", "submitteddate", "submissiondate", "sent", "sentat", "year", "yearmonth"),
-    *("month", "week", "day", "decade", "updated", "updatedat", "updatedate", "modified"),
-)
-GROUPS = (
-    *("section", "category", "categories", "group", "source", "publisher", "publication"),
-    *("newspaper", "journal", "venue", "conference", "outlet", "channel", "subreddit", "forum"),
-    *("newsgroup", "author", "authors", "speaker", "user", "username", "party", "topic", "label"),
-    *("class", "type", "genre", "department", "domain", "platform", "product", "country"),
-    *("region", "state", "city", "language", "lang"),
-)
+# The usual names, the likeliest first, as `spelled` spells them: of texts; of titles, which come
+# before the text, or are it where there is no other; of what names, dates and groups documents.
+_USUAL = """
+text body content abstract document doc article description summary message review comment tweet
+post sentence;
+
+title headline subject;
+
+id name docid documentid articleid paperid postid tweetid messageid uid uuid guid doi filename file
+path url uri link;
+
+date datetime timestamp time published publishedat publishedon publishdate publisheddate
+publicationdate datepublished pubdate pubyear publicationyear created createdat createdon
+createddate creationdate createdutc createdtime posted postedat postdate dateposted submitted
+submittedat submitteddate submissiondate sent sentat year yearmonth month week day decade updated
+updatedat updatedate modified;
+
+section category categories group source publisher publication newspaper journal venue conference
+outlet channel subreddit forum newsgroup author authors speaker user username party topic label
+class type genre department domain platform product country region state city language lang
+"""
+TEXTS, TITLES, NAMES, TIMES, GROUPS = (names.split() for names in _USUAL.split(";"))
+NAMES = [*TITLES, *NAMES]
 KEPT = {*TIMES, *GROUPS}
 
 

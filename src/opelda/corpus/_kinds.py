@@ -14,13 +14,6 @@ from scipy import sparse
 
 from opelda.corpus._column_names import usual
 
-# Packages whose tables and columns are known.
-FRAMES = ("pandas", "polars", "pyarrow")
-TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
-COLUMNS = ("Series", "Array", "ChunkedArray")
-# How the types of Arrow that are counts begin.
-ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool")
-
 
 def package_of(item: Any) -> str:
     """Return the package that an object's type comes from."""
@@ -38,14 +31,14 @@ def is_matrix(item: Any) -> bool:
 
 def is_table(item: Any) -> bool:
     """Whether this is a data frame of pandas, polars or Arrow."""
-    return package_of(item) in FRAMES and _is_called(item, TABLES)
+    return _is_called(item, "DataFrame", "LazyFrame", "Table", "RecordBatch")
 
 
 def is_column(item: Any) -> bool:
     """Whether this is a column of pandas, polars or Arrow, or a vector of words or objects."""
     if isinstance(item, np.ndarray):
         return is_words(item)
-    return package_of(item) in FRAMES and _is_called(item, COLUMNS)
+    return _is_called(item, "Series", "Array", "ChunkedArray")
 
 
 def holds_numbers(item: Any) -> bool:
@@ -96,7 +89,7 @@ def is_record(item: Any) -> bool:
     # whatever is no number is no count either
     if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
         return True
-    return any(map(is_missing, map(item.get, usual([key for key in item if isinstance(key, str)]))))
+    return any(is_missing(item[key]) for key in usual([k for k in item if isinstance(k, str)]))
 
 
 def is_empty(item: Any) -> bool:
@@ -129,8 +122,10 @@ def are_documents(items: Any) -> bool:
     return isinstance(items, Iterator) or (isinstance(items, np.ndarray) and items.shape == (0,))
 
 
-def _is_called(item: Any, names: Sequence[str]) -> bool:
-    return any(base.__name__.endswith(tuple(names)) for base in type(item).__mro__)
+def _is_called(item: Any, *names: str) -> bool:
+    """Whether a type of pandas, polars or Arrow has one of these names."""
+    known = package_of(item) in ("pandas", "polars", "pyarrow")
+    return known and any(base.__name__.endswith(names) for base in type(item).__mro__)
 
 
 def _is_number(dtype: Any) -> bool:
@@ -139,4 +134,4 @@ def _is_number(dtype: Any) -> bool:
         return kind in "biuf"
     if hasattr(dtype, "is_numeric"):  # of polars
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    return str(dtype).startswith(ARROW_NUMBERS)
+    return str(dtype).startswith(("int", "uint", "halffloat", "float", "double", "bool"))

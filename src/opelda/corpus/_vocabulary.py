@@ -1,6 +1,8 @@
 """Words to columns, fixed or growing with a stream, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,12 +14,12 @@ from opelda.corpus._document_counts import as_list, count_words
 from opelda.corpus._matrix import Counted, remap_columns
 from opelda.corpus._word_columns import (
     VocabularyChange,
-    WaitingWords,
-    WordColumns,
     checked_words,
+    damaged,
     encodable,
+    pack_words,
+    stored_array,
     stored_number,
-    stored_value,
     unpack_words,
     usual_min_df,
 )
@@ -28,12 +30,6 @@ from opelda.errors import InputError
 MOST_WORDS = 2**31 - 1
 PARAMETERS = ("growing", "max_features", "when_full", "min_df")
 COUNTERS = ("n_updates", "n_docs", "n_added", "n_evicted", "n_dropped")
-# Of parameters and counters, those that the first model files do not have.
-SINCE = {"min_df": 1, "n_docs": 0}
-# The tokenizer of the first model files, which do not say.
-FIRST_TOKENIZER = Tokenizer(
-    pattern=COUNT_VECTORIZER, stop_words=None, unspaced=None, keep_markup=True
-)
 
 
 class Vocabulary:
@@ -46,23 +42,20 @@ class Vocabulary:
     words : iterable of str
         The words of the first columns, all different.
     growing : bool
-        Whether `learn` gives columns to words it has not seen.
+        Whether `learn` gives columns to new words.
     max_features : int or None
         Columns at most.
     when_full : {"evict", "refuse"}
-        What becomes of new words when there is no column left. They take those of the words that
-        the fewest documents had, which counts a tenth less for every mini-batch since, unless
-        those are in this very mini-batch or count for more than the new word does; or they are
-        dropped. Dropped words are counted, not remembered: memory is bounded by ``max_features``.
+        What becomes of new words when no column is left: they take those of rare, stale words, or
+        are dropped. A word's document frequency counts a tenth less for every mini-batch since it
+        was last seen. Dropped words are counted, not remembered.
     min_df : int or None
-        A new word gets a column with the mini-batch in which so many documents have had it. Until
-        then it waits: its tokens are left out and counted as unknown. None is as for `read`: 1 in
-        the first 50 documents, 2 up to 1,000, then 5. At most ``2 * max_features`` words wait, or
-        500,000; beyond, those seen long ago and in few documents are forgotten and begin anew.
+        Documents that must have had a new word before it gets a column; until then its tokens are
+        unknown. None is as for `read`: 1 in the first 50 documents, 2 up to 1,000, then 5. At most
+        ``2 * max_features`` words wait, or 500,000; stale ones of few documents are forgotten.
     tokenizer : Tokenizer or None
-        How texts are made into words. None: ``Tokenizer()``, as for `read`. Stop words "auto" are
-        found from the first texts that a growing vocabulary learns from; a fixed one has said which
-        words it wants, and leaves out none of them.
+        How texts are made into words. None: ``Tokenizer()``. The first texts that a growing
+        vocabulary learns from decide stop words "auto"; a fixed vocabulary counts all of its words.
 
     Attributes
     ----------
@@ -104,18 +97,23 @@ class Vocabulary:
         self.growing = flag("growing", growing)
         self.max_features = max_features
         self.when_full = choice("when_full", when_full, ("refuse", "evict"))
+        self.min_df = None if min_df is None else whole("min_df", min_df)
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self.tokenizer = tokenizer if self.growing else tokenizer.decided
-        self._columns = WordColumns(checked_words(words))
-        self._few_texts = FewTexts()
-        self.min_df = None if min_df is None else whole("min_df", min_df)
-        self._waiting = WaitingWords(max_features)
+        self._words = checked_words(words)
         if max_features is not None and len(self) > max_features:
             raise InputError(
                 f"is {max_features}, but there are {len(self)} words; give fewer words or more "
                 "columns.",
                 "max_features",
             )
+        self._index = {word: i for i, word in enumerate(self._words)}
+        self._frequency = np.zeros(len(self), np.int64)  # documents since it has its column
+        self._last_seen = np.zeros(len(self), np.int64)  # the number of an update
+        self._version = 0  # another one whenever a column stands for another word
+        # words without a column and how many documents had each, the one seen last at the end
+        self._waiting: dict[str, int] = {}
+        self._few_texts = FewTexts()
         self.n_updates = self.n_docs = self.n_added = self.n_evicted = self.n_dropped = 0
         self.n_unknown_tokens = 0.0
 
@@ -129,26 +127,26 @@ class Vocabulary:
     ) -> Self:
         """Return a fixed vocabulary of words that so many documents had."""
         vocabulary = cls(words, tokenizer=tokenizer)
-        vocabulary._columns.frequency[:] = document_frequency
+        vocabulary._frequency[:] = document_frequency
         return vocabulary
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words in the order of their columns."""
-        return tuple(self._columns.words)
+        return tuple(self._words)
 
     @property
     def document_frequency(self) -> NDArray[np.int64]:
         """How many of the learned documents had each word since it has its column (a copy)."""
-        return self._columns.frequency.copy()
+        return self._frequency.copy()
 
     def index(self, word: str) -> int:
         """Return the word's column, -1 if it has none."""
-        return self._columns.index.get(word, -1)
+        return self._index.get(word, -1)
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return each word's column, -1 for those that have none."""
-        return self._columns.find(words)
+        return np.fromiter(map(self.index, words), np.int32, len(words))
 
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
         """Count words without changing the vocabulary; words it does not have are left out.
@@ -158,8 +156,7 @@ class Vocabulary:
         CSR array (documents, words), float32
         """
         documents, tokenizer = as_list(documents), self.tokenizer.decided
-        table = self._columns
-        few = self._few_texts.count(documents, table.words, table.version, tokenizer)
+        few = self._few_texts.count(documents, self._words, self._version, tokenizer)
         if few is not None:
             return few
         counted = count_words(documents, "Document {}".format, tokenizer)
@@ -192,14 +189,15 @@ class Vocabulary:
         `tokenizer` is the one they were counted with, its language known by now.
         """
         self.tokenizer = self.tokenizer if tokenizer is None else tokenizer
-        n_before, table = len(self), self._columns
+        n_before = len(self)
         self.n_updates += 1
         self.n_docs += len(counted)
-        columns = table.find(counted.words)
+        columns = self.columns(counted.words)
         frequency = np.bincount(counted.counts.indices, minlength=len(columns))
-        reused = np.zeros(0, np.int32)
         known = columns >= 0
-        table.see(columns[known], frequency[known], self.n_updates)
+        self._frequency[columns[known]] += frequency[known]
+        self._last_seen[columns[known]] = self.n_updates
+        reused = np.zeros(0, np.int32)
         if self.growing and not known.all():
             reused = self._admit(counted.words, frequency, columns)
         X, n_unknown = remap_columns(counted.counts, columns, len(self))
@@ -222,14 +220,71 @@ class Vocabulary:
         self, words: list[str], frequency: NDArray[np.intp], columns: NDArray[np.int32]
     ) -> NDArray[np.int32]:
         """Enter in `columns` what is given to words without one; return the reused, ascending."""
-        without = np.flatnonzero(columns < 0).tolist()
-        new = np.array([i for i in without if encodable(words[i])], np.intp)
+        numbers = [i for i in np.flatnonzero(columns < 0).tolist() if encodable(words[i])]
         enough = usual_min_df(self.n_docs) if self.min_df is None else self.min_df
         if enough > 1:
-            new = self._waiting.see(words, new, frequency, enough)
+            numbers = self._ready(words, numbers, frequency, enough)
+        new = np.array(numbers, np.intp)
+        new = new[np.argsort(-frequency[new], kind="stable")]
+        n_before = len(self)
         most = MOST_WORDS if self.max_features is None else self.max_features
-        evict = self.when_full == "evict"
-        return self._columns.admit(words, new, frequency, columns, self.n_updates, most, evict)
+        n_more = max(0, min(most - n_before, len(new)))
+        reused = np.zeros(0, np.int32)
+        if self.when_full == "evict" and n_more < len(new):
+            reused = self._weakest(frequency[new[n_more:]])
+            for column in reused.tolist():
+                del self._index[self._words[column]]
+        self._words.extend([""] * n_more)
+        self._frequency = np.append(self._frequency, np.zeros(n_more, np.int64))
+        self._last_seen = np.append(self._last_seen, np.zeros(n_more, np.int64))
+        given = np.append(np.arange(n_before, n_before + n_more, dtype=np.int32), reused)
+        new = new[: len(given)]
+        for column, i in zip(given.tolist(), new.tolist(), strict=True):
+            self._words[column] = str(words[i])
+            self._index[self._words[column]] = column
+        self._version += 1
+        self._frequency[given] = frequency[new]
+        self._last_seen[given] = self.n_updates
+        columns[new] = given
+        return np.sort(reused)
+
+    def _weakest(self, wanted: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return columns to reuse for newcomers of these document frequencies, largest first."""
+        # Of the columns not seen in this update, by strength (document frequency, a tenth less for
+        # every update since the last sight), then last sight, then number. The weakest goes to the
+        # strongest newcomer, if it is not the stronger one: as one series rises while the other
+        # falls, the first pair that does not fit is the end.
+        idle = np.flatnonzero(self._last_seen < self.n_updates)
+        age = (self.n_updates - self._last_seen[idle]).astype(np.float64)
+        strength = self._frequency[idle] * 0.9**age
+        weak = strength <= wanted[0]
+        idle, strength = idle[weak], strength[weak]
+        order = np.lexsort((idle, self._last_seen[idle], strength))[: len(wanted)]
+        fits = strength[order] <= wanted[: len(order)]
+        chosen: NDArray[np.int32] = idle[order][fits].astype(np.int32)
+        return chosen
+
+    def _ready(
+        self, words: list[str], numbers: list[int], frequency: NDArray[np.intp], enough: int
+    ) -> list[int]:
+        """Count documents of words that wait; return those of the words that have had enough."""
+        waiting, ready = self._waiting, []
+        for i, more in zip(numbers, frequency[numbers].tolist(), strict=True):
+            word = words[i]
+            n = waiting.pop(word, 0) + more
+            if n >= enough:
+                ready.append(i)
+            else:
+                waiting[str(word)] = n
+        # When too many wait, forget a quarter: of the half that was seen longest ago, those of the
+        # fewest documents. So stale words cannot keep new ones out, nor can a flood of new ones
+        # drive out at once what was seen before.
+        most = 500_000 if self.max_features is None else 2 * self.max_features
+        while len(waiting) > most:
+            old = sorted(islice(waiting.items(), (len(waiting) + 1) // 2), key=itemgetter(1))
+            for word, _ in old[: (len(old) + 1) // 2]:
+                del waiting[word]
+        return ready
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return everything as plain arrays and a dictionary fit for JSON.
@@ -242,7 +297,20 @@ class Vocabulary:
         >>> Vocabulary.from_arrays(arrays, header).words
         ('tea', 'cup')
         """
-        arrays = self._columns.to_arrays() | self._waiting.to_arrays()
+        letters, offsets = pack_words(self._words)
+        arrays: dict[str, NDArray[Any]] = {
+            "bytes": letters,
+            "offsets": offsets,
+            "document_frequency": self._frequency.copy(),
+            "last_seen": self._last_seen.copy(),
+        }
+        if self._waiting:
+            letters, offsets = pack_words(self._waiting)
+            arrays |= {
+                "waiting.bytes": letters,
+                "waiting.offsets": offsets,
+                "waiting.document_frequency": np.array([*self._waiting.values()], np.int64),
+            }
         names = (*PARAMETERS, *COUNTERS, "n_unknown_tokens")
         header = {name: getattr(self, name) for name in names}
         return arrays, header | {"tokenizer": self.tokenizer.to_dict()}
@@ -256,17 +324,32 @@ class Vocabulary:
         InputError
             When anything is missing, of the wrong type, or contradicts the rest.
         """
-        header = SINCE | dict(header)
-        parameters = {name: stored_value(header, name) for name in PARAMETERS}
-        said = header.get("tokenizer")  # the first files did not say
-        tokenizer = FIRST_TOKENIZER if said is None else Tokenizer.from_dict(said)
-        vocabulary = cls(unpack_words(arrays), **parameters, tokenizer=tokenizer)
+        header = {"min_df": 1, "n_docs": 0} | dict(header)  # the first model files lack these
+        for name in (*PARAMETERS, *COUNTERS, "n_unknown_tokens"):
+            if name not in header:
+                raise damaged(f"parameter {name!r} is missing")
+        said = header.get("tokenizer")
+        if said is None:  # the first model files do not say
+            tokenizer = Tokenizer(True, COUNT_VECTORIZER, None, unspaced=None, keep_markup=True)
+        else:
+            tokenizer = Tokenizer.from_dict(said)
+        parameters = {name: header[name] for name in PARAMETERS}
+        made = cls(unpack_words(arrays), **parameters, tokenizer=tokenizer)
         for name in COUNTERS:
-            setattr(vocabulary, name, stored_number(header, name))
-        vocabulary.n_unknown_tokens = stored_number(header, "n_unknown_tokens", float)
-        vocabulary._columns.restore(arrays, vocabulary.n_updates)
-        vocabulary._waiting.restore(arrays, vocabulary)
-        return vocabulary
+            setattr(made, name, stored_number(header, name))
+        made.n_unknown_tokens = stored_number(header, "n_unknown_tokens", float)
+        made._frequency = stored_array(arrays, "document_frequency", np.int64, len(made))
+        made._last_seen = stored_array(arrays, "last_seen", np.int64, len(made))
+        if made._last_seen.max(initial=0) > made.n_updates:
+            raise damaged(f"words were last seen after update {made.n_updates}, the last")
+        own = {name[8:]: arrays[name] for name in arrays if name.startswith("waiting.")}
+        if own:
+            words = checked_words(unpack_words(own))
+            counted = stored_array(own, "document_frequency", np.int64, len(words))
+            if not counted.all() or any(word in made for word in words):
+                raise damaged("waiting words have no documents, or a column")
+            made._waiting = dict(zip(words, counted.tolist(), strict=True))
+        return made
 
     def copy(self) -> Self:
         """Return an independent copy."""
@@ -275,13 +358,13 @@ class Vocabulary:
         return copied
 
     def __len__(self) -> int:
-        return len(self._columns.words)
+        return len(self._words)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._columns.index
+        return word in self._index
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):

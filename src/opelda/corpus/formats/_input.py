@@ -10,8 +10,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from opelda.corpus._block import Patience
 from opelda.corpus._replay import report
-from opelda.corpus._timeout import Patience
 from opelda.corpus.formats._compression import (
     CHUNK,
     N_MAGIC,

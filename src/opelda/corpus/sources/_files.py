@@ -10,9 +10,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from opelda.corpus._block import Block, BlockJoiner, Source
+from opelda.corpus._block import Block, BlockJoiner, Patience, Source
 from opelda.corpus._replay import report, unpacked
-from opelda.corpus._timeout import Patience
 from opelda.corpus.formats import Format, Input, Options
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._input import printable
