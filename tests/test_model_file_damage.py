@@ -15,8 +15,7 @@ from opelda import StreamingOPE, TopicModel, _store
 from opelda.corpus import Vocabulary, generate
 from opelda.errors import ModelFileError
 from opelda.inference import EM, OPE
-from opelda.learning.persistence._model_arrays import as_parts
-from opelda.learning.persistence._parameters import SINCE
+from opelda.learning.persistence._model_arrays import SINCE, as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum, shortened
 
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X

@@ -30,10 +30,9 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
 
 
 def additive(X: Any, name: str = "X") -> Any:
-    """Return X without masked entries, and such that SciPy adds its repeated entries exactly.
+    """Return X such that converting it to CSR adds repeated entries exactly; refuse masked ones.
 
-    Converting to CSR adds them, in the type that they have: whole numbers would wrap around. In
-    doubles all sums up to the largest count are exact.
+    Whole numbers would wrap around; in doubles all sums up to the largest count are exact.
     """
     if type(X) is sparse.csr_array:
         return X

@@ -13,15 +13,14 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed anyway
     fcntl = None  # type: ignore[assignment]
 
-# Letters of a file's name in its temporary one, which then is short enough for any name there is.
-STEM = 20
+STEM = 20  # letters of a file's name in its temporary one, which must not be too long
 
 
 @contextmanager
 def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
-    """Give a file to write for each path; when all are written and synced they get their names.
+    """Give a file to write for each path, and rename all when they are written and synced.
 
-    Links are followed. Until then, and after any failure, what is at the paths is untouched.
+    Links are followed. Until then, and after any failure, former files are untouched.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "notes")
@@ -37,7 +36,7 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
         files: list[BinaryIO] = []
         for temporary, target in pairs:
             check_name(target)  # an error before anything is written
-            stack.callback(_remove, temporary)
+            stack.callback(temporary.unlink, missing_ok=True)
             files.append(stack.enter_context(open(temporary, "xb")))
             with suppress(OSError):  # a new file, or a file system without modes
                 os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
@@ -48,29 +47,31 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
             file.flush()
             os.fsync(file.fileno())
             file.close()
-        # All that takes long, or room, is done. The process may be killed between any two of these
-        # lines: then the first file is whole, and never has others that do not belong to it.
+        # The process may be killed between any two of these lines: then the first file is whole,
+        # and never has others that do not belong to it.
         is_new = not targets[0].is_file()
         if not is_new:
             for other in targets[1:]:
-                _remove(other)
+                other.unlink(missing_ok=True)
         for temporary, target in reversed(pairs) if is_new else pairs:
             os.replace(temporary, target)
-    for place in {target.parent for target in targets}:
-        sync_folder(place)
+    for folder in {target.parent for target in targets}:
+        with suppress(OSError):  # some systems cannot sync a folder
+            opened = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
-    """Let the system refuse a name that no file can have, as one that is too long."""
+    """Let the system refuse a name that no file can have."""
     with suppress(FileNotFoundError):
         os.lstat(path)
 
 
 def remove_leftovers(folder: str | os.PathLike[str], name: str) -> int:
-    """Remove what killed writers of the file `name` left in the folder; return how many files.
-
-    A file that is being written at this moment is left alone.
-    """
+    """Remove files that killed writers of `name` left in the folder; return their number."""
     pattern = re.compile(rf"\.{re.escape(name[:STEM])}\.[0-9a-f]{{16}}\.tmp")
     removed = 0
     with suppress(OSError), os.scandir(folder) as entries:
@@ -84,22 +85,7 @@ def remove_leftovers(folder: str | os.PathLike[str], name: str) -> int:
     return removed
 
 
-def sync_folder(folder: Path) -> None:
-    """Make sure that new names in the folder outlive a loss of power."""
-    with suppress(OSError):  # some systems cannot sync a folder
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
-
-
 def lock(file: BinaryIO) -> None:
     """Lock a file for this process; `BlockingIOError` where another holds it."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()

@@ -20,15 +20,8 @@ from opelda._replacing import replacing
 from opelda.errors import InputError, ModelFileError
 
 # safetensors' names of the types, with the byte order it prescribes
-TYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
-    "I64": np.dtype("<i8"),
-    "F32": np.dtype("<f4"),
-    "I32": np.dtype("<i4"),
-    "U16": np.dtype("<u2"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
+CODED = {"F64": "<f8", "I64": "<i8", "F32": "<f4", "I32": "<i4", "U16": "<u2", "U8": "u1"}
+TYPES: dict[str, np.dtype[Any]] = {k: np.dtype(v) for k, v in (CODED | {"BOOL": "?"}).items()}
 CODES = {dtype.newbyteorder("="): code for code, dtype in TYPES.items()}
 # A few bytes of JSON can become hundreds in memory: what is large belongs into an array.
 LARGEST_HEADER = 10_000_000
@@ -44,8 +37,7 @@ def write(
 ) -> None:
     """Write arrays (floats, integers, bytes or booleans) and a header that JSON can hold.
 
-    Afterwards the file is either the old one or the new one. A link is followed; anything but a
-    file is refused.
+    Afterwards there is either the old file or the new one. A link is followed.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "example")
@@ -57,7 +49,7 @@ def write(
     names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     metadata = {"kind": kind, "version": str(version), "header": _header_text(dict(header))}
     table = _table(metadata, {name: arrays[name] for name in names})
-    target = _as_path(path)
+    target = as_path(path)
     try:
         if target.exists() and not target.is_file():
             raise ModelFileError(f"{str(path)!r} is not a file; give another path.")
@@ -81,7 +73,7 @@ def read(
 
     Nothing in the file is run or believed. The arrays are new, writable and contiguous.
     """
-    source = _as_path(path)
+    source = as_path(path)
     opened: Any = safe_open
     try:
         if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would wait, a device never end
@@ -96,14 +88,10 @@ def read(
             return {name: _read_array(file, name) for name in sorted(file.keys())}, header, version
     except ModelFileError:
         raise
-    except MemoryError:
-        raise ModelFileError(
-            f"{str(source)!r} needs more memory than there is; read it on a larger machine."
-        ) from None
     except OSError as error:
         message = f"{str(source)!r} cannot be read: {_reason(error)}; check the path."
         raise ModelFileError(message) from error
-    except (SafetensorError, ValueError, RecursionError) as error:
+    except (SafetensorError, ValueError, RecursionError, MemoryError) as error:
         raise ModelFileError(
             f"{str(source)!r} is damaged or not an {kind} file ({_reason(error)}); "
             "check the path, or copy or save the file again."
@@ -111,7 +99,7 @@ def read(
 
 
 def _table(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return everything before the data: metadata, types, shapes, offsets."""
+    """Return everything before the data: metadata, types, shapes and offsets."""
     # safetensors' own writer lists the metadata in a random order, and makes a temporary file of
     # its own that a kill leaves behind under a name nobody can find again
     contents: dict[str, Any] = {"__metadata__": metadata}
@@ -178,7 +166,7 @@ def _header_text(header: dict[str, Any]) -> str:
     raise InputError(f"The header cannot be written as JSON: {reason}.")
 
 
-def _to_text(value: dict[str, Any]) -> str:
+def _to_text(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text.encode()  # refuses lone surrogates
     return text
@@ -197,7 +185,7 @@ def _from_text(text: str) -> Any:
     return value
 
 
-def _as_path(path: Any) -> Path:
+def as_path(path: Any) -> Path:
     try:
         text = os.fsdecode(path)
     except TypeError:

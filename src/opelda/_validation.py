@@ -19,8 +19,6 @@ from opelda.errors import InputError
 
 # between these a count times a weight stays within single precision, whatever the topics
 SMALLEST_COUNT, LARGEST_COUNT = 1e-20, 1e13
-MOST_THREADS = 4096
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = 2**62) -> int:
@@ -77,16 +75,15 @@ def seed(random_state: Any, name: str = "random_state") -> int:
 def threads(n_jobs: Any, name: str = "n_jobs") -> int:
     """Return a number of threads: the one rule for every ``n_jobs``.
 
-    None: every core that this process may use, for results never depend on it, but one inside a
-    worker of joblib, multiprocessing or Spark, whose siblings have the other cores. -1: every core,
-    -2: all but one, and so on. A positive number: so many.
+    None means every core that this process may use, but one in a worker of joblib, multiprocessing
+    or Spark, whose siblings have the other cores. -1 means every core, -2 all but one, and so on.
     """
     if n_jobs is None:
         return 1 if _in_worker() else _cores()
     if not _is_whole(n_jobs) or n_jobs == 0:
         raise InputError(f"must be None or a whole number other than 0, got {n_jobs!r}.", name)
     if n_jobs > 0:
-        return min(int(n_jobs), MOST_THREADS)
+        return min(int(n_jobs), 4096)
     return max(1, _cores() + 1 + int(n_jobs))
 
 
@@ -104,9 +101,7 @@ def _in_worker() -> bool:
     if multiprocessing.parent_process() is not None or "pyspark.worker" in sys.modules:
         return True
     joblib = sys.modules.get("joblib.parallel")  # where nobody imported it, it runs nothing
-    if joblib is None:
-        return False
-    return bool(joblib.get_active_backend()[0].nesting_level)
+    return joblib is not None and bool(joblib.get_active_backend()[0].nesting_level)
 
 
 def real_array(
@@ -148,7 +143,7 @@ def on_device(X: Any) -> bool:
 
 
 class Every:
-    """Says when to do something: after the first step, and then by number or by the clock.
+    """When to do something: after the first step, and then by number or by the clock.
 
     >>> every, due = Every("every", 5), []
     >>> for n_steps in range(3, 14):
@@ -168,7 +163,7 @@ class Every:
         self._n_steps, self._began, self._next = 0, 0.0, 0.0
 
     def is_due(self, n_steps: int) -> bool:
-        """Whether it is to be done now, after so many steps in all."""
+        """Whether to do it now, after so many steps in all."""
         self._n_steps, self._began = n_steps, self._clock()
         if self._last is None:
             return True
@@ -177,13 +172,13 @@ class Every:
         return self._began >= self._next
 
     def done(self) -> None:
-        """Say that it has been done, in the time since `is_due`: at most a tenth of all time."""
+        """Note that it was done, in the time since `is_due`: at most a tenth of all time."""
         self._last, now = self._n_steps, self._clock()
         self._next = now + max(self.seconds, (now - self._began) * 9)
 
 
 def steps_or_seconds(name: str, given: Any, units: str = "smhd") -> tuple[int, float]:
-    """Return what is said as a number of steps or as a time; the other is 0.
+    """Return a number of steps and a time in seconds, one of which is given and the other 0.
 
     >>> steps_or_seconds("since", "1000"), steps_or_seconds("since", "1.5h")
     ((1000, 0.0), (0, 5400.0))
@@ -191,7 +186,8 @@ def steps_or_seconds(name: str, given: Any, units: str = "smhd") -> tuple[int, f
     if not isinstance(given, str) or given.isdecimal():
         return whole(name, int(given) if isinstance(given, str) else given), 0.0
     found = re.fullmatch(rf"(\d{{1,9}}(?:\.\d{{1,9}})?)([{units}])", given)
-    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
+    length = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    seconds = float(found[1]) * length[found[2]] if found else 0.0
     if not seconds:
         said = "30s, 5m or 1h" if units == "smh" else "5m, 1h or 1d"
         raise InputError(f"must be a whole number or a time such as {said}, got {given!r}.", name)

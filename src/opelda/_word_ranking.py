@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,13 +15,10 @@ RANKS: tuple[Rank, ...] = get_args(Rank)
 
 LAMBDA = 0.6
 SMALLEST = 1e-30  # smaller probabilities and sums count as this: they can be divided by
-TOPICS_AT_ONCE, WORDS_AT_ONCE = 16, 512
-WORDS_OF_A_PIECE = 64
 DIGITS = 6  # of distances: sums in another order give the same ones
 # Duplicate topics: merging pairs above this similarity lost less than 0.02 nats per token on three
 # collections; a fourth had none (benchmarks/tidying.py).
 NEARLY_THE_SAME = 0.9
-LABEL_CANDIDATES = 20  # a label's words are among so many of the most probable
 
 
 def ranked(
@@ -28,7 +26,7 @@ def ranked(
 ) -> NDArray[np.intp]:
     """Return the ids of each topic's n best words; see `opelda.report.rank_words`."""
     if by == "frex":
-        return np.array([heaviest(score[np.newaxis], n)[0] for score in _frex(table)])
+        return np.array([heaviest(score[np.newaxis], n)[0] for score in _frex(table, repeat(None))])
     if by == "probability":
         return heaviest(table, n)
     return best_words(table, n, word_factors(table, by, shares, lambda_))[0]
@@ -40,29 +38,18 @@ def heaviest(array: NDArray[Any], n: int) -> NDArray[np.intp]:
     >>> heaviest(np.array([[0.1, 0.4, 0.1, 0.4]]), 3)
     array([[1, 3, 0]])
     """
+    n = min(n, array.shape[1])
     found = np.empty((len(array), n), np.intp)
-    # Where topics are kept by words, those of a cache line are taken out together, of some words
-    # at a time: a topic alone would read every line.
-    block = np.empty((TOPICS_AT_ONCE, array.shape[1]), array.dtype)
-    for first in range(0, len(array), TOPICS_AT_ONCE):
-        topics = array[first : first + TOPICS_AT_ONCE]
-        for word in range(0, array.shape[1], WORDS_AT_ONCE):
-            words = slice(word, word + WORDS_AT_ONCE)
-            block[: len(topics), words] = topics[:, words]
-        for topic in range(len(topics)):
-            found[first + topic] = _heaviest(block[topic], n)
+    for first in range(0, len(array), 16):  # topics of a cache line, where words are the rows
+        for topic, row in enumerate(np.ascontiguousarray(array[first : first + 16]), first):
+            ids = np.arange(len(row))
+            if len(row) > 64 * n:
+                # n columns of this table have a word as heavy as `least`: lighter ones are not
+                # among the n heaviest
+                peaks = row[: len(row) // 64 * 64].reshape(64, -1).max(axis=0)
+                ids = np.flatnonzero(row >= np.partition(peaks, -n)[-n])
+            found[topic] = ids[np.argsort(-row[ids], kind="stable")[:n]]
     return found
-
-
-def _heaviest(weights: NDArray[Any], n: int) -> NDArray[np.intp]:
-    # n of the pieces have a word as heavy as this: whatever is lighter is not among the n
-    pieces = len(weights) // WORDS_OF_A_PIECE
-    if pieces > n:
-        peaks = weights[: pieces * WORDS_OF_A_PIECE].reshape(WORDS_OF_A_PIECE, pieces).max(axis=0)
-        ids = np.flatnonzero(weights >= np.partition(peaks, pieces - n)[pieces - n])
-    else:
-        ids = np.arange(len(weights))
-    return ids[np.argsort(-weights[ids], kind="stable")[:n]]
 
 
 def best_words(
@@ -89,45 +76,37 @@ def word_factors(
     return factor
 
 
-def _frex(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    """Yield every word's FREX score in each topic, above 0 and at most 1."""
+def _frex(
+    topics: NDArray[Any], some: Iterable[NDArray[np.intp] | None]
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the FREX scores, above 0 and at most 1, of some words of each topic; None for all."""
     everywhere = np.maximum(topics.sum(axis=0, dtype=np.float64), SMALLEST)
-    for row in topics:
+    for row, ids in zip(topics, some, strict=False):
         topic = np.ascontiguousarray(row, np.float64)
         # Bischof & Airoldi's omega is 1/2: both ranks count alike
-        frequency, exclusivity = _ranks(topic), _ranks(topic / everywhere)
+        frequency, exclusivity = _ranks(topic, ids), _ranks(topic / everywhere, ids)
         yield 2.0 / (1.0 / frequency + 1.0 / exclusivity)
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each value the share of all that are no larger."""
+def _ranks(values: NDArray[np.float64], some: NDArray[np.intp] | None) -> NDArray[np.float64]:
+    """Return for some values, or all, the share of all values that are no larger."""
+    if some is not None:  # of a few this takes a fourth of the time of sorting all
+        return np.array([np.count_nonzero(values <= value) for value in values[some]]) / len(values)
     order = np.argsort(values)
     ordered = values[order]
     ranks = np.empty(len(values))
     ranks[order] = np.searchsorted(ordered, ordered, side="right")  # in order: many times faster
-    ranks /= len(values)
-    return ranks
+    return ranks / len(values)
 
 
 def word_labels(table: NDArray[Any], words: Sequence[str], n_words: int = 3) -> list[str]:
     """Return a label for each topic of a table (K, V); see `opelda.report.label_topics`."""
-    everywhere = np.maximum(table.sum(axis=0, dtype=np.float64), SMALLEST)
+    candidates = heaviest(table, min(20, table.shape[1]))
     found = []
-    best_ids = heaviest(table, min(LABEL_CANDIDATES, table.shape[1]))
-    for row, candidates in zip(table, best_ids, strict=True):
-        topic = np.ascontiguousarray(row, np.float64)
-        frequency = _ranks_of(topic, candidates)
-        exclusivity = _ranks_of(topic / everywhere, candidates)
-        scores = 2.0 / (1.0 / frequency + 1.0 / exclusivity)
-        best = candidates[np.argsort(-scores, kind="stable")]  # of equals the more probable
+    for ids, scores in zip(candidates, _frex(table, candidates), strict=True):
+        best = ids[np.argsort(-scores, kind="stable")]  # of equals the more probable
         found.append(_apart(str(words[j]) for j in best))
     return _different(found, n_words)
-
-
-def _ranks_of(values: NDArray[np.float64], some: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return for some of the values the share of all that are no larger."""
-    # of a few this takes a fourth of the time of sorting all
-    return np.array([np.count_nonzero(values <= value) for value in values[some]]) / len(values)
 
 
 def _apart(words: Iterable[str]) -> list[str]:
@@ -149,19 +128,17 @@ def _different(best_words: Sequence[Sequence[str]], n_words: int) -> list[str]:
     while True:
         labels = [", ".join(words[:n]) for words, n in zip(best_words, lengths, strict=True)]
         times = Counter(labels)
-        alike = [
-            topic
-            for topic, label in enumerate(labels)
-            if times[label] > 1 and lengths[topic] < len(best_words[topic])
+        longer = [
+            n + (times[label] > 1 and n < len(words))
+            for label, n, words in zip(labels, lengths, best_words, strict=True)
         ]
-        if not alike:
+        if longer == lengths:
             return distinct(labels)
-        for topic in alike:
-            lengths[topic] += 1
+        lengths = longer
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of columns: those that are not alone with their number.
+    """Return names that differ: equal ones get the number of their column.
 
     >>> distinct(["tea", "cup", "tea", "tea (0)"])
     ['tea (0) (0)', 'cup', 'tea (2)', 'tea (0) (3)']

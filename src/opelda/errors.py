@@ -36,10 +36,10 @@ class InputError(OpeldaError, ValueError):
     message : str
         The sentence; with a `parameter`, what follows its name.
     parameter : str, optional
-        The parameter at fault, which the sentence begins with.
+        The invalid parameter.
     **advice
-        Parameters that the sentence advises to set: each stands in the message as ``{name}`` and
-        is shown with its value, or without one where that is ``...``.
+        Parameters to set: ``{name}`` in the message becomes the name and the value, which may be
+        ``...`` for none.
 
     Examples
     --------
@@ -54,10 +54,7 @@ class InputError(OpeldaError, ValueError):
         super().__init__(self.worded(_python_name))
 
     def worded(self, name: Callable[[str, Any], str]) -> str:
-        """Return the sentence with every parameter as ``name(parameter, value)`` calls it.
-
-        The value is ``...`` where none is advised.
-        """
+        """Return the sentence with each parameter as ``name(parameter, value)`` writes it."""
         text = self.message
         if self.parameter is not None:
             text = f"{name(self.parameter, ...)} {text}"

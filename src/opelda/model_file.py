@@ -131,7 +131,7 @@ def follow(
     """
     poll = number("poll", poll, 0.0, 1e6, above=True)
     seconds = None if timeout is None else number("timeout", timeout, 0.0, 1e9)
-    return map(itemgetter(0), followed(_store._as_path(path), poll, seconds))
+    return map(itemgetter(0), followed(_store.as_path(path), poll, seconds))
 
 
 def followed(

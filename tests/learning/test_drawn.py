@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 import opelda
 from opelda import TopicModel
-from opelda.learning.streaming import _observations as _drawn
-from opelda.learning.streaming._observations import Drawn
-from opelda.learning.streaming._watch import Watch
+from opelda.learning.streaming import _watch as _drawn
+from opelda.learning.streaming._watch import Drawn, Watch
 from opelda.learning.streaming._window import Assignments
 
 

@@ -11,8 +11,13 @@ from scipy import sparse
 from opelda.engines import CPUEngine
 from opelda.engines.seam import FRACTION_SHIFT, HostWeights, Rows, TokenCounts
 from opelda.learning.streaming import _window
-from opelda.learning.streaming._forgetting import TRIED, kept_of_past, likeliest_rho
-from opelda.learning.streaming._window import Assignments, Window
+from opelda.learning.streaming._window import (
+    TRIED,
+    Assignments,
+    Window,
+    kept_of_past,
+    likeliest_rho,
+)
 from opelda.learning.streaming._window_sweeps import _numbers
 
 ETA = 0.1

@@ -11,8 +11,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import EM, OPE
 from opelda.learning import LEARNERS, ML, Online
-from opelda.learning.persistence._model_arrays import as_parts
-from opelda.learning.persistence._parameters import NOT_SAVED
+from opelda.learning.persistence._model_arrays import NOT_SAVED, as_parts
 from opelda.learning.topic_model import preset_settings
 
 X = generate(800, n_words=200, n_topics=5, random_state=0).X

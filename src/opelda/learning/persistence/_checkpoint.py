@@ -4,7 +4,9 @@ import errno
 import json
 import os
 import stat
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -16,25 +18,26 @@ from opelda._replacing import lock, remove_leftovers
 from opelda._validation import Every
 from opelda.corpus._corpus import Seekable
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.persistence._model_arrays import check_own, restore, write_model
-from opelda.learning.persistence._parameters import as_today, parameters
+from opelda.learning.persistence._model_arrays import (
+    as_today,
+    check_own,
+    parameters,
+    restore,
+    write_model,
+)
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE, StoredModel
-from opelda.learning.streaming._events import note_time
-
-# Parameters that may change between a run and its continuation without changing the result.
-FREE = ("n_passes", "transform_method", "max_loss", "sparse_output")
+from opelda.learning.streaming._events import TIMES_FILE
 
 
 class Checkpoint:
     """A folder that holds a model and its position in a source; one run at a time may use it.
 
-    The position in a source that can seek is what the source says, in any other that of
-    `corpus.mini_batches`.
+    A source that can seek makes its own positions; `corpus.mini_batches` makes all others.
     """
 
     def __init__(self, folder: str | PathLike[str], source: Iterable[Any], every: Every) -> None:
         try:
-            self.folder = _store._as_path(folder)
+            self.folder = _store.as_path(folder)
         except InputError:
             raise InputError(
                 f"must be the path of a folder, got {folder!r}.", "checkpoint"
@@ -57,7 +60,7 @@ class Checkpoint:
                 "choose another folder."
             ) from None
         except OSError as error:
-            if self._lock is None:  # else it is a file system that cannot lock
+            if self._lock is None:  # else the file system cannot lock
                 raise ModelFileError(
                     f"The checkpoint folder {self.folder} cannot be used: {error.strerror}; choose "
                     "another folder."
@@ -69,22 +72,33 @@ class Checkpoint:
         self._lock.close()
 
     def resume(self, model: Any) -> Any:
-        """Give the model what the checkpoint holds; return the position in the source, or None."""
+        """Restore the model of the checkpoint; return the position in the source, or None."""
         check_own(model, "A checkpoint holds")
-        parameters(model)  # complains of what a file cannot hold before anything is learned
+        ours, arrays = parameters(model)  # refuses what a file cannot hold before learning
         if not self.path.exists():
             return None
         stored = StoredModel.read(self.path)
         stream = stored.header.get("stream")
         if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
             raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
-        self._check_same(model, stored)
-        self._check_position(stream["position"], stream["seeks"])
+        position, seeks = stream["position"], stream["seeks"]
+        self._check_same(type(model).__name__, ours, arrays, stored)
+        if seeks is not self._seeks:
+            raise ModelFileError(
+                f"{self.path} was made from a source that {'can' if seeks else 'cannot'} seek; "
+                "give that source again."
+            )
+        counted = type(position) is int and position >= 0
+        if not (seeks or position is None or counted or isinstance(position, dict)):
+            raise ModelFileError(
+                f"{self.path} is damaged (its position in the source is {position!r}); choose "
+                "another folder."
+            )
         restore(model, stored)
-        return stream["position"]
+        return position
 
     def commit_if_due(self, model: Any, position: Any) -> None:
-        """Commit, if there was an update since, and it is time; it is after the first one."""
+        """Commit if the model was updated since the last time, and it is time."""
         n_updates = model._state.n_updates
         if n_updates != self._n_updates and self._every.is_due(n_updates):
             self.commit(model, position)
@@ -102,22 +116,24 @@ class Checkpoint:
         if model._state.watch is not None:
             note_time(self.folder, model._state.n_docs_seen)
 
-    def _check_same(self, model: Any, stored: StoredModel) -> None:
+    def _check_same(self, learner: str, ours: Any, arrays: Any, stored: StoredModel) -> None:
         """Refuse to resume with another learner, or with parameters that change the result."""
-        learner, theirs = type(model).__name__, stored.header.get("parameters")
         if stored.header.get("class") != learner:
             raise ModelFileError(
                 f"{self.path} was made by {stored.header.get('class')}, this is a {learner}; "
                 "choose another folder, or go on with the same learner."
             )
-        ours, arrays = parameters(model)
+        theirs = stored.header.get("parameters")
         theirs = as_today(theirs, ours) if isinstance(theirs, dict) else {}
         if set(theirs) != set(ours):
             raise ModelFileError(
                 f"{self.path} has other parameters than {learner}; choose another folder."
             )
         for key, value in ours.items():
-            if key in FREE or (key == "random_state" and None in (value, theirs[key])):
+            # these do not change what is learned
+            if key in ("n_passes", "transform_method", "max_loss", "sparse_output"):
+                continue
+            if key == "random_state" and None in (value, theirs[key]):
                 continue
             name = f"parameters.{key}"
             same = value == theirs[key]
@@ -130,18 +146,15 @@ class Checkpoint:
                     f"folder, or set {key} back."
                 )
 
-    def _check_position(self, position: Any, seeks: Any) -> None:
-        if seeks is not self._seeks:
-            kind = "that can" if seeks else "that cannot"
-            raise ModelFileError(
-                f"{self.path} was made from a source {kind} seek; give that source again."
-            )
-        counted = isinstance(position, int) and not isinstance(position, bool) and position >= 0
-        if not (seeks or position is None or counted or isinstance(position, dict)):
-            raise ModelFileError(
-                f"{self.path} is damaged (its position in the source is {position!r}); choose "
-                "another folder."
-            )
+
+def note_time(folder: Path, n_documents: int) -> None:
+    """Add the time to a folder's file; a failure loses times and nothing else."""
+    with suppress(OSError), _opened(folder / TIMES_FILE, os.O_APPEND) as file:
+        if os.fstat(file.fileno()).st_size > 100_000:  # every second line will do
+            lines = file.readlines()
+            file.truncate(0)
+            file.writelines(lines[1::2])
+        file.write(b"%d %.3f\n" % (n_documents, time.time()))
 
 
 def _is_json(value: Any) -> bool:
@@ -151,13 +164,14 @@ def _is_json(value: Any) -> bool:
         return False
 
 
-def _opened(path: Path) -> Any:
-    """Open a plain file to lock; whoever can write to the folder could point a link anywhere."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe would wait
+def _opened(path: Path, flags: int = 0) -> Any:
+    """Open a plain file; whoever can write to the folder could point a link anywhere."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{path.name} is a symbolic link")
-    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    # a pipe would wait
+    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, f"{path.name} is no plain file")
-    return os.fdopen(handle, "r+")
+    return os.fdopen(handle, "r+b")

@@ -1,5 +1,6 @@
 """A model as named arrays and plain values, and back; nothing in them could run code."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from opelda.corpus import Vocabulary
 from opelda.corpus._word_columns import pack_words, unpack_words
 from opelda.engines.seam import HostWeights
 from opelda.errors import InputError
+from opelda.inference import METHODS, Method, PerToken
 from opelda.learning._part import Arrays, Header
+from opelda.learning._rules import RULES
+from opelda.learning._seeds import SEED_STRENGTH, Seeds, checked_seeds
 from opelda.learning._state import PARTS, State
-from opelda.learning.persistence._parameters import NOT_SAVED, as_given, as_today, parameters
 from opelda.learning.persistence._stored_model import (
     FORMAT,
     KIND,
@@ -26,6 +29,27 @@ from opelda.learning.persistence._stored_model import (
 STOP_WORDS = ("stop_words", "extra_stop_words", "phrases")  # a tokenizer's, which may be long
 COUNTERS = ("seed", "n_updates", "n_docs_seen")
 NUMBERS = ("population", "n_unknown_tokens")
+# Parameters that are the machine's and the call's, not the model's.
+NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
+PRIORS = ("doc_topic_prior", "topic_word_prior")
+# What older files mean that lack a parameter.
+SINCE = {
+    "preset": "paper",
+    "n_sweeps": None,
+    "seeds": None,
+    "transform_method": None,
+    "max_loss": None,
+    "sparse_output": False,
+    "n_runs": 1,
+}
+# Former parameters of `TopicModel` that its update rule has today.
+OF_RULE = {
+    "learning_decay": "decay",
+    "learning_offset": "offset",
+    "population": "population",
+    "keep_start": "keep_start",
+    "init": "init",
+}
 
 
 def check_own(model: Any, what: str) -> None:
@@ -69,8 +93,7 @@ def as_parts(
             "any more, and is not saved."
         )
     host = weights.host()
-    arrays["rows"] = np.ascontiguousarray(host.rows)
-    arrays["sums"] = weights.sums
+    arrays |= {"rows": np.ascontiguousarray(host.rows), "sums": weights.sums}
     header: Header = {
         "class": type(model).__name__,
         "parameters": values,
@@ -120,8 +143,52 @@ def _packed(name: str, words: Any) -> Arrays:
     return {f"{name}.bytes": letters, f"{name}.offsets": offsets}
 
 
+def parameters(model: Any) -> tuple[Header, Arrays]:
+    """Return the parameters as plain values, and their arrays, whose value is "array"."""
+    values: Header = {}
+    arrays: Arrays = {}
+    for name, value in model.get_params(deep=False).items():
+        if name in PRIORS and np.ndim(value) > 0:
+            values[name] = "array"
+            arrays[f"parameters.{name}"] = np.asarray(value, np.float64)
+        elif name == "random_state" and not isinstance(value, int | np.integer):
+            values[name] = None  # the seed drawn from it is in the state
+        elif name not in NOT_SAVED:
+            values[name] = _plain(name, value)
+    return values, arrays
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter's value as JSON has it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Method):
+        if METHODS.get(getattr(value, "name", "")) is not type(value):
+            raise InputError(
+                f"{type(value).__name__} is not one of opelda's own inference methods; a model "
+                "file cannot hold it."
+            )
+        return {"method": value.name, "parameters": _all_plain(value.get_params(deep=False))}
+    if name == "seeds":
+        seeds = checked_seeds(value)  # (a header's objects have no order)
+        pairs = [list(pair) for pair in seeds.words.items()]
+        return [pairs, seeds.strength] if isinstance(value, Seeds) else pairs
+    if isinstance(value, PerToken):
+        return _all_plain(vars(value))
+    for rule, cls in RULES.items():
+        if type(value) is cls:
+            return {"rule": rule, "parameters": _all_plain(vars(value))}
+    raise InputError(f"is {value!r}, which a model file cannot hold.", name)
+
+
+def _all_plain(values: Header) -> Header:
+    return {name: _plain(name, value) for name, value in values.items()}
+
+
 def loaded(stored: StoredModel) -> Any:
-    """Make the model that a file describes."""
+    """Make the model of a file."""
     with blaming(stored.path):
         cls = learning.LEARNERS.get(str(stored.header.get("class")))
         if cls is None:
@@ -133,13 +200,13 @@ def loaded(stored: StoredModel) -> Any:
         values = as_today(values, known) if isinstance(values, dict) else {}
         if set(values) != set(known) - set(NOT_SAVED):
             raise ValueError(f"its parameters are not those of {cls.__name__}")
-        model = cls(**{name: as_given(stored, name, value) for name, value in values.items()})
+        model = cls(**{name: _as_given(stored, name, value) for name, value in values.items()})
     restore(model, stored)
     return model
 
 
 def restore(model: Any, stored: StoredModel) -> None:
-    """Give a model the learned state of a file, all of it checked."""
+    """Give a model the learned state of a file, checked."""
     with blaming(stored.path):
         host = HostWeights(
             stored.rows, stored.prior, stored.scale, stored.prior_weight, stored.sums
@@ -177,3 +244,70 @@ def _vocabulary(stored: StoredModel) -> Vocabulary | None:
             said = said | {"tokenizer": tokenizer | {name: unpack_words(words)}}
     whole("n_updates", said.get("n_updates"), 0)  # one more must fit too
     return Vocabulary.from_arrays(packed, said)
+
+
+def _as_given(stored: StoredModel, name: str, value: Any) -> Any:
+    """Return a file's value of a parameter as it was given; raise `ValueError` for bad ones."""
+    if value == "array" and name in PRIORS:
+        array = stored.array(f"parameters.{name}", np.float64)
+        if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
+            raise ValueError(f"its {name} cannot be a prior")
+        return array
+    if isinstance(value, dict):
+        if name in ("inference", "transform_method"):
+            return _object(stored, value, "inference method", METHODS)
+        if name == "learning":
+            return _object(stored, value, "update rule", RULES)
+        if name == "max_loss" and value.keys() == vars(PerToken(1.0)).keys():
+            return PerToken(**value)
+    if name == "seeds" and isinstance(value, list):
+        has_strength = len(value) == 2 and isinstance(value[1], int | float)
+        pairs = value[0] if has_strength else value
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+            raise ValueError(f"its seed words are {shortened(value)}")
+        words = checked_seeds(dict(pairs)).words
+        return Seeds(words, value[1]) if has_strength else words
+    if isinstance(value, dict | list):
+        raise ValueError(f"its parameter {name} is {shortened(value)}")
+    return value
+
+
+def _object(stored: StoredModel, value: Header, kind: str, classes: dict[str, Any]) -> Any:
+    """Return a method or an update rule."""
+    cls, parameters = classes.get(str(value.get(kind.split()[1]))), value.get("parameters")
+    if cls is None or not isinstance(parameters, dict):
+        raise ValueError(f"it names an unknown {kind}")
+    # OPE's coins were its picks once
+    renamed = {"coins" if name == "picks" else name: each for name, each in parameters.items()}
+    values = as_today(renamed, ())
+    if values.keys() != vars(cls()).keys():
+        raise ValueError(f"its parameters of the {kind} are not those of {cls.__name__}")
+    return cls(**{name: _as_given(stored, name, part) for name, part in values.items()})
+
+
+def as_today(values: Header, known: Iterable[str]) -> Header:
+    """Return the parameters of any version's file under today's names, which mean the same.
+
+    Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
+    rule was given, and a method that was given was that of `transform` too.
+    """
+    values = {k: v for k, v in values.items() if k not in ("n_jobs", "verbose")}  # once saved
+    per_token = values.pop("max_loss_per_token", None)
+    if per_token is not None:
+        values["max_loss"] = {"nats": per_token, "at_most": values.get("max_loss")}
+    if "preset" in known:
+        inference, learning = values.get("inference"), values.get("learning")
+        if "transform_method" not in values:
+            values["transform_method"] = None if inference is None else "same"
+            if values.get("preset", "paper") is None:
+                values["preset"] = "best" if inference is None and learning is None else "paper"
+        given = {new: values.pop(old) for old, new in OF_RULE.items() if old in values}
+        rule = learning or "online"
+        own = vars(RULES[rule]()) if isinstance(rule, str) and rule in RULES else {}
+        changed = {k: v for k, v in given.items() if k in own and v != own[k]}
+        if changed:
+            values["learning"] = {"rule": rule, "parameters": own | changed}
+        words, strength = values.pop("seed_words", None), values.pop("seed_strength", SEED_STRENGTH)
+        if words is not None:
+            values["seeds"] = words if strength == SEED_STRENGTH else [words, strength]
+    return {name: value for name, value in SINCE.items() if name in known} | values

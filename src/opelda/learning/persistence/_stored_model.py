@@ -27,7 +27,6 @@ from opelda.learning.editing._topic_labels import LABELS
 KIND = "opelda model"
 FORMAT = 2
 CHECKPOINT_FILE = "checkpoint.opelda"
-SMALLEST_PROBABILITY = 1e-15  # of a word in a topic; below, engines take it for 0
 
 
 class StoredTopic(NamedTuple):
@@ -43,7 +42,7 @@ class StoredTopic(NamedTuple):
 
 def model_path(path: str | PathLike[str]) -> Path:
     """Return the file that holds a model: the path itself, or a checkpoint folder's file."""
-    given = _store._as_path(path)
+    given = _store.as_path(path)
     if given.is_dir() and not (given / CHECKPOINT_FILE).exists():
         raise ModelFileError(f"{given} is a folder without a checkpoint; give a model file.")
     return given / CHECKPOINT_FILE if given.is_dir() else given
@@ -62,7 +61,6 @@ def blaming(path: Path) -> Iterator[None]:
 
 
 def shortened(value: Any, length: int = 60) -> str:
-    """Return a value as text of limited length."""
     text = value if isinstance(value, str) else repr(value)
     return text.rstrip(".") if len(text) <= length else text[: length - 3] + "..."
 
@@ -73,7 +71,7 @@ def are_divisible(totals: NDArray[np.float64]) -> bool:
 
 
 def checksum(arrays: Arrays, header: Header) -> int:
-    """Return the CRC-32 of everything but the checksum: storage and transfers do err."""
+    """Return the CRC-32 of everything but the checksum."""
     rest = {name: value for name, value in header.items() if name != "checksum"}
     crc = zlib.crc32(json.dumps(rest, sort_keys=True).encode())
     for name in sorted(arrays):
@@ -88,8 +86,8 @@ def checksum(arrays: Arrays, header: Header) -> int:
 class StoredModel:
     """The arrays and the header of a model file.
 
-    Its properties and methods check what they return: a `ValueError` says what is wrong. The
-    functions `read` and `topics` make that the file's error.
+    Properties and methods check what they return and raise `ValueError`; `read` and `topics` raise
+    the file's error.
     """
 
     arrays: Arrays
@@ -122,7 +120,7 @@ class StoredModel:
         return {k.removeprefix(prefix): v for k, v in self.arrays.items() if k.startswith(prefix)}
 
     def json(self, name: str) -> Header:
-        """Return a part of the header, which must be a JSON object."""
+        """Return a JSON object of the header."""
         found = self.header.get(name)
         if not isinstance(found, dict):
             raise ValueError(f"its {name} is {shortened(found)}")
@@ -132,13 +130,12 @@ class StoredModel:
         """Return a whole number of the header."""
         return whole(name, self.header.get(name), 0, most)
 
-    def number(self, name: str, most: float = 1e300) -> float:
+    def number(self, name: str, most: float = 1e300, least: float = 0.0) -> float:
         """Return a number of the header."""
-        return number(name, self.header.get(name), 0.0, most)
+        return number(name, self.header.get(name), least, most)
 
     @cached_property
     def n_topics(self) -> int:
-        """Number of topics."""
         return whole("n_topics", self.header.get("n_topics"))
 
     @cached_property
@@ -175,12 +172,10 @@ class StoredModel:
 
     @property
     def scale(self) -> float:
-        """By how much the rows are multiplied."""
-        return number("scale", self.header.get("scale"), 1e-6, 1.0)
+        return self.number("scale", 1.0, 1e-6)
 
     @property
     def prior_weight(self) -> float:
-        """By how much the prior is multiplied."""
         return self.number("prior_weight", 1.0)
 
     @cached_property
@@ -205,12 +200,11 @@ class StoredModel:
 
     @cached_property
     def names(self) -> list[str] | None:
-        """The names of the columns of the data frame that the model was fitted on."""
+        """The names of the columns that the model was fitted on."""
         return self._words("feature_names")
 
     @cached_property
     def words(self) -> Sequence[str] | None:
-        """The words of the columns, if the model knows them."""
         vocabulary = self._words("vocabulary")
         return self.names if vocabulary is None else vocabulary
 
@@ -221,13 +215,8 @@ class StoredModel:
             raise ValueError("its numbers of words do not agree with its topics")
         return words
 
-    @cached_property
-    def labels(self) -> dict[int, str]:
-        """The labels that people gave."""
-        return self.value("labels", LABELS) or {}
-
     def value(self, name: str, part: Part) -> Any:
-        """Return a part of the model's state; None where the file has none."""
+        """Return a part of the model's state, or None."""
         arrays = self.part(name) | ({"": self.arrays[name]} if name in self.arrays else {})
         if name not in self.header if part.has_header else not arrays:
             return None
@@ -235,13 +224,13 @@ class StoredModel:
         return part.load(arrays, said, (len(self.rows), self.n_topics))
 
     def of_topics(self, name: str, least: float) -> NDArray[np.float64] | None:
-        """Return a number from `least` to 1 for each topic, where the file has them."""
+        """Return a number from `least` to 1 for each topic, or None."""
         found: NDArray[np.float64] | None = self.value(name, per_topic(least))
         return found
 
     @property
     def shares(self) -> NDArray[np.float64] | None:
-        """The topics' shares of the tokens; None for the ML rule, which does not keep them."""
+        """The topics' shares of the tokens, which the ML rule does not keep."""
         if self.header.get("class") == "MLOPE" or self.json("parameters").get("learning") == "ml":
             return None
         mass = np.maximum(self.sums, 0.0)
@@ -264,8 +253,8 @@ class StoredModel:
             # in double precision, rounded once: as engines multiply and add
             weights = rows[words].astype(np.float64) * scale + of_prior
             part = weights.astype(np.float32) * inverse
-            part[part < SMALLEST_PROBABILITY] = 0.0
-            part[~part.any(axis=1)] = SMALLEST_PROBABILITY
+            part[part < 1e-15] = 0.0  # as engines do
+            part[~part.any(axis=1)] = 1e-15
             found[words] = part
         return found.T
 
@@ -286,14 +275,14 @@ class StoredModel:
         """Return the rows of `opelda.report.topic_table`, by any rank but coherence."""
         with blaming(self.path):
             table, shares, words = self.components, self.shares, self.words
-            given, stability = self.labels, self.of_topics("stability", 0.0)
+            given, stability = self.value("labels", LABELS), self.of_topics("stability", 0.0)
         n_topics, n_columns = table.shape
         wanted = [whole("only", k, 0, n_topics - 1) for k in (only or range(n_topics))]
         words = [f"x{j}" for j in range(n_columns)] if words is None else words
         weights = np.ones(n_topics) if shares is None else shares
         weights = weights / weights.sum()
         best = ranked(table, min(whole("n_words", n_words), n_columns), by, weights, lambda_)
-        labels = dict(enumerate(word_labels(table, words))) | given
+        labels = dict(enumerate(word_labels(table, words))) | (given or {})
         return [
             StoredTopic(
                 k,

@@ -1,34 +1,27 @@
 """Measures of a stream, block by block, each watched for a lasting change against its own past.
 
-A lane adds up how much likelier each block of documents is after a change than before it (CUSUM,
-Page 1954), and begins again whenever "before" is likelier. Without a change the sum reaches `limit`
-once in exp(limit) blocks or more (Lorden 1971), if the blocks vary as past blocks did: so much for
-false alarms. Past blocks say what is usual and how much blocks vary, which is more than chance
-alone makes them; the usual level is taken with a margin for how little is known of it.
+CUSUM (Page 1954): a lane adds up how much likelier each block is after a change than before it, and
+begins again whenever "before" is likelier. Without a change the sum reaches `limit` once in
+exp(limit) blocks or more (Lorden 1971), if blocks vary as past blocks did.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-MEMORY = 100  # blocks that make up what is usual
-LEAST = 15  # of them, before a lane is judged
-POOLED = 20  # blocks that all lanes together count for in how much one of them varies
-AT_LEAST = 4  # blocks make an alarm: a single one that is odd does not
-MARGIN = 2.0  # standard errors of the usual level
-ODD = 3.0  # standard deviations: what is further off counts as that much
-SMALLEST = 1e-12  # that is divided by
-ROWS = 14
+LEAST = 15  # past blocks, before a lane is judged
+AT_LEAST = 4  # blocks of an alarm: a single odd block raises none
+MARGIN = 2.0  # standard errors of the usual level, which few blocks leave uncertain
+SMALLEST = 1e-12  # divisor
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Alarms:
-    """The lanes that changed: upwards or downwards, and their levels before and since."""
+class Alarms(NamedTuple):
+    """The lanes that changed, upwards or downwards, and their levels before and since."""
 
     up: NDArray[np.bool_]
     down: NDArray[np.bool_]
@@ -38,12 +31,11 @@ class Alarms:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Some measures; nothing is changed in place.
+    """Some measures, a column of `table` each; nothing is changed in place.
 
-    `table` has a column for each, and as rows: blocks, weight, mean and variance (of a weight of 1)
-    of the past; the sums upwards and downwards; of the blocks since one of them began, which become
-    part of the past when both have ended, number, weight, total and squares, odd ones cut short;
-    and since each of them began weight and total.
+    Rows of `table`: number of blocks, weight, mean and variance (of a weight of 1) of the past; the
+    sums upwards and downwards; number, weight, total and squares of the blocks since one of the
+    sums began, which join the past when both have ended; weight and total since each sum began.
     """
 
     table: Array
@@ -51,27 +43,27 @@ class Lanes:
 
     @classmethod
     def of(cls, n_lanes: int, **how: float) -> "Lanes":
-        """Begin with nothing known."""
-        return cls(np.zeros((ROWS, n_lanes)), **how)
+        """Begin without a past."""
+        return cls(np.zeros((14, n_lanes)), **how)
 
     def increments(self, values: Array, weights: Array) -> Array:
-        """Return log likelihood ratios, (2, n): a rise against no change, a fall against none."""
+        """Return log likelihood ratios (2, n) of a rise and of a fall against no change."""
         raise NotImplementedError
 
     def pooled(self, own: Array, known: NDArray[np.bool_], common: float) -> Array:
-        """Draw a number of each lane towards the mean of known lanes, `common` if there is none."""
+        """Draw each lane's number towards the mean of known lanes, as if by 20 more blocks."""
         blocks = self.table[0]
         mean = own[known].mean() if known.any() else common
-        found: Array = (blocks * own + POOLED * mean) / (blocks + POOLED)
+        found: Array = (blocks * own + 20 * mean) / (blocks + 20)
         return found
 
     @cached_property
     def variance(self) -> Array:
-        """The variance of a weight of 1, drawn towards what lanes have in common."""
+        """The variance of a weight of 1."""
         return self.pooled(self.table[3], self.table[0] > 1, 0.0)
 
     def see(self, values: Array, weights: Array, limit: float) -> tuple["Lanes", Alarms]:
-        """Take in a block: of each lane a level and what it weighs, nothing where that is 0."""
+        """Add a block: the lanes' levels and weights; a weight of 0 is no observation."""
         table = self.table.copy()
         blocks, _, mean, _ = self.table[:4]
         seen = weights > 0
@@ -79,8 +71,9 @@ class Lanes:
         judged = seen & (blocks >= LEAST)
         more = np.where(judged, self.increments(values, weights), 0.0)
         table[4:6] = np.maximum(table[4:6] + np.minimum(more, limit / AT_LEAST), 0.0)
-        # Odd blocks count for less, and a block for more if the mean is made of few.
-        usual = ODD * np.sqrt(self.variance / np.maximum(weights, SMALLEST))
+        # A deviation counts as three standard deviations at most, and for more if the mean is of
+        # few blocks.
+        usual = 3.0 * np.sqrt(self.variance / np.maximum(weights, SMALLEST))
         off = np.where(judged, np.clip(values - mean, -usual, usual), values - mean)
         squares = off**2 * weights * blocks / (blocks + 1)
         table[6:10] += np.stack((seen, weights, weights * (mean + off), squares))
@@ -108,17 +101,14 @@ class Lanes:
 
 @dataclass(frozen=True)
 class ShareLanes(Lanes):
-    """Shares of a block's tokens, which vary as counts do, a number of times as much.
-
-    A rise is `factor` times as much, a fall as much the other way; less than its root is none.
-    """
+    """Shares of tokens, watched for a change by `factor`; counts vary by a multiple of Poisson."""
 
     signed: ClassVar[bool] = False
     factor: float = 1.2
 
     @cached_property
     def spread(self) -> Array:
-        """How many times as much shares vary as those of independent tokens would, at least 1."""
+        """The variance of shares, relative to independent tokens; at least 1."""
         blocks, _, mean, own = self.table[:4]
         known = (blocks > 1) & (mean > 0)
         times = np.where(known, own / np.maximum(mean, SMALLEST), 0.0)
@@ -126,11 +116,11 @@ class ShareLanes(Lanes):
 
     @cached_property
     def variance(self) -> Array:
-        """The variance of a weight of 1, at the usual level or what may still be that."""
         return self.spread * self._high
 
     @cached_property
     def _high(self) -> Array:
+        """The highest level that may still be the usual one."""
         spread, mean, tokens = self.spread, self.table[2], np.maximum(self.table[1], 1.0)
         found: Array = mean + MARGIN * np.sqrt(spread * mean / tokens) + MARGIN**2 * spread / tokens
         return found
@@ -148,7 +138,7 @@ class ShareLanes(Lanes):
 
 @dataclass(frozen=True)
 class LevelLanes(Lanes):
-    """Mean log probabilities of tokens, which are watched for a fall by `drop` nats."""
+    """Mean log probabilities of tokens, watched for a fall by `drop` nats."""
 
     drop: float = 0.0
 
@@ -164,12 +154,12 @@ class LevelLanes(Lanes):
 
 
 def _merge(table: Array, lanes: NDArray[np.bool_]) -> None:
-    """Make the blocks of runs that led to nothing part of what is usual."""
+    """Add the blocks of sums that ended to the past, of which 100 blocks count."""
     blocks, weight, mean, variance = table[:4, lanes]
     more, more_weight, total, squares = table[6:10, lanes]
     both = np.maximum(blocks + more, 1.0)
     level = np.where(more > 0, total / np.maximum(more_weight, SMALLEST), mean)
-    kept = np.minimum(MEMORY / both, 1.0)
+    kept = np.minimum(100 / both, 1.0)
     table[:4, lanes] = (
         (blocks + more) * kept,
         (weight + more_weight) * kept,

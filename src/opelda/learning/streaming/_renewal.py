@@ -1,13 +1,13 @@
 """A theme that is new in a stream gets a topic of its own: the one that is needed least.
 
-A topic that takes in a new theme beside its own stays a mixture of both, for tokens hold each other
-where they are. So before a window is swept its new documents are compared with the older ones.
-Words that burst, and come together, make a theme. If its documents are likelier by their own words
-than by the topics that they have, and that is more than is lost without the smallest topic, then
-this one becomes the theme's, and the sweeps take it from there. A theme that returns has its topic.
+Tokens hold each other where they are, so that a topic which takes in a theme stays a mixture. So
+before a window is swept its new documents are compared with the older ones: words that burst and
+come together make a theme. The smallest topic becomes the theme's if the theme's documents gain
+more by their own words than is lost without that topic. A theme that returns has its topic.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,35 +16,29 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
 from opelda.engines.seam import HostWeights, Rows, TokenCounts, Weights
-from opelda.learning.streaming._observations import log_probabilities
+from opelda.learning.streaming._watch import log_probabilities
 from opelda.learning.streaming._window import Assignments, Window
 
 LEAST_DOCS = 20  # that have a word, and that a theme has
-SURPRISE = 20.0  # log likelihood ratio of "more often than before" to "as often"
-TIMES = 2.0  # as often as before
-# Two words come together: in so many documents, times and standard deviations more than by chance.
-TOGETHER, LIFT, CLEARLY = 5, 5.0, 4.0
-MOST_WORDS = 500  # that are looked at
-FULL = 4.0  # times as many of its words as usual, and another one: a theme's document
-UNKNOWN = 0.5  # nats a token that its own words gain
+
+Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(NamedTuple):
     """A theme of the new documents, and the topic that is to become it."""
 
-    words: NDArray[np.int64]  # that burst, the most frequent first
-    tokens: NDArray[np.int64]  # of its documents, by their numbers in the window
+    words: Numbers  # that burst, the most frequent first
+    tokens: Numbers  # of its documents, by their numbers in the window
     n_docs: int
     share: float  # of the new documents
     topic: int
-    heirs: NDArray[np.int64]  # per word the topic that has most of it but for this one
+    heirs: Numbers  # per word the topic with most of it, but for this one
 
 
 def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:
-    """Look for the theme of the last documents that gains most by a topic of its own.
+    """Return the theme of the last documents that gains most by a topic of its own, if any.
 
-    The first topics, if they are of seed words, stay as they are.
+    The first `n_seeded` topics stay as they are.
     """
     rows, n_old, n_topics = kept.rows, kept.rows.n_docs - n_new, weights.n_topics
     if n_old < n_new or n_topics < 2 or n_seeded == n_topics:
@@ -69,17 +63,16 @@ def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0
         seen = np.bincount(ids[tokens], minlength=weights.n_words)
         by_own = xlogy(seen, seen / len(tokens)).sum()
         gain = by_own - log_probabilities(weights, ids[tokens], recent.topics[tokens]).sum()
-        if gain > max(least, UNKNOWN * len(tokens)):
+        if gain > max(least, 0.5 * len(tokens)):  # nats
             order = np.argsort(-seen[own], kind="stable")
-            first = int(kept.ends[n_old])
-            share = len(documents) / n_new
-            best = Theme(own[order], first + tokens, len(documents), share, topic, heirs)
+            tokens, share = int(kept.ends[n_old]) + tokens, len(documents) / n_new
+            best = Theme(own[order], tokens, len(documents), share, topic, heirs)
             least = gain
     return best
 
 
 def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, HostWeights]:
-    """Return the window and the weights with a theme in its topic, whose words go to heirs."""
+    """Give a theme its topic, whose former words go to the heirs."""
     rows, topic, heirs = weights.rows.copy(), theme.topic, theme.heirs
     rows[np.arange(len(rows)), heirs] += rows[:, topic]
     kept, cells = window.kept, window.outside.cells
@@ -100,11 +93,8 @@ def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, Ho
     )
 
 
-def _bursting(rows: Rows, n_old: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return words that more of the documents from `n_old` on have than of those before.
-
-    And how much of the older documents' words they are.
-    """
+def _bursting(rows: Rows, n_old: int) -> tuple[Numbers, NDArray[np.float64]]:
+    """Return words that are twice as frequent from document `n_old` on, and their shares before."""
     n_words = int(rows.words.max(initial=-1)) + 1
     parts = np.split(rows.words, [int(rows.indptr[n_old])])
     before, now = (np.bincount(part, minlength=n_words) for part in parts)
@@ -113,44 +103,48 @@ def _bursting(rows: Rows, n_old: int) -> tuple[NDArray[np.int64], NDArray[np.flo
     # of two Poisson counts against their common rate
     ratio = xlogy(now, now) - xlogy(now, expected)
     ratio += xlogy(before, before) - xlogy(before, before + now - expected)
-    often = now * float(n_old) > TIMES * n_new * before
-    words = np.flatnonzero((now >= LEAST_DOCS) & often & (ratio > SURPRISE))
-    words = np.sort(words[np.argsort(-ratio[words], kind="stable")][:MOST_WORDS])
+    often = now * float(n_old) > 2.0 * n_new * before
+    words = np.flatnonzero((now >= LEAST_DOCS) & often & (ratio > 20.0))
+    words = np.sort(words[np.argsort(-ratio[words], kind="stable")][:500])
     return words, before[words] / max(len(parts[0]), 1)
 
 
 def _together(
-    rows: Rows, words: NDArray[np.int64], usual: NDArray[np.float64]
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Divide words by whether they come together, over others too; and documents full of each."""
+    rows: Rows, words: Numbers, usual: NDArray[np.float64]
+) -> list[tuple[Numbers, Numbers]]:
+    """Group words that come together; return each group and the documents full of its words.
+
+    Two words come together in five documents, five times and four standard deviations more than by
+    chance.
+    """
     numbers = np.full(int(rows.words.max()) + 1, -1)
     numbers[words] = np.arange(len(words))
     sizes = np.diff(rows.indptr)
     columns, documents = numbers[rows.words], np.repeat(np.arange(rows.n_docs), sizes)
     here = columns >= 0
-    shape = rows.n_docs, len(words)
-    entries = (documents[here], columns[here])
+    entries, shape = (documents[here], columns[here]), (rows.n_docs, len(words))
     have = sparse.csr_array(sparse.coo_array((np.ones(here.sum()), entries), shape=shape))
     pairs = (have.T @ have).tocoo()
     times = have.sum(axis=0)
     chance = times[pairs.row] * times[pairs.col] / rows.n_docs
     # or, of words that many documents have, nearer to "always" than to chance
     nearer = np.sqrt(chance * np.minimum(times[pairs.row], times[pairs.col]))
-    linked = (pairs.data >= TOGETHER) & (pairs.data > np.minimum(LIFT * chance, nearer))
-    linked &= pairs.data - chance > CLEARLY * np.sqrt(chance)
+    linked = (pairs.data >= 5) & (pairs.data > np.minimum(5.0 * chance, nearer))
+    linked &= pairs.data - chance > 4.0 * np.sqrt(chance)
     edges = pairs.row[linked], pairs.col[linked]
     graph = sparse.coo_array((np.ones(linked.sum()), edges), shape=pairs.shape)
     n_groups, group = connected_components(graph, directed=False)
     found = []
     for number in np.flatnonzero(np.bincount(group, minlength=n_groups) > 1):
         own = group == number
-        full = have @ own.astype(float) > 1.0 + FULL * usual[own].sum() * sizes
+        # four times as many of the words as usual, and another one
+        full = have @ own.astype(float) > 1.0 + 4.0 * usual[own].sum() * sizes
         found.append((words[own], np.flatnonzero(full)))
     return found
 
 
-def _heirs(rows: NDArray[np.float32], topic: int) -> NDArray[np.int64]:
-    """Return the topic that has most of each word but for one topic."""
+def _heirs(rows: NDArray[np.float32], topic: int) -> Numbers:
+    """Return the topic with most of each word, but for one topic."""
     left, right = rows[:, :topic], rows[:, topic + 1 :]
     best = np.stack([part.max(axis=1, initial=-1.0) for part in (left, right)])
     heirs = [part.argmax(axis=1) if part.shape[1] else 0 for part in (left, right)]

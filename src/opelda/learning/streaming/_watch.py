@@ -1,11 +1,12 @@
 """Watching a stream that is learned by sweeps: shares and fit of its topics, its new words.
 
-Fed with the topics drawn for new documents, which learning needs anyway. Everything follows from
-the documents, so that a stream that goes on from a checkpoint has the same history and events.
+The topics drawn for new documents, which learning needs anyway, are all that watching sees. History
+and events follow from the documents alone, so that a resumed stream has the same ones.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import log
 from typing import Any
 
@@ -13,32 +14,127 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import flag, whole
+from opelda.corpus import Vocabulary
+from opelda.engines import Engine
+from opelda.engines.seam import TokenCounts, Weights
 from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.learning.editing._edit import GONE, Edit
 from opelda.learning.streaming._cusum import Lanes, LevelLanes, ShareLanes
 from opelda.learning.streaming._events import Event
-from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn
+from opelda.learning.streaming._window import Assignments
 
-BLOCK = 2000  # documents at least, of one step of the lanes
-FALSE_ALARMS = 1e-6  # a document, of all lanes together; counted in benchmarks.streams.drift
-MOST_EVENTS = 256  # that are kept
-MOST_POINTS = 64
-TOP_WORDS = 10
-# Times as much, or as little, of a topic: while topics are still being learned, and then. They
-# wander by a fifth on their own, and half of a change is borne.
-UNSETTLED, SETTLED = 2.0, 1.4
-CHANGED, DROPPED = 0.5, 0.1  # nats a token: a topic's fit, prediction
-# New words: so many documents, such a share of those since the first, and so many in as many
-# documents as came before it, had they been in there, too.
-NEW_DOCS, NEW_SHARE, UNSEEN = 20, 0.002, 40
-# In a full vocabulary words that have no column may have come before, but not the frequent ones:
-# a new one is so many times as frequent as the mean column.
-FREQUENT = 3.0
-YOUNG = 10  # blocks
+BLOCK = 2000  # documents, at least, of one step of the lanes
+SCORED_TOKENS = 500  # of a mini-batch, at most, but for its first document
+TOP_WORDS = 10  # of topics and events
+MOST_POINTS, MOST_EVENTS = 64, 256
 LANES = "shares", "fits", "score"
 COUNTERS = "n_words", "n_judged", "n_blocks"
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """New documents, the topics drawn for their tokens, and the weights that these were drawn by.
+
+    The weights must not have learned from the documents yet.
+    """
+
+    engine: Engine
+    weights: Weights
+    kept: Assignments
+    counts: TokenCounts
+    alpha: Array
+    vocabulary: Vocabulary | None
+
+    @cached_property
+    def cells(self) -> tuple[NDArray[np.intp], NDArray[np.int32], Array]:
+        """Words, topics and weights of the counts."""
+        indptr, topics, data = self.counts.arrays
+        words = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        return words, topics, np.ldexp(data.astype(np.float64), -self.counts.shift)
+
+    @cached_property
+    def logs(self) -> Array:
+        """Log probabilities of the cells' words by their topics."""
+        return log_probabilities(self.weights, *self.cells[:2])
+
+    def score(self, n_words: int) -> tuple[float, float]:
+        """Return the summed log probabilities of some tokens, and the number of these tokens.
+
+        Each is predicted from the other tokens of its document; only the first `n_words` words
+        count.
+        """
+        kept, alpha = self.kept, self.alpha
+        lengths = np.diff(kept.ends)
+        n_tokens = int(lengths.sum())
+        docs = np.arange(0, len(lengths), max(-(-n_tokens // SCORED_TOKENS), 1))
+        each = np.repeat(np.arange(len(docs)), lengths[docs])
+        at = kept.token_numbers(docs)
+        topics, n_topics = kept.topics[at].astype(np.intp), len(alpha)
+        ids = kept.token_words[at]
+        mixtures = np.bincount(each * n_topics + topics, minlength=len(docs) * n_topics)
+        known = ids < n_words
+        each, topics, ids = each[known], topics[known], ids[known]
+        if not len(ids):
+            return 0.0, 0.0
+        words, slots = np.unique(ids, return_inverse=True)
+        beta = np.ascontiguousarray(self.engine.read(self.weights, words.astype(np.int32)).T)
+        theta = mixtures.reshape(-1, n_topics).astype(beta.dtype) + alpha.astype(beta.dtype)
+        found = np.einsum("ik,ik->i", theta[each], beta[slots]) - beta[slots, topics]
+        found /= lengths[docs][each] - 1 + alpha.sum()
+        return float(np.log(np.maximum(found, 1e-30), dtype=np.float64).sum()), float(len(ids))
+
+    def tops(self, former: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the likeliest words of each topic among the cells' and its former ones."""
+        n_topics, n = former.shape
+        old_topics, old = np.nonzero(former >= 0)
+        words: NDArray[np.int64] = np.concatenate((self.cells[0], former[old_topics, old]))
+        topics: NDArray[np.int64] = np.concatenate((self.cells[1], old_topics))
+        n_words = self.weights.n_words
+        pairs: NDArray[np.int64] = np.unique(topics * n_words + words)
+        topics, words = np.divmod(pairs, n_words)
+        order = np.lexsort((words, -log_probabilities(self.weights, words, topics), topics))
+        topics, words = topics[order], words[order]
+        rank = np.arange(len(topics)) - np.searchsorted(topics, topics)
+        found, best = np.full((n_topics, n), -1, np.int32), rank < n
+        found[topics[best], rank[best]] = words[best]
+        return found
+
+    def unexpected(self, topic: int) -> NDArray[np.intp]:
+        """Return the words whose tokens of a topic exceed most what the topic expects."""
+        words, topics, weights = self.cells
+        here = topics == topic
+        words, weights = words[here], weights[here]
+        by = weights * (np.log(weights / weights.sum()) - self.logs[here])
+        best: NDArray[np.intp] = words[np.lexsort((words, -by))][:TOP_WORDS]
+        return best
+
+    def topic_of(self, word: int) -> int | None:
+        """Return the topic with most of a word's tokens."""
+        words, topics, weights = self.cells
+        here = words == word
+        return int(topics[here][weights[here].argmax()]) if here.any() else None
+
+
+def names_of(columns: NDArray[np.integer], vocabulary: Vocabulary | None) -> tuple[str, ...]:
+    """Return the words of columns; -1 is none."""
+    named = None if vocabulary is None else vocabulary.words
+    return tuple(f"x{j}" if named is None else named[j] for j in columns.tolist() if j >= 0)
+
+
+def log_probabilities(
+    weights: Weights, words: NDArray[np.integer], topics: NDArray[np.integer]
+) -> Array:
+    """Return the log probabilities of words by topics, pair by pair."""
+    host, totals = weights.host(), weights.totals
+    prior = host.prior
+    if isinstance(prior, np.ndarray):
+        prior = prior[words] if prior.ndim == 1 else prior[words, topics]
+    cells = weights.scale * host.rows[words, topics].astype(np.float64)
+    found: Array = np.log(np.maximum(cells + weights.prior_weight * prior, 1e-30))
+    found -= np.log(totals)[topics]
+    return found
 
 
 @dataclass(frozen=True)
@@ -48,61 +144,47 @@ class Points:
     documents: NDArray[np.int64]  # (P,) that were learned from by then
     shares: NDArray[np.float32]  # (P, K) of the tokens since the point before
     rho: NDArray[np.float32]  # (P, K)
-    words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first; -1 for none
+    words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first, then -1
     spacing: int = 1  # blocks from one point to the next, doubled when there are too many
 
     @classmethod
     def none(cls, n_topics: int) -> "Points":
         """Begin without points."""
-        shape = 0, n_topics
-        shares, rho = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-        return cls(np.zeros(0, np.int64), shares, rho, np.zeros((*shape, TOP_WORDS), np.int32))
+        shares = np.zeros((0, n_topics), np.float32)
+        words = np.zeros((0, n_topics, TOP_WORDS), np.int32)
+        return cls(np.zeros(0, np.int64), shares, shares, words)
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def to_arrays(self) -> Arrays:
         """Return all but the spacing."""
-        return {name: getattr(self, name) for name in ("documents", "shares", "rho", "words")}
+        return {name: value for name, value in vars(self).items() if name != "spacing"}
 
     def edited(self, edit: Edit) -> "Points":
         """Return the points of the topics that there are after an edit."""
-        return replace(
-            self,
-            shares=edit.added(self.shares),
-            rho=-edit.largest(-self.rho),
-            words=self.words[:, edit.origin],
-        )
+        shares, rho = edit.added(self.shares), -edit.largest(-self.rho)
+        return replace(self, shares=shares, rho=rho, words=self.words[:, edit.origin])
 
-    def added(
-        self,
-        document: int,
-        shares: NDArray[np.float64],
-        rho: NDArray[np.float64],
-        words: NDArray[np.int32],
-    ) -> "Points":
-        """Return these and one more; of too many, every second one, with shares of both."""
-        made = replace(
-            self,
-            documents=np.append(self.documents, np.int64(document)),
-            shares=np.concatenate((self.shares, shares[None].astype(np.float32))),
-            rho=np.concatenate((self.rho, rho[None].astype(np.float32))),
-            words=np.concatenate((self.words, words[None])),
+    def added(self, document: int, shares: Array, rho: Array, words: NDArray[np.int32]) -> "Points":
+        """Return these and one more; of too many every second one, with the mean shares of two."""
+        more = Points(
+            np.array([document]),
+            shares[None].astype(np.float32),
+            rho[None].astype(np.float32),
+            words[None],
+        ).to_arrays()
+        former = self.to_arrays()
+        made = {name: np.concatenate((former[name], more[name])) for name in former}
+        if len(made["documents"]) < MOST_POINTS:
+            return Points(**made, spacing=self.spacing)
+        return Points(
+            made["documents"][1::2],
+            (made["shares"][::2] + made["shares"][1::2]) / np.float32(2),
+            np.minimum(made["rho"][::2], made["rho"][1::2]),
+            made["words"][1::2],
+            2 * self.spacing,
         )
-        if len(made) < MOST_POINTS:
-            return made
-        return replace(
-            made,
-            documents=made.documents[1::2],
-            shares=(made.shares[::2] + made.shares[1::2]) / np.float32(2),
-            rho=np.minimum(made.rho[::2], made.rho[1::2]),
-            words=made.words[1::2],
-            spacing=2 * self.spacing,
-        )
-
-    def without(self, words: NDArray[np.integer]) -> "Points":
-        """Forget words whose columns are others' from now on."""
-        return replace(self, words=np.where(np.isin(self.words, words), -1, self.words))
 
     def before(self, document: float) -> int:
         """Return the last point that is not after a number of documents, else the first one."""
@@ -118,22 +200,24 @@ class Watch:
     score: Lanes  # of new documents' tokens
     points: Points
     n_words: int  # columns that there are
-    n_judged: int  # of those, the first, by which fits and score are judged: new words are rarer
-    sums: Array  # (2, 3, K): tokens, those judged and their logs, in this block and since a point
+    n_judged: int  # the first columns, by which fits and score are judged: new words are rarer
+    sums: Array  # (2, 3, K): tokens, judged tokens and their logs, in this block and since a point
     totals: Array  # (3,): documents of this block, score and tokens of its sample
     young: NDArray[np.int64]  # (3, n): column, documents before it came, documents that had it
     is_settled: bool = False  # whether topics are not to be learned anew any more
     n_blocks: int = 0
     events: tuple[Event, ...] = ()  # the last ones
-    block_score: float | None = None  # of the block that the last documents ended, per token
+    block_score: float | None = None  # per token, of the block that the last documents ended
 
     @classmethod
     def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
-        """Begin."""
+        """Begin without a past."""
         return cls(
-            ShareLanes.of(n_topics, factor=SETTLED if is_settled else UNSETTLED),
-            LevelLanes.of(n_topics, drop=CHANGED),
-            LevelLanes.of(1, drop=DROPPED),
+            # Topics wander by a fifth on their own, and bear half of a change; more while they are
+            # still being learned.
+            ShareLanes.of(n_topics, factor=1.4 if is_settled else 2.0),
+            LevelLanes.of(n_topics, drop=0.5),  # nats a token
+            LevelLanes.of(1, drop=0.1),
             Points.none(n_topics),
             n_words,
             n_words,
@@ -149,7 +233,7 @@ class Watch:
         return int(self.sums.shape[2])
 
     def restarted(self, *, is_settled: bool) -> "Watch":
-        """Forget what is usual, for topics were learned anew; history and events stay."""
+        """Forget what is usual, for topics were learned anew; keep history and events."""
         made = Watch.of(self.n_topics, self.n_words, is_settled=is_settled)
         kept = ("points", "young", "n_blocks", "events", "block_score")
         return replace(made, **{name: getattr(self, name) for name in kept})
@@ -165,12 +249,12 @@ class Watch:
         sums[:, :, topic] = 0.0
         return replace(self, shares=shares, fits=fits, sums=sums)._noting([event])
 
-    def forget(self, words: NDArray[np.integer], document: int) -> "Watch":
+    def forget(self, columns: NDArray[np.integer], document: int) -> "Watch":
         """Let columns stand for other words, which are new."""
-        young = self.young[:, ~np.isin(self.young[0], words)]
-        return replace(
-            self, points=self.points.without(words), young=_grown(young, words, document)
-        )
+        words = np.where(np.isin(self.points.words, columns), -1, self.points.words)
+        young = self.young[:, ~np.isin(self.young[0], columns)]
+        points = replace(self.points, words=words)
+        return replace(self, points=points, young=_grown(young, columns, document))
 
     def edited(self, edit: Edit) -> "Watch":
         """Keep the history, and forget what is usual of topics that an edit changed.
@@ -192,7 +276,7 @@ class Watch:
         return replace(watch, shares=shares, fits=fits, points=points, sums=sums, events=events)
 
     def after(self, drawn: Drawn, document: int) -> "Watch":
-        """Take in new documents, the last of them the stream's `document`-th."""
+        """Add new documents, the last of which is the stream's `document`-th."""
         rows, (words, topics, weights) = drawn.kept.rows, drawn.cells
         judged = weights * (words < self.n_judged)
         of = (weights, judged, judged * drawn.logs)
@@ -216,8 +300,9 @@ class Watch:
         """End a block."""
         n_docs, total, n_scored = self.totals
         tokens, judged, logs = self.sums[0]
-        n_lanes = 3 * self.n_topics + 1
-        limit = log(n_lanes / min(FALSE_ALARMS * n_docs, 1.0))
+        # one false alarm in a million documents, of all lanes together; counted in
+        # benchmarks.streams.drift
+        limit = log((3 * self.n_topics + 1) / min(1e-6 * n_docs, 1.0))
         shares, moved = self.shares.see(
             tokens / tokens.sum(), np.full(self.n_topics, tokens.sum()), limit
         )
@@ -234,55 +319,53 @@ class Watch:
             n_blocks=self.n_blocks + 1,
             block_score=float(total / n_scored) if n_scored else None,
         )
-        events = [
-            Event(
-                kind,
-                document,
-                topic,
-                {"share_before": float(moved.before[topic]), "share": float(moved.now[topic])},
-                drawn.names(self._tops(drawn)[topic]),
-            )
-            for kind, which in (("topic rising", moved.up), ("topic fading", moved.down))
-            for topic in np.flatnonzero(which).tolist()
-        ]
+        tops, events = self._tops(drawn), []
+        for kind, which in (("topic rising", moved.up), ("topic fading", moved.down)):
+            for topic in np.flatnonzero(which).tolist():
+                before, now = float(moved.before[topic]), float(moved.now[topic])
+                numbers = {"share_before": before, "share": now}
+                words = names_of(tops[topic], drawn.vocabulary)
+                events.append(Event(kind, document, topic, numbers, words))
         for topic in np.flatnonzero(changed.down).tolist():
             rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
-            events.append(Event("topic changed", document, topic, rho, drawn.unexpected(topic)))
+            words = names_of(drawn.unexpected(topic), drawn.vocabulary)
+            events.append(Event("topic changed", document, topic, rho, words))
         if dropped.down.any():
             scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
             events.append(Event("prediction dropped", document, None, scores))
         made, found = made._new_words(drawn, document)
         if made.n_blocks % made.points.spacing == 0:
-            made = made._pointed(drawn, document)
+            tokens, judged, logs = self.sums[1]
+            usual = fits.table[2]
+            fit = np.where(judged > 0, logs / np.maximum(judged, 1e-12), usual)
+            rho = np.exp(np.minimum(fit - usual, 0.0))
+            points = self.points.added(document, tokens / tokens.sum(), rho, tops)
+            made = replace(made, points=points, sums=made.sums * [[[1]], [[0]]])
         return made._noting(events + found)
 
     def _new_words(self, drawn: Drawn, document: int) -> "tuple[Watch, list[Event]]":
-        """Look for words that came lately and are frequent; let go those that are not."""
+        """Look for words that came lately and are frequent; drop those that are not.
+
+        A new word is in 20 documents, in 0.2% of those since its first, and would have been in 40
+        of as many documents as came before it.
+        """
         ids, before, had = self.young
-        since, share = document - before, NEW_SHARE
+        since, share = document - before, 0.002
         if drawn.vocabulary is not None and drawn.vocabulary.n_evicted:
+            # A word without a column may have come before, but not a frequent one: a new word is
+            # three times as frequent as the mean column.
             rows = drawn.kept.rows
-            share = max(share, FREQUENT * len(rows.words) / rows.n_docs / self.n_words)
-        found = (had >= NEW_DOCS) & (had >= share * since) & (had * before >= UNSEEN * since)
-        made = replace(self, young=self.young[:, ~found & (since < YOUNG * BLOCK)])
+            share = max(share, 3.0 * len(rows.words) / rows.n_docs / self.n_words)
+        found = (had >= 20) & (had >= share * since) & (had * before >= 40 * since)
+        made = replace(self, young=self.young[:, ~found & (since < 10 * BLOCK)])
         if not found.any():
             return made, []
         order = np.flatnonzero(found)
-        order = order[np.argsort(-had[order], kind="stable")][:WORDS_OF_EVENT]
+        order = order[np.argsort(-had[order], kind="stable")][:TOP_WORDS]
         first = order[0]
         numbers = {"documents": float(had[first]), "share": float(had[first] / since[first])}
-        topic = drawn.topic_of(int(ids[first]))
-        return made, [Event("new words", document, topic, numbers, drawn.names(ids[order]))]
-
-    def _pointed(self, drawn: Drawn, document: int) -> "Watch":
-        """Add a point to the history."""
-        words = self._tops(drawn)
-        tokens, judged, logs = self.sums[1]
-        usual = self.fits.table[2]
-        fit = np.where(judged > 0, logs / np.maximum(judged, 1e-12), usual)
-        rho = np.exp(np.minimum(fit - usual, 0.0))
-        points = self.points.added(document, tokens / tokens.sum(), rho, words)
-        return replace(self, points=points, sums=self.sums * [[[1]], [[0]]])
+        words, topic = names_of(ids[order], drawn.vocabulary), drawn.topic_of(int(ids[first]))
+        return made, [Event("new words", document, topic, numbers, words)]
 
     def _tops(self, drawn: Drawn) -> NDArray[np.int32]:
         """Return the first words of each topic."""
@@ -303,42 +386,36 @@ class Watch:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, said: Header, shape: tuple[int, int]) -> "Watch":
-        """Make it for topics of a shape; a `ValueError` says what cannot be right."""
+        """Make a watch for topics of a shape; raise `ValueError` for invalid values."""
         n_words, n = shape
         made = cls.of(n, n_words, is_settled=flag("is_settled", said.get("is_settled")))
-        usual, events = made.to_arrays()[0], said.get("events")
-        n_points = len(arrays.get("points.documents", ()))
+        n_points, events = len(arrays.get("points.documents", ())), said.get("events")
         wanted: dict[str, tuple[Any, tuple[int | None, ...]]] = {
-            name: (array.dtype, array.shape) for name, array in usual.items()
+            name: (array.dtype, (n_points, *array.shape[1:]) if "." in name else array.shape)
+            for name, array in made.to_arrays()[0].items()
         }
-        for name in made.points.to_arrays():
-            dtype, lengths = wanted[f"points.{name}"]
-            wanted[f"points.{name}"] = dtype, (n_points, *lengths[1:])
         wanted["young"] = np.int64, (3, None)
         check_arrays(arrays, wanted, "history")
-        young, words = arrays["young"], arrays["points.words"]
+        young = arrays["young"]
+        points: Any = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
         if n_points > MOST_POINTS or not isinstance(events, list) or len(events) > MOST_EVENTS:
             raise ValueError("its history is longer than any")
-        for columns, least in ((young[0], 0), (words, -1)):
+        for columns, least in ((young[0], 0), (points["words"], -1)):
             if columns.size and (columns.min() < least or columns.max() >= n_words):
                 raise ValueError("its history holds words that it does not have")
-        if (young < 0).any() or (np.diff(arrays["points.documents"]) < 0).any():
+        if (young < 0).any() or (np.diff(points["documents"]) < 0).any():
             raise ValueError("its history is out of order")
-        lanes = {name: replace(getattr(made, name), table=arrays[name]) for name in LANES}
-        points = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
-        most = {"n_words": n_words, "n_judged": n_words, "n_blocks": 2**62}
-        numbers: dict[str, Any] = {
-            name: whole(name, said.get(name), 0, most[name]) for name in COUNTERS
-        }
+        found: dict[str, Any] = {name: arrays[name] for name in ("sums", "totals", "young")}
+        for name in LANES:
+            found[name] = replace(getattr(made, name), table=arrays[name])
+        for name in COUNTERS:
+            most = 2**62 if name == "n_blocks" else n_words
+            found[name] = whole(name, said.get(name), 0, most)
         return replace(
             made,
-            **lanes,
+            **found,
             points=Points(**points, spacing=whole("spacing", said.get("spacing"), 1, 2**62)),
-            sums=arrays["sums"],
-            totals=arrays["totals"],
-            young=young,
             events=tuple(Event.from_saved(event, n) for event in events),
-            **numbers,
         )
 
 
@@ -346,8 +423,8 @@ WATCH = Part(Watch.to_arrays, Watch.from_arrays, edited=Watch.edited, reused=Wat
 
 
 def _grown(
-    young: NDArray[np.int64], words: NDArray[np.integer], document: int
+    young: NDArray[np.int64], columns: NDArray[np.integer], document: int
 ) -> NDArray[np.int64]:
     """Return young words and more of them, which came after so many documents."""
-    more = np.stack((words, np.full(len(words), document), np.zeros(len(words)))).astype(np.int64)
-    return np.concatenate((young, more), axis=1)
+    more = np.stack((columns, np.full(len(columns), document), np.zeros(len(columns))))
+    return np.concatenate((young, more.astype(np.int64)), axis=1)

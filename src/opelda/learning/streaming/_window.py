@@ -1,4 +1,10 @@
-"""The last documents of a stream with their tokens' topics, and the counts of former documents."""
+"""The last documents of a stream with their tokens' topics, and the counts of former documents.
+
+The counts fade topic by topic: a topic keeps as much of its past as its new tokens bear out. This
+is a power prior (Ibrahim & Chen 2000), whose exponent rho is inferred per topic and time (as in
+Masegosa et al. 2017). Rho only compares topics; how fast all forget is a setting, because the best
+rho for the next documents forgets too much for all later ones.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,20 +28,17 @@ from opelda.engines.seam import (
 )
 from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.learning.editing._edit import GONE, Edit
-from opelda.learning.streaming._forgetting import kept_of_past
 
 # Chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams, best.py): as many
 # documents, or as many tokens, whatever comes first.
-MOST_DOCS = 400_000
-MOST_TOKENS = 4_000_000
-ROUND = 0.1  # new documents of those in the window, after which all are swept
+MOST_DOCS, MOST_TOKENS = 400_000, 4_000_000
 # Windows of documents in which what left fades to 1 / e (benchmarks.streams.drift: 0 and infinity).
 MEMORY = 1.25
-# Topics are learned anew when it has as many tokens, or this part of the documents, and whenever it
-# has grown so many times before that: of more documents as few sweeps would learn less (-8.139 from
-# 100,000 titles, -8.161 from 400,000: benchmarks/README.md).
+# Topics are learned anew when the window has all its tokens, or this part of its documents: of more
+# documents as few sweeps would learn less (-8.139 from 100,000 titles, -8.161 from 400,000:
+# benchmarks/README.md).
 STARTED = 0.25
-GROWN = 4
+TRIED = np.linspace(1.0, 0.0, 11)  # rho
 DTYPES = {
     "indptr": np.int64, "words": np.int32, "counts": np.float32, "topics": np.uint16,
     "alpha": np.float64, "outside.indptr": np.int64, "outside.topics": np.int32,
@@ -53,7 +56,6 @@ class Assignments:
 
     @classmethod
     def none(cls) -> "Assignments":
-        """No documents."""
         rows = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
         return cls(rows, np.zeros(0, np.uint16))
 
@@ -73,18 +75,14 @@ class Assignments:
 
     def divided(self, first: int) -> "tuple[Assignments, Assignments]":
         """Return the documents before a number, and from it on."""
-        at, token = int(self.rows.indptr[first]), int(self.ends[first])
-        rows, halves = self.rows, []
-        for indptr, here, tokens in (
-            (rows.indptr[: first + 1], slice(at), slice(token)),
-            (rows.indptr[first:] - at, slice(at, None), slice(token, None)),
-        ):
-            part = Rows(indptr, rows.words[here], rows.counts[here])
-            halves.append(Assignments(part, self.topics[tokens]))
-        return halves[0], halves[1]
+        rows, token = self.rows, int(self.ends[first])
+        return (
+            Assignments(rows.between(0, first), self.topics[:token]),
+            Assignments(rows.between(first, rows.n_docs), self.topics[token:]),
+        )
 
     def without(self, entries: NDArray[np.bool_]) -> "Assignments":
-        """Return the documents without some of their first entries."""
+        """Leave out entries, of which `entries` marks the first ones."""
         if not entries.any():
             return self
         kept = np.ones(len(self.rows.words), bool)
@@ -100,7 +98,6 @@ class Assignments:
 
     @property
     def token_words(self) -> NDArray[np.int32]:
-        """The words of the tokens."""
         return np.repeat(self.rows.words, tokens_of(self.rows.counts))
 
     def token_numbers(self, documents: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -128,7 +125,7 @@ class Assignments:
 
 @dataclass
 class Window:
-    """The documents that are swept again and again, and what is left of those that left.
+    """The documents that are swept again and again, and the counts of former documents.
 
     Nothing in it is changed in place but the list of parts, so that copies can share the arrays.
     """
@@ -146,7 +143,7 @@ class Window:
 
     @classmethod
     def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
-        """Begin; topics that were learned from documents count as those would that left."""
+        """Begin; topics learned from `n_docs` documents become counts of former documents."""
         cells, rows = sparse.csr_array((0, weights.n_topics), dtype=np.int64), weights.host().rows
         if n_docs:
             mass = float(weights.sums.sum())
@@ -172,7 +169,7 @@ class Window:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, numbers: Header, shape: tuple[int, int]) -> "Window":
-        """Make a window for topics of a shape; a `ValueError` says what cannot be right."""
+        """Make a window for topics of a shape; raise `ValueError` for invalid values."""
         wanted = {name: (dtype, (None,)) for name, dtype in DTYPES.items()}
         check_arrays(arrays, wanted, "documents")
         indptr, words, counts, topics, alpha, *outside = (arrays[name] for name in DTYPES)
@@ -203,20 +200,15 @@ class Window:
         return self.parts[0]
 
     @property
-    def fullness(self) -> float:
-        """How full it is; 1 is full."""
-        return min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
-
-    @property
     def begun(self) -> float:
         """How much it has of what topics are learned anew from for the last time; 1 is all."""
         return min(max(self.n_docs / (STARTED * MOST_DOCS), self.n_tokens / MOST_TOKENS), 1.0)
 
     @property
     def starts(self) -> bool:
-        """Whether to learn topics anew: a power of 1/4 was passed, or it is all."""
+        """Whether to learn topics anew: `begun` passed a power of 1/4."""
         now, before = self.begun, self.started
-        return now > 0 and (before == 0 or floor(log(now, GROWN)) > floor(log(before, GROWN)))
+        return now > 0 and (before == 0 or floor(log(now, 4)) > floor(log(before, 4)))
 
     @property
     def is_settled(self) -> bool:
@@ -225,11 +217,10 @@ class Window:
 
     @property
     def is_due(self) -> bool:
-        """Whether so many documents came in that all are to be swept."""
-        return self.n_new >= ROUND * (self.n_docs - self.n_new)
+        """Whether to sweep all documents: a tenth of them came in since the last time."""
+        return self.n_new >= 0.1 * (self.n_docs - self.n_new)
 
     def take(self, more: Assignments) -> None:
-        """Take in documents."""
         self.parts.append(more)
         self.n_docs += more.rows.n_docs
         self.n_new += more.rows.n_docs
@@ -238,7 +229,7 @@ class Window:
     def forget(self, words: NDArray[np.integer], _: float = 0.0) -> "Window":
         """Forget words whose columns are other words' from now on, in place.
 
-        Their entries are only marked: they are taken out when the documents are asked for.
+        Entries are only marked; `kept` leaves them out.
         """
         gone = np.zeros(words.max() + 2, bool)
         gone[words] = True  # and not the last, which stands for all words beyond
@@ -271,13 +262,14 @@ class Window:
         )
 
     def trim(self, engine: Engine, weights: Weights) -> tuple[Any, TokenCounts]:
-        """Let the oldest documents go that are beyond the bounds, into counts that fade.
+        """Move the oldest documents, beyond the bounds, to the fading counts.
 
         Return the tokens of the others, and their counts.
         """
         kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
-        # whatever comes in pushes the rest away, by its share of a full window
-        usual = exp(-self.fullness * self.n_new / (MEMORY * self.n_docs))
+        # new documents push the rest away, by their share of a full window
+        fullness = min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
+        usual = exp(-fullness * self.n_new / (MEMORY * self.n_docs))
         ends = kept.ends
         beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
         first = max(self.n_docs - MOST_DOCS, beyond, 0)
@@ -307,8 +299,42 @@ WINDOW = Part(
 )
 
 
+def kept_of_past(
+    new: TokenCounts, window: TokenCounts, past: TokenCounts, eta: float, usual: float
+) -> NDArray[np.float64]:
+    """Return the part of its past that each topic keeps: `usual` where rho is the median's."""
+    rho = likeliest_rho(new, window, past, eta)
+    found: NDArray[np.float64] = np.clip(usual * rho / max(np.median(rho), 0.1), 0.0, 1.0)
+    return found
+
+
+def likeliest_rho(
+    new: TokenCounts, window: TokenCounts, past: TokenCounts, eta: float
+) -> NDArray[np.float64]:
+    """Return each topic's rho, of those tried, that makes its new tokens likeliest.
+
+    Rho maximises sum_j n_kj log((c_kj + rho p_kj + eta) / sum_i (c_ki + rho p_ki + eta)) + 10 rho,
+    beside the window's counts c; the prior of rho is a truncated exponential.
+    """
+    if not new.cells.nnz:
+        return np.ones(new.n_topics)
+    words, topics = new.cells.nonzero()
+    n, held, more = (
+        np.ldexp(np.asarray(counts.cells[words, topics], np.float64), -counts.shift)
+        for counts in (new, window, past)
+    )
+    total = window.sums + window.cells.shape[0] * eta
+    best, rho = np.full(new.n_topics, -np.inf), np.ones(new.n_topics)
+    for part in TRIED:
+        of_words = np.bincount(topics, n * np.log(held + part * more + eta), new.n_topics)
+        logs = of_words - new.sums * np.log(total + part * past.sums) + 10.0 * part
+        better = logs > best
+        rho[better], best[better] = part, logs[better]
+    return rho
+
+
 def _edited(counts: TokenCounts, edit: Edit) -> TokenCounts:
-    """Return the counts of former documents by the topics that there are after an edit."""
+    """Return the counts of former documents, by the topics of an edit."""
     cells = counts.cells.tocoo()
     words, topics = cells.row, edit.numbers[cells.col]
     kept = topics != GONE

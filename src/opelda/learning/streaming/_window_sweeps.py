@@ -1,10 +1,9 @@
 """Streams learned by sweeps: the last documents are kept, and their tokens drawn again and again.
 
-A token that is drawn once, when little is known, stays where chance put it. So the tokens of a
-window of documents go on being drawn (see `_sweeps`) while new ones come in; those that leave it
-count as what they were last, and fade. While the window fills, topics are learned anew from all of
-it whenever it has grown fourfold, by the passes and sweeps of `fit`: topics that began with few
-documents would stay as poor as those made them.
+Early assignments are poor and would never be revised. So the tokens of a window of documents go on
+being drawn while new ones come in; tokens that leave it keep their topics, and fade. While the
+window fills, topics are learned anew from all of it whenever it has grown fourfold, by the passes
+and sweeps of `fit`: topics that began with few documents would stay poor.
 """
 
 from dataclasses import replace
@@ -22,16 +21,9 @@ from opelda.learning._plan import FIRST_WORD_PRIOR, Plan, UpdateBatch
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
-from opelda.learning.streaming._observations import WORDS_OF_EVENT, Drawn, names_of
 from opelda.learning.streaming._renewal import give, new_theme
-from opelda.learning.streaming._watch import Watch
+from opelda.learning.streaming._watch import TOP_WORDS, Drawn, Watch, names_of
 from opelda.learning.streaming._window import Assignments, Window, count
-
-# Chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams, best.py).
-SWEEPS = 4  # of a round
-# A start, before it sweeps: passes, of as many updates each, until so many documents were seen.
-PASSES, UPDATES, SMALLEST_BATCH, MOST_VIEWS = 5, 80, 50, 400_000
-LARGEST_COUNT = 2.0**24  # more is taken for that many, so that sums are exact in 64 bits
 
 
 def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
@@ -46,8 +38,8 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
         return plan.update(state, batch)
     engine, weights, started = plan.engine, state.weights, perf_counter()
     X = batch.documents.matrix if batch.chosen is None else batch.documents.matrix[batch.chosen]
-    if X.nnz and X.data.max() > LARGEST_COUNT:
-        X = X.minimum(LARGEST_COUNT)
+    if X.nnz and X.data.max() > 2.0**24:  # larger counts could overflow sums in 64 bits
+        X = X.minimum(2.0**24)
     documents = engine.documents(sparse.csr_array(X))
     tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
     if not len(tokens.rows.words):
@@ -64,8 +56,8 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
     drawn, watch = None, state.watch
     if watch is None:
         watch = Watch.of(plan.n_topics, weights.n_words, is_settled=window.is_settled)
-    if state.n_updates:  # by topics that somebody learned
-        # (by a small alpha all tokens would follow a document's first)
+    if state.n_updates:
+        # with a small alpha all tokens would follow a document's first
         alpha = window.alpha * max(1.0 / window.alpha.sum(), 1.0)
         drawn = engine.sweep(weights, tokens, alpha, seed=_seed(state, window))
     kept = Assignments(tokens.rows, tokens.topics)
@@ -95,30 +87,25 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
 
 
 def _sweep(plan: Plan, state: State, window: Window) -> Window:
-    """Draw the topics of all tokens in the window anew, some times."""
+    """Draw the topics of all tokens in the window anew, four times."""
     engine, weights = plan.engine, state.weights
     tokens, counts = window.trim(engine, weights)
     renewed = _renew(plan, state, window)
     if renewed is not window:
         window, tokens = renewed, renewed.kept.tokens(engine, weights)
         counts = count(engine, weights, tokens)
-    kept, outside, counts = window.kept, window.outside, counts + window.outside
-    sweeps = Sweeps(
-        plan,
-        state,
-        HeldCollection(engine, tokens),
-        window.alpha,
-        outside,
-        counts,
-        window.n_averaged,
-    )
-    for number in range(1, SWEEPS + 1):
-        sweeps.sweep(_seed(state, window), find_word_prior=number == SWEEPS)
+    outside, held = window.outside, HeldCollection(engine, tokens)
+    averaged = window.n_averaged
+    sweeps = Sweeps(plan, state, held, window.alpha, outside, counts + outside, averaged)
+    # Four sweeps, chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams,
+    # best.py).
+    for last in (False, False, False, True):
+        sweeps.sweep(_seed(state, window), find_word_prior=last)
         window.n_sweeps += 1
     sweeps.find_prior()
     return replace(
         window,
-        parts=[Assignments(kept.rows, tokens.topics)],
+        parts=[Assignments(window.kept.rows, tokens.topics)],
         alpha=sweeps.alpha,
         n_new=0,
         n_averaged=sweeps.n_made,
@@ -128,10 +115,10 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
 def _renew(plan: Plan, state: State, window: Window) -> Window:
     """Give a theme that is new a topic of its own."""
     weights, watch = state.weights, state.watch
-    if np.ndim(weights.prior) == 2:  # topics that were given words keep them
-        return window
-    n_seeded = 0 if plan.seeds is None else len(plan.seeds)
-    theme = new_theme(window.kept, window.n_new, weights, n_seeded)
+    theme = None
+    if np.ndim(weights.prior) < 2:  # else topics that were given words keep them
+        n_seeded = 0 if plan.seeds is None else len(plan.seeds)
+        theme = new_theme(window.kept, window.n_new, weights, n_seeded)
     if theme is None:
         return window
     window, made = give(theme, window, weights.host())
@@ -144,7 +131,7 @@ def _renew(plan: Plan, state: State, window: Window) -> Window:
         state.update(state.changed("replaced", [theme.topic]))
         if watch is not None:
             numbers = {"documents": float(theme.n_docs), "share": theme.share}
-            words = names_of(theme.words[:WORDS_OF_EVENT], state.vocabulary)
+            words = names_of(theme.words[:TOP_WORDS], state.vocabulary)
             state.watch = watch.new_topic(theme.topic, state.n_docs_seen, numbers, words)
     return window
 
@@ -153,10 +140,10 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
     """Learn the topics from all documents of the window, as `fit` does."""
     engine, weights, kept = plan.engine, state.weights, window.kept
     documents = kept.documents(engine, weights.n_words)
-    schedule = plan.schedule
-    batch_size = min(schedule.batch_size, max(SMALLEST_BATCH, documents.n_docs // UPDATES))
-    schedule = replace(schedule, batch_size=batch_size, n_passes=PASSES)
-    plan = replace(plan, schedule=schedule)
+    # Five passes of 80 updates each, of at least 50 documents, until 400,000 visits; chosen on 1.2
+    # million titles (seed 0) and 100,000 abstracts (benchmarks/streams, best.py).
+    batch_size = min(plan.schedule.batch_size, max(50, documents.n_docs // 80))
+    plan = replace(plan, schedule=replace(plan.schedule, batch_size=batch_size, n_passes=5))
     prior = FIRST_WORD_PRIOR if plan.learns_word_prior else weights.host().prior
     made = State(
         engine.random_weights(weights.n_words, plan.n_topics, prior, state.seed),
@@ -167,11 +154,11 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
     begin(plan, made, documents)
     for batch in plan.passes(documents):
         plan.update(made, batch)
-        if made.n_docs_seen >= MOST_VIEWS:
+        if made.n_docs_seen >= 400_000:
             break
     tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
     sweeps = Sweeps(plan, made, HeldCollection(engine, tokens), plan.alpha)
-    for _ in sweeps.anneal(schedule.n_sweeps):
+    for _ in sweeps.anneal(plan.schedule.n_sweeps):
         pass
     topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()
     others: list[int] = []
@@ -197,10 +184,10 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
 def _numbers(
     before: NDArray[np.uint16], now: NDArray[np.uint16], n_topics: int, n_seeded: int = 0
 ) -> tuple[NDArray[np.int64], list[int]]:
-    """Return which of the new topics each former one has become, by the tokens that they share.
+    """Return the new topic of each former one, by the tokens that they share, and changed topics.
 
-    Pairs with most of them come first. And the former ones of which less than half of the tokens
-    are in there: these are others now. The topics of seed words are what they were.
+    Pairs that share most tokens come first. A topic has changed if its new one has less than half
+    of its tokens. The first `n_seeded` topics, those of seed words, keep their numbers.
     """
     pairs, shared = np.unique(before.astype(np.int64) * n_topics + now, return_counts=True)
     order = np.argsort(-shared, kind="stable")
