@@ -25,9 +25,8 @@ import pandas as pd
 from scipy import sparse
 
 from opelda.corpus import Corpus
-from opelda.corpus.formats import count_lines
+from opelda.corpus.formats import Options, count_lines
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 
 N_WORDS = 102_660
 MOST_FOR_NUMPY = 1_000_000

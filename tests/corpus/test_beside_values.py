@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus import read, stream
 from opelda.corpus.formats import FORMATS, Input, Options
-from opelda.corpus.formats._encodings import cells
+from opelda.corpus.formats._text_columns import cells
 from opelda.errors import InputError
 from tests.corpus.test_beside import as_table, columns, given_as
 

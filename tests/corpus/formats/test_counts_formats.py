@@ -17,9 +17,8 @@ from scipy.io import mmread, mmwrite
 
 from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus.formats import FORMATS as KNOWN
-from opelda.corpus.formats import count_matrices
+from opelda.corpus.formats import Options, count_matrices
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 FORMATS = {name: KNOWN[name] for name in ("uci", "ldac", "mm", "npz")}

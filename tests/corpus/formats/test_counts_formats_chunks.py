@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import _count_blocks, count_lines
+from opelda.corpus.formats import Options, count_lines
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 
 
 @pytest.mark.parametrize("size", [1, 2**16 - 1, 2**16, 2**16 + 1, 2**17, 300_000])
 def test_lines_of_any_length(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(_count_blocks, "CHUNK", 2**16)
+    monkeypatch.setattr(count_lines, "CHUNK", 2**16)
     path = tmp_path / "x.ldac"
     short, long = b"1 1:1\n", b"1 2:1" + b" " * max(size - 6, 0) + b"\n"
     lines = [short, long, short, short, long, long, *[short] * 20_000, long]
@@ -52,7 +51,7 @@ def test_chunks_change_nothing(tmp_path, monkeypatch, chunk, block_size, format)
         ), problems
 
     (expected,), all_problems = run(10**9)
-    monkeypatch.setattr(_count_blocks, "CHUNK", chunk)
+    monkeypatch.setattr(count_lines, "CHUNK", chunk)
     found, problems = run(block_size)
     assert (problems.n_skipped, problems.first) == (all_problems.n_skipped, all_problems.first)
     assert sum(map(len, found)) == len(expected)

@@ -10,9 +10,8 @@ from scipy import sparse
 
 from opelda.corpus import Corpus
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import FORMATS, _count_blocks
+from opelda.corpus.formats import FORMATS, Options, count_lines
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 uci, ldac, mm, npz = (FORMATS[name] for name in ("uci", "ldac", "mm", "npz"))
@@ -174,8 +173,8 @@ def test_ldac_words_beyond_the_vocabulary(tmp_path):
 
 @pytest.mark.parametrize("format", [uci, ldac])
 def test_lines_without_end(format, monkeypatch):
-    monkeypatch.setattr(_count_blocks, "LONGEST_LINE", 2**18)
-    monkeypatch.setattr(_count_blocks, "CHUNK", 2**16)
+    monkeypatch.setattr(count_lines, "LONGEST_LINE", 2**18)
+    monkeypatch.setattr(count_lines, "CHUNK", 2**16)
     head = b"1\n1\n1\n" if format is uci else b"0\n"
     with pytest.raises(InputError, match="has a line of more than 262,144 bytes"):
         read(format, head + b"1 " * 2**20)

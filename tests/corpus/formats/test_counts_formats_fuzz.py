@@ -11,8 +11,8 @@ from scipy import sparse
 from opelda.corpus import Corpus
 from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS as KNOWN
+from opelda.corpus.formats import Options
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 FORMATS = {name: KNOWN[name] for name in ("uci", "ldac", "mm", "npz")}

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import FORMATS, count_matrices
+from opelda.corpus.formats import FORMATS, Options, count_matrices
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 mm, npz = FORMATS["mm"], FORMATS["npz"]

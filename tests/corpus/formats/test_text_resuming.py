@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus._matrix import Counted
 from opelda.corpus._problems import Problems
-from opelda.corpus.formats import FORMATS, Input, Options, _line_reader, csv
+from opelda.corpus.formats import FORMATS, Input, Options, _line_reader
 from opelda.errors import InputError
 
 COMPRESS = {
@@ -111,8 +111,7 @@ def test_blocks_that_end_early_because_they_are_large(name, most, size):
     data = SOURCES[name].encode()
     expected = [text for texts, _, _ in blocks(name, io.BytesIO(data), 100) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (_line_reader, csv):
-            patch.setattr(module, "LARGEST_BLOCK", most)
+        patch.setattr(_line_reader, "LARGEST_BLOCK", most)
         whole = check(name, lambda: io.BytesIO(data), size)
     if name == "lines":  # but for the line that brings it over the limit
         assert all(sum(len(t.encode()) + 1 for t in texts[:-1]) < most for texts, _, _ in whole)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.corpus import Corpus, Vocabulary
-from opelda.corpus.formats import FORMATS, _vocab, _writing
+from opelda.corpus.formats import FORMATS, Options, _vocab, _writing, count_matrices
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
 from opelda.errors import InputError
 
 characters = st.characters(exclude_categories=["Cs"])
@@ -137,6 +136,6 @@ def test_sidecar_of_uci():
 def test_counts_that_are_not_whole_are_named():
     X = sparse.csr_array(np.array([[0, 1], [2, 1.5]], np.float32))
     with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, and UCI holds whole"):
-        _writing.check_whole(Corpus(X, Vocabulary(["a", "b"])), "UCI")
+        count_matrices.check_whole(Corpus(X, Vocabulary(["a", "b"])), "UCI")
     with pytest.raises(InputError, match="Document 0 counts column 1 as inf"):
-        _writing.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "UCI")
+        count_matrices.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "UCI")

@@ -1,39 +1,161 @@
-"""File formats: a module each, all of them read and written the same way.
+"""File formats: a record each in `FORMATS`, which is cheap to import.
 
->>> FORMATS["jsonl"].summary
-'JSON Lines, the text under a key of an object a line'
+To add one: a module with `blocks`, and `write` if it holds counts, and its line in `_BUILT_IN`.
+
+>>> [name for name, format in FORMATS.items() if "first_id" in format.options]
+['ldac']
 """
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from opelda.corpus.formats._registry import FORMATS, Format, Options
+from opelda.errors import InputError
 
 if TYPE_CHECKING:
+    from opelda.corpus._block import Block
+    from opelda.corpus._corpus import Corpus
+    from opelda.corpus._problems import Problems
     from opelda.corpus.formats._detect import detect, expand
     from opelda.corpus.formats._input import Input
     from opelda.corpus.formats._vocab import read_vocabulary
 
-# the registry is cheap to import; what opens files comes on first use
-_LAZY = {
+__all__ = ["FORMATS", "Format", "Input", "Options", "detect", "expand", "read_vocabulary"]
+
+AUTO = "auto"  # among columns: those that are found by their names
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read; every format looks at those that concern it."""
+
+    # columns, or keys, that hold the text, joined by a space; empty: found by name
+    text_columns: tuple[str, ...] = ()
+    # the column, or key, that names the documents; None: found by name, False: none
+    name_column: str | Literal[False] | None = None
+    # columns, or keys, that are kept beside the documents; "auto" among them: found by name, too
+    metadata: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+    block_size: int = 5_000  # documents per block at most
+    # a file of the columns' words, a word a line; None: looked for beside the source
+    column_words: str | None = None
+    words: list[str] | None = None  # the columns' words, where they were given themselves
+    format: str = "auto"
+    first_id: int | None = None  # the number of the first word; None: the format's own custom
+    problems: "Problems" = field(
+        default_factory=lambda: import_module("opelda.corpus._problems").Problems()
+    )
+    # filled by the reader: columns of the first file used as "text", "name", "time" and "group"
+    taken: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format."""
+
+    name: str
+    summary: str  # one line for help texts
+    # texts to be tokenised (or words of their own with counts), or counts over a vocabulary
+    kind: Literal["text", "counts"]
+    suffixes: tuple[str, ...]  # ends of file names, without that of a compression
+    # the parameters of `opelda.corpus.read` that it honours, out of text_column, name_column,
+    # metadata, encoding and first_id; `check` refuses the others
+    options: tuple[str, ...]
+    # (input, options, position): the documents from a position on; None is the beginning
+    blocks: "Callable[[Input, Options, Any], Iterator[Block]]"
+    # (corpus, path): writes a corpus in one step; None: the format is only read
+    write: "Callable[[Corpus, str], None] | None" = None
+    in_lines: bool = False  # so that a file can be followed while it grows
+
+    def words(self, input: "Input", options: Options) -> list[str] | None:
+        """Return the words of the columns (of texts: to count); None where none are named."""
+        from opelda.corpus.formats._vocab import column_words
+
+        return column_words(input, options, is_text=self.kind == "text")
+
+    def check(self, options: Options, label: str) -> None:
+        """Refuse options that were given and that this format cannot honour."""
+        named = [column for column in options.metadata if column != AUTO]
+        if named and "metadata" not in self.options:
+            raise InputError(
+                f"{label} has no column {named[0]!r}: it is read as {self.name} "
+                f"({self.summary}); give a .csv, .jsonl or .parquet file, or another {{format}}.",
+                format=...,
+            )
+        # the defaults of `Options` are "not given"; an encoding of UTF-8 is no request
+        given = {
+            "text_column": options.text_columns != (),
+            "name_column": isinstance(options.name_column, str),
+            "encoding": options.encoding != "utf-8",
+            "first_id": options.first_id is not None,
+        }
+        for name, is_given in given.items():
+            if is_given and name not in self.options:
+                raise InputError(
+                    f"means nothing for {label}, which is read as {self.name} ({self.summary}); "
+                    "leave it out, or give another {format}.",
+                    name,
+                    format=...,
+                )
+
+
+COLUMNS = "text_column name_column metadata"
+# name, kind, ends of names, options, module, the functions there that read and write, summary
+_BUILT_IN: tuple[tuple[str, Literal["text", "counts"], str, str, str, str, str, str], ...] = (
+    ("lines", "text", ".txt .text", "encoding", "texts", "line_blocks", "",
+     "plain text, a document a line"),
+    ("files", "text", "", "encoding", "texts", "file_blocks", "",
+     "a folder of plain text, a document a file"),
+    ("jsonl", "text", ".jsonl .ndjson .jsonlines .json", f"{COLUMNS} encoding", "jsonl", "blocks",
+     "", "JSON Lines, the text under a key of an object a line"),
+    ("csv", "text", ".csv", f"{COLUMNS} encoding", "csv", "blocks", "",
+     "comma-separated values with a header, a document a row"),
+    ("tsv", "text", ".tsv .tab", f"{COLUMNS} encoding", "csv", "tsv_blocks", "",
+     "tab-separated values with a header, a document a line"),
+    ("parquet", "text", ".parquet .pq", COLUMNS, "parquet", "blocks", "write",
+     "Parquet, a document a row; counts: a word of a document a row"),
+    ("mallet", "text", ".mallet", "encoding", "texts", "mallet_blocks", "",
+     "MALLET's text form, a line has name, label and text"),
+    ("uci", "counts", ".docword .docword.txt", "encoding", "count_lines", "uci_blocks",
+     "write_uci", "UCI bag of words: docword.NAME.txt with vocab.NAME.txt beside it"),
+    ("ldac", "counts", ".ldac .lda-c .dat", "encoding first_id", "count_lines", "ldac_blocks",
+     "write_ldac", "Blei's LDA-C: a line 'M word:count ...' a document, words numbered from 0"),
+    ("mm", "counts", ".mtx .mm", "encoding", "count_matrices", "mm_blocks", "write_mm",
+     "Matrix Market: a row a document, a column a word"),
+    ("npz", "counts", ".npz", "encoding", "count_matrices", "npz_blocks", "write_npz",
+     "scipy.sparse.save_npz: a row a document, a column a word"),
+)  # fmt: skip
+
+
+def _lazy(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of a module in this folder, which is imported on first use."""
+    return lambda *arguments: getattr(import_module(f"{__name__}.{module}"), function)(*arguments)
+
+
+FORMATS: dict[str, Format] = {
+    name: Format(
+        name,
+        summary,
+        kind,
+        tuple(ends.split()),
+        tuple(options.split()),
+        _lazy(module, blocks),
+        _lazy(module, write) if write else None,
+        in_lines=kind == "text" and name not in ("files", "parquet"),
+    )
+    for name, kind, ends, options, module, blocks, write, summary in _BUILT_IN
+}
+
+_MODULES = {
     "Input": "_input",
     "detect": "_detect",
     "expand": "_detect",
     "read_vocabulary": "_vocab",
 }
 
-__all__ = [
-    "FORMATS",
-    "Format",
-    "Input",
-    "Options",
-    "detect",
-    "expand",
-    "read_vocabulary",
-]
-
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(f"opelda.corpus.formats.{_LAZY[name]}"), name)
-    raise AttributeError(f"module 'opelda.corpus.formats' has no attribute {name!r}")
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,30 +12,25 @@ from typing import Any, BinaryIO
 
 from opelda.errors import InputError
 
-SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
-# How many bytes tell the compressions apart.
-N_MAGIC = 10
+# How each compression begins in any case, and what tells it apart within `N_MAGIC` bytes.
 MAGIC = {
-    ".gz": re.compile(rb"\x1f\x8b\x08"),
-    ".xz": re.compile(rb"\xfd7zXZ\0"),
-    ".bz2": re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
-    ".zst": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+    ".gz": (b"\x1f\x8b", re.compile(rb"\x1f\x8b\x08")),
+    ".xz": (b"\xfd7zXZ", re.compile(rb"\xfd7zXZ\0")),
+    ".bz2": (b"BZh", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")),
+    ".zst": (b"\x28\xb5\x2f\xfd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),
 }
-# How each of them begins in any case.
-BEGINNINGS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}
+SUFFIXES = tuple(MAGIC)
+N_MAGIC = 10
 CHUNK = 1 << 20
-# 4 bytes of zstd may become 128 KiB: this many stay below 8 MiB.
-ZSTD_PIECE = 256
-# Memory that a file may ask of xz for its dictionary; `xz -9` needs 65 MiB.
-XZ_MEMORY = 1 << 30
 
 
 def compression_of(head: bytes, promised: str = "") -> str | None:
     """Return the suffix that belongs to a file's first bytes, None if it is not compressed."""
-    found = next((suffix for suffix, magic in MAGIC.items() if magic.match(head)), None)
-    begin = BEGINNINGS.get(promised)
-    if not found and begin and len(head) < N_MAGIC and begin.startswith(head[: len(begin)]):
-        raise EOFError("it ends too early")
+    found = next((suffix for suffix, (_, magic) in MAGIC.items() if magic.match(head)), None)
+    if not found and promised and len(head) < N_MAGIC:
+        begin = MAGIC[promised][0]
+        if begin.startswith(head[: len(begin)]):
+            raise EOFError("it ends too early")
     return found
 
 
@@ -65,13 +60,14 @@ def compressing(file: BinaryIO, suffix: str) -> Any:
 def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Iterator[bytes]:
     """Yield the content of compressed streams that stand end to end, in pieces of `CHUNK` at most.
 
-    The libraries' own readers would not do: those of xz and bz2 end without a word at padding or
-    damage behind the first stream, zstandard's where a file is cut short. That is an EOFError here,
-    and damage is what the library raises.
+    The libraries' own readers of xz and bz2 end without a word at padding or damage behind the
+    first stream, zstandard's where a file is cut short. That is an EOFError here, and damage is
+    what the library raises.
     """
     new: Callable[[], Any] = {
         ".gz": _Gzip,
-        ".xz": lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY),
+        # `xz -9` needs 65 MiB for its dictionary
+        ".xz": lambda: lzma.LZMADecompressor(memlimit=1 << 30),
         ".bz2": bz2.BZ2Decompressor,
         ".zst": lambda: _zstd_stream(label),
     }[suffix]
@@ -100,8 +96,7 @@ class ByteStream(io.RawIOBase):
     """
 
     def __init__(self, pieces: Iterator[bytes], close: Callable[[], None] = lambda: None) -> None:
-        self._pieces = pieces
-        self._close = close
+        self._pieces, self._close = pieces, close
         self._ready = memoryview(b"")
         self.used = False
 
@@ -123,10 +118,10 @@ class ByteStream(io.RawIOBase):
         while (data := self.read(CHUNK)) != b"":
             yield data or b""
 
-    def peek(self, size: int, n_lines: int | None = None) -> bytes:
+    def peek(self, size: int, n_lines: int) -> bytes:
         """Return the first `size` bytes, or fewer once they hold `n_lines` lines."""
         head = bytes(self._ready)
-        while len(head) < size and (n_lines is None or head.count(b"\n") < n_lines):
+        while len(head) < size and head.count(b"\n") < n_lines:
             if not (piece := next(self._pieces, b"")):
                 break
             head += piece
@@ -150,8 +145,7 @@ def read_most(file: io.BufferedIOBase, most: int) -> bytes:
 class _Gzip:
     """zlib's decompressor with the interface of those of lzma and bz2."""
 
-    eof = False
-    unused_data = b""
+    eof, unused_data = False, b""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
@@ -165,29 +159,26 @@ class _Gzip:
 class _Zstd:
     """The same for zstandard's, which knows no limit: it is fed little at a time."""
 
-    eof = False
-    unused_data = b""
+    eof, unused_data = False, b""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._rest = memoryview(b"")
+        self._rest = b""
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        if data:
-            self._rest = memoryview(bytes(self._rest) + data)
-        out = b""
-        while self._rest and not out and not self.eof:
-            out = self._stream.decompress(self._rest[:ZSTD_PIECE])
-            self._rest = self._rest[ZSTD_PIECE:]
+        rest, out = memoryview(self._rest + data), b""
+        while rest and not out and not self.eof:
+            # 4 bytes may become 128 KiB: the output stays below 8 MiB
+            out, rest = self._stream.decompress(rest[:256]), rest[256:]
             self.eof = self._stream.eof
+        self._rest = bytes(rest)
         if self.eof:
-            self.unused_data = self._stream.unused_data + bytes(self._rest)
+            self.unused_data = self._stream.unused_data + self._rest
         return out
 
 
 def _zstd_stream(label: str) -> Any:
-    zstd = _zstd(label)
-    stream = zstd.ZstdDecompressor()
+    stream = _zstd(label).ZstdDecompressor()
     return _Zstd(stream.decompressobj()) if hasattr(stream, "decompressobj") else stream
 
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from opelda.corpus.formats import FORMATS, Format
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._input import PEEK_BYTES, Input, NotTextError
-from opelda.corpus.formats._registry import FORMATS, Format
 from opelda.errors import InputError
 
 # Ends of names that say too little.

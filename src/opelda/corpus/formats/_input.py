@@ -1,11 +1,13 @@
 """Inputs: a file, compressed or not and in any encoding, a folder, or standard input."""
 
+import codecs
 import io
 import os
 import select
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,31 +23,9 @@ from opelda.corpus.formats._compression import (
     decompressed,
     without_suffix,
 )
-from opelda.corpus.formats._encodings import as_utf8
 from opelda.errors import InputError
 
-
-def has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience) -> bool:
-    """Wait until there is something to read, or the end; False if it was asked to end before."""
-    patience.paused = False
-    if is_ended is None and patience.seconds == inf:
-        return True  # reading waits by itself
-    while is_ended is None or not is_ended():
-        try:
-            if select.select([file], [], [], 0.1)[0]:  # a request to end is heard soon
-                return True
-        except (OSError, ValueError):  # it is no file of the system, and does not wait
-            return True
-        patience.meanwhile()
-        if patience.is_over:
-            patience.paused = True
-            return False
-    return False
-
-
-# `peek` looks at so many lines, or bytes.
-PEEK_LINES = 8
-PEEK_BYTES = 1 << 16
+PEEK_LINES, PEEK_BYTES = 8, 1 << 16  # `peek` looks at so much
 
 
 class ChangedError(InputError):
@@ -79,7 +59,10 @@ class Input:
         name = path.name if path is not None else label
         plain, self._suffix = without_suffix(os.path.basename(name))
         self.plain_name = "" if label == "standard input" else printable(plain).lower()
-        self._start = None if file is None else _tell(file)
+        try:
+            self._start = int(file.tell()) if file.seekable() else None
+        except (AttributeError, OSError, ValueError):  # it cannot go back
+            self._start = None
         self._once: ByteStream | None = None  # the content of what cannot be read again
         self._is_compressed = False
         self._reported = False
@@ -106,9 +89,7 @@ class Input:
         except TypeError:
             kind = type(source).__name__
             raise InputError(f"A source must be a path or an open file, got {kind}.") from None
-        if not text or "\0" in text:
-            raise InputError(f"A path cannot be {text!r}; give the name of a file.")
-        return cls(printable(text), Path(text))
+        return cls(printable(checked_path(text)), Path(text))
 
     @property
     def is_folder(self) -> bool:
@@ -119,12 +100,6 @@ class Input:
     def is_file(self) -> bool:
         """Whether this is a file with a name, which can be read again as it is."""
         return self.path is not None and self.reopens
-
-    def report(self, how: str | None) -> None:
-        """Say how reading goes on, once; None: it begins, and there is nothing to say."""
-        if not self._reported and how is not None:
-            report(f"{self.label} {how}.")
-        self._reported = True
 
     @property
     def seekable(self) -> bool:
@@ -146,10 +121,15 @@ class Input:
     @property
     def reopens(self) -> bool:
         """Whether it can be read again from its beginning."""
-        if self._file is not None:
+        if self.path is None:
             return self._start is not None
-        there = self.path is not None and os.path.exists(self.path)
-        return not there or self.is_folder or self.size is not None
+        return self.size is not None or self.is_folder or not os.path.exists(self.path)
+
+    def report(self, how: str | None) -> None:
+        """Say how reading goes on, once; None: it begins, and there is nothing to say."""
+        if not self._reported and how is not None:
+            report(f"{self.label} {how}.")
+        self._reported = True
 
     def open(self, offset: int = 0, encoding: str = "utf-8") -> io.BufferedReader:
         """Return the content from a byte on: decompressed, and as UTF-8 whatever its encoding.
@@ -166,7 +146,7 @@ class Input:
             stream = self._content()
         if encoding != "utf-8":
             # positions count bytes of UTF-8 then, so that skipping comes after
-            stream = ByteStream(as_utf8(stream.pieces(), encoding, self.label), stream.close)
+            stream = ByteStream(_as_utf8(stream.pieces(), encoding, self.label), stream.close)
         file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         while skip and (passed := len(file.read1(min(skip, CHUNK)))):
             skip -= passed
@@ -246,7 +226,7 @@ class Input:
         while True:
             # what is compressed may hold documents that cannot be read yet
             patience = Patience() if self._is_compressed else self.patience
-            if not has_more(file, self.is_ended, patience):
+            if not _has_more(file, self.is_ended, patience):
                 if not patience.paused:
                     return
                 yield b""
@@ -280,6 +260,59 @@ class Input:
         return InputError(f"{self.label} {what.format(reason(error))}")
 
 
+def _has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience) -> bool:
+    """Wait until there is something to read, or the end; False if it was asked to end before."""
+    patience.paused = False
+    if is_ended is None and patience.seconds == inf:
+        return True  # reading waits by itself
+    while is_ended is None or not is_ended():
+        try:
+            if select.select([file], [], [], 0.1)[0]:  # a request to end is heard soon
+                return True
+        except (OSError, ValueError):  # it is no file of the system, and does not wait
+            return True
+        patience.meanwhile()
+        if patience.is_over:
+            patience.paused = True
+            return False
+    return False
+
+
+def codec(encoding: str) -> str:
+    """Return an encoding's usual name, "utf-8" for UTF8; refuse what is no encoding of text."""
+    try:
+        found = codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError):
+        found = None
+    if found is None or not found._is_text_encoding or found.incrementaldecoder is None:
+        raise InputError(
+            f"There is no text encoding {encoding!r}; give one as 'utf-8', 'latin-1', 'utf-16'."
+        )
+    return "utf-8" if found.name == "utf-8-sig" else found.name
+
+
+def _as_utf8(pieces: Iterable[bytes], encoding: str, label: str) -> Iterator[bytes]:
+    """Yield a text as UTF-8, bytes that mean nothing in its encoding as bytes that are no UTF-8."""
+    decoder = codecs.getincrementaldecoder(encoding)("opelda.mark")
+    for data in chain(pieces, [None]):
+        try:
+            text = decoder.decode(data or b"", final=data is None)
+        except UnicodeError as error:
+            why = f"{label} cannot be decoded ({error})"
+            raise InputError(f"{why}; give the encoding it is written in.") from None
+        if text or data == b"":  # which says that there is nothing at the moment
+            yield text.encode("utf-8", "surrogatepass")
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\udcff", error.end
+
+
+codecs.register_error("opelda.mark", _mark)
+
+
 def reason(error: BaseException) -> str:
     """Return an error's message, fit to stand within a sentence."""
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
@@ -293,14 +326,20 @@ def check_position(good: bool, position: Any, label: str) -> None:
         raise InputError(f"{what}; give one that was reached in it.")
 
 
+def row_position(position: Any, n_rows: int, label: str) -> int:
+    """Return a position among rows, 0 for the beginning, checked."""
+    good = type(position) is int and 0 <= position <= n_rows
+    check_position(position is None or good, position, label)
+    return position or 0
+
+
+def checked_path(text: str) -> str:
+    """Return a path; refuse what no file can be called."""
+    if not text or "\0" in text:
+        raise InputError(f"A path cannot be {text!r}; give the name of a file.")
+    return text
+
+
 def printable(path: str) -> str:
     """Return a path that can be written anywhere, whatever bytes the file system has in it."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _tell(file: Any) -> int | None:
-    """Return the position of an open file; None if it cannot go back there."""
-    try:
-        return int(file.tell()) if file.seekable() else None
-    except (AttributeError, OSError, ValueError):
-        return None

@@ -8,56 +8,56 @@ from typing import Any
 
 import numpy as np
 
-from opelda.corpus._block import Beside, Block
+from opelda.corpus._block import Block
 from opelda.corpus._replay import Former, Seen, digest, ended, recognise
+from opelda.corpus.formats import Options
 from opelda.corpus.formats._compression import CHUNK, ByteStream
-from opelda.corpus.formats._encodings import as_series, cells, codec, decoded
-from opelda.corpus.formats._input import ChangedError, Input, check_position
-from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._input import ChangedError, Input, check_position, codec
+from opelda.corpus.formats._text_columns import as_series, cells
 from opelda.errors import InputError
 
-NEWLINE = ord("\n")
-# Documents that are longer are no documents; blocks end early once they hold this much.
-LONGEST_LINE = 1 << 28
-LARGEST_BLOCK = 1 << 28
-# A position in a file has a digest of so many bytes before it, by which it is known again.
-TAIL = 1 << 14
-POSITION = ("offset", "line")
+# A longer line is no document; a block ends early once it holds this many bytes.
+LONGEST_LINE = LARGEST_BLOCK = 1 << 28
+TAIL = 1 << 14  # a position in a file has a digest of this many bytes before it
 
 Values = dict[str | None, list[Any]]  # beside texts, by the names of columns; None: their names
+# Lines and their numbers to texts and the values beside them; lines may be left out.
 Parse = Callable[[list[str], Sequence[int]], tuple[list[str], Values | None]]
+# The same of whole lines and the number of the first, and whether some of them were put back.
+ParseBytes = Callable[[bytes, int], tuple[list[str], Values | None, bool]]
 
 
 class LineReader:
-    """Takes whole lines off a source, as UTF-8 whatever it is written in, from a position on.
+    """Takes whole lines off a source, as UTF-8 whatever its encoding, from a position on.
 
-    A file is known again by the bytes before the position; if these are others, `ChangedError` is
-    raised. Of a pipe the lines that were read before are passed over, see `recognise`.
+    A file is known by the bytes before the position; `ChangedError` if they differ. Of a pipe the
+    lines that were read before are skipped, see `recognise`.
     """
 
     def __init__(self, input: Input, options: Options, position: Any) -> None:
         self.label = input.label
         start = {"offset": 0, "line": 0} if position is None else position
         good = isinstance(start, dict) and all(
-            isinstance(start.get(key), int) and 0 <= start[key] < 2**63 for key in POSITION
+            isinstance(start.get(key), int) and 0 <= start[key] < 2**63
+            for key in ("offset", "line")
         )
         check_position(good, position, input.label)
         self.offset, self.line = start["offset"], start["line"]
-        # whole lines that were read already, where each ends after a 0, and which is the next one
-        self._chunk = b""
-        self._ends = np.zeros(1, np.intp)
-        self._next = 0
+        self.is_file = input.is_file  # whether lines can be read again
+        # whole lines that were read, where each ends after a 0, and which of them is the next
+        self._chunk, self._ends, self._next = b"", np.zeros(1, np.intp), 0
         self._rest = b""  # the beginning of the line behind them
         self._patience = input.patience
-        self._taken: list[bytes] = []  # since the last position
+        self._taken = b""  # since the last position
         self._tail = b""  # the last bytes before that
-        self._seen = None if input.is_file else Seen()
+        self._seen = Seen()  # the lines of a pipe
         encoding = codec(options.encoding)
-        if self._seen is not None and "seen" in start:
+        if not self.is_file and "seen" in start:
             self._file = self._unseen(input.open(0, encoding), start, input, options)
-        elif self._seen is None and "tail" in start:
-            before = min(self.offset, TAIL)
-            self._file = input.open(self.offset - before, encoding)
+            return
+        before = min(self.offset, TAIL) if self.is_file and "tail" in start else 0
+        self._file = input.open(self.offset - before, encoding)
+        if before:
             self._tail = self._file.read(before)
             if len(self._tail) < before or digest(self._tail).hex() != start["tail"]:
                 self._file.close()
@@ -65,12 +65,9 @@ class LineReader:
                     f"{self.label} is another file than the one that was read up to line "
                     f"{self.line:,}; give that one, or begin anew."
                 )
-        else:
-            self._file = input.open(self.offset, encoding)
 
     def _unseen(self, file: Any, start: Any, input: Input, options: Options) -> Any:
-        """Return what of a pipe was not read before."""
-        former = Former.of(start["seen"])
+        """Return the part of a pipe that was not read before."""
         self.offset = 0
 
         def lines() -> Iterator[bytes]:
@@ -81,7 +78,7 @@ class LineReader:
 
         numbered = bool(options.text_columns) and all(map(str.isdecimal, options.text_columns))
         header = "table" in start and not numbered
-        found = recognise(lines(), ended, former, "lines", header)
+        found = recognise(lines(), ended, Former.of(start["seen"]), "lines", header)
         self._seen, self.line = found.seen, found.seen.n
         self.offset -= sum(map(len, found.held))
         input.report(found.how)
@@ -93,16 +90,11 @@ class LineReader:
         return io.BufferedReader(ByteStream(chain(found.held, rest()), file.close), CHUNK)
 
     @property
-    def is_file(self) -> bool:
-        """Whether what was read can be read again."""
-        return self._seen is None
-
-    @property
     def position(self) -> dict[str, Any]:
         """The point where the next line begins."""
-        taken, self._taken = b"".join(self._taken), []
+        taken, self._taken = self._taken, b""
         where: dict[str, Any] = {"offset": self.offset, "line": self.line}
-        if self._seen is not None:
+        if not self.is_file:
             self._seen.add(taken)
             return where | {"seen": self._seen.as_json()}
         self._tail = (self._tail + taken[-TAIL:])[-TAIL:]
@@ -118,19 +110,16 @@ class LineReader:
         taken: list[bytes] = []
         while n_lines > 0 and left > 0 and (self._next < len(self._ends) - 1 or self._fill()):
             first, begin = self._next, int(self._ends[self._next])
-            full = int(
-                self._ends.searchsorted(begin + left)
-            )  # one line may bring it over the limit
+            full = int(self._ends.searchsorted(begin + left))  # one line may pass the limit
             self._next = min(first + n_lines, full, len(self._ends) - 1)
-            end = int(self._ends[self._next])
-            taken.append(self._chunk[begin:end])
+            taken.append(self._chunk[begin : int(self._ends[self._next])])
             n_lines -= self._next - first
-            left -= end - begin
-            self.offset += end - begin
+            left -= len(taken[-1])
             self.line += self._next - first
             self._patience.came()
         lines = b"".join(taken)
-        self._taken.append(lines)
+        self.offset += len(lines)
+        self._taken += lines
         return lines
 
     def take_all(self, n_lines: int) -> bytes:
@@ -146,21 +135,12 @@ class LineReader:
         return True
 
     def put_back(self, data: bytes) -> None:
-        """Take lines back that were taken last."""
-        end = int(self._ends[self._next])
-        before = int(np.searchsorted(self._ends, end - len(data)))
-        self.offset -= len(data)
-        self.line -= count_lines(data)
-        left = len(data)
-        while left:
-            last = self._taken.pop()
-            if len(last) > left:
-                self._taken.append(last[: len(last) - left])
-            left -= min(left, len(last))
-        if self._chunk.endswith(data, 0, end) and self._ends[before] == end - len(data):
-            self._next = before
-        else:
-            self._keep(data + self._chunk[end : self._ends[-1]])
+        """Take back the lines that were taken last."""
+        if data:
+            self.offset -= len(data)
+            self.line -= count_lines(data)
+            self._taken = self._taken[: -len(data)]
+            self._keep(data + self._chunk[int(self._ends[self._next]) : int(self._ends[-1])])
 
     def _fill(self) -> bool:
         """Read some more lines; False at the end."""
@@ -185,16 +165,15 @@ class LineReader:
             if len(long):
                 raise self._too_long(int(long[0]) + 1)
         if not self.offset and self._chunk.startswith(codecs.BOM_UTF8):
-            self.offset = len(codecs.BOM_UTF8)
-            self._tail = codecs.BOM_UTF8
+            self.offset, self._tail = len(codecs.BOM_UTF8), codecs.BOM_UTF8
             self._keep(self._chunk[self.offset : self._ends[-1]])
         return len(self._ends) > 1
 
     def _keep(self, lines: bytes) -> None:
         """Let these be the next lines."""
-        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == NEWLINE)
-        self._chunk, self._ends, self._next = lines, np.concatenate(([0], ends + 1)), 0
-        if not lines.endswith(b"\n") and lines:
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
+        self._chunk, self._ends, self._next = lines, np.concatenate(([0], ends)), 0
+        if lines and not lines.endswith(b"\n"):
             self._ends = np.append(self._ends, len(lines))
 
     def _too_long(self, number: int) -> InputError:
@@ -218,23 +197,34 @@ def count_lines(data: bytes) -> int:
 def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> Iterator[Block]:
     """Yield blocks of the documents that `parse` makes of lines, each full if it can be.
 
-    It is given lines and their numbers, may leave some out, and returns texts and the values beside
-    them. Lines that are not of the encoding are reported and left out before.
+    Lines that are not of the encoding are reported and left out before.
     """
     with LineReader(input, options, position) as reader:
-        while (block := one_block(reader, options, parse)) is not None:
-            yield block
+        yield from blocks_of_lines(reader, options, parse)
 
 
-def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | None:
+def blocks_of_lines(reader: LineReader, options: Options, parse: Parse) -> Iterator[Block]:
+    """Yield the blocks of a reader's lines, see `text_blocks`."""
+
+    def parse_bytes(data: bytes, first: int) -> tuple[list[str], Values | None, bool]:
+        return *parse(*decoded(data, first, reader.label, options)), False
+
+    while (block := one_block(reader, options, parse_bytes)) is not None:
+        yield block
+
+
+def one_block(reader: LineReader, options: Options, parse: ParseBytes) -> Block | None:
     """Return the next block; None at the end.
 
     A bad line of a pipe ends a block before it, for what was read will not come again.
     """
     texts: list[str] = []
     beside: Values = {}
-    left, most = LARGEST_BLOCK, options.block_size
-    while (missing := options.block_size - len(texts)) > 0 and (left > 0 or not texts):
+    start, most = reader.offset, options.block_size
+    while (missing := options.block_size - len(texts)) > 0:
+        left = LARGEST_BLOCK - (reader.offset - start)
+        if texts and left <= 0:
+            break
         first = reader.line + 1
         data = reader.take(min(missing, most), max(left, 1))
         if not data and not texts and reader.goes_on():
@@ -242,7 +232,7 @@ def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | Non
         if not data:
             break
         try:
-            some, columns = parse(*decoded(data, first, reader.label, options))
+            some, columns, is_cut = parse(data, first)
         except InputError:
             if reader.is_file or (most == 1 and not texts):
                 raise
@@ -251,13 +241,13 @@ def one_block(reader: LineReader, options: Options, parse: Parse) -> Block | Non
                 break
             most = 1
             continue
+        most = 64 if is_cut else 2 * most  # lines that were put back are parsed again
         for name, values in (columns or {}).items():
             padded(beside.setdefault(name, []), len(texts)).extend(values)
         texts.extend(some)
-        left -= len(data)
     if not texts:
         return None
-    kept: Beside = {name: cells(values) for name, values in beside.items()}
+    kept = {name: cells(padded(values, len(texts))) for name, values in beside.items()}
     return Block(as_series(texts), reader.position, kept)
 
 
@@ -265,3 +255,43 @@ def padded(values: list[Any], n: int) -> list[Any]:
     """Return a column to which missing values were added until there are so many."""
     values += [None] * (n - len(values))
     return values
+
+
+def decoded(
+    data: bytes, first: int, label: str, options: Options
+) -> tuple[list[str], Sequence[int]]:
+    """Return lines without their ends, and their numbers; bad ones are reported and left out."""
+    data = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
+    try:
+        lines = data.decode().split("\n")
+        return lines, range(first, first + len(lines))
+    except UnicodeDecodeError:
+        lines, numbers = [], []
+    for number, line in enumerate(data.split(b"\n"), first):
+        try:
+            lines.append(line.decode())
+            numbers.append(number)
+        except UnicodeDecodeError:
+            report_encoding(f"{label}, line {number}", line, options)
+    return lines, numbers
+
+
+def report_encoding(where: str, data: bytes, options: Options) -> None:
+    """Report that some bytes are not of the encoding that was promised."""
+    if codec(options.encoding) != "utf-8":
+        what, remedy = f"is not valid {options.encoding}", "give the encoding it is written in"
+        options.problems.add(where, what, remedy)
+        return
+    start = 0
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
+    column = len(data[:start].decode())
+    wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    options.problems.add(
+        where,
+        f"is not valid utf-8 (byte 0x{data[start]:02x} at column {column + 1})",
+        "give {encoding} or what it is written in",
+        encoding="utf-16" if wide else "latin-1",
+    )

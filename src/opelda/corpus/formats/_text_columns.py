@@ -1,7 +1,10 @@
-"""Which columns of a table, or keys of a record, hold the text, and which are kept beside it."""
+"""Columns of a table, or keys of a record, that hold the text or are kept beside it, as texts."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from opelda.corpus._column_names import (
     KEPT,
@@ -14,13 +17,13 @@ from opelda.corpus._column_names import (
     usual,
     usual_column,
 )
+from opelda.corpus._kinds import is_missing
+from opelda.corpus.formats import AUTO, Options
 from opelda.errors import DataWarning, InputError, warn
 
-if TYPE_CHECKING:
-    from opelda.corpus.formats._registry import Options
-
-AUTO = "auto"  # among columns: those that are found by their names
-SHOWN = 20
+# Types of a column of texts: the words themselves, or numbers of them.
+TEXTUAL = (pl.String, pl.Categorical, pl.Enum)
+LONE = re.compile("[\ud800-\udfff]")  # half a pair of surrogates
 
 
 def choose(
@@ -36,10 +39,8 @@ def choose(
     the first of `TITLES`; else the only one of the `textual` columns, which hold strings.
     """
     require(names, wanted, where, kind)
-    if wanted:
-        return list(wanted)
-    if found := usual(textual):
-        return found
+    if chosen := list(wanted) or usual(textual):
+        return chosen
     if len(textual) == 1:
         return list(textual)
     raise InputError(
@@ -60,10 +61,33 @@ def choose_keys(record: Mapping[Any, Any], where: str) -> list[str]:
     return usual(names) or choose(names, textual, (), where, "key")
 
 
+def choose_from_frame(
+    columns: Sequence[str], dtypes: Sequence[Any], wanted: Sequence[str], where: str
+) -> list[str]:
+    """Return the columns of a data frame that hold the text, if they are strings or numbers."""
+    kinds = dict(zip(columns, dtypes, strict=True))
+    strings = [name for name in columns if kinds[name] in TEXTUAL]
+    readable = [*strings, *(name for name in columns if kinds[name] == pl.List(pl.String))]
+    chosen = list(wanted) or usual(readable)
+    if not chosen:  # one of a wrong type is meant all the same, numbers rather not
+        chosen = usual([name for name in columns if not kinds[name].is_numeric()])
+    if not chosen and len(strings) != 1:
+        chosen = usual(columns)
+    chosen = choose(columns, strings, chosen, where)
+    for name in chosen:
+        if name not in readable and not (kinds[name].is_numeric() and wanted):
+            raise InputError(
+                f"{where} has values of type {kinds[name]} in its column {name!r}, and text "
+                "(String) is needed; convert the column, or name another one with {text_column}.",
+                text_column=...,
+            )
+    return chosen
+
+
 def columns_beside(
     names: Sequence[str],
     text: Sequence[str],
-    options: "Options",
+    options: Options,
     where: str,
     kind: str = "column",
     plain: Sequence[str] | None = None,
@@ -88,9 +112,10 @@ def columns_beside(
         unread = [name for name in names if spelled(name) in likely]
         unread += [name for name in other_texts if name not in (*unread, *text)]
         if unread and not options.text_columns:
+            read, others = (" and ".join(_shown(names)) for names in (text, unread))
             warn(
-                f"{where}: the text is read from {_quoted(text)}, not from {_quoted(unread)}; name "
-                f"each {kind} to read with text_column of opelda.corpus.read, or --text-column.",
+                f"{where}: the text is read from {read}, not from {others}; name each {kind} to "
+                "read with text_column of opelda.corpus.read, or --text-column.",
                 DataWarning,
             )
     if AUTO in metadata:
@@ -99,7 +124,7 @@ def columns_beside(
     return ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
 
 
-def wanted_columns(options: "Options") -> list[str]:
+def wanted_columns(options: Options) -> list[str]:
     """Return the columns that are asked for by name, to be kept beside the text."""
     name, metadata = options.name_column, options.metadata
     return [*([name] if isinstance(name, str) else []), *(m for m in metadata if m != AUTO)]
@@ -112,40 +137,79 @@ def require(names: Sequence[str], wanted: Iterable[str], where: str, kind: str =
             raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
 
 
-def text_columns(
-    columns: Sequence[str], dtypes: Sequence[Any], wanted: Sequence[str], where: str
-) -> list[str]:
-    """Return the columns of a data frame that hold the text, if they are strings or numbers."""
-    import polars as pl  # on first use: the list of formats imports this module
-
-    kinds = dict(zip(columns, dtypes, strict=True))
-    strings = [name for name in columns if kinds[name] in (pl.String, pl.Categorical, pl.Enum)]
-    lists = [name for name in columns if kinds[name] == pl.List(pl.String)]
-    chosen = list(wanted) or usual([*strings, *lists])
-    if not chosen:  # one of a wrong type is meant all the same, numbers rather not
-        chosen = usual([name for name in columns if not kinds[name].is_numeric()])
-    if not chosen and len(strings) != 1:
-        chosen = usual(columns)
-    chosen = choose(columns, strings, chosen, where)
-    for name in chosen:
-        kind = kinds[name]
-        numbers = kind.is_numeric() and wanted
-        if name not in strings and name not in lists and not numbers:
-            raise InputError(
-                f"{where} has values of type {kind} in its column {name!r}, and text (String) is "
-                "needed; convert the column, or name another one with {text_column}.",
-                text_column=...,
-            )
-    return chosen
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return " and ".join(repr(name[:80]) for name in names[:SHOWN])
+def _shown(names: Sequence[str]) -> list[str]:
+    return [repr(name[:80]) for name in names[:20]]
 
 
 def listed(names: Sequence[str]) -> str:
     """Return what there is, for messages."""
-    if not names:
-        return "it has none"
-    shown = ", ".join(repr(name[:80]) for name in names[:SHOWN])
-    return f"it has {shown}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    shown = _shown(names)
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return f"it has {', '.join(shown) or 'none'}{more}"
+
+
+def text_under(record: Mapping[Any, Any], keys: Sequence[str]) -> str | None:
+    """Return the texts under keys of a record, joined by a space; None if it has none of them.
+
+    A TypeError says what a value is that is no text.
+    """
+    values = [record[key] for key in keys if key in record]
+    return " ".join(map(text_of, values)) if values else None
+
+
+def text_of(value: Any) -> str:
+    """Return a string, number or list of words as a text, which is empty for a missing value."""
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+        return " ".join(value)
+    names = {dict: "an object", list: "a list of other than strings", bool: "true or false"}
+    raise TypeError(names.get(type(value), type(value).__name__))
+
+
+def column_text(kind: pl.DataType, values: pl.Expr) -> pl.Expr:
+    """Return a column as texts: words joined by a space, nothing for the missing."""
+    words = values.list.join(" ", ignore_nulls=True) if kind == pl.List(pl.String) else values
+    return words.cast(pl.String).fill_null("")
+
+
+def as_series(texts: Sequence[str | None]) -> pl.Series:
+    """Return texts as polars has them; half a pair of surrogates becomes a replacement mark."""
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([text and LONE.sub("\ufffd", text) for text in texts], dtype=pl.String)
+
+
+def cells(values: Sequence[Any] | pl.Series) -> pl.Series:
+    """Return a column's values as texts, null for the missing."""
+    if isinstance(values, pl.Series):
+        if values.dtype in TEXTUAL or values.dtype.is_integer():
+            return values.cast(pl.String)
+        values = values.to_list()
+    # polars is given nothing else to look at: lists that are nested deep overflow its stack
+    if not {str, type(None)}.issuperset(map(type, values)):
+        values = [_cell(value) for value in values]
+    return as_series(values)
+
+
+def _cell(value: Any) -> str | None:
+    if is_missing(value):
+        return None
+    try:
+        if isinstance(value, list | tuple):
+            return ", ".join(str(part) for part in value if not is_missing(part))
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "replace")
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    except (RecursionError, ValueError):  # nested too deep, or a number too long
+        return None
+
+
+def is_plain(kind: pl.DataType) -> bool:
+    """Whether a column of this type can be found by its name; texts, numbers and times can."""
+    return kind == pl.List(pl.String) or not (kind.is_nested() or kind == pl.Binary)

@@ -1,14 +1,20 @@
 """Vocabulary files: a word a line, in the order of the columns, beside the documents."""
 
-from pathlib import Path
-
+from opelda.corpus.formats import Options
 from opelda.corpus.formats._compression import read_most, without_suffix
-from opelda.corpus.formats._encodings import codec
-from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._input import Input, codec
 from opelda.errors import InputError
 
 MOST_BYTES = 2**30  # of a vocabulary file, unpacked
+
+
+def column_words(input: Input, options: Options, *, is_text: bool) -> list[str] | None:
+    """Return the words of the columns; None where no file is given, or beside counts."""
+    if is_text:
+        named = options.column_words
+        return None if named is None else read_vocabulary(Input.of(named))
+    found = locate(input, options)
+    return None if found is None else read_vocabulary(found, options.encoding)
 
 
 def locate(input: Input, options: Options) -> Input | None:
@@ -26,18 +32,14 @@ def locate(input: Input, options: Options) -> Input | None:
     if plain.startswith("docword."):  # its own and no other: many may lie in one folder
         names.insert(0, "vocab." + plain.removeprefix("docword."))
     else:
-        names += ["vocab.txt", "vocabulary.txt", *_the_only_one(input.path)]
+        names += ["vocab.txt", "vocabulary.txt"]
+        try:
+            others = {without_suffix(one.name)[0] for one in input.path.parent.glob("*voca*.txt*")}
+        except OSError:
+            others = set()
+        others = {name for name in others if name.endswith(".txt") and name != plain}
+        names += others if len(others) == 1 else ()
     return next(filter(None, map(input.beside, names)), None)
-
-
-def _the_only_one(path: Path) -> list[str]:
-    """Name the file in the folder that calls itself a vocabulary, if it is the only one."""
-    try:
-        names = {without_suffix(other.name)[0] for other in path.parent.glob("*voca*.txt*")}
-    except OSError:
-        return []
-    names = {name for name in names if name.endswith(".txt")} - {without_suffix(path.name)[0]}
-    return list(names) if len(names) == 1 else []
 
 
 def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
@@ -49,33 +51,23 @@ def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
             f"{input.label} has more than {MOST_BYTES:,} bytes, too many for a vocabulary; "
             "give a file with a word a line."
         )
-    words = _decode(raw, encoding, input.label).split("\n")
-    if words[-1] == "":
-        words.pop()  # what follows the last line's end
-    words = [word.removesuffix("\r") for word in words]
-    if len(set(words)) < len(words):
-        _refuse_repeated(words, input.label)
-    return words
-
-
-def _decode(raw: bytes, encoding: str, label: str) -> str:
     try:
-        return raw.decode(codec(encoding)).removeprefix("\ufeff")
+        words = raw.decode(codec(encoding)).removeprefix("\ufeff").split("\n")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{label}, line {line} is not {encoding} ({error.reason}); "
+            f"{input.label}, line {line} is not {encoding} ({error.reason}); "
             "give the vocabulary's encoding, for example {encoding}.",
             encoding="latin-1",
         ) from None
-
-
-def _refuse_repeated(words: list[str], label: str) -> None:
-    first: dict[str, int] = {}
+    if words[-1] == "":
+        words.pop()  # what follows the last line's end
+    words = [word.removesuffix("\r") for word in words]
+    lines: dict[str, int] = {}
     for line, word in enumerate(words, 1):
-        if word in first:
+        if (first := lines.setdefault(word, line)) != line:
             raise InputError(
-                f"{label} has the word {word!r} in line {first[word]} and again in line {line}; "
+                f"{input.label} has the word {word!r} in line {first} and again in line {line}; "
                 "make the words differ."
             )
-        first[word] = line
+    return words

@@ -9,18 +9,16 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
 import polars as pl
 
 from opelda._replacing import replacing
 from opelda.corpus.formats._compression import compressing, without_suffix
-from opelda.corpus.formats._input import printable, reason
+from opelda.corpus.formats._input import checked_path, printable, reason
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
 
-BOM = "\ufeff"
 # The beginnings of formulas, our own mark, and what moves a cursor or turns text around.
 _UNSAFE = re.compile("\\A['=+\\-@]|[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _CONTROL = re.compile("[\\\\\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -38,9 +36,7 @@ def write_in_one_step(
     `sidecar` is the path and the content of a file that belongs to it: both appear, or neither.
     Where they cannot, an `InputError` says why, and what was there is untouched.
     """
-    text = os.fsdecode(path)
-    if not text or "\0" in text:
-        raise InputError(f"A path cannot be {text!r}; give the name of a file.")
+    text = checked_path(os.fsdecode(path))
     label = "standard output" if path == "-" else printable(text)
     if path != "-" and os.path.isdir(text):
         raise InputError(f"{label} is a folder; give the name of a file.")
@@ -108,7 +104,7 @@ def sidecar_of(corpus: "Corpus", path: str, format: str = "") -> tuple[str, byte
             )
     text = "".join(f"{word}\n" for word in corpus.words)
     # a reader drops one byte order mark: a first word that begins with one needs two
-    return target, (BOM + text if text.startswith(BOM) else text).encode()
+    return target, ("\ufeff" * text.startswith("\ufeff") + text).encode()
 
 
 def safe_cell(text: str) -> str:
@@ -120,19 +116,3 @@ def safe_cell(text: str) -> str:
     if not _UNSAFE.search(text):
         return text
     return "'" + _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def check_whole(corpus: "Corpus", what: str) -> None:
-    """Refuse counts that are no whole numbers, for a format that cannot hold them."""
-    X = corpus.X
-    whole = np.isfinite(X.data) & (np.floor(X.data) == X.data)
-    if whole.all():
-        return
-    at = int(np.argmin(whole))
-    row = int(np.searchsorted(X.indptr, at, side="right")) - 1
-    column = int(X.indices[at])
-    word = f"column {column}" if corpus.words is None else repr(corpus.words[column])
-    raise InputError(
-        f"Document {row} counts {word} as {X.data[at]:g}, and {what} holds whole numbers only; "
-        "round the counts, or choose Matrix Market or npz."
-    )

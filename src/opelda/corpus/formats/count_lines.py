@@ -5,26 +5,30 @@ words and counts, then a line ``document word count`` for every word of every do
 1, documents in ascending order. LDA-C has a line ``M word:count word:count ...`` for every
 document: M is how many pairs follow; words are numbers from 0, or from 1 with ``first_id=1``; empty
 lines are passed over as LDA-C itself does; a document without words is the line ``0``.
+
+Memory is constant, and reading goes on from any position that a block had.
 """
 
+import io
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from opelda import _text
+from opelda._validation import threads
 from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._vocabulary import MOST_WORDS
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._count_blocks import Entries, Position, Reader, cut
-from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._writing import check_whole
+from opelda.corpus.formats import Options, _vocab
+from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats.count_matrices import (
     SLACK,
     check_documents,
+    check_whole,
     check_width,
     ready,
     triples,
@@ -32,17 +36,189 @@ from opelda.corpus.formats.count_matrices import (
 )
 from opelda.errors import InputError
 
+CHUNK = 4 * 2**20  # bytes that are parsed at a time
+LONGEST_LINE = 64 * 2**20  # several million words of one document
 TOO_MUCH = "counts {value}, which is not from 1 to 10,000,000,000,000"
-# Why a line of UCI's is passed over, by the numbers that the parser gives.
-PROBLEMS = {
-    1: "is not 'document word count' in whole numbers",
-    2: "is of document {value}, and the header announces {header.n_documents}",
-    3: "is of word {value}, and the header announces {header.n_words}",
-    4: TOO_MUCH,
-    5: "is of document {value}, which comes after a later one",
-    6: "is of document {value}, far beyond what so few bytes can hold",
-}
-REMEDIES = {5: "sort the lines by document", 3: "correct the line or the header"}
+
+
+@dataclass(frozen=True)
+class Position:
+    """The point where a file of lines goes on, and totals of all before it.
+
+    The next document, and the offset and line, from 1, where it begins; entries of the documents
+    before, those of bad lines with them; columns so far.
+    """
+
+    document: int = 0
+    offset: int = 0
+    line: int = 1
+    entries: int = 0
+    width: int = 0
+
+    @classmethod
+    def of(cls, position: Any, label: str) -> "Position":
+        """Return a block's position, checked."""
+        good = (
+            isinstance(position, dict)
+            and position.keys() == asdict(cls()).keys()
+            and all(type(value) is int and 0 <= value < 2**62 for value in position.values())
+            and position["width"] < 2**31
+        )
+        check_position(good, position, label)
+        return cls(**position)
+
+
+class _Run(NamedTuple):
+    """The documents of some lines.
+
+    Rows are a document's number, its first entry, offset and line of its first line here; bad
+    lines, which were passed over, a kind, offset, line and value. It is `sorted` if words rise
+    within every document, also from run to run.
+    """
+
+    rows: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    bad: NDArray[np.int64]
+    sorted: bool
+
+
+class _Reader:
+    """One file of lines, from a position on; a grammar adds `parse` and `problem`."""
+
+    least = 1  # bytes of the shortest entry
+
+    def __init__(
+        self, file: io.BufferedReader, input: Input, options: Options, start: Position
+    ) -> None:
+        self.file, self.input, self.options = file, input, options
+        self.offset, self.line, self.document = start.offset, start.line, start.document
+        self.n_threads = min(threads(None), 4)  # more wait for memory
+
+    def runs(self) -> Iterator[_Run]:
+        """Yield the file's documents run by run. They ascend; those left out are empty."""
+        while data := self.file.read(CHUNK):
+            rest = b"" if data.endswith(b"\n") else self.file.readline(LONGEST_LINE)
+            if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
+                begin = self.offset + data.rfind(b"\n") + 1
+                raise InputError(
+                    f"{self.input.label} has a line of more than {LONGEST_LINE:,} bytes (it begins "
+                    f"at byte {begin}); check that the file is of this format."
+                )
+            data += rest
+            room = len(data) // self.least + 1
+            words, counts = np.empty(room, np.int32), np.empty(room, np.float32)
+            places = np.frombuffer(data, np.uint8), 0, len(data), words, counts, 0
+            rows, n, bad, n_lines, rising = self.parse(places)
+            self.offset += len(data)
+            self.line += n_lines
+            yield _Run(rows, words[:n], counts[:n], bad, rising)
+
+    def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Parse a run of lines."""
+        raise NotImplementedError
+
+    def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
+        """Return what is wrong with a line, the remedy, and the advice of `Problems.add`."""
+        raise NotImplementedError
+
+    def finish(self, n_documents: int, n_entries: int) -> int:
+        """Return how many documents there are in all, after so many with entries."""
+        return n_documents
+
+
+class _Growing:
+    """A block that is put together; a document may go on in the next run."""
+
+    def __init__(self, first: int, width: int, rising: bool = True) -> None:
+        self.first, self.width = first, width
+        self.rising = rising  # whether words rise within every document
+        self._rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._words, self._counts = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+
+    def add(self, run: _Run, first: int, after: int) -> None:
+        """Add some rows of a run."""
+        if first < after:
+            ends = np.append(run.rows[first:after, 1], _entries_before(run, after))
+            self._rows.append((run.rows[first:after, 0] - self.first, np.diff(ends)))
+            self._words.append(run.words[ends[0] : ends[-1]])
+            self._counts.append(run.counts[ends[0] : ends[-1]])
+
+    def finish(self, n_documents: int, growing: bool) -> sparse.csr_array:
+        ends = np.zeros(n_documents + 1, np.int64)
+        for rows, lengths in self._rows:
+            ends[rows + 1] += lengths
+        np.cumsum(ends, out=ends)
+        words, counts = np.concatenate(self._words), np.concatenate(self._counts)
+        if growing:
+            self.width = max(self.width, int(words.max(initial=-1)) + 1)
+        if len(words) < 2**31:
+            ends = ends.astype(np.int32)
+        shape = n_documents, self.width
+        if not self.rising:
+            X = sparse.csr_array((counts.astype(np.float64), words, ends), shape=shape)
+            X.sum_duplicates()
+            return X.astype(np.float32)
+        X = sparse.csr_array((counts, words, ends), shape=shape)
+        X.has_sorted_indices = X.has_canonical_format = True
+        return X
+
+
+def _entries_before(run: _Run, row: int) -> int:
+    return int(run.rows[row, 1]) if row < len(run.rows) else len(run.words)
+
+
+def cut(
+    reader: _Reader, position: Position, block_size: int, *, growing: bool = False
+) -> Iterator[Block]:
+    """Yield blocks of `block_size` documents from a position on, the last one smaller.
+
+    They have `position.width` columns; if they are `growing`, more as soon as larger numbers are
+    met.
+    """
+    block = _Growing(position.document, position.width)
+    n_before, n_documents = position.entries, position.document
+    for run in reader.runs():
+        rows, bad = run.rows, run.bad
+        reported = done = 0
+        block.rising = block.rising and run.sorted
+        while True:
+            stop = int(np.searchsorted(rows[:, 0], block.first + block_size))
+            block.add(run, done, stop)
+            done = stop
+            # bad lines are reported before the block that comes after them
+            n_bad = len(bad)
+            if done < len(rows):
+                n_bad = int(np.searchsorted(bad[:, 1], rows[done, 2]))
+            for kind, _, line, value in bad[reported:n_bad].tolist():
+                what, remedy, advice = reader.problem(kind, value)
+                where = f"{reader.input.label}, line {line}"
+                reader.options.problems.add(where, what, remedy, **advice)
+            reported = n_bad
+            if done == len(rows):
+                break
+            X = block.finish(block_size, growing)
+            after = Position(
+                document=block.first + block_size,
+                offset=int(rows[done, 2]),
+                line=int(rows[done, 3]),
+                entries=n_before + _entries_before(run, done) + n_bad,
+                width=block.width,
+            )
+            yield Block(X, asdict(after))
+            block = _Growing(after.document, after.width, run.sorted)
+        if len(rows):
+            n_documents = int(rows[-1, 0]) + 1
+        n_before += len(run.words) + len(bad)
+    # documents without entries may follow the last one that has some
+    n_documents = reader.finish(n_documents, n_before)
+    while block.first < n_documents:
+        size = min(block_size, n_documents - block.first)
+        X = block.finish(size, growing)
+        document = block.first + size
+        after = Position(document, reader.offset, reader.line, n_before, block.width)
+        yield Block(X, asdict(after))
+        block = _Growing(document, block.width)
 
 
 class _Header(NamedTuple):
@@ -64,10 +240,8 @@ def uci_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]
     if position is not None:
         start = replace(Position.of(position, input.label), width=header.n_words)
     with input.open(start.offset) as file:
-        reader = UciReader(file, input, options, start)
+        reader = _UciReader(file, input, options, start)
         reader.header = header
-        if options.block_size >= header.n_documents:
-            reader.expected = min(header.n_entries, (input.size or 0) // _text.LEAST_TRIPLE)
         yield from cut(reader, start, options.block_size)
 
 
@@ -88,9 +262,8 @@ def _header(input: Input) -> _Header:
             f"{input.label}, line 2 announces {values[1]} words; "
             f"at most {MOST_WORDS} can be numbered."
         )
-    n_documents, n_words, n_entries = values
     n_bytes = min(sum(len(line) + 1 for line in lines), len(head))
-    return _Header(n_documents, n_words, n_entries, n_bytes)
+    return _Header(values[0], values[1], values[2], n_bytes)
 
 
 def write_uci(corpus: Corpus, path: str) -> None:
@@ -99,6 +272,50 @@ def write_uci(corpus: Corpus, path: str) -> None:
     X = ready(corpus)
     header = "".join(f"{number}\n" for number in (*X.shape, X.nnz))
     write_counts(corpus, path, triples, header=header.encode(), format="uci")
+
+
+class _UciReader(_Reader):
+    """The lines of one file of UCI's."""
+
+    header: _Header
+    least = _text.LEAST_TRIPLE
+    word = 0
+
+    def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
+        rows, n_entries, bad, n_lines, rising, self.word = _text.parse_triples(
+            *places,
+            offset=self.offset,
+            line=self.line,
+            n_documents=self.header.n_documents,
+            n_words=self.header.n_words,
+            slack=SLACK,
+            document=self.document + 1,  # no earlier one may follow
+            word=self.word,
+            n_threads=self.n_threads,
+        )
+        if len(rows):
+            self.document = int(rows[-1, 0])
+        return rows, n_entries, bad, n_lines, rising
+
+    def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
+        what = {
+            1: "is not 'document word count' in whole numbers",
+            2: f"is of document {value}, and the header announces {self.header.n_documents}",
+            3: f"is of word {value}, and the header announces {self.header.n_words}",
+            4: TOO_MUCH.format(value=value),
+            5: f"is of document {value}, which comes after a later one",
+            6: f"is of document {value}, far beyond what so few bytes can hold",
+        }[kind]
+        remedies = {5: "sort the lines by document", 3: "correct the line or the header"}
+        return what, remedies.get(kind, "correct the line"), {}
+
+    def finish(self, n_documents: int, n_entries: int) -> int:
+        label, header = self.input.label, self.header
+        if n_entries != header.n_entries:
+            what = f"announces {header.n_entries} counts and has {n_entries}"
+            self.options.problems.add(label, what, "check that it is complete")
+        check_documents(header.n_documents, self.offset, label)
+        return header.n_documents
 
 
 def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
@@ -116,26 +333,14 @@ def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block
         n_words = len(_vocab.read_vocabulary(vocabulary, options.encoding))
         start = replace(start, width=n_words)
     elif position is None and input.size is not None:
-        start = Position(width=_ldac_width(input, options, first_id))
+        with input.open() as file:
+            runs = _LdacReader(file, input, options, start, first_id).runs()
+            start = Position(width=max((int(r.words.max(initial=-1)) + 1 for r in runs), default=0))
     with input.open(start.offset) as file:
-        reader = LdacReader(file, input, options, start)
-        reader.first_id = first_id
+        reader = _LdacReader(file, input, options, start, first_id)
         if vocabulary is not None:
             reader.vocabulary, reader.n_words = vocabulary.label, start.width
         yield from cut(reader, start, options.block_size, growing=vocabulary is None)
-
-
-def _ldac_width(input: Input, options: Options, first_id: int) -> int:
-    """Return how many columns the whole file needs."""
-    width = 0
-    entries = Entries()
-    with input.open() as file:
-        reader = LdacReader(file, input, options, Position())
-        reader.first_id = first_id
-        for _ in reader.pieces(entries):
-            words, _ = entries.take(entries.end - entries.first)
-            width = max(width, int(words.max(initial=-1)) + 1)
-    return width
 
 
 def write_ldac(corpus: Corpus, path: str) -> None:
@@ -144,55 +349,25 @@ def write_ldac(corpus: Corpus, path: str) -> None:
     write_counts(corpus, path, lambda *entries: _text.write_pairs(*entries[:3]))
 
 
-class UciReader(Reader):
-    """The lines of one file of UCI's."""
-
-    header: _Header
-    least = _text.LEAST_TRIPLE
-    word = 0
-
-    def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Parse a run of lines."""
-        rows, n_entries, bad, n_lines, rising, self.word = _text.parse_triples(
-            *places,
-            offset=self.offset,
-            line=self.line,
-            n_documents=self.header.n_documents,
-            n_words=self.header.n_words,
-            slack=SLACK,
-            document=self.document + 1,  # no earlier one may follow
-            word=self.word,
-            n_threads=self.n_threads,
-        )
-        if len(rows):
-            self.document = int(rows[-1, 0])
-        return rows, n_entries, bad, n_lines, rising
-
-    def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
-        """Return what is wrong with a line."""
-        what = PROBLEMS[kind].format(value=value, header=self.header)
-        return what, REMEDIES.get(kind, "correct the line"), {}
-
-    def finish(self, position: Position) -> tuple[int, Position]:
-        """Return how many documents there are in all, and where the file ends."""
-        label, header = self.input.label, self.header
-        if position.entries != header.n_entries:
-            what = f"announces {header.n_entries} counts and has {position.entries}"
-            self.options.problems.add(label, what, "check that it is complete")
-        check_documents(header.n_documents, self.offset, label)
-        return header.n_documents, super().finish(position)[1]
-
-
-class LdacReader(Reader):
+class _LdacReader(_Reader):
     """The lines of one file of LDA-C's."""
 
     least = _text.LEAST_PAIR
     n_words = MOST_WORDS
     vocabulary: str | None = None
-    first_id = 0
+
+    def __init__(
+        self,
+        file: io.BufferedReader,
+        input: Input,
+        options: Options,
+        start: Position,
+        first_id: int,
+    ) -> None:
+        super().__init__(file, input, options, start)
+        self.first_id = first_id
 
     def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Parse a run of lines."""
         rows, *found, _ = _text.parse_pairs(
             *places,
             offset=self.offset,
@@ -206,7 +381,6 @@ class LdacReader(Reader):
         return rows, *found
 
     def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
-        """Return what is wrong with a line."""
         remedy = "correct the line"
         if kind == 4:
             return TOO_MUCH.format(value=value), remedy, {}

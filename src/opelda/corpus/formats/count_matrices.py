@@ -19,9 +19,8 @@ from opelda import _text
 from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._matrix import as_counts
-from opelda.corpus.formats import _vocab
-from opelda.corpus.formats._input import Input, check_position, reason
-from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats import Options, _vocab
+from opelda.corpus.formats._input import Input, reason, row_position
 from opelda.corpus.formats._writing import sidecar_of, write_in_one_step
 from opelda.errors import InputError
 
@@ -30,7 +29,7 @@ SLACK = 100_000
 # Unpacked, at most so many times the file's size and so many bytes. Counts shrink to a third,
 # matrices of ones a little more.
 MOST_TIMES, MOST_BYTES = 200, 2**28
-ENTRIES_AT_ONCE = 2**20
+ENTRIES_AT_ONCE = 2**20  # that are written
 
 
 def check_width(width: int, input: Input, options: Options) -> None:
@@ -79,12 +78,11 @@ def file_in_blocks(
     del data
     check_width(matrix.shape[1], input, options)
     X = as_counts(matrix, None, input.label)[0]
-    first = 0 if position is None else position
-    check_position(type(first) is int and 0 <= first <= X.shape[0], position, input.label)
-    while first < X.shape[0]:
+    for first in range(
+        row_position(position, X.shape[0], input.label), X.shape[0], options.block_size
+    ):
         last = min(first + options.block_size, X.shape[0])
         yield Block(X[first:last], last)
-        first = last
 
 
 def ready(corpus: Corpus) -> sparse.csr_array:
@@ -97,6 +95,22 @@ def ready(corpus: Corpus) -> sparse.csr_array:
         and bool((X.data > 0).all())
     )
     return X if good else as_counts(X, None, "The corpus")[0]
+
+
+def check_whole(corpus: Corpus, what: str) -> None:
+    """Refuse counts that are no whole numbers, for a format that cannot hold them."""
+    X = corpus.X
+    whole = np.isfinite(X.data) & (np.floor(X.data) == X.data)
+    if whole.all():
+        return
+    at = int(np.argmin(whole))
+    row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+    column = int(X.indices[at])
+    word = f"column {column}" if corpus.words is None else repr(corpus.words[column])
+    raise InputError(
+        f"Document {row} counts {word} as {X.data[at]:g}, and {what} holds whole numbers only; "
+        "round the counts, or choose Matrix Market or npz."
+    )
 
 
 def write_counts(
@@ -129,9 +143,8 @@ def triples(
 
 def mm_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
     """Yield the documents from a position on; the file and the matrix are held in memory."""
-    yield from file_in_blocks(
-        _mm_matrix, "a Matrix Market file of counts", input, options, position
-    )
+    what = "a Matrix Market file of counts"
+    return file_in_blocks(_mm_matrix, what, input, options, position)
 
 
 def _mm_matrix(data: bytes) -> Any:
@@ -159,14 +172,13 @@ def write_mm(corpus: Corpus, path: str) -> None:
         return
     content = io.BytesIO()  # SciPy goes back in what it writes, compressed files cannot
     mmwrite(content, X.astype(np.float64), symmetry="general")
-    with write_in_one_step(path, sidecar_of(corpus, path)) as file:
-        file.write(content.getbuffer())
+    _write_content(corpus, path, content)
 
 
 def npz_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
     """Yield the documents from a position on; the file and the matrix are held in memory."""
     what = "a sparse matrix of scipy.sparse.save_npz"
-    yield from file_in_blocks(_npz_matrix, what, input, options, position)
+    return file_in_blocks(_npz_matrix, what, input, options, position)
 
 
 def _npz_matrix(data: bytes) -> Any:
@@ -183,8 +195,11 @@ def _npz_matrix(data: bytes) -> Any:
 
 def write_npz(corpus: Corpus, path: str) -> None:
     """Write a corpus, and its vocabulary beside it."""
-    X = ready(corpus)
     content = io.BytesIO()  # zip files go back in what they write, compressed files cannot
-    sparse.save_npz(content, X)
+    sparse.save_npz(content, ready(corpus))
+    _write_content(corpus, path, content)
+
+
+def _write_content(corpus: Corpus, path: str, content: io.BytesIO) -> None:
     with write_in_one_step(path, sidecar_of(corpus, path)) as file:
         file.write(content.getbuffer())

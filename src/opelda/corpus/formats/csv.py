@@ -2,42 +2,32 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
-from opelda.corpus._block import Beside, Block, joined_columns
-from opelda.corpus._forks import contains, evaluate, evaluate_table, lacks_pool, require_pool
-from opelda.corpus.formats._encodings import as_series, report_encoding
+from opelda.corpus._block import Block
+from opelda.corpus.formats import Options
 from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats._line_reader import (
-    LARGEST_BLOCK,
     LONGEST_LINE,
     LineReader,
-    count_lines,
+    Values,
+    one_block,
+    report_encoding,
 )
-from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._text_columns import choose, columns_beside, wanted_columns
+from opelda.corpus.formats._text_columns import LONE, choose, columns_beside, wanted_columns
 from opelda.errors import InputError
-
-NEWLINE, QUOTE, RETURN = b'\n"\r'
-REPLACED = "\ufffd"  # what polars makes of bytes that are not UTF-8
-FEW = 64  # lines that are looked at after a malformed one: many such lines stay cheap
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the documents of a table with a header, a document a row.
 
-    Fields may stand in quotes and hold line ends then, as RFC 4180 has it; a first row without a
-    comma may separate fields by semicolons or tabs. ``options.text_columns`` names columns of the
-    header, see `_text_columns.choose`; if they are numbers, from 1 on, there is no header. Blank
-    lines are passed over, except in a table of one column, where they are empty documents.
+    Fields may stand in quotes and hold line ends then (RFC 4180). A first row without a comma may
+    separate fields by semicolons or tabs. ``options.text_columns`` names columns of the header, see
+    `_text_columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines are
+    passed over, except in a table of one column, where they are empty documents.
     """
     return _blocks(input, options, position, ",;\t", True)
 
@@ -56,8 +46,11 @@ def _blocks(
             layout = _read_layout(reader, options, delimiters, quoted)
         else:
             layout = _stored_layout(position, input.label)
-        if layout is not None:
-            yield from iter(_Table(reader, options, layout).block, None)
+        if layout is None:
+            return
+        table = _Table(reader, options, layout)
+        while (block := one_block(reader, options, table.parse)) is not None:
+            yield replace(block, position={**block.position, "table": asdict(layout)})
 
 
 @dataclass(frozen=True)
@@ -80,19 +73,17 @@ def _read_layout(
         return None
     where = f"{reader.label}, line 1"
     delimiter = next((d for d in delimiters if d.encode() in data), delimiters[0])
-    rows = _leading_rows(reader, data, delimiter, quoted)
-    end, width = int(rows.ends[0]), int(rows.widths[0])
-    if not width:
+    rows = _whole_rows(reader, data, delimiter, quoted)
+    if rows.why:
         raise InputError(f"{where} is malformed, as its quotes do not match; correct the line.")
-    header, _ = _parsed(rows.data[:end], width, delimiter, rows.quoted, range(width), reader.label)
-    names = [name.strip() for name in header.row(0)]
+    names = [LONE.sub("\ufffd", name).strip() for name in rows.fields[0]]
     wanted = options.text_columns
     if wanted and all(column.isdecimal() for column in wanted):
         columns = [_numbered(column, names, where) for column in wanted]
         for column in wanted_columns(options):
             _numbered(column, names, where)
-        names = [str(number) for number in range(1, width + 1)]
-        end = 0
+        names = [str(number) for number in range(1, len(names) + 1)]
+        reader.put_back(rows.data)
     else:
         try:
             chosen = choose(names, [name for name in names if name], wanted, where)
@@ -102,8 +93,8 @@ def _read_layout(
                 **error.advice,
             ) from None
         columns = [names.index(column) for column in chosen]
-    reader.put_back(rows.data[end:])
-    return Layout(delimiter, quoted, width, columns, names)
+        reader.put_back(rows.bytes_of(rows.ends[1]))
+    return Layout(delimiter, quoted, len(names), columns, names)
 
 
 def _numbered(column: str, names: list[str], where: str) -> int:
@@ -133,104 +124,51 @@ def _stored_layout(position: Any, label: str) -> Layout:
 
 
 class _Rows(NamedTuple):
-    """Rows at the beginning of some lines; a malformed first row is its first line, of width 0."""
+    """Whole rows at the beginning of some lines; a malformed first row is its first line."""
 
     data: bytes
-    ends: NDArray[np.intp]
-    widths: NDArray[np.intp]  # how many fields each row has
-    quoted: bool  # whether quotes in these rows are more than letters
-    is_cut: bool  # whether a misplaced quote follows the rows
-    why: str = ""  # the first row is malformed
+    lines: list[str]
+    fields: list[list[str]]
+    ends: list[int]  # the lines before each row, and before what follows the last one
+    why: str  # the first row is malformed
+
+    def bytes_of(self, first: int, after: int | None = None) -> bytes:
+        """Return some lines as they were read."""
+        return "".join(self.lines[first:after]).encode("utf-8", "surrogateescape")
 
 
-def _leading_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -> _Rows:
-    """Find whole rows, and take as many lines more as the first of them needs."""
+def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -> _Rows:
+    """Parse the whole rows, and take as many lines more as the first of them needs."""
     while True:
-        ends, widths, is_cut = _find_rows(data, delimiter, quoted)
-        if len(ends):
-            return _Rows(data, ends, widths, quoted, is_cut)
-        more = b""
-        if not is_cut and len(data) < LONGEST_LINE:  # a quote is open, and may be closed later on
-            more = reader.take_all(count_lines(data))
+        text = data.decode("utf-8", "surrogateescape")
+        lines = [*io.StringIO(text, newline="\n")]
+        if not quoted or '"' not in text:
+            plain = (line.removesuffix("\n").removesuffix("\r") for line in lines)
+            fields = [line.split(delimiter) for line in plain]
+            return _Rows(data, lines, fields, [*range(len(lines) + 1)], "")
+        fields, ends, why = [], [0], ""
+        limit = csv.field_size_limit(LONGEST_LINE)
+        table = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            for row in table:
+                fields.append(row or [""])
+                ends.append(table.line_num)
+        except csv.Error as error:
+            why = str(error)
+        finally:
+            csv.field_size_limit(limit)
+        if fields:
+            return _Rows(data, lines, fields, ends, "")
+        is_open = "unexpected end" in why
+        more = reader.take_all(len(lines)) if is_open and len(data) < LONGEST_LINE else b""
         if not more:
-            break
+            why = "a quote is not closed" if is_open else "a quote stands within a field"
+            return _Rows(data, lines, [[]], [0, 1], why)
         data += more
-    # before the first field that begins with a quote, all quotes are letters
-    first = re.search(rb'(?:\A|\n|%b)"' % re.escape(delimiter.encode()), data)
-    plain = data if first is None else data[: data.rfind(b"\n", 0, first.start() + 1) + 1]
-    if plain:
-        ends, widths, _ = _find_rows(plain, delimiter, False)
-        return _Rows(data, ends, widths, False, True)
-    end = np.array([data.find(b"\n") + 1 or len(data)])
-    why = "a quote stands within a field" if is_cut else "a quote is not closed"
-    return _Rows(data, end, np.zeros(1, np.intp), True, True, why)
-
-
-def _find_rows(
-    data: bytes, delimiter: str, quoted: bool
-) -> tuple[NDArray[np.intp], NDArray[np.intp], bool]:
-    """Return whole rows' ends and numbers of fields, and whether a misplaced quote follows."""
-    buffer = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(buffer == NEWLINE) + 1
-    if not data.endswith(b"\n"):
-        ends = np.append(ends, len(data))
-    separators = np.flatnonzero(buffer == ord(delimiter))
-    end = len(data)
-    if quoted and b'"' in data:
-        quotes = np.flatnonzero(buffer == QUOTE)
-        around = np.frombuffer(b"\n%b\n\n" % data, np.uint8)
-        outside = (ord(delimiter), NEWLINE, QUOTE)
-        opening, closing = quotes[::2], quotes[1::2]
-        after = around[closing + 2]
-        closes = (after == RETURN) & (around[closing + 3] == NEWLINE)
-        closes |= np.isin(after, outside)
-        opens = np.isin(around[opening], outside)
-        end = min(opening[~opens].min(initial=end), closing[~closes].min(initial=end))
-        # after an even number of quotes one is outside of them, as a doubled one counts twice
-        ends = ends[(np.searchsorted(quotes, ends) % 2 == 0) & (ends <= end)]
-        separators = separators[np.searchsorted(quotes, separators) % 2 == 0]
-    widths = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
-    return ends, widths, end < len(data)
-
-
-def _parsed(
-    rows: bytes, width: int, delimiter: str, quoted: bool, wanted: Any, label: str
-) -> tuple[pl.DataFrame, bool]:
-    """Return some columns of whole rows, and whether bytes that are not UTF-8 were replaced."""
-    names = [f"column_{n}" for n in range(width)]
-    if lacks_pool():
-        return _parsed_by_python(rows, delimiter, quoted, wanted, label)
-    # before rows of any bytes a header: polars drops a mark, and unpacks what looks compressed
-    read = partial(
-        pl.read_csv,
-        delimiter.join(names).encode() + b"\n" + rows,
-        schema=dict.fromkeys(names, pl.String),
-        columns=[names[n] for n in wanted],
-        separator=delimiter,
-        quote_char='"' if quoted else None,
-    )
-    try:
-        return read().fill_null(""), False
-    except pl.exceptions.PolarsError:
-        return read(encoding="utf8-lossy").fill_null(""), True
-
-
-def _parsed_by_python(
-    rows: bytes, delimiter: str, quoted: bool, wanted: Any, label: str
-) -> tuple[pl.DataFrame, bool]:
-    """Return the same in a forked process, where polars cannot read."""
-    text = rows.decode("utf-8", "replace")
-    file = io.StringIO(text, newline="")
-    try:
-        table = [*csv.reader(file, delimiter=delimiter, quoting=0 if quoted else csv.QUOTE_NONE)]
-    except csv.Error:  # a field is very long, or holds a return
-        require_pool(label)
-    columns = {f"column_{n}": as_series([row[n] if row else "" for row in table]) for n in wanted}
-    return pl.DataFrame(columns), REPLACED in text
 
 
 class _Table:
-    """Makes blocks of a table's rows."""
+    """Makes texts of a table's rows."""
 
     def __init__(self, reader: LineReader, options: Options, layout: Layout) -> None:
         self.reader, self.options, self.layout = reader, options, layout
@@ -239,100 +177,34 @@ class _Table:
         self.kept = {key: names.index(name) for key, name in kept.items()}
         asked = [n for n in self.kept.values() if names[n] in wanted_columns(options)]
         self.checked = {*layout.text, *asked}  # in the others what is no UTF-8 is replaced
-        self.wanted = sorted({*layout.text, *self.kept.values()})
 
-    def block(self) -> Block | None:
-        """Return the next block; None at the end."""
-        texts: list[pl.Series] = []
-        beside: list[tuple[Beside, int]] = []
-        start, size = self.reader.offset, self.options.block_size
-        missing = n_lines = size
-        while missing > 0:
-            data = self.reader.take(min(missing, n_lines))
-            if not data and missing == size and self.reader.goes_on():
+    def parse(self, data: bytes, first: int) -> tuple[list[str], Values, bool]:
+        """Return the texts of rows and the values beside them; bad rows are reported."""
+        layout = self.layout
+        rows = _whole_rows(self.reader, data, layout.delimiter, layout.quoted)
+        has_bad_bytes = bool(LONE.search("".join(rows.lines)))
+        good = []
+        for fields, (begin, end) in zip(rows.fields, pairwise(rows.ends), strict=True):
+            is_bad = has_bad_bytes and len(fields) == layout.width
+            is_bad = is_bad and any(LONE.search(fields[n]) for n in self.checked)
+            if len(fields) == layout.width and not is_bad:
+                good.append(fields)
                 continue
-            if not data:
-                break
-            rows = _leading_rows(self.reader, data, self.layout.delimiter, self.layout.quoted)
+            where, row = f"{self.reader.label}, line {first + begin}", rows.bytes_of(begin, end)
             try:
-                some, columns = self._rows(rows)
-            except InputError:
-                if not texts or self.reader.is_file:
-                    raise
-                break
-            n_lines = FEW if rows.is_cut else 2 * n_lines
-            if len(some):
-                texts.append(some)
-                beside.append((columns, len(some)))
-            missing -= len(some)
-            if missing < size and self.reader.offset - start >= LARGEST_BLOCK:
-                break
-        if missing == size:
-            return None
-        position = {**self.reader.position, "table": asdict(self.layout)}
-        return Block(pl.concat(texts), position, joined_columns(beside))
-
-    def _rows(self, rows: _Rows) -> tuple[pl.Series, Beside]:
-        """Return the texts of rows and what is beside them; put back what follows them.
-
-        Bad rows are left out and reported. In a pipe a row whose report is an error is put back,
-        too: first the rows before it are given.
-        """
-        data, ends, widths = rows.data, rows.ends, rows.widths
-        starts = np.concatenate(([0], ends[:-1]))
-        good = widths == self.layout.width
-        table, replaced = self._columns(rows, starts, good)
-        if replaced:
-            fields = [contains(table[f"column_{n}"], REPLACED) for n in self.checked]
-            for i in np.flatnonzero(good)[np.any([field.to_numpy() for field in fields], axis=0)]:
-                row = data[starts[i] : ends[i]]
-                good[i] = row.decode("utf-8", "ignore").encode() == row
-        n_rows = len(ends)
-        if not good.all():
-            n_rows = self._report(rows, starts, good)
-            good[n_rows:] = False
-            table, _ = self._columns(rows, starts, good)
-        self.reader.put_back(data[int(ends[n_rows - 1]) :])
-        fields = [table[f"column_{n}"] for n in self.layout.text]
-        text = pl.concat_str([field.name for field in fields], separator=" ")
-        texts = fields[0] if len(fields) == 1 else evaluate_table(table, text)
-        # a field without anything in it is a missing value, in quotes or not
-        kept = {key: table[f"column_{n}"] for key, n in self.kept.items()}
-        return texts, {
-            key: evaluate(values, lambda column: column.replace("", None))
-            for key, values in kept.items()
-        }
-
-    def _columns(
-        self, rows: _Rows, starts: NDArray[np.intp], good: NDArray[np.bool_]
-    ) -> tuple[pl.DataFrame, bool]:
-        """Return what is wanted of the good rows, see `_parsed`."""
-        data, layout = rows.data[: int(rows.ends[-1])], self.layout
-        if not good.all():
-            pairs = zip(starts[good], rows.ends[good], strict=True)
-            data = b"".join(data[start:end] for start, end in pairs)
-        form = layout.width, layout.delimiter, rows.quoted
-        return _parsed(data, *form, self.wanted, self.reader.label)
-
-    def _report(self, rows: _Rows, starts: NDArray[np.intp], good: NDArray[np.bool_]) -> int:
-        """Report bad rows; return how many rows can be given before one stops the reading."""
-        data, width = rows.data, self.layout.width
-        first = self.reader.line + 1 - count_lines(data)
-        newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == NEWLINE)
-        for i in np.flatnonzero(~good).tolist():
-            row, n_fields = data[starts[i] : rows.ends[i]], rows.widths[i]
-            where = f"{self.reader.label}, line {first + np.searchsorted(newlines, starts[i])}"
-            what = f"has {n_fields} fields, not {width} as the first"
-            if not n_fields:
-                what = f"is malformed ({rows.why})"
-            try:
-                if n_fields == width:
+                if is_bad:
                     report_encoding(where, row, self.options)
                 elif row.strip(b"\r\n"):  # blank lines are passed over
+                    what = f"has {len(fields)} fields, not {layout.width} as the first"
+                    if rows.why:
+                        what = f"is malformed ({rows.why})"
                     self.options.problems.add(where, what, "correct the line")
             except InputError:
-                if self.reader.is_file or i == 0:
-                    self.reader.put_back(data)
-                    raise
-                return i
-        return len(rows.ends)
+                self.reader.put_back(rows.data[len(data) :])
+                raise
+        rest = rows.bytes_of(rows.ends[-1])
+        self.reader.put_back(rest)
+        texts = [" ".join([fields[n] for n in layout.text]) for fields in good]
+        # an empty field is a missing value, in quotes or not
+        beside = {key: [fields[n] or None for fields in good] for key, n in self.kept.items()}
+        return texts, beside, bool(rest)

@@ -7,35 +7,34 @@ from typing import Any
 
 from opelda.corpus._block import Block
 from opelda.corpus._column_names import usual_columns
+from opelda.corpus.formats import Options
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._line_reader import LineReader, Values, one_block, padded
-from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._line_reader import LineReader, Values, blocks_of_lines, padded
 from opelda.corpus.formats._text_columns import (
     choose_keys,
     columns_beside,
     listed,
+    text_of,
+    text_under,
     wanted_columns,
 )
 from opelda.errors import InputError
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    r"""Yield the documents of a file; blank lines are passed over.
+    """Yield the documents of a file; blank lines are passed over.
 
     Without ``options.text_columns`` the first object's keys decide where the text is, see
     `choose_keys`, and what is kept beside it, see `columns_beside`; keys that are asked for must be
-    among them, and may be missing later.
-    Under a key may be a string, a list of strings (words), a number or null (nothing); a key that
-    is missing is as null, unless all are. A line may also be a string or a list of strings.
+    among them, and may be missing later. Under a key may be a string, a list of strings (words), a
+    number or null (nothing); a key that is missing is as null, unless all are. A line may also be a
+    string or a list of strings.
     """
     records = _Records(input.label, options, position)
     with LineReader(input, options, position) as reader:
-        while (block := one_block(reader, options, records.parse)) is not None:
+        for block in blocks_of_lines(reader, options, records.parse):
             position = {**block.position, "text": records.keys, "usual": records.usual}
             yield replace(block, position=position)
-
-
-START = tuple('{["')
 
 
 class _Records:
@@ -44,8 +43,7 @@ class _Records:
     def __init__(self, label: str, options: Options, position: Any) -> None:
         self.label = label
         self.options = options
-        self.keys = list(options.text_columns)
-        self.keys = self.keys or _strings(position, "text") or []
+        self.keys = list(options.text_columns) or _strings(position, "text") or []
         self.is_first = position is None
         # keys of the first object that might be kept beside texts; those that are, and as what
         self.usual = _strings(position, "usual")
@@ -59,7 +57,7 @@ class _Records:
         read = decoder.raw_decode  # which is faster, and leaves out what is around the value
         for number, line in zip(numbers, lines, strict=True):
             try:
-                record, end = read(line) if line[:1] in START else (None, 0)
+                record, end = read(line) if line[:1] in ("{", "[", '"') else (None, 0)
                 if not end or end < len(line):
                     record = decoder.decode(line)
             except (ValueError, RecursionError) as error:
@@ -84,34 +82,26 @@ class _Records:
         return columns_beside(known, self.keys, self.options, where, "key", self.usual)
 
     def _text(self, record: Any, number: int) -> str | None:
-        if not isinstance(record, dict):
-            return self._joined([record], number)
-        keys = self.keys or self._found(record, number)
-        values = [record[key] for key in keys if key in record]
-        if keys and not values:
-            missing = " or ".join(map(repr, keys))
-            remedy = f"{listed(list(record))}: give {{text_column}}"
-            self._report(number, f"has no key {missing}", remedy)
-        text = self._joined(values, number) if values else None
-        if text is not None:
-            self.keys = keys  # only what can be used decides for the rest
-        return text
-
-    def _found(self, record: dict[str, Any], number: int) -> list[str]:
+        """Return the text of a value; None if it has none, which is reported."""
         try:
-            return choose_keys(record, f"{self.label}, line {number}")
-        except InputError:
-            remedy = f"{listed(list(record))}, so name it with {{text_column}}"
-            self._report(number, "does not say which key is the text", remedy)
-            return []
-
-    def _joined(self, values: list[Any], number: int) -> str | None:
-        try:
-            return " ".join([value if type(value) is str else _as_text(value) for value in values])
+            if not isinstance(record, dict):
+                return text_of(record)
+            keys = self.keys or choose_keys(record, f"{self.label}, line {number}")
+            text = text_under(record, keys)
         except TypeError as error:
             what = f"holds {error} where the text should be"
-            self._report(number, what, "name another with {text_column}")
-            return None
+            remedy = "name another with {text_column}"
+        except InputError:
+            what = "does not say which key is the text"
+            remedy = f"{listed(list(record))}, so name it with {{text_column}}"
+        else:
+            if text is not None:
+                self.keys = keys  # only what can be used decides for the rest
+                return text
+            what = f"has no key {' or '.join(map(repr, keys))}"
+            remedy = f"{listed(list(record))}: give {{text_column}}"
+        self._report(number, what, remedy)
+        return None
 
     def _report(self, number: int, what: str, remedy: str) -> None:
         where = f"{self.label}, line {number}"
@@ -124,20 +114,7 @@ def _strings(position: Any, key: str) -> list[str] | None:
     return found if good else None
 
 
-def _as_text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        return " ".join(value)
-    names = {dict: "an object", list: "a list of other than strings", bool: "true or false"}
-    raise TypeError(names.get(type(value), "something else"))
-
-
 def _reason(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deep"
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.lower()} at column {error.colno}"
-    return "a number is too long"
+    return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"

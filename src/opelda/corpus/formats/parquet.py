@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,45 +13,55 @@ from opelda.corpus._block import Block
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._forks import require_pool
 from opelda.corpus._matrix import Counted, as_counts
-from opelda.corpus.formats._encodings import cells, is_plain
-from opelda.corpus.formats._input import Input, check_position, reason
-from opelda.corpus.formats._registry import Options
-from opelda.corpus.formats._text_columns import columns_beside, text_columns
+from opelda.corpus.formats import Options
+from opelda.corpus.formats._input import Input, reason, row_position
+from opelda.corpus.formats._text_columns import (
+    cells,
+    choose_from_frame,
+    column_text,
+    columns_beside,
+    is_plain,
+)
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
 
-# Rows that are read at a time.
-ROWS = 10_000
-COUNTS = ["document", "word", "count"]
+COUNTS = {"document": pl.Int64, "word": pl.String, "count": pl.Float32}
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the documents of a file; nothing is read but the columns that are needed.
 
-    ``options.text_columns`` names the columns, see `_text_columns.text_columns`; missing values
-    are empty. A position is the number of rows before it, or of documents in a file of counts.
+    ``options.text_columns`` names the columns, see `choose_from_frame`; missing values are empty. A
+    position is the number of rows before it, or of documents in a file of counts.
     """
-    path = _path(input)
+    if input.path is None:
+        raise InputError(f"{input.label} cannot be read as Parquet; give the path of a file.")
+    if not input.seekable:
+        with input.open():  # says what is wrong with the path, if it is that
+            pass
+        raise InputError(f"{input.label} is a compressed Parquet file; unpack it first.")
     require_pool(input.label)
     with _explained(input.label):
+        # a relative path with a colon would be an address in the network
+        path = input.path.absolute()
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
         schema = table.collect_schema()
         n_rows = int(table.select(pl.len()).collect().item())
-    if schema.names() == COUNTS and not options.text_columns:
+    if schema.names() == [*COUNTS] and not options.text_columns:
         yield from _count_blocks(table, input, options, position)
         return
-    columns = text_columns(schema.names(), schema.dtypes(), options.text_columns, input.label)
+    names = schema.names()
+    columns = choose_from_frame(names, schema.dtypes(), options.text_columns, input.label)
     plain = [name for name, kind in schema.items() if is_plain(kind)]
-    kept = columns_beside(schema.names(), columns, options, input.label, plain=plain)
-    text = pl.concat_str([_as_text(schema[c], c) for c in columns], separator=" ")
+    kept = columns_beside(names, columns, options, input.label, plain=plain)
+    texts = [column_text(schema[c], pl.col(c)) for c in columns]
     wanted = [pl.col(column).alias(f"kept {n}") for n, column in enumerate(kept.values())]
     size = options.block_size
-    at_once = size * max(1, ROWS // size)
-    start = 0 if position is None else position
-    check_position(isinstance(start, int) and 0 <= start <= n_rows, position, input.label)
-    for first in range(start, n_rows, at_once):
+    at_once = size * max(1, 10_000 // size)  # a scan of few rows takes as long as one of these
+    for first in range(row_position(position, n_rows, input.label), n_rows, at_once):
         with _explained(input.label):
-            rows = table.slice(first, at_once).select(text.alias("text"), *wanted).collect()
+            text = pl.concat_str(texts, separator=" ").alias("text")
+            rows = table.slice(first, at_once).select(text, *wanted).collect()
         for i in range(0, len(rows), size):
             part = rows[i : i + size]
             after = first + i + len(part)
@@ -65,15 +74,13 @@ def _count_blocks(
     table: pl.LazyFrame, input: Input, options: Options, position: Any
 ) -> Iterator[Block]:
     """Yield the documents of a file that `write` made; its counts are held in memory."""
-    kinds = [pl.Int64, pl.String, pl.Float32]
     with _explained(input.label):
-        rows = table.select(pl.col(c).cast(k) for c, k in zip(COUNTS, kinds, strict=True)).collect()
+        rows = table.select(pl.col(c).cast(k) for c, k in COUNTS.items()).collect()
     document = rows["document"].to_numpy()
     ends = np.append(np.flatnonzero(np.diff(document)) + 1, len(rows))[: len(rows)]
     starts = np.concatenate(([0], ends))
-    first = 0 if position is None else position
-    check_position(type(first) is int and 0 <= first <= len(ends), position, input.label)
-    while first < len(ends):
+    begin = row_position(position, len(ends), input.label)
+    for first in range(begin, len(ends), options.block_size):
         last = min(first + options.block_size, len(ends))
         part = rows[int(starts[first]) : int(starts[last])]
         counts = part["count"].to_numpy() * part["word"].is_not_null().to_numpy()
@@ -83,7 +90,6 @@ def _count_blocks(
         cut = starts[first : last + 1] - starts[first]
         counted = sparse.csr_array((counts, code.astype(np.int32), cut), shape)
         yield Block(Counted.of(as_counts(counted, None, input.label)[0], words.to_list()), last)
-        first = last
 
 
 def write(corpus: Corpus, path: str) -> None:
@@ -101,24 +107,6 @@ def write(corpus: Corpus, path: str) -> None:
     rows.sort("document", maintain_order=True).write_parquet(content)
     with write_in_one_step(path) as file:
         file.write(content.getbuffer())
-
-
-def _as_text(kind: pl.DataType, column: str) -> pl.Expr:
-    values = pl.col(column)
-    if kind == pl.List(pl.String):
-        values = values.list.join(" ", ignore_nulls=True)
-    return values.cast(pl.String).fill_null("")
-
-
-def _path(input: Input) -> Path:
-    """Return the path of a file that can be sought."""
-    if input.path is None:
-        raise InputError(f"{input.label} cannot be read as Parquet; give the path of a file.")
-    if not input.seekable:
-        with input.open():  # says what is wrong with the path, if it is that
-            pass
-        raise InputError(f"{input.label} is a compressed Parquet file; unpack it first.")
-    return input.path.absolute()  # or a colon would make an address in the network of it
 
 
 @contextmanager

@@ -13,11 +13,11 @@ import polars as pl
 from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import digest, report, unpacked
 from opelda.corpus.formats import Format, Input, Options
-from opelda.corpus.formats._detect import is_vocabulary, visible_files
-from opelda.corpus.formats._encodings import as_series
-from opelda.corpus.formats._input import NotTextError, printable, reason
+from opelda.corpus.formats._detect import is_vocabulary
+from opelda.corpus.formats._input import NotTextError, printable
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
-from opelda.corpus.formats.folder import text_of
+from opelda.corpus.formats._text_columns import as_series
+from opelda.corpus.formats.texts import file_text, named_files
 from opelda.corpus.sources import _followed
 from opelda.corpus.sources._files import as_wanted, was_reached
 from opelda.errors import InputError
@@ -105,22 +105,13 @@ class Folder(Source):
                 report(f"{input.label} is another file than it was: all of it is new.")
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
-        elif (text := text_of(input, self.options)) is not None:
+        elif (text := file_text(file.path, self.options)) is not None:
             yield Block(as_series([text]), None, {None: as_series([file.name])})
 
     def _found(self) -> list[FoundFile]:
         """Return the files that there are."""
-
-        def refuse(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError) or error.filename == self.root:
-                raise InputError(
-                    f"The folder {printable(os.fsdecode(error.filename or self.root))} cannot be "
-                    f"read: {reason(error)}; check it, and go on."
-                ) from None
-
         found = []
-        for path in visible_files(self.root, refuse):
-            name = printable(path[len(self.root) :].replace(os.sep, "/").lstrip("/"))
+        for name, path in named_files(self.root):
             if self._follow and is_vocabulary(name):
                 continue
             try:

@@ -25,13 +25,14 @@ from opelda.corpus._kinds import (
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._problems import Problems
 from opelda.corpus._replay import item_key, report
-from opelda.corpus.formats import Options
-from opelda.corpus.formats._encodings import TEXTUAL, cells, is_plain
+from opelda.corpus.formats import AUTO, Options
 from opelda.corpus.formats._text_columns import (
-    AUTO,
+    TEXTUAL,
+    cells,
+    choose_from_frame,
     columns_beside,
+    is_plain,
     require,
-    text_columns,
     wanted_columns,
 )
 from opelda.corpus.sources._items import ItemsOfOneKind
@@ -110,7 +111,7 @@ def in_memory(
         others = [name for name in plain if _holds_texts(frame[name])]
         others = [name for name in others if name not in usual_columns(others)]
         names, label = frame.columns, "The data frame"
-        chosen = text_columns(names, frame.dtypes, options.text_columns, label)
+        chosen = choose_from_frame(names, frame.dtypes, options.text_columns, label)
         kept = columns_beside(names, chosen, options, label, "column", plain, others)
         beside = {name: cells(frame[column]) for name, column in kept.items()}
         texts = [as_text(frame, column) for column in chosen]

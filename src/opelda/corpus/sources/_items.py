@@ -15,8 +15,9 @@ from opelda.corpus._kinds import is_bag, is_document, is_empty, is_matrix, is_mi
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._replay import NOTHING, NewItems
 from opelda.corpus.formats import Options
-from opelda.corpus.formats._encodings import as_series, cells
 from opelda.corpus.formats._text_columns import (
+    as_series,
+    cells,
     choose_keys,
     columns_beside,
     listed,

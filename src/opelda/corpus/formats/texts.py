@@ -1,20 +1,59 @@
-"""A folder of plain text, a document a file."""
+"""Plain text: a document a line, a document a file, or MALLET's name, label and text on a line."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from opelda.corpus._block import Block
+from opelda.corpus.formats import Options
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
 from opelda.corpus.formats._detect import PDF, UTF_16, visible_files
-from opelda.corpus.formats._encodings import as_series, codec, report_encoding
-from opelda.corpus.formats._input import PEEK_BYTES, Input, check_position, printable, reason
-from opelda.corpus.formats._line_reader import LARGEST_BLOCK, LONGEST_LINE
-from opelda.corpus.formats._registry import Options
+from opelda.corpus.formats._input import (
+    PEEK_BYTES,
+    Input,
+    check_position,
+    codec,
+    printable,
+    reason,
+)
+from opelda.corpus.formats._line_reader import (
+    LARGEST_BLOCK,
+    LONGEST_LINE,
+    Values,
+    report_encoding,
+    text_blocks,
+)
+from opelda.corpus.formats._text_columns import as_series
 from opelda.errors import InputError
 
 
-def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+def line_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    """Yield the lines of a file; a blank line is an empty document."""
+    return text_blocks(input, options, position, lambda lines, _: (lines, None))
+
+
+def mallet_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+    """Yield the documents of a file as ``mallet import-file`` takes it."""
+
+    def parse(lines: list[str], numbers: Sequence[int]) -> tuple[list[str], Values]:
+        texts, names = [], []
+        for line, number in zip(lines, numbers, strict=True):
+            fields = line.split(None, 2)
+            if len(fields) >= 2:
+                names.append(fields[0])
+                texts.append(fields[2] if len(fields) > 2 else "")
+            elif fields:
+                options.problems.add(
+                    f"{input.label}, line {number}",
+                    "has one field only",
+                    "give a name, a label and the text, separated by white space",
+                )
+        return texts, {None: names}
+
+    return text_blocks(input, options, position, parse)
+
+
+def file_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the files of a folder and the folders in it, in the order of their paths.
 
     Hidden files and folders, whose names begin with a dot, and binary files are skipped. Documents
@@ -22,15 +61,14 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     """
     if not input.is_folder:
         raise InputError(f"{input.label} is not a folder; give one, or another format.")
-    encoding = codec(options.encoding)
     after: Any = "" if position is None else isinstance(position, dict) and position.get("after")
     check_position(isinstance(after, str), position, input.label)
     texts: list[str] = []
     names: list[str] = []
     size = 0
     # names order the documents, so that a position is a name: files that come later are found
-    for name, path in _named_paths(input):
-        text = _text(path, encoding, options) if name > after else None
+    for name, path in sorted(named_files(os.fspath(input.path or ""))):
+        text = file_text(path, options) if name > after else None
         if text is None:
             continue
         texts.append(text)
@@ -43,24 +81,19 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
         yield Block(as_series(texts), {"after": names[-1]}, {None: as_series(names)})
 
 
-def text_of(input: Input, options: Options) -> str | None:
-    """Return the text of one file; None if it was reported."""
-    return _text(os.fspath(input.path or ""), codec(options.encoding), options)
-
-
-def _named_paths(input: Input) -> list[tuple[str, str]]:
-    """Return the names of all files in the folder, in their order, and their paths."""
-    root = os.fspath(input.path or "")
+def named_files(root: str) -> Iterator[tuple[str, str]]:
+    """Yield the names of all files in a folder and the folders in it, and their paths."""
 
     def refuse(error: OSError) -> None:
-        where = printable(os.fsdecode(error.filename or root))
-        raise InputError(f"{where} cannot be read: {reason(error)}; check the folder.") from None
+        if not isinstance(error, FileNotFoundError) or error.filename == root:
+            where = printable(os.fsdecode(error.filename or root))
+            raise InputError(f"{where} cannot be read: {reason(error)}; check the folder.")
 
-    paths = ((path[len(root) :], path) for path in visible_files(root, refuse))
-    return sorted((printable(name.replace(os.sep, "/").lstrip("/")), path) for name, path in paths)
+    for path in visible_files(root, refuse):
+        yield printable(path[len(root) :].replace(os.sep, "/").lstrip("/")), path
 
 
-def _text(path: str, encoding: str, options: Options) -> str | None:
+def file_text(path: str, options: Options) -> str | None:
     """Return a file's text; None if it was reported, or is binary."""
     label = printable(path)
     try:
@@ -80,7 +113,7 @@ def _text(path: str, encoding: str, options: Options) -> str | None:
     if max(len(data), size) > LONGEST_LINE:
         raise InputError(f"{label} is longer than {LONGEST_LINE >> 20} MB; check the file.")
     try:
-        text = data.decode(encoding).removeprefix("\ufeff")
+        text = data.decode(codec(options.encoding)).removeprefix("\ufeff")
         is_text = "\0" not in text[:PEEK_BYTES]
     except UnicodeError:
         text, is_text = None, b"\0" not in data[:PEEK_BYTES] or data.startswith(UTF_16)
