@@ -22,7 +22,6 @@ from opelda import MLOPE, OnlineOPE, _store
 from opelda._word_ranking import distinct
 from opelda.corpus import generate, read
 from opelda.errors import InputError, ModelFileError
-from opelda.learning.editing._topic_labels import LONGEST
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
@@ -78,7 +77,7 @@ def test_labels_of_words_follow_the_topics(model):
         ({1.0: "x"}, "There is no topic 1.0"),
         ({1: 3}, "The label of topic 1 must be text, got 3"),
         ({1: b"x"}, "must be text"),
-        ({1: "x" * (LONGEST + 1)}, "has 201 characters; give 200 at most"),
+        ({1: "x" * (201)}, "has 201 characters; give 200 at most"),
         ({1: "a\nb"}, r"has the character '\\n'"),
         ({1: "a\x1b[31m"}, r"has the character '\\x1b'"),
         ({1: "a\x9bb"}, r"'\\x9b'"),
@@ -149,7 +148,7 @@ def packed(*texts):
         packed("tea", "a\nb"),
         packed("tea", " wine"),
         packed("tea", ""),
-        packed("tea", "x" * (LONGEST + 1)),
+        packed("tea", "x" * (201)),
     ],
     ids=str,
 )
@@ -162,9 +161,9 @@ def test_labels_of_a_file_are_checked(tmp_path, parts):
 
 
 def test_labels_that_are_odd_but_text_load(tmp_path):
-    arrays, header = damaged(**packed("x" * LONGEST, HOSTILE[2]))
+    arrays, header = damaged(**packed("x" * 200, HOSTILE[2]))
     _store.write(tmp_path / "m", arrays, header, kind=KIND, version=FORMAT)
-    assert opelda.load(tmp_path / "m")._state.labels == {1: "x" * LONGEST, 3: HOSTILE[2]}
+    assert opelda.load(tmp_path / "m")._state.labels == {1: "x" * 200, 3: HOSTILE[2]}
 
 
 def test_topics_learned_anew_keep_the_labels_of_those_they_are():

@@ -15,11 +15,11 @@ GONE = -1
 
 @dataclass(frozen=True)
 class Edit:
-    """Which topics there are from now on, and what each is made of.
+    """The topics from now on, and the former topics that each is made of.
 
-    `origin` has for each of them a former topic, the heaviest of those it is made of; `joins` the
-    others, as pairs of a former topic and the one that takes it in. A former topic that is in
-    neither is gone. Those that one is split into, `parts`, all have it as their origin.
+    `origin` has the heaviest former topic of each, `joins` pairs of any other former topic and the
+    one that takes it in; all other former topics are gone. The `parts` of a split topic all have it
+    as their origin.
     """
 
     origin: NDArray[np.int64]  # (K',)
@@ -69,12 +69,11 @@ class Edit:
 
     @property
     def n_topics(self) -> int:
-        """K'."""
         return len(self.origin)
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The number of each former topic from now on; that of a split one is its first part's."""
+        """The new number of each former topic; of a split one, its first part's."""
         numbers = np.full(self.n_before, GONE)
         numbers[self.origin[::-1]] = np.arange(self.n_topics)[::-1]
         for former, number in self.joins:
@@ -83,20 +82,15 @@ class Edit:
 
     @property
     def mapping(self) -> dict[int, int]:
-        """The same, without those that are gone."""
         numbers = enumerate(self.numbers.tolist())
         return {former: number for former, number in numbers if number != GONE}
 
     @property
     def changed(self) -> NDArray[np.int64]:
-        """The topics that are others than before."""
         return np.array(sorted({number for _, number in self.joins} | set(self.parts)), np.int64)
 
     def added(self, table: NDArray[Any], parts: NDArray[np.float64] | None = None) -> Any:
-        """Return a table (..., K) with as many columns as there are topics, nothing lost in joins.
-
-        A split topic's column is divided by the parts' shares of it.
-        """
+        """Return a table (..., K) with columns joined by sums, and divided by shares of parts."""
         found = np.ascontiguousarray(table[..., self.origin])
         for former, number in self.joins:
             found[..., number] += table[..., former]
@@ -106,14 +100,14 @@ class Edit:
         return found
 
     def largest(self, table: NDArray[Any]) -> Any:
-        """Return a table (..., K) of which joined columns are each entry's larger one."""
+        """Return a table (..., K) with columns joined by maxima."""
         found = np.ascontiguousarray(table[..., self.origin])
         for former, number in self.joins:
             found[..., number] = np.maximum(found[..., number], table[..., former])
         return found
 
     def weights(self, host: "HostWeights") -> "HostWeights":
-        """Add up the weights of topics that are one; of a word's priors the largest counts."""
+        """Join weights by sums, and a word's priors by maxima."""
         prior = host.prior
         if np.ndim(prior) == 2:
             prior = self.largest(np.asarray(prior))

@@ -1,8 +1,8 @@
 """Topics edited by people: merged, removed, split; learning goes on from what is left."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from scipy import sparse
 from opelda import learning
 from opelda._count_matrix import additive
 from opelda._validation import whole
-from opelda.engines import Engine
 from opelda.engines.seam import MIXTURES, HostWeights, Weights
 from opelda.errors import InputError
 from opelda.learning._seeds import renumbered
@@ -23,13 +22,6 @@ from opelda.learning.streaming._window import Assignments
 
 P = ParamSpec("P")
 R = TypeVar("R")
-CELLS_AT_ONCE = 2**22  # of documents times topics
-# Less of a token than this is no sign of the topic, and a document with less than two tokens of it
-# says nothing of what goes together.
-LEAST_OF_TOKEN, LEAST_TOKENS = 0.05, 2.0
-# Small, for most documents are about one of the parts; and given: one that is learned would begin
-# by giving a part to common words.
-PART_PRIOR = 0.1
 
 
 def edits(method: Callable[P, R]) -> Callable[P, R]:
@@ -38,10 +30,9 @@ def edits(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class EditsTopics(ReadsTopics):
-    """The part of a learner that changes its topics as people want them.
+    """The part of a learner that changes its topics in place.
 
-    All in place; ``copy.deepcopy(model)`` keeps the former one. `n_components` is what is left, and
-    alpha and eta that were given per topic go along.
+    ``copy.deepcopy(model)`` keeps the former model. `n_components`, alpha and eta follow.
     """
 
     @edits
@@ -49,7 +40,7 @@ class EditsTopics(ReadsTopics):
         """Merge topics: weights and alphas add up, the larger eta counts.
 
         The merged topic has the lowest number, and the label of the heaviest topic that has one;
-        later topics move up. (By the ML rule topics have no shares, and count alike.)
+        later topics move up.
 
         Parameters
         ----------
@@ -72,8 +63,7 @@ class EditsTopics(ReadsTopics):
         >>> model.components_.shape, model.transform(X).shape
         ((3, 50), (200, 3))
         """
-        state = self._learned()
-        self._check_topics(state)
+        state = self._editable()
         given: list[Any] = list(groups) if isinstance(groups, Iterable) else [groups]
         lists = [given] if all(np.ndim(part) == 0 for part in given) else given
         checked = [self._numbers(part, "merge") for part in lists]
@@ -81,17 +71,15 @@ class EditsTopics(ReadsTopics):
             if len(group) < 2:
                 raise InputError(f"Topic {group[0]} is alone; name two topics or more to merge.")
         _check_once([topic for group in checked for topic in group])
-        edit = Edit.merging(checked, state.weights.sums)
-        if state.window is not None:
-            edit = replace(edit, tokens=edit.numbers[state.window.kept.topics])
-        return self._apply(edit)
+        edit, window = Edit.merging(checked, state.weights.sums), state.window
+        return self._apply(edit, None if window is None else edit.numbers[window.kept.topics])
 
     @edits
     def remove_topics(self, topics: Iterable[int]) -> dict[int, int]:
         """Remove topics and their weights; the topics after them move up.
 
-        In a stream learned by sweeps, their tokens of the last documents go to the topics that the
-        rest of the document makes likeliest, and are drawn anew as learning goes on.
+        In a stream learned by sweeps, their tokens of the last documents go to the topics that are
+        likeliest by the rest of the document.
 
         Parameters
         ----------
@@ -111,33 +99,31 @@ class EditsTopics(ReadsTopics):
         >>> model.remove_topics([1])
         {0: 0, 2: 1, 3: 2}
         """
-        state = self._learned()
-        self._check_topics(state)
+        state = self._editable()
         gone = self._numbers(topics, "remove")
         _check_once(gone)
         if len(gone) == state.weights.n_topics:
             raise InputError("No topic would be left; keep one at least.")
-        edit = Edit.removing(gone, state.weights.sums)
-        if state.window is not None:
-            beta, window = self._engine().read(state.weights), state.window
-            likeliest = likeliest_topics(window.kept, gone, beta, window.alpha)
-            edit = replace(edit, tokens=edit.numbers[likeliest])
-        return self._apply(edit)
+        edit, window, tokens = Edit.removing(gone, state.weights.sums), state.window, None
+        if window is not None:
+            beta = self._engine().read(state.weights)
+            tokens = edit.numbers[likeliest_topics(window.kept, gone, beta, window.alpha)]
+        return self._apply(edit, tokens)
 
     @edits
     def split_topic(self, topic: int, documents: Any = None, *, into: int = 2) -> list[int]:
         """Split a topic by the words that go together in documents.
 
-        A small `TopicModel` learns from the tokens that are expected to be of the topic, and each
-        word's weight is divided as its tokens are: merging the parts gives the topic back. Other
-        topics keep their numbers; its label is lost.
+        A small `TopicModel` learns from the topic's expected tokens, and each word's weight is
+        divided as its tokens are: merging the parts gives the topic back. Other topics keep their
+        numbers; the topic's label is lost.
 
         Parameters
         ----------
         topic : int
         documents : as for `transform`, optional
             Hundreds that hold the topic. By default the last documents of a stream learned by
-            sweeps; other models keep none.
+            sweeps.
         into : int
             The number of parts.
 
@@ -156,8 +142,7 @@ class EditsTopics(ReadsTopics):
         >>> model.split_topic(0, X)
         [0, 2]
         """
-        state = self._learned()
-        self._check_topics(state)
+        state = self._editable()
         number = topic_number(topic, state.weights.n_topics, "split")
         n_parts, window, engine = whole("into", into, 2, 100), state.window, self._engine()
         n_words = state.weights.n_words
@@ -176,13 +161,19 @@ class EditsTopics(ReadsTopics):
         machine = {"engine": self.engine, "n_jobs": self.n_jobs}
         parts = parts_of(counts, words, n_parts, state.seed, **machine)
         edit = Edit.splitting(number, state.weights.n_topics, parts.shares, parts.sizes)
+        topics = None
         if window is not None and own is not None:
-            drawn = drawn_parts(engine, parts, own, state.seed)
+            tokens: Any = engine.tokens(engine.documents(own), n_parts)
+            engine.sweep(parts.weights, tokens, parts.sizes, seed=state.seed, n_draws=5)
             topics = window.kept.topics.astype(np.int64)
-            topics[topics == number] = np.array(edit.parts)[drawn]
-            edit = replace(edit, tokens=topics)
-        self._apply(edit)
+            topics[topics == number] = np.array(edit.parts)[tokens.topics]
+        self._apply(edit, topics)
         return list(edit.parts)
+
+    def _editable(self) -> State:
+        state: State = self._learned()
+        self._check_topics(state)
+        return state
 
     def _numbers(self, topics: Any, to: str) -> list[int]:
         if not np.ndim(topics) and not isinstance(topics, Iterable):
@@ -192,9 +183,10 @@ class EditsTopics(ReadsTopics):
             raise InputError(f"There are no topics to {to}; give their numbers.")
         return found
 
-    def _apply(self, edit: Edit) -> dict[int, int]:
-        """Make the state, and the parameters that are per topic, those of the topics there are."""
+    def _apply(self, edit: Edit, tokens: NDArray[np.integer] | None = None) -> dict[int, int]:
+        """Edit the state and the parameters per topic; a window's tokens get these topics."""
         state: State = self._state
+        edit = replace(edit, tokens=tokens)
         made = self._engine().weights(edit.weights(state.weights.host()))
         parameters: dict[str, Any] = {"n_components": edit.n_topics}
         if np.ndim(self.doc_topic_prior) == 1:
@@ -224,36 +216,26 @@ def _check_once(topics: list[int]) -> None:
 def likeliest_topics(
     kept: Assignments, gone: Sequence[int], topics: NDArray[Any], alpha: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Return the tokens' topics, those of topics that are to go by the rest of their documents.
+    """Return the tokens' topics; tokens of removed topics get the likeliest of the others.
 
-    The likeliest one of such a token has the largest (N_dk + alpha_k) beta_kj, N_dk being the
-    document's tokens of the topics that stay; `topics` is beta (K, V).
+    That is the topic with the largest (N_dk + alpha_k) beta_kj, N_dk being the document's tokens of
+    topics that stay; `topics` is beta (K, V).
     """
-    found, ends = kept.topics.astype(np.int64), kept.ends
-    lost = np.isin(found, gone)
-    documents = np.repeat(np.arange(kept.rows.n_docs), np.diff(ends))
-    words = kept.token_words
-    concerned = np.unique(documents[lost])
+    found, words = kept.topics.astype(np.int64), kept.token_words
+    documents = np.repeat(np.arange(kept.rows.n_docs), np.diff(kept.ends))
+    cells, shape = (np.ones(len(found)), (documents, found)), (kept.rows.n_docs, len(alpha))
+    mixtures = sparse.csr_array(sparse.coo_array(cells, shape=shape))
     stays = np.ones(len(alpha))
     stays[list(gone)] = 0.0
-    size = max(1, CELLS_AT_ONCE // len(alpha))
-    for first in range(0, len(concerned), size):
-        some = concerned[first : first + size]
-        at = np.flatnonzero(np.isin(documents, some))
-        slots = np.searchsorted(some, documents[at])
-        pairs = slots * len(alpha) + found[at]
-        mixtures = np.bincount(pairs, minlength=len(some) * len(alpha)).reshape(-1, len(alpha))
-        scores = (mixtures + alpha) * stays
-        at, slots = at[lost[at]], slots[lost[at]]
-        for begin in range(0, len(at), size):
-            tokens = slice(begin, begin + size)
-            likely = scores[slots[tokens]] * topics[:, words[at[tokens]]].T
-            found[at[tokens]] = likely.argmax(axis=1)
+    lost, at_once = np.flatnonzero(np.isin(found, gone)), max(1, 2**22 // len(alpha))
+    for first in range(0, len(lost), at_once):
+        at = lost[first : first + at_once]
+        scores = (mixtures[documents[at]].toarray() + alpha) * stays * topics[:, words[at]].T
+        found[at] = scores.argmax(axis=1)
     return found
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(NamedTuple):
     """Parts of a topic, the heaviest first."""
 
     weights: Weights  # of the parts alone
@@ -264,10 +246,7 @@ class Parts:
 def expected_counts(
     X: sparse.csr_array, theta: NDArray[Any], topics: NDArray[Any], topic: int
 ) -> sparse.csr_array:
-    """Return the counts of documents that are expected to be of a topic.
-
-    Of d_j those are d_j theta_dk beta_kj / sum_k theta_dk beta_kj.
-    """
+    """Return the expected counts of a topic, d_j theta_dk beta_kj / sum_k theta_dk beta_kj."""
     data, at_once = np.zeros(X.nnz), 1024  # documents
     for first in range(0, X.shape[0], at_once):
         ends = X.indptr[first : first + at_once + 1]
@@ -278,9 +257,10 @@ def expected_counts(
         all_ = np.einsum("ik,ik->i", theta[documents], beta[slots])
         own = theta[documents, topic] * beta[slots, topic]
         data[here] = X.data[here] * own / np.maximum(all_, 1e-300)
-    kept = data >= LEAST_OF_TOKEN
-    ends = np.concatenate(([0], np.cumsum(kept)))[X.indptr]
-    return sparse.csr_array((data[kept], X.indices[kept], ends), shape=X.shape)
+    data[data < 0.05] = 0.0  # so little of a token is no sign of the topic
+    found = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape, copy=True)
+    found.eliminate_zeros()
+    return found
 
 
 def token_counts(kept: Assignments, topic: int, n_words: int) -> sparse.csr_array:
@@ -296,7 +276,8 @@ def parts_of(
     counts: sparse.csr_array, weights: NDArray[Any], n_parts: int, seed: int, **machine: Any
 ) -> Parts:
     """Learn so many topics from the tokens of one, whose words have these weights."""
-    told = counts[np.flatnonzero(counts.sum(axis=1) >= LEAST_TOKENS)]
+    # fewer than two tokens of the topic say nothing of what goes together
+    told = counts[np.flatnonzero(counts.sum(axis=1) >= 2.0)]
     if told.shape[0] < n_parts:
         raise InputError(
             f"Only {told.shape[0]} of the documents have two tokens of the topic, which are too "
@@ -304,7 +285,9 @@ def parts_of(
         )
     # words by their own numbers would be laid out for nothing
     words = np.unique(told.indices)
-    model = learning.TopicModel(n_parts, doc_topic_prior=PART_PRIOR, random_state=seed, **machine)
+    # A small alpha, for most documents are about one of the parts; given, for one that is learned
+    # would begin by giving a part to common words.
+    model = learning.TopicModel(n_parts, doc_topic_prior=0.1, random_state=seed, **machine)
     model.fit(told[:, words])
     host = model._state.weights.host()
     rows = np.zeros((counts.shape[1], n_parts), np.float32)
@@ -316,18 +299,5 @@ def parts_of(
     shares = rows + prior[:, np.newaxis] * sizes
     shares /= shares.sum(axis=1, keepdims=True)
     order = np.argsort(-(weights @ shares), kind="stable")
-    return Parts(
-        model._engine().weights(HostWeights(rows[:, order], prior, 1.0, 1.0)),
-        shares[:, order],
-        sizes[order],
-    )
-
-
-def drawn_parts(
-    engine: Engine, parts: Parts, counts: sparse.csr_array, seed: int
-) -> NDArray[np.uint16]:
-    """Return a part for each of the tokens that were counted, document by document."""
-    tokens: Any = engine.tokens(engine.documents(counts), len(parts.sizes))
-    engine.sweep(parts.weights, tokens, parts.sizes, seed=seed, n_draws=5)
-    topics: NDArray[np.uint16] = tokens.topics
-    return topics
+    made = model._engine().weights(HostWeights(rows[:, order], prior, 1.0, 1.0))
+    return Parts(made, shares[:, order], sizes[order])

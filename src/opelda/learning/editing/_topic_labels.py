@@ -1,4 +1,4 @@
-"""What people call topics: checked, kept in model files, and as names of columns."""
+"""Labels that people give to topics."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,13 +12,9 @@ from opelda.errors import InputError
 from opelda.learning._part import Arrays, Header, Part
 from opelda.learning.editing._edit import Edit
 
-LONGEST = 200  # characters
-# Control characters, lone surrogates, and ends of lines and paragraphs; all else is text.
-REFUSED = ("Cc", "Cs", "Zl", "Zp")
-
 
 def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict[int, str]:
-    """Return labels with those that were given; None or a blank takes one back."""
+    """Return labels updated by those given; None or a blank removes one."""
     if not isinstance(given, Mapping):
         raise InputError(
             f'must map numbers of topics to texts, as {{17: "health care"}}, got {given!r:.60}.',
@@ -30,7 +26,17 @@ def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict
         if label is not None and not isinstance(label, str):
             raise InputError(f"The label of topic {number} must be text, got {label!r:.60}.")
         text = "" if label is None else label.strip()
-        _check(number, text)
+        if len(text) > 200:
+            raise InputError(
+                f"The label of topic {number} has {len(text):,} characters; give 200 at most."
+            )
+        # control characters, lone surrogates, and ends of lines and paragraphs
+        odd = next((each for each in text if category(each) in ("Cc", "Cs", "Zl", "Zp")), None)
+        if odd is not None:
+            raise InputError(
+                f"The label of topic {number} has the character {odd!a}, which cannot be shown in "
+                "a line; leave it out."
+            )
         labels.pop(number, None)
         if text:
             labels[number] = text
@@ -38,7 +44,7 @@ def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict
 
 
 def topic_number(topic: Any, n_topics: int, to: str) -> int:
-    """Return the number of a topic that something is to be done to, or say that there is none."""
+    """Return the number of a topic to do something to."""
     try:
         return whole("topic", topic, 0, n_topics - 1)
     except InputError:
@@ -46,19 +52,6 @@ def topic_number(topic: Any, n_topics: int, to: str) -> int:
             f"There is no topic {topic!r:.60} to {to}; topics have the numbers 0 to "
             f"{n_topics - 1:,}."
         ) from None
-
-
-def _check(number: int, text: str) -> None:
-    if len(text) > LONGEST:
-        raise InputError(
-            f"The label of topic {number} has {len(text):,} characters; give {LONGEST} at most."
-        )
-    odd = next((each for each in text if category(each) in REFUSED), None)
-    if odd is not None:
-        raise InputError(
-            f"The label of topic {number} has the character {odd!a}, which cannot be shown in a "
-            "line; leave it out."
-        )
 
 
 def _to_arrays(labels: Mapping[int, str]) -> tuple[Arrays, Header]:

@@ -26,9 +26,6 @@ from opelda.learning._state import State, learns_alone
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.streaming._window_sweeps import learn
 
-# What a vocabulary must have in common with the one that the model learned on.
-ALIKE = "tokenizer", "growing", "max_features", "when_full", "min_df"
-
 
 class LearnsStreams(Parameters):
     """The part of a learner that follows streams."""
@@ -80,8 +77,8 @@ class LearnsStreams(Parameters):
             Updates between two checkpoints, or a time such as "30s", "5m" or "1h". By time, writing
             takes a tenth of the time at most. A time is also the timeout of a mini-batch: if a
             pipe, a followed file or folder, or an iterable without a length gives no more documents
-            by then, those at hand are learned from and committed. With a number of updates all
-            mini-batches are full, and what is learned does not depend on timing.
+            by then, those at hand are learned from and committed. With a number of updates, what
+            is learned does not depend on timing.
 
         Returns
         -------
@@ -90,52 +87,41 @@ class LearnsStreams(Parameters):
         due = Every("every", every)
         whole("validate_every", validate_every)
         with nullcontext() if checkpoint is None else Checkpoint(checkpoint, source, due) as saved:
-            run = self._prepared(saved, source, vocabulary, validation, validate_every)
+            position = None if saved is None else saved.resume(self)
+            state: State | None = getattr(self, "_state", None)
+            if state is not None:
+                known = getattr(source, "vocabulary", None) if vocabulary is None else vocabulary
+                if state.vocabulary is not None and isinstance(known, Vocabulary):
+                    # the function that cut texts is in no file
+                    own = state.vocabulary
+                    own.tokenizer = recalling(own.tokenizer, known.tokenizer)
+            else:
+                self._check_one_run()
+                if vocabulary is None and isinstance(source, DocumentStream | Corpus):
+                    vocabulary = source.vocabulary
+            plan, words = self._plan(state), self._stream_vocabulary(vocabulary)
+            plan = self._with_seeds(plan, words)
+            scored = self._stream_validation(validation, words)
+            reporter = Reporter(
+                self, plan.listeners, validation=scored, validate_every=validate_every
+            )
+            n_given = 0 if vocabulary is None else len(vocabulary)
+            run = StreamRun(self, plan, reporter, n_given, saved, position)
             batches = corpus.mini_batches(
                 source,
-                batch_size=run.plan.schedule.batch_size,
-                vocabulary=run.words,
-                n_words=self._state.weights.n_words if hasattr(self, "_state") else None,
-                position=run.position,
+                batch_size=plan.schedule.batch_size,
+                vocabulary=words,
+                n_words=None if state is None else state.weights.n_words,
+                position=position,
                 max_wait=due.seconds or None,
                 meanwhile=run.commit_if_due,
                 by_content=saved is not None,
             )
             run.learn(batches)
-            run.finish()
-        if run.plan.seeds is not None:
-            run.plan.seeds.warn_of_missing(self._state.vocabulary, self.n_features_in_)
+        if plan.seeds is not None:
+            plan.seeds.warn_of_missing(self._state.vocabulary, self.n_features_in_)
             warn_of_uncovered(self.seed_coverage_)
         return self
-
-    def _prepared(
-        self,
-        saved: Checkpoint | None,
-        source: Any,
-        vocabulary: Vocabulary | None,
-        validation: Any,
-        validate_every: int,
-    ) -> "StreamRun":
-        """Resume from the checkpoint, and resolve everything before the first mini-batch."""
-        position = None if saved is None else saved.resume(self)
-        if hasattr(self, "_state"):
-            known = getattr(source, "vocabulary", None) if vocabulary is None else vocabulary
-            _recall(self._state.vocabulary, known)
-        else:
-            self._check_one_run()
-            if vocabulary is None and isinstance(source, DocumentStream | Corpus):
-                vocabulary = source.vocabulary
-        plan = self._plan(getattr(self, "_state", None))
-        words = self._stream_vocabulary(vocabulary)
-        plan = self._with_seeds(plan, words)
-        reporter = Reporter(
-            self,
-            plan.listeners,
-            validation=self._stream_validation(validation, words),
-            validate_every=validate_every,
-        )
-        n_given = 0 if vocabulary is None else len(vocabulary)
-        return StreamRun(self, plan, reporter, words, n_given, saved, position)
 
     def _stream_vocabulary(self, given: Vocabulary | None) -> Vocabulary | None:
         """Return the vocabulary to count with: the model's own once it has one."""
@@ -158,7 +144,7 @@ class LearnsStreams(Parameters):
     def _with_seeds(
         self, plan: Plan, words: Vocabulary | None, X: sparse.csr_array | None = None
     ) -> Plan:
-        """Let seed words be looked up among names of columns too, and in documents X, if given."""
+        """Look seed words up among names of columns, too; check them if documents are given."""
         if plan.seeds is None:
             return plan
         seeds = replace(plan.seeds, columns=getattr(self, "feature_names_in_", None))
@@ -169,7 +155,7 @@ class LearnsStreams(Parameters):
     def _stream_validation(
         self, given: Any, words: Vocabulary | None
     ) -> Callable[[], sparse.csr_array] | None:
-        """Return what counts the documents to be scored, with the words there are by then."""
+        """Return a function that counts the documents to score, over the words by then."""
         if given is None:
             return None
         if isinstance(given, Corpus) and (words is None or given.vocabulary is None):
@@ -191,34 +177,38 @@ class StreamRun:
     model: Any
     plan: Plan
     reporter: Reporter
-    words: Vocabulary | None
     n_given: int  # words that the stream began with
     saved: Checkpoint | None
     position: Any  # in the source, after the documents that were learned from
     has_learned: bool = False  # anything, in this call
 
     def learn(self, batches: Iterator[MiniBatch]) -> None:
-        """Learn from mini-batches; if the source fails, what was learned is committed first."""
-        with self.plan.listeners(self.model):
+        """Learn from mini-batches and commit; if the source fails, commit what was learned."""
+        model, saved = self.model, self.saved
+        with self.plan.listeners(model):
             while True:
                 try:
                     given = next(batches, None)
                 except Exception:
-                    if hasattr(self.model, "_state") and self.position is not None:
-                        self.commit()
+                    if saved is not None and hasattr(model, "_state") and self.position is not None:
+                        saved.commit(model, self.position)
                     raise
                 if given is None or self._learn(given):
-                    return
+                    break
+        if not hasattr(model, "_state"):
+            raise InputError("The stream held no documents: there is nothing to learn from.")
+        if model._state.weights.n_words == 0:
+            del model._state
+            raise InputError("The stream held no words to make topics of; look at its items.")
+        if saved is not None:
+            saved.commit(model, self.position)
 
     def _learn(self, given: MiniBatch) -> bool:
         """Learn from a mini-batch; whether a listener wants to stop."""
         self.reporter.look_at(given)
         self._make_room(given)
-        batch = UpdateBatch(
-            self.plan.engine.documents(given.X),
-            is_new=True,
-            n_unknown_tokens=given.n_unknown_tokens,
-        )
+        documents, unknown = self.plan.engine.documents(given.X), given.n_unknown_tokens
+        batch = UpdateBatch(documents, is_new=True, n_unknown_tokens=unknown)
         done = learn(self.plan, self.model._state, batch)
         # Only now: a checkpoint's position is after the documents it has learned from.
         self.position = given.position
@@ -265,36 +255,16 @@ class StreamRun:
         if self.saved is not None and self.has_learned:
             self.saved.commit_if_due(self.model, self.position)
 
-    def commit(self) -> None:
-        """Commit the model and the position, where there is a checkpoint."""
-        if self.saved is not None:
-            self.saved.commit(self.model, self.position)
-
-    def finish(self) -> None:
-        """Refuse a stream that held nothing; commit the model."""
-        if not hasattr(self.model, "_state"):
-            raise InputError("The stream held no documents: there is nothing to learn from.")
-        if self.model._state.weights.n_words == 0:
-            del self.model._state
-            raise InputError("The stream held no words to make topics of; look at its items.")
-        self.commit()
-
-
-def _recall(own: Vocabulary | None, given: Any) -> None:
-    """Let a vocabulary have the function again that cut texts into its words."""
-    if own is not None and isinstance(given, Vocabulary):
-        own.tokenizer = recalling(own.tokenizer, given.tokenizer)
-
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
-    """Refuse a vocabulary that is not the one the model learned on, nor what that began as."""
-    ours = {name: getattr(own, name) for name in ALIKE}
-    theirs = {name: getattr(given, name) for name in ALIKE}
-    theirs["tokenizer"] = going_on_as(given.tokenizer, own.tokenizer)
+    """Refuse a vocabulary other than the model's own, or what that began as."""
+    tokenizer = going_on_as(given.tokenizer, own.tokenizer)
+    names = "growing", "max_features", "when_full", "min_df"
+    pairs = {name: (getattr(own, name), getattr(given, name)) for name in names}
     other = [
-        f"{name}={ours[name]!r}, not {theirs[name]!r}"
-        for name in ALIKE
-        if ours[name] != theirs[name]
+        f"{name}={ours!r}, not {theirs!r}"
+        for name, (ours, theirs) in ({"tokenizer": (own.tokenizer, tokenizer)} | pairs).items()
+        if ours != theirs
     ]
     if not other and not own.growing and own.words != given.words:
         other = ["other words than the one given"]
