@@ -131,13 +131,12 @@ def test_order_and_batches_do_not_matter(measure, topics, X, data):
     assert np.array_equal(moved, found[list(swapped)])
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_in_parts(measure, monkeypatch):
+def test_pairs_of_many_words_are_those_of_few(monkeypatch):
     rng = np.random.default_rng(0)
     topics, X = rng.dirichlet(np.ones(30), 6), rng.random((100, 30)) < 0.3
-    whole = coherence(topics, X, measure=measure)
-    monkeypatch.setattr(_coherence, "PAIRS_AT_ONCE", 200)
-    assert np.array_equal(coherence(topics, X, measure=measure), whole)
+    by_masks = coherence(topics, X)
+    monkeypatch.setattr(_coherence, "MOST_BITS", 0)
+    assert np.array_equal(coherence(topics, X), by_masks)
 
 
 def test_npmi_is_the_default():
@@ -260,8 +259,8 @@ X = np.ones((2, 3))
         (lambda: coherence([[0, 1]], X, measure=["npmi"]), "measure must be"),
         (lambda: coherence([[0, 1]], iter([])), "no documents"),
         (lambda: coherence([[0, 1]], [X[:0], X[:0]]), "no documents"),
-        (lambda: coherence([[0, 1]], [X, -X]), "Mini-batch 1: .*counts must be"),
-        (lambda: coherence([[0, 1]], iter([X, "tea"])), "Mini-batch 1: X must"),
+        (lambda: coherence([[0, 1]], [X, -X]), "counts must be"),
+        (lambda: coherence([[0, 1]], iter([X, "tea"])), "X must"),
         (lambda: coherence([[0.5, 0.5]], [X]), "2 words but mini-batch 0 has 3 columns"),
         (lambda: coherence([[0, 3]], [X, X]), "hold word 3 but X has no more than 3 columns"),
         (lambda: coherence([[0, 1]], None), "X must have shape"),

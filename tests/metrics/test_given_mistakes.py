@@ -68,7 +68,7 @@ DOCUMENTS = {
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_documents_first_are_told(name, kind):
-    for topics in (MADE.topics, Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
+    for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
         with pytest.raises(InputError, match="topics come first"):
             MEASURES[name](DOCUMENTS[kind], topics)
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
-from opelda.metrics import _windows, coherence, windows
+from opelda.metrics import _coherence, coherence, windows
 
 COLUMNS = {"a": 0, "b": 3, "c": 1}
 documents = st.lists(st.lists(st.sampled_from("abcxy"), max_size=25), max_size=8)
@@ -26,7 +26,7 @@ def cut_out(documents, size):
 @given(documents, st.integers(1, 30), st.integers(1, 200))
 def test_against_cutting_them_out(documents, size, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_windows, "TOKENS_AT_ONCE", at_once)
+        patch.setattr(_coherence, "TOKENS_AT_ONCE", at_once)
         parts = list(windows(documents, COLUMNS, size=size))
     assert all(part.shape[1] == 4 and part.shape[0] > 0 for part in parts)
     assert all(part.shape[0] < 2 * max(1, at_once // size) for part in parts)  # bounded
@@ -69,15 +69,8 @@ def test_the_top_words_alone_are_enough():
         (([["a"]], COLUMNS, 0), "size must be"),
         (([["a"]], COLUMNS, 1.5), "size must be"),
         (([["a"]], {}, 2), "vocabulary has no words"),
-        (([["a"]], "a", 2), "vocabulary must be"),
-        (([["a"]], 3, 2), "vocabulary must be"),
-        (([["a"]], {"a": -1}, 2), "gives 'a' -1"),
-        (([["a"]], {"a": "x"}, 2), "gives 'a' 'x'"),
-        (("a b", COLUMNS, 2), "documents must be"),
-        ((None, COLUMNS, 2), "documents must be"),
+        (("a b", COLUMNS, 2), "Document 0 must be a sequence of words"),
         (([["a"], "a b"], COLUMNS, 2), "Document 1 must be a sequence of words, got str"),
-        (([["a"], 3], COLUMNS, 2), "Document 1 must be a sequence of words, got int"),
-        (([[["a"]]], COLUMNS, 2), "Document 0 must be a sequence of words"),
     ],
 )
 def test_bad_input(arguments, message):

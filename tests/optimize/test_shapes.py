@@ -97,19 +97,6 @@ def test_ties_are_broken_the_same_way_every_time():
 
 
 @pytest.mark.parametrize(
-    ("domain", "text"),
-    [
-        (Simplex(3), "Simplex(3)"),
-        (Simplex(3, 0.25), "Simplex(3, epsilon=0.25)"),
-        (L1Ball(3, 2), "L1Ball(3, radius=2.0)"),
-        (Box([0, 1], 2), "Box(lower=[0. 1.], upper=[2. 2.])"),
-    ],
-)
-def test_repr(domain, text):
-    assert repr(domain) == text
-
-
-@pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Simplex(0), "n must be a whole number, at least 1, got 0"),
@@ -125,7 +112,7 @@ def test_repr(domain, text):
         (lambda: Box([0, 0], [1, 1, 1]), r"lower has shape \(2,\) and upper \(3,\)"),
         (lambda: Box([[0]], [[1]]), r"lower has shape \(1, 1\)"),
         (lambda: Box([], 1), r"lower has shape \(0,\)"),
-        (lambda: Box([0, 2], 1), r"lower is 2.0 at \[1\], above upper's 1.0"),
+        (lambda: Box([0, 2], 1), r"lower is above upper at \[1\]"),
         (lambda: Box([0, 0], [1, np.inf]), r"upper is inf at \[1\].*finite bound"),
         (lambda: Box(["a"], 1), "lower must hold real numbers"),
         (lambda: Simplex(2).oracle([1, 2, 3]), r"direction has shape \(3,\).*\(2,\)"),

@@ -1,8 +1,5 @@
 """Measures of topics: prediction of held-out words, coherence, diversity, stability.
 
-Every measure of topics is ``measure(topics, X, ...)``, topics being an array (K, V), an
-`opelda.inference.Topics` or a fitted model.
-
 Examples
 --------
 >>> from opelda.metrics import topic_diversity
@@ -10,7 +7,7 @@ Examples
 0.75
 """
 
-from opelda.metrics._coherence import coherence
+from opelda.metrics._coherence import coherence, windows
 from opelda.metrics._matching import match_topics, topic_stability
 from opelda.metrics._mixture_measures import InferenceSpread as InferenceSpread
 from opelda.metrics._mixture_measures import effective_topics, inference_spread, mixture_sparsity
@@ -18,7 +15,6 @@ from opelda.metrics._predictive import PredictiveProbability as PredictiveProbab
 from opelda.metrics._predictive import log_predictive_probability, predict_held_out
 from opelda.metrics._token_split import split_tokens
 from opelda.metrics._top_words import topic_diversity, topic_exclusivity
-from opelda.metrics._windows import windows
 
 __all__ = [
     "coherence",

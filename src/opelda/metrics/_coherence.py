@@ -1,6 +1,6 @@
 """Coherence: whether the top words of a topic occur in the same documents."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._count_matrix import counts
-from opelda._validation import choice
+from opelda._validation import choice, whole
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.corpus._kinds import is_matrix
 from opelda.errors import InputError
@@ -17,8 +17,8 @@ from opelda.metrics._top_words import top_words
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 EPSILON = 1e-12  # added to the share of documents that hold two words, where a measure asks for it
-PAIRS_AT_ONCE = 2**22  # pairs of words whose documents are counted together
 MOST_BITS = 10  # words of a topic that are counted as the bits of a number
+TOKENS_AT_ONCE = 2**19  # windows of a matrix times their size
 NO_DOCUMENTS = "has no documents to look for the words in."
 
 
@@ -31,36 +31,34 @@ def coherence(
 ) -> NDArray[np.float64]:
     """Return each topic's coherence: how often its top words occur in the same documents.
 
-    With p the share of documents that hold a word, or two, and e = 1e-12:
+    With p the share of documents that hold a word, or two, and e = 1e-12 (docs/metrics.md compares
+    gensim's numbers, which are the same for windows longer than any document):
 
     ``"npmi"``
         Mean over pairs of log(p_ij / (p_i p_j)) / -log p_ij, from -1 to 1. A pair that never occurs
-        together counts -1, one that is in every document 1. (gensim adds e to p_ij, which gives
-        these -0.5 to -0.95, and -1.)
+        together counts -1, one that is in every document 1.
     ``"c_uci"``
-        Mean over pairs of log((p_ij + e) / (p_i p_j)). A pair with a word that never occurs counts
-        log e = -27.6, less than any other. (gensim: infinity.)
+        Mean over pairs of log((p_ij + e) / (p_i p_j)).
     ``"u_mass"``
-        Mean over pairs of log((p_ij + e) / p_i), word i being the heavier one. If word i never
-        occurs the pair counts log e = -27.6. (gensim: 0, the most.)
+        Mean over pairs of log((p_ij + e) / p_i), word i being the heavier one.
     ``"c_v"``
         Each word's vector holds its smoothed NPMI, log((p_ij + e) / (p_i p_j)) / -log(p_ij + e),
-        with every top word, itself among them, or 0 if either never occurs. Mean over words of the
-        cosine between the word's vector and the sum of all; 0 where one of the two is zero.
-        (gensim: NaN.)
+        with every top word. Mean over words of the cosine between the word's vector and the sum of
+        all; 0 where one of the two is zero.
 
-    Otherwise the numbers are gensim's for windows longer than any document. For its own windows
-    give `opelda.metrics.windows` as X.
+    A pair with a word that never occurs counts log e = -27.6 in C_UCI and U_Mass, and 0 in C_V. For
+    sliding windows give `opelda.metrics.windows` as X.
 
     Parameters
     ----------
     topics : array (K, V), Topics or fitted model, or array of whole numbers (K, n)
         Weights of the words in each topic, or the ids of each topic's top words.
     X : array or sparse matrix (D, V), Corpus, texts, or iterable of mini-batches
-        The documents to look in; only whether a word occurs matters. Mini-batches are matrices or
-        have one as `X`. Texts take a model with a vocabulary, over which other words are counted,
-        too.
+        The documents to look in; only whether a word occurs matters. Texts take a model with a
+        vocabulary, over which other words are counted, too.
     measure : {"npmi", "c_v", "u_mass", "c_uci"}
+        Röder, Both & Hinneburg (WSDM 2015); Mimno et al. (EMNLP 2011) for U_Mass; Aletras &
+        Stevenson (IWCS 2013) for NPMI.
     n_words : int
         Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
 
@@ -68,11 +66,6 @@ def coherence(
     -------
     float64 array (K,)
         Finite, whatever the documents.
-
-    References ---------- Röder, Both & Hinneburg, "Exploring the space of topic coherence measures"
-    (WSDM 2015); Mimno et al., "Optimizing semantic coherence in topic models" (EMNLP 2011), for
-    U_Mass; Aletras & Stevenson, "Evaluating topic coherence using distributional semantics" (IWCS
-    2013), for NPMI.
 
     Examples
     --------
@@ -91,7 +84,7 @@ def npmi_of_pairs(topics: GivenTopics, X: Any, n_words: int) -> NDArray[np.float
 
 
 class Cooccurrences:
-    """Counts of documents, all that any measure of coherence needs of a collection."""
+    """Counts of documents by the pairs of top words they hold."""
 
     def __init__(self, ids: NDArray[np.intp]) -> None:
         self.ids = ids  # the top words (K, n)
@@ -103,22 +96,24 @@ class Cooccurrences:
         self._positions: NDArray[np.intp] = positions.reshape(ids.shape)
 
     def add(self, matrix: sparse.csr_array) -> None:
-        """Count the documents of one more matrix; words beyond its columns are in none of them."""
+        """Count one more matrix's documents; words beyond its columns are in none of them."""
         self.n_docs += matrix.shape[0]
         self.n_columns = max(self.n_columns, matrix.shape[1])
         # which documents hold which top words: ones; the words are sorted, those it lacks come last
         held = (matrix[:, self._words[self._words < matrix.shape[1]]] > 0).astype(np.int32)
         shape = (matrix.shape[0], len(self._words))
         held = sparse.csr_array((held.data, held.indices, held.indptr), shape=shape)
-        (self._add_masks if self.ids.shape[1] <= MOST_BITS else self._add_pairs)(held)
-
-    def _add_masks(self, held: sparse.csr_array) -> None:
-        """Count by which of a topic's words each document has, as bits of a number."""
-        n = self.ids.shape[1]
+        columns, n = held.tocsc(), self.ids.shape[1]
+        if n > MOST_BITS:
+            for topic, words in enumerate(self._positions):
+                own = columns[:, words]
+                self.counts[topic] += (own.T @ own).toarray()
+            return
+        # a document's words of a topic as bits of a number: half the time of the product
         bits = np.uint16(1) << np.arange(n, dtype=np.uint16)
         both = (bits[:, None] | bits).ravel()
         has_both = (np.arange(1 << n)[:, None] & both == both).astype(np.float64)
-        columns, masks = held.tocsc(), np.zeros(held.shape[0], np.uint16)
+        masks = np.zeros(held.shape[0], np.uint16)
         documents, ends = columns.indices.astype(np.intp), columns.indptr.tolist()
         for topic, words in enumerate(self._positions):
             masks[:] = 0
@@ -128,27 +123,14 @@ class Cooccurrences:
             # sums of whole numbers below 2**53: exact
             self.counts[topic] += (times @ has_both).astype(np.int64).reshape(n, n)
 
-    def _add_pairs(self, held: sparse.csr_array) -> None:
-        """Count the documents of all pairs of some words at a time, and keep topics' own pairs."""
-        n = self.ids.shape[1]
-        first = np.repeat(self._positions, n, axis=1).ravel()
-        second = np.tile(self._positions, n).ravel()
-        order = np.argsort(first, kind="stable")  # pairs by their first word
-        first, second = first[order], second[order]
-        transposed, flat = held.T.tocsr(), self.counts.reshape(-1)
-        n_at_once = max(1, PAIRS_AT_ONCE // len(self._words))
-        for word in range(0, len(self._words), n_at_once):
-            together = (transposed[word : word + n_at_once] @ held).toarray()
-            pairs = slice(*np.searchsorted(first, (word, word + n_at_once)))
-            flat[order[pairs]] += together[first[pairs] - word, second[pairs]]
-
 
 def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
     """Count over a matrix, a corpus, texts, or an iterable of mini-batches."""
     measured = MeasuredTopics.of(topics, X=X)
     found = Cooccurrences(top_words(measured, n_words, least=2))
     first, X = _first_of(X)
-    if hasattr(first, "X") or isinstance(first, DocumentStream) or _is_counts(first):
+    is_batch = hasattr(first, "X") or isinstance(first, DocumentStream)
+    if is_batch or (is_matrix(first) and len(first.shape) == 2):
         _add_batches(found, X, measured)
     else:
         found.add(measured.counts(X))
@@ -160,10 +142,6 @@ def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
             "topics",
         )
     return found
-
-
-def _is_counts(item: Any) -> bool:
-    return is_matrix(item) and len(item.shape) == 2
 
 
 def _first_of(X: Any) -> tuple[Any, Any]:
@@ -190,13 +168,10 @@ def _add_batches(found: Cooccurrences, batches: Any, topics: MeasuredTopics) -> 
                 f"Mini-batch {number} gave columns to other words, which the topics' are not; "
                 "count with a vocabulary that does not evict."
             )
-        try:
-            if isinstance(batch, Corpus) and topics.vocabulary is not None:
-                matrix = topics.counts(batch)
-            else:
-                matrix = counts(batch.X if not is_matrix(batch) and hasattr(batch, "X") else batch)
-        except InputError as error:
-            raise InputError(f"Mini-batch {number}: {error}") from None
+        if isinstance(batch, Corpus) and topics.vocabulary is not None:
+            matrix = topics.counts(batch)
+        else:
+            matrix = counts(batch.X if not is_matrix(batch) and hasattr(batch, "X") else batch)
         if not topics.are_ids and matrix.shape[1] > topics.n_words:
             raise InputError(
                 f"The topics have {topics.n_words} words but mini-batch {number} has "
@@ -223,15 +198,15 @@ def _npmi(together: Cooccurrences) -> NDArray[np.float64]:
 
 
 def _c_uci(together: Cooccurrences) -> NDArray[np.float64]:
-    first, second = np.triu_indices(together.ids.shape[1], 1)
     both, alone = _shares(together)
+    first, second = np.triu_indices(alone.shape[1], 1)
     return _smoothed_log(both[:, first, second], alone[:, first] * alone[:, second])
 
 
 def _u_mass(together: Cooccurrences) -> NDArray[np.float64]:
-    first, second = np.triu_indices(together.ids.shape[1], 1)
     both, alone = _shares(together)
     # ids are in the order of their weights: the first of two is the heavier (Mimno et al., eq. 1)
+    first, second = np.triu_indices(alone.shape[1], 1)
     return _smoothed_log(both[:, first, second], alone[:, first])
 
 
@@ -255,10 +230,94 @@ def _shares(together: Cooccurrences) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def _smoothed_log(both: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log((p_ij + e) / base), and the least it can be where the base is zero."""
+    """Return log((p_ij + e) / base), and log e where the base is zero."""
     result: NDArray[np.float64] = np.log((both + EPSILON) / np.where(base > 0, base, 1.0))
     return result
 
 
 # of each pair of top words, or of each word, (K, pairs) or (K, n); the mean is the coherence
 MEASURES = {"npmi": _npmi, "c_v": _c_v, "u_mass": _u_mass, "c_uci": _c_uci}
+
+
+def windows(
+    documents: Iterable[Iterable[str]],
+    vocabulary: Vocabulary | Mapping[str, int] | Iterable[str],
+    *,
+    size: int = 110,
+) -> Iterator[sparse.csr_array]:
+    """Yield matrices whose rows are the windows of `size` tokens in each document.
+
+    ``coherence(topics, windows(documents, vocabulary), measure="c_v")`` is the C_V of Röder et al.;
+    their NPMI and C_UCI have windows of 10. A document of N tokens has N - size + 1 windows, at
+    least one. Words without a column keep their positions. docs/metrics.md compares gensim's.
+
+    Parameters
+    ----------
+    documents : iterable of sequences of words
+    vocabulary : Vocabulary, mapping from word to column, or words in the order of their columns
+        A mapping of the topics' top words alone is enough, and the fastest.
+    size : int
+        Tokens per window, at least 1.
+
+    Yields
+    ------
+    CSR array (windows, words), float32
+        1 where a window holds a word.
+
+    Examples
+    --------
+    >>> [part.toarray() for part in windows([["a", "b", "x", "a"], ["b"]], ["a", "b"], size=3)]
+    [array([[1., 1.],
+           [1., 1.],
+           [0., 1.]], dtype=float32)]
+    """
+    size = whole("size", size)
+    words = vocabulary.words if isinstance(vocabulary, Vocabulary) else vocabulary
+    if not isinstance(words, Mapping):
+        words = {word: column for column, word in enumerate(words)}
+    if not words:
+        raise InputError("has no words; give at least the top words of the topics.", "vocabulary")
+    return _window_matrices(documents, words, size)
+
+
+def _window_matrices(
+    documents: Iterable[Iterable[str]], columns: Mapping[str, int], size: int
+) -> Iterator[sparse.csr_array]:
+    n_words, n_at_once = max(columns.values()) + 1, max(1, TOKENS_AT_ONCE // size)
+    parts: list[tuple[NDArray[np.int64], ...]] = []
+    n_rows = 0
+    for number, document in enumerate(documents):
+        if isinstance(document, str | bytes):
+            raise InputError(
+                f"Document {number} must be a sequence of words, got {type(document).__name__}; "
+                "split texts into words, for example with text.split()."
+            )
+        words = np.array([columns.get(word, -1) for word in document], np.int64)
+        n_windows = max(1, len(words) - size + 1)
+        for first in range(0, n_windows, n_at_once):  # a long document is cut, too
+            n_new = min(n_at_once, n_windows - first)
+            stretch = words[first : first + n_new + size - 1]
+            position = np.arange(len(stretch))
+            oldest = n_rows + np.maximum(position - size + 1, 0)
+            newest = n_rows + np.minimum(position, n_new - 1)
+            parts.append((stretch, oldest, newest))
+            n_rows += n_new
+            if n_rows >= n_at_once:
+                yield _window_matrix(parts, n_rows, n_words)
+                parts, n_rows = [], 0
+    if n_rows:
+        yield _window_matrix(parts, n_rows, n_words)
+
+
+def _window_matrix(
+    parts: list[tuple[NDArray[np.int64], ...]], n_rows: int, n_words: int
+) -> sparse.csr_array:
+    """Return windows from the tokens' words and the oldest and newest window each token is in."""
+    words, oldest, newest = (np.concatenate(part) for part in zip(*parts, strict=True))
+    words, oldest, newest = (part[words >= 0] for part in (words, oldest, newest))
+    n_own = newest - oldest + 1
+    rows = np.arange(n_own.sum()) + np.repeat(oldest - np.cumsum(n_own) + n_own, n_own)
+    ones = np.ones(len(rows), np.float32)
+    matrix = sparse.coo_array((ones, (rows, np.repeat(words, n_own))), (n_rows, n_words)).tocsr()
+    matrix.data[:] = 1  # a window may hold a word several times
+    return matrix

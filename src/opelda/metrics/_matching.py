@@ -1,4 +1,4 @@
-"""Which topic of one model is which of another, and how alike several models are."""
+"""Matching of topics between models, and the stability of several models."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -30,8 +30,8 @@ def match_topics(
         Weights over the same words, as floats. Two models that know their words may have them in
         any order, and each some of its own.
     similarity : {"cosine", "jaccard", "jensen_shannon"}
-        Of two topics: the cosine between their weights; the share of common words in all their top
-        words; or 1 less the Jensen-Shannon divergence in bits, of weights divided by their sum.
+        The cosine of the weights; the share of common words in all top words; or 1 less the
+        Jensen-Shannon divergence in bits.
     n_words : int
         Words per topic, for ``"jaccard"``.
 
@@ -61,7 +61,7 @@ def match_topics(
 def similarities(
     a: GivenTopics, b: GivenTopics, similarity: Similarity = "cosine", n_words: int = 10
 ) -> NDArray[np.float64]:
-    """Return how alike each topic of one model and each of another are (K, L)."""
+    """Return the similarity of each topic of one model to each of another (K, L)."""
     left, right = _over_the_same_words(_with_weights(a, "a"), _with_weights(b, "b"))
     if left.shape[1] != right.shape[1]:
         raise InputError(
@@ -74,10 +74,9 @@ def similarities(
 def topic_stability(
     runs: Iterable[GivenTopics], *, similarity: Similarity = "cosine", n_words: int = 10
 ) -> float:
-    """Return how alike the topics of several models are, such as those of several seeds.
+    """Return the mean similarity of matched topics over all pairs of several models.
 
-    The mean over all pairs of models of the mean similarity of their matched topics. 1 if they
-    differ in nothing but the order; a topic without a partner counts 0.
+    1 if models differ in nothing but the order of topics; a topic without a partner counts 0.
 
     Parameters
     ----------
@@ -109,9 +108,9 @@ def topic_stability(
 
 
 def stability_over_runs(words: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
-    """Return how far each topic of each run comes again in the others on average (R, K).
+    """Return each topic's mean similarity to its match in the other runs (R, K), by ``"jaccard"``.
 
-    Topics are given by the ids (K, n) of their top words, and matched as by ``"jaccard"``.
+    Topics are given by the ids (K, n) of their top words.
 
     >>> stability_over_runs([np.array([[0, 1], [2, 3]]), np.array([[2, 4], [1, 0]])]).round(3)
     array([[1.   , 0.333],
@@ -140,7 +139,7 @@ def _with_weights(topics: Any, name: str) -> MeasuredTopics:
 
 
 def _over_the_same_words(a: MeasuredTopics, b: MeasuredTopics) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the weights of two models over all words that either has, where both know theirs."""
+    """Return the weights of two models over the union of their words, if both know theirs."""
     own, other = a.column_words, b.column_words
     if own is None or other is None or own == other:
         return a.weights, b.weights
@@ -170,7 +169,7 @@ def _jaccard(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float
 
 
 def _shared(a: sparse.csr_array, b: sparse.csr_array, n_words: int) -> NDArray[np.float64]:
-    """Return |common words| / |all words| of each two rows, which have so many words each."""
+    """Return |common words| / |all words| of every two rows of `n_words` words each."""
     common = (a @ b.T).toarray()
     shares: NDArray[np.float64] = common / (2 * n_words - common)
     return shares

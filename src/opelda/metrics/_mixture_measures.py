@@ -1,4 +1,4 @@
-"""Mixtures of documents: how concentrated they are, and how much they vary from run to run."""
+"""Mixtures of documents: concentration, and variation with the seed of inference."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 
 def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
-    """Return how many topics each document has: exp(entropy of its mixture), from 1 to K.
+    """Return each document's effective number of topics: exp(entropy of its mixture), from 1 to K.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
 
 
 def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.float64]:
-    """Return the share of topics that each document hardly has: those below a threshold.
+    """Return the share of topics below a threshold, for each document.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _shares(theta: Any) -> NDArray[np.float64]:
 class InferenceSpread:
     """Mean and sd over `n_runs` runs of f and of its two terms, float64 arrays (D,).
 
-    f = log-likelihood + log-prior. With alpha < 1 compare it only between runs of the same length.
+    With alpha < 1, compare f only between runs of the same length.
     """
 
     mean: NDArray[np.float64]
@@ -94,16 +94,16 @@ def inference_spread(
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
 ) -> InferenceSpread:
-    """Infer the same documents several times, with another seed each, and return the spread.
+    """Infer the same documents several times, with another seed each, and return the spread of f.
 
     Parameters
     ----------
     topics, X, doc_topic_prior, random_state, n_jobs, engine
         As for `log_predictive_probability`.
     method : str or Method
-        What infers; one that is not random has no spread.
+        A method that is not random has no spread.
     n_runs : int
-        At least 2. The standard deviation is that of a sample: it divides by ``n_runs - 1``.
+        At least 2. The standard deviation is that of a sample.
 
     Returns
     -------
@@ -115,8 +115,6 @@ def inference_spread(
     >>> made = generate(20, n_words=100, n_topics=5)
     >>> bool((inference_spread(made.topics, made.X, random_state=0).sd > 0).any())
     True
-    >>> bool((inference_spread(made.topics, made.X, method="vb").sd > 0).any())
-    False
     """
     n_runs = whole("n_runs", n_runs, 2)
     measured = MeasuredTopics.of(topics, X=X)

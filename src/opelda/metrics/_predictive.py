@@ -32,8 +32,8 @@ class PredictiveProbability:
     standard_error : float
         Of `macro`, from the spread between documents; infinite for a single document.
     n_documents, n_left_out : int
-        Documents scored, and those that could not be: fewer than 2 tokens, or in no split both
-        observed and held-out words.
+        Documents scored, and others: of fewer than 2 tokens, or in no split both observed and
+        held-out words.
     splits : tuple of float
         Mean over documents for each split.
     per_document : float64 array (n_documents,)
@@ -55,7 +55,7 @@ class PredictiveProbability:
 
     @property
     def perplexity(self) -> float:
-        """exp(-macro): between how many words the topics seem to guess."""
+        """exp(-macro)."""
         return exp(-self.macro)
 
 
@@ -74,7 +74,7 @@ def log_predictive_probability(
     """Predict held-out tokens of each document from the mixture of its other tokens.
 
     A document's tokens are split at random (`split_tokens`), theta is inferred on the observed
-    part, and the held-out part scored, as by `predict_held_out`.
+    part, and the held-out part is scored by `predict_held_out`.
 
     Parameters
     ----------
@@ -87,18 +87,17 @@ def log_predictive_probability(
     doc_topic_prior : number, vector (K,) or None
         alpha; None is the model's own, and 1/K for topics without a model.
     method : str, Method or None
-        What infers theta. None: what `transform` of the model infers with, `max_loss` included.
-        Scores are comparable only between equal methods and priors.
+        None: the inference of the model's `transform`, `max_loss` included. Scores are comparable
+        only between equal methods and priors.
     held_out : float
         Share of the tokens to predict.
     n_splits : int
         Random splits to average over. Same seed, same splits, whatever the topics and method.
     random_state : int, RandomState, Generator or None
     n_jobs : int or None
-        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
-        depend on it.
+        Threads, as for `opelda.inference.infer`; so is `engine`.
     engine : str or Engine
-        As for `opelda.inference.infer`; ``"reference"`` is double precision throughout.
+        ``"reference"`` is double precision throughout.
 
     Returns
     -------
@@ -148,8 +147,8 @@ def predict_held_out(
     Parameters
     ----------
     splits : iterable of pairs (observed, held_out)
-        Each what `log_predictive_probability` takes as X, all of the same documents. A document is
-        left out of a split in which it has nothing observed or nothing held out.
+        Each what `log_predictive_probability` takes as X, all of the same documents. A split
+        leaves out documents with nothing observed or nothing held out.
     topics, doc_topic_prior, method, random_state, n_jobs, engine
         As for `log_predictive_probability`.
 
@@ -249,7 +248,7 @@ def _summary(
 
 
 def standard_error(values: NDArray[np.float64]) -> float:
-    """Return that of the mean; infinite for one value, which says nothing of the spread."""
+    """Return the standard error of the mean; infinite for one value."""
     n = len(values)
     return sqrt(fsum((values - _mean(values)) ** 2) / (n - 1) / n) if n > 1 else np.inf
 

@@ -1,4 +1,4 @@
-"""How much each topic weighs, and the words that stand for it."""
+"""The weight of each topic, and rankings of its words."""
 
 from typing import Any
 
@@ -15,10 +15,9 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     """Return each topic's share of the tokens that the model has learned from, or None.
 
-    The shares are those of the tokens that a rule expects of each topic, without what the prior
-    adds. Older documents count less where the rule forgets. None where they are not known: for
-    topics without a learner of opelda, and for those of the ML rule, which keeps every topic's
-    weights normalised.
+    The shares are those of the tokens that a rule expects of each topic, without the prior's part.
+    Older documents count less where the rule forgets. None for topics without a learner of opelda,
+    and for the ML rule, which normalises every topic's weights.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
 
 
 def shares_or_even(topics: GivenTopics | None, n_topics: int) -> NDArray[np.float64]:
-    """Return the topics' shares of the tokens; where they are not known, all alike."""
+    """Return the topics' shares of the tokens; equal shares where they are not known."""
     shares = topic_weights(topics)
     return np.full(n_topics, 1.0 / n_topics) if shares is None else shares
 
@@ -61,26 +60,23 @@ def rank_words(
     n_words : int
         Words per topic; all, if there are fewer.
     by : {"relevance", "probability", "tfidf", "frex", "coherence"}
-        What makes a word good for topic t, with p(w) how probable it is in all topics together:
+        The ranking of words in topic t, with p(w) the probability in all topics together:
 
         ``"relevance"``
-            lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)) (Sievert & Shirley, "LDAvis", 2014).
+            lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)) (Sievert & Shirley, 2014).
         ``"probability"``
             p(w|t).
         ``"tfidf"``
-            p(w|t) log(1 + 1 / (K p(w))), the topics being K documents (Grootendorst, "BERTopic",
-            2022).
+            p(w|t) log(1 + 1 / (K p(w))), the topics being K documents (Grootendorst, 2022).
         ``"frex"``
-            The harmonic mean of the word's ranks, as shares of all words, by p(w|t) and by its
-            exclusivity p(w|t) / sum_s p(w|s) (Bischof & Airoldi, "Summarizing topical content with
-            word frequency and exclusivity", 2012).
+            The harmonic mean of the word's ranks, as shares of all words, by p(w|t) and by
+            p(w|t) / sum_s p(w|s) (Bischof & Airoldi, 2012).
         ``"coherence"``
-            Of twice as many words by relevance those that occur in the same documents of `X`: the
-            word with the smallest NPMI with the others goes, again and again. Of a topic of two
-            themes this may show one of them.
+            Of twice as many words by relevance, those that occur in the same documents of `X`:
+            the word of smallest NPMI with the others is dropped, repeatedly.
     weights : array (K,), optional
-        The topics' shares, for p(w) = sum_t weights_t p(w|t); None is the model's own, where it
-        knows them (see `topic_weights`), and else counts all alike.
+        The topics' shares, for p(w) = sum_t weights_t p(w|t); None is the model's own (see
+        `topic_weights`), else equal shares.
     lambda_ : float
         From 0, words that are unusual elsewhere, to 1, words that are probable.
     X : array or sparse matrix (D, V), Corpus or texts
@@ -118,7 +114,7 @@ def rank_words(
 
 
 def _together(ids: NDArray[np.intp], n: int, measured: MeasuredTopics, X: Any) -> NDArray[np.intp]:
-    """Return n of each topic's words in their order: those that occur in the same documents."""
+    """Return the n words of each topic that occur in the same documents, in their order."""
     few = ids.shape[1]
     if few < 2 or few == n:
         return ids

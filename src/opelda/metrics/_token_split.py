@@ -1,4 +1,4 @@
-"""Documents cut in two, token by token."""
+"""Random splits of documents, token by token."""
 
 from itertools import pairwise
 from typing import Any
@@ -24,10 +24,8 @@ def split_tokens(
 
     Of a document's N tokens, ``round(held_out * N)``, but at least 1 and at most N - 1, are held
     out, chosen uniformly without replacement. A document of fewer than 2 tokens is all observed. A
-    count of 2.5 is three tokens of weights 1, 1 and 0.5.
-
-    The choice depends on the document's words and counts, its number among equal documents and the
-    seed, never on its row or on other documents.
+    count of 2.5 is three tokens of weights 1, 1 and 0.5. The choice depends on the document's words
+    and counts, its number among equal documents and the seed, never on its row or other documents.
 
     Parameters
     ----------
@@ -54,7 +52,7 @@ def split_tokens(
 def split_numbered(
     X: Any, share: float, seed: int, copies: NDArray[np.integer] | None = None
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Split as `split_tokens` does; `copies` numbers equal documents, where it is given."""
+    """Split as `split_tokens` does; `copies` numbers equal documents, if given."""
     matrix = positive_counts(X)
     n_tokens = tokens_per_document(matrix)
     n_held = np.clip(np.rint(share * n_tokens), 1, np.maximum(n_tokens - 1, 1)).astype(np.int64)
@@ -72,7 +70,7 @@ def split_numbered(
 
 
 def can_be_split(X: Any) -> bool:
-    """Whether a document has the two tokens that it takes."""
+    """Whether a document has at least two tokens."""
     return bool((tokens_per_document(positive_counts(X)) >= 2).any())
 
 
@@ -118,7 +116,7 @@ def _held_mass(
     n_tokens: NDArray[np.int64],
     n_held: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return how much of each entry is held out."""
+    """Return the held-out part of each entry."""
     pieces = np.ceil(counted).astype(np.int64)
     entry = np.repeat(np.arange(len(counted)), pieces)
     document = np.repeat(np.arange(len(n_tokens)), n_tokens)

@@ -1,4 +1,4 @@
-"""Topics' top words: how many topics share, how far they are a topic's own, labels made of them."""
+"""Top words of topics: diversity, exclusivity, labels."""
 
 from collections.abc import Iterable, Sequence
 
@@ -44,8 +44,6 @@ def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:
     --------
     >>> topic_diversity([[0.5, 0.3, 0.2], [0.5, 0.2, 0.3]], n_words=2)
     0.75
-    >>> topic_diversity([[4, 7], [4, 9]])
-    0.75
     """
     ids = top_words(topics, n_words)
     return len(np.unique(ids)) / ids.size
@@ -54,7 +52,7 @@ def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:
 def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.float64]:
     """Return each topic's exclusivity: the mean over its top words of beta_kw / sum_k beta_kw.
 
-    1 if no other topic has any of them, 1/K if all topics have them alike. A word that no topic has
+    1 if no other topic has any of them, 1/K if all topics have them alike; a word that no topic has
     counts 1/K.
 
     Parameters
@@ -63,10 +61,6 @@ def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.floa
         Weights of the words in each topic, none negative.
     n_words : int
         As for `coherence`.
-
-    Returns
-    -------
-    float64 array (K,)
 
     Examples
     --------
@@ -110,7 +104,7 @@ def label_topics(
 
 
 def labels_of(topics: GivenTopics, feature_names: Sequence[str] | None = None) -> list[str]:
-    """Return what topics are called: by the model, unless words are given, else by their words."""
+    """Return the model's labels; labels of words if it has none, or `feature_names` are given."""
     labels = getattr(topics, "topic_labels_", None)
     if labels is None or feature_names is not None:
         return label_topics(topics, feature_names=feature_names)

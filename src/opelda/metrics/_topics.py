@@ -1,9 +1,9 @@
-"""Topics to measure, whatever they were given as: an array, a `Topics` or a fitted model."""
+"""Topics to measure: an array, a `Topics` or a fitted model."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,20 +11,14 @@ from scipy import sparse
 
 from opelda import _count_matrix
 from opelda._validation import whole
-from opelda.corpus import Corpus, DocumentStream, Vocabulary
+from opelda.corpus import DocumentStream, Vocabulary
 from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
 from opelda.inference import Method, Topics
 from opelda.inference._checked_topics import as_matrix, model_topics
 from opelda.inference._infer import as_method
 
-
-class FittedModel(Protocol):
-    """Anything that has learned topics: a learner of opelda, or one of scikit-learn's."""
-
-    @property
-    def components_(self) -> Any:
-        """The topics, K x V."""
+GivenTopics: TypeAlias = Any  # an array, `Topics`, a fitted model or `MeasuredTopics`
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +41,7 @@ class MeasuredTopics:
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":
-        """Resolve what was given; X is looked at for nothing but a wrong order of the two."""
+        """Resolve topics; `X` serves to detect swapped arguments."""
         if isinstance(topics, cls):
             return topics
         _check_order(topics, X, name)
@@ -130,13 +124,13 @@ class MeasuredTopics:
         return matrix
 
     def inferred_by(self, method: str | Method | None) -> tuple[Method, Accuracy | None]:
-        """Return the method that was given; without one, how the model infers, or else VB."""
+        """Return the given method; for None the model's inference, else VB."""
         if method is None and self.inference is not None:
             return self.inference
         return as_method("vb" if method is None else method), None
 
     def prior(self, doc_topic_prior: ArrayLike | None) -> ArrayLike | None:
-        """Return alpha as it was given, else the model's own."""
+        """Return the given alpha; for None the model's own."""
         if doc_topic_prior is not None:
             return doc_topic_prior
         fitted: ArrayLike | None = getattr(self.model, "doc_topic_prior_", None)  # scikit-learn's
@@ -144,15 +138,9 @@ class MeasuredTopics:
 
 
 def chosen_topics(given: Iterable[int] | None, n_topics: int, name: str = "topics") -> list[int]:
-    """Return the numbers of the topics wanted, in the order wanted; None is all."""
+    """Return the numbers of the requested topics, in the order requested; None is all."""
     numbers = range(n_topics) if given is None else given
     return [whole(name, number, 0, n_topics - 1) for number in numbers]
-
-
-# resolved ones among them, so that a measure may call another
-GivenTopics: TypeAlias = (
-    Topics | ArrayLike | sparse.sparray | sparse.spmatrix | FittedModel | MeasuredTopics
-)
 
 
 def _is_model(given: Any) -> bool:
@@ -162,49 +150,14 @@ def _is_model(given: Any) -> bool:
 
 
 def _check_order(topics: Any, X: Any, name: str) -> None:
-    """Refuse documents in the place of topics, and topics in that of documents."""
+    """Raise for documents in the place of topics, and topics in that of documents."""
     if isinstance(X, Topics) or _is_model(X):
         raise InputError(f"is a {type(X).__name__}: topics come first, documents second.", "X")
-    if _is_model(topics):
-        return
     texts = isinstance(topics, list | tuple) and len(topics) and isinstance(topics[0], str)
-    if texts or isinstance(topics, str | DocumentStream) or hasattr(topics, "X"):
+    is_documents = texts or isinstance(topics, str | DocumentStream) or hasattr(topics, "X")
+    if is_documents and not _is_model(topics):
         raise InputError(
             f"must be an array (K, V), a Topics or a fitted model, got {type(topics).__name__}; "
             "topics come first, documents second.",
             name,
         )
-    counts = None if X is None else _first_rows(topics)
-    # whole numbers that are no distributions, nor ids (as many ids as words are each word once)
-    if (
-        counts is None
-        or (counts != np.floor(counts)).any()
-        or counts.sum(axis=1).max() <= 1
-        or (np.sort(counts, axis=1) == np.arange(counts.shape[1])).all()
-    ):
-        return
-    rows = _first_rows(X)  # of no more rows, all distributions
-    if (
-        rows is not None
-        and rows.shape[1] == counts.shape[1]
-        and _n_rows(X) <= _n_rows(topics)
-        and (rows != np.floor(rows)).any()
-        and (np.abs(rows.sum(axis=1) - 1.0) < 1e-3).all()
-    ):
-        raise InputError("and X seem to have changed places; topics come first.", name)
-
-
-def _n_rows(given: Any) -> int:
-    return int(given.shape[0]) if hasattr(given, "shape") else len(given)
-
-
-def _first_rows(given: Any) -> NDArray[np.float64] | None:
-    """Return a few rows of a matrix, and None of anything else."""
-    given = given.X if isinstance(given, Corpus) else given
-    if hasattr(given, "tocsr"):
-        given = given.tocsr()[:8].toarray()
-    try:
-        rows = np.asarray(given[:8], np.float64)
-    except (KeyError, TypeError, ValueError):
-        return None
-    return rows if rows.ndim == 2 and 0 not in rows.shape else None

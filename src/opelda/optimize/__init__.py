@@ -1,8 +1,4 @@
-"""OPE beyond topics: maximise f = g1 + g2 over a polytope, with a certificate.
-
-`maximize` runs Algorithm 1 of Than & Doan on any two differentiable terms and any domain that can
-answer one question: which of your points maximises a linear function?
-"""
+"""OPE beyond topics: maximise f = g1 + g2 over a polytope, with a certificate."""
 
 from opelda.optimize._domains import Box, Domain, L1Ball, Polytope, Simplex
 from opelda.optimize._maximize import MaximizeResult as MaximizeResult

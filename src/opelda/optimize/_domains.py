@@ -1,4 +1,4 @@
-"""Domains of OPE, known by their linear oracle: a formula, or a linear program (HiGHS)."""
+"""Domains of OPE with their linear oracles: a formula, or a linear program (HiGHS)."""
 
 from abc import ABC, abstractmethod
 from typing import TypeAlias
@@ -15,10 +15,10 @@ Matrix: TypeAlias = NDArray[np.float64]
 
 
 class Domain(ABC):
-    """A bounded convex set of points of dimension `n`, known by its linear oracle.
+    """A bounded convex set of points of dimension `n`, defined by its linear oracle.
 
-    Subclass it for a domain of your own. Without need of a default start and a check of `x0`, a
-    plain function ``direction -> maximising point`` will do.
+    Subclass it for a domain of your own. A plain function ``direction -> maximising point`` is
+    enough if you give `x0`.
 
     Examples
     --------
@@ -50,18 +50,18 @@ class Domain(ABC):
     def violation(self, x: ArrayLike) -> float:
         """Return how far `x` breaks the constraint it breaks most, 0.0 inside the domain."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n})"
+
 
 class Simplex(Domain):
     """The probability simplex {x : x >= epsilon, sum(x) = 1} of n coordinates.
 
-    With epsilon > 0, below 1/n, it is the domain of Algorithm 1 (Than & Doan): logarithms of the
-    coordinates stay finite, at vertices too.
+    With epsilon > 0, below 1/n, logarithms stay finite at vertices too.
 
     Examples
     --------
     >>> from opelda.optimize import Simplex
-    >>> Simplex(3).oracle([0.1, 0.7, 0.2])
-    array([0., 1., 0.])
     >>> Simplex(3, epsilon=0.125).oracle([0.1, 0.7, 0.2])
     array([0.125, 0.75 , 0.125])
     """
@@ -73,23 +73,17 @@ class Simplex(Domain):
             raise InputError(f"must be below 1/n = {1.0 / n:.6g}, got {epsilon!r}.", "epsilon")
 
     def oracle(self, direction: ArrayLike) -> Vector:
-        """Return the vertex of the largest entry of `direction` (the first of several)."""
         best = np.argmax(real_array("direction", direction, (self.n,)))
         vertex = np.full(self.n, self.epsilon)
         vertex[best] = 1.0 - (self.n - 1) * self.epsilon
         return vertex
 
     def center(self) -> Vector:
-        """Return the uniform distribution."""
         return np.full(self.n, 1.0 / self.n)
 
     def violation(self, x: ArrayLike) -> float:
-        """Return the larger of |sum(x) - 1| and what the smallest entry lacks; 0.0 inside."""
         point = real_array("x", x, (self.n,))
         return float(max(0.0, self.epsilon - point.min(), abs(point.sum() - 1.0)))
-
-    def __repr__(self) -> str:
-        return f"Simplex({self.n}{f', epsilon={self.epsilon}' if self.epsilon else ''})"
 
 
 class Box(Domain):
@@ -106,40 +100,28 @@ class Box(Domain):
         finite = "give a finite bound, a domain must be bounded"
         low = real_array("lower", lower, advice=finite)
         high = real_array("upper", upper, advice=finite)
-        size = max(low.size, high.size)
-        fits = all(bound.shape in ((), (size,)) for bound in (low, high))
-        if not fits or size == 0 or low.ndim + high.ndim == 0:
+        self.n = max(low.size, high.size)
+        fits = all(bound.shape in ((), (self.n,)) for bound in (low, high))
+        if not fits or self.n == 0 or low.ndim + high.ndim == 0:
             raise InputError(
                 f"has shape {low.shape} and upper {high.shape}: give two vectors of one length, or "
                 "one vector and a number.",
                 "lower",
             )
-        self.lower, self.upper = (np.broadcast_to(bound, (size,)) for bound in (low, high))
+        self.lower, self.upper = (np.broadcast_to(bound, (self.n,)) for bound in (low, high))
         crossed = np.flatnonzero(self.lower > self.upper)
         if crossed.size:
-            i = int(crossed[0])
-            raise InputError(
-                f"is {self.lower[i]} at [{i}], above upper's {self.upper[i]}: the box is empty, "
-                "exchange the two.",
-                "lower",
-            )
-        self.n = size
+            raise InputError(f"is above upper at [{crossed[0]}]: the box is empty.", "lower")
 
     def oracle(self, direction: ArrayLike) -> Vector:
-        """Return the corner with `upper` where `direction` is positive, else `lower`."""
         return np.where(real_array("direction", direction, (self.n,)) > 0.0, self.upper, self.lower)
 
     def center(self) -> Vector:
-        """Return the midpoint."""
         return 0.5 * self.lower + 0.5 * self.upper  # the sum of two bounds may overflow
 
     def violation(self, x: ArrayLike) -> float:
-        """Return the largest amount by which a coordinate leaves its bounds; 0.0 inside."""
         point = real_array("x", x, (self.n,))
         return float(max(0.0, (self.lower - point).max(), (point - self.upper).max()))
-
-    def __repr__(self) -> str:
-        return f"Box(lower={self.lower}, upper={self.upper})"
 
 
 class L1Ball(Domain):
@@ -157,7 +139,6 @@ class L1Ball(Domain):
         self.radius = number("radius", radius, 0.0, np.finfo(float).max, above=True)
 
     def oracle(self, direction: ArrayLike) -> Vector:
-        """Return the vertex along the entry of `direction` that is largest in magnitude."""
         slope = real_array("direction", direction, (self.n,))
         # a linear function on the ball is largest at a vertex, radius times a unit vector
         best = np.argmax(np.abs(slope))
@@ -166,25 +147,19 @@ class L1Ball(Domain):
         return vertex
 
     def center(self) -> Vector:
-        """Return the origin."""
         return np.zeros(self.n)
 
     def violation(self, x: ArrayLike) -> float:
-        """Return how much the l1 norm of `x` exceeds the radius; 0.0 inside."""
         point = real_array("x", x, (self.n,))
         return float(max(0.0, np.abs(point).sum() - self.radius))
-
-    def __repr__(self) -> str:
-        return f"L1Ball({self.n}, radius={self.radius})"
 
 
 class Polytope(Domain):
     """The polytope {x : A x <= b, A_eq x = b_eq}, which must be bounded and not empty.
 
-    Coordinates may be negative; equality rows are optional. Every call of the oracle solves a
-    linear program; prefer `Simplex`, `Box` or `L1Ball` where one of them is the same set. HiGHS has
-    a tolerance of about 1e-7 and so, relative to the size of the gradient and of the polytope, has
-    a gap computed with this oracle.
+    Equality rows are optional. Every call of the oracle solves a linear program: prefer `Simplex`,
+    `Box` or `L1Ball` for the same set. HiGHS, and a gap computed with it, has a relative tolerance
+    of about 1e-7.
 
     Examples
     --------
@@ -217,16 +192,13 @@ class Polytope(Domain):
                 "A",
             )
         self._solve(np.zeros(self.n), self._A, self._b, self._b_eq)  # raises if it is empty
-        self._check_bounded()
 
     def oracle(self, direction: ArrayLike) -> Vector:
-        """Return a maximiser of <direction, v> over the polytope, found by linear programming."""
         slope = real_array("direction", direction, (self.n,))
         # The solver's tolerances are absolute, gradients come in any size.
         return self._solve(-slope / (np.abs(slope).max() or 1.0), self._A, self._b, self._b_eq)
 
     def center(self) -> Vector:
-        """Return the Chebyshev centre: that of a largest ball inside, in the equalities' flat."""
         # Row i holds on the whole ball if a_i x + r |a_i| <= b_i, where only the part of a_i
         # along the flat counts; the r of a single point is 0.
         along = self._A - self._A @ np.linalg.pinv(self._A_eq) @ self._A_eq
@@ -239,14 +211,10 @@ class Polytope(Domain):
         return self._solve(objective, rows, sides, self._b_eq)[: self.n]
 
     def violation(self, x: ArrayLike) -> float:
-        """Return the distance from `x` to the half-space it misses most; 0.0 inside."""
         point = real_array("x", x, (self.n,))
         over = self._A @ point - self._b
         off = np.abs(self._A_eq @ point - self._b_eq)
         return float(max(0.0, over.max(initial=0.0), off.max(initial=0.0)))
-
-    def __repr__(self) -> str:
-        return f"Polytope(n={self.n}, rows={len(self._b)}, equalities={len(self._b_eq)})"
 
     def _solve(self, cost: Vector, A: Matrix, b: Vector, b_eq: Vector) -> Vector:
         """Minimise <cost, x> subject to A x <= b and A_eq x = b_eq."""
@@ -254,6 +222,8 @@ class Polytope(Domain):
         A_eq = np.pad(self._A_eq, [(0, 0), (0, extra)])
         # Dual simplex, since an interior-point solution need not be a vertex.
         solution = linprog(cost, A, b, A_eq, b_eq, bounds=(None, None), method="highs-ds")
+        if "unbounded" in solution.message:
+            raise InputError("The polytope is unbounded: add a row that bounds it.")
         if solution.status == 2:  # infeasible
             raise InputError(
                 "The polytope is empty, no x satisfies every row: check the signs (A x <= b) and "
@@ -263,28 +233,9 @@ class Polytope(Domain):
             raise RuntimeError(f"HiGHS could not solve a linear program: {solution.message}")
         return np.asarray(solution.x, dtype=np.float64) + 0.0  # no negative zeros
 
-    def _check_bounded(self) -> None:
-        """Raise for a ray d != 0 with A d <= 0 and A_eq d = 0."""
-        everything = np.vstack([self._A, self._A_eq])
-        if np.linalg.matrix_rank(everything) < self.n:
-            ray = np.linalg.svd(everything)[2][-1]
-        else:
-            # Rays form a cone, cut here at A d >= -1: the cut cone is bounded (full rank), and a
-            # ray in it can be stretched until one row is -1. The least sum(A d) is thus 0 or <= -1.
-            rows = np.vstack([self._A, -self._A])
-            sides = np.repeat([0.0, 1.0], len(self._A))
-            ray = self._solve(self._A.sum(axis=0), rows, sides, np.zeros_like(self._b_eq))
-            if (self._A @ ray).sum() > -0.5:
-                return
-        i = int(np.argmax(np.abs(ray)))
-        grows = "increase" if ray[i] > 0 else "decrease"
-        raise InputError(
-            f"The polytope is unbounded, x[{i}] can {grows} for ever: add a row that stops it."
-        )
-
 
 def _rows(A: ArrayLike, b: ArrayLike, A_name: str, b_name: str) -> tuple[Matrix, Vector]:
-    """Check one block of rows and scale each to unit length, so that slacks are distances."""
+    """Check one block of rows and scale each to unit length: slacks are distances."""
     advice = "give finite numbers, and leave out a row that does not bind"
     matrix, sides = real_array(A_name, A, advice=advice), real_array(b_name, b, advice=advice)
     if matrix.ndim != 2 or matrix.shape[1] == 0 or sides.shape != matrix.shape[:1]:

@@ -1,10 +1,9 @@
-"""Finishing a run: from OPE's last iterate up to a point whose gap is as small as is wanted.
+"""Finish a run: from OPE's last iterate to a point of the requested gap.
 
 Each iteration takes two steps on f itself, both a change of the weights with which the iterate is
-a convex combination of atoms, points of the domain that are known. The pairwise step of
-Lacoste-Julien & Jaggi ("On the global linear convergence of Frank-Wolfe optimization variants",
-2015) moves weight from the worst atom to the best vertex of the domain. A Newton step over the
-weights then corrects all of them at once; its second derivatives are differences of gradients.
+a convex combination of atoms, known points of the domain: a pairwise step (Lacoste-Julien & Jaggi
+2015) from the worst atom to the best vertex, and a Newton step over all weights, whose second
+derivatives are differences of gradients.
 """
 
 import warnings
@@ -16,26 +15,18 @@ import numpy as np
 from opelda.optimize._domains import Matrix, Vector
 from opelda.optimize._terms import Iterate, Point
 
-_MOST_COORDINATES = 2**24  # of all OPE's vertices that are kept, 128 MiB
 _FLAT = 0.1  # a line search ends where the slope has fallen to this part of its first value
-_TRIALS = 40  # of one line search
-# Of differences of gradients, as parts of the way to an atom: a thousandth of its weight, lest a
-# logarithm of a small coordinate bend within it, between these.
-_WIDTHS = 1e-9, 1e-6
-_SINGULAR = 1e-10  # curvature below this part of the largest is taken for rounding
-_ABOVE = 1e-6  # f above a tangent by more than this part of its largest value is not rounding
-_PATIENCE = 20  # iterations without a larger f or a smaller gap
 
 
 class PickedVertices:
     """The iterate of OPE as a convex combination: the start, and how often each vertex was picked.
 
-    At most n + 1 vertices are kept apart. The one picked longest ago is merged into the start.
+    At most n + 1 vertices are kept apart; the one picked longest ago is merged into the start.
     """
 
     def __init__(self, start: Vector, count: int) -> None:
         self._base, self._base_count = count * start, count
-        self._most = max(1, min(len(start) + 1, _MOST_COORDINATES // len(start)))
+        self._most = max(1, min(len(start) + 1, 2**24 // len(start)))  # 128 MiB
         self._picked: dict[bytes, tuple[Vector, int]] = {}
 
     def add(self, vertex: Vector) -> None:
@@ -59,7 +50,7 @@ class PickedVertices:
 
 @dataclass
 class Ascent:
-    """An ascent of f over convex combinations of atoms, which may be left after any iteration."""
+    """An ascent of f over convex combinations of atoms."""
 
     point: Point  # weights @ atoms
     atoms: Matrix  # points of the domain, a row each
@@ -80,13 +71,13 @@ class Ascent:
                 current = self.point.evaluate()
             yield current
             waited = 0 if current.f > largest or current.gap < least else waited + 1
-            if waited == _PATIENCE:
+            if waited == 20:
                 return
             largest, least = max(largest, current.f), min(least, current.gap)
         self._ended = f"{most} iterations were not enough to finish"
 
     def warn(self, gap: float, max_gap: float) -> None:
-        """Say to the caller's caller what is not kept of the promise of a gap."""
+        """Warn of an f that is not concave, and of a gap above `max_gap`."""
         if not self.concave:
             warnings.warn(
                 "f is not concave, it lies above a tangent: the gap says how far x is from "
@@ -112,7 +103,8 @@ class Ascent:
         """Move towards the maximum of a quadratic model of f, as far as the weights allow."""
         x, slope = self.point.x, self.point.slope
         ways = self.atoms - x
-        widths = np.clip(1e-3 * self.weights, *_WIDTHS)
+        # parts of the way to an atom, lest a logarithm of a small coordinate bend within them
+        widths = np.clip(1e-3 * self.weights, 1e-9, 1e-6)
         bends = np.empty_like(ways)
         for i, width in enumerate(widths):
             near = self._trial(x + width * ways[i], iteration)
@@ -125,7 +117,7 @@ class Ascent:
         curvature, axes = np.linalg.eigh(-(model + model.T) / 2)
         # where f bends upwards the size of the bend is taken, and the step climbs all the same
         size = np.abs(curvature)
-        size = np.maximum(size, _SINGULAR * max(size.max(), np.abs(rise).max()))
+        size = np.maximum(size, 1e-10 * max(size.max(), np.abs(rise).max()))  # less is rounding
         if not size.all():
             return False
         aims = axes @ ((axes.T @ rise) / size)
@@ -147,7 +139,7 @@ class Ascent:
         # the slope is positive at `low`; at `high` it is negative, or a term is not finite (nan)
         low, at_low, high, at_high = 0.0, first, np.inf, np.nan
         step, reached = min(1.0, end), None
-        for _ in range(_TRIALS):
+        for _ in range(40):
             mixed = np.maximum(weights + step * change, 0.0)
             mixed[limits <= step] = 0.0
             mixed /= mixed.sum()
@@ -177,11 +169,11 @@ class Ascent:
         values = np.array([self.point.values, other.values])
         self.scale = max(self.scale, float(np.abs(values).sum(axis=1).max()))
         gain = values[1].sum() - values[0].sum()
-        if max(gain - rise, other_rise - gain) > _ABOVE * self.scale:
+        if max(gain - rise, other_rise - gain) > 1e-6 * self.scale:  # more than rounding
             self.concave = False
 
     def _trial(self, x: Vector, iteration: int, valued: bool = False) -> Point | None:
-        """Return the point at `x`, or None where a term is not finite, or fails as math.log(0)."""
+        """Return the point at `x`; None where a term is not finite, or raises as math.log(0)."""
         point = replace(self.point, x=x, iteration=iteration)
         try:
             _ = point.slope, valued and point.values

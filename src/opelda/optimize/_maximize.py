@@ -36,7 +36,7 @@ class MaximizeResult:
     n_iter : int
         Iterations done.
     history_iter, f_history, gap_history : ndarrays
-        The iterations recorded, the start first, and f and the gap at these.
+        The recorded iterations, the start first, with f and the gap.
     """
 
     x: Vector
@@ -71,45 +71,40 @@ def maximize(
 
     At iteration t one of the two terms is picked uniformly. With a picks of g1 and b of g2 so far,
     the iterate moves to ``x + (e - x) / t``, where e is the vertex of the domain that maximises <a
-    g1'(x) + b g2'(x), e>. Neither term need be concave.
+    g1'(x) + b g2'(x), e>. Neither term need be concave. docs/optimize.md has examples.
 
     Parameters
     ----------
     g1, g2 : Term
         The two terms, for example a log likelihood and a log prior.
     domain : Domain or callable
-        `Simplex`, `Box`, `L1Ball`, `Polytope`, a `Domain` of your own, or just its oracle: a
-        function from a direction to a point of the domain that maximises the inner product with it
-        (then give `x0`).
+        `Simplex`, `Box`, `L1Ball`, `Polytope`, a `Domain` of your own, or an oracle: a function
+        from a direction to the point of the domain that maximises the inner product (with `x0`).
     x0 : array_like of shape (n,), optional
         The start, inside the domain to within 1e-6; its centre by default.
     n_iter : int, default=1000
         Iterations T of OPE. In the practical schedule they are T - 1 moves.
     max_gap : float, optional
-        The largest gap that will do: if f is concave, the point returned is at most this far below
-        the maximum. Where `n_iter` iterations were not enough, steps on f itself finish the run,
-        without coins: over the vertices found so far, one weight against another (pairwise
-        Frank-Wolfe) and all of them together (Newton), at most ``1000 + 10 n``. None runs OPE's
-        iterations as they are.
+        The requested gap: if f is concave, the point is at most this far below the maximum. After
+        `n_iter` iterations, at most ``1000 + 10 n`` steps on f itself finish the run: pairwise
+        Frank-Wolfe and Newton over the vertices found. None runs OPE's iterations alone.
     schedule : {"practical", "literal"}, default="practical"
         "practical": the first pick is g1 and moves nothing, so an interior start stays interior.
         "literal": Algorithm 1 as printed, whose first step goes to a vertex and forgets `x0`.
     coins : {"random", "balanced"}, default="random"
-        Terms are picked independently, as in Algorithm 1; or each once, in random order, in every
-        consecutive pair of picks.
+        Terms are picked independently; or each once, in random order, in every pair of picks.
     keep : {"last", "best"}, default="last"
-        Return the last iterate, or the one of largest f among those recorded; a run is finished
-        from that one.
+        Return the last iterate, or the recorded one of largest f.
     history_every : int, default=10
-        Record f and the gap at the start, at every iteration divisible by this, at the last one,
-        and while a run is finished. A record costs both values and one oracle call.
+        Record f and the gap at the start, at multiples of this, at the last iteration and while a
+        run is finished. A record costs both values and one oracle call.
     random_state : int, Generator, RandomState or None, default=None
         Source of the coins. The same integer gives the same run.
     callback : callable, optional
         Called with an `Iterate` at every record; return True to stop.
     check_gradient : bool, default=True
         Compare each term's gradient with differences of its values near the start, and refuse one
-        of the wrong sign or scale. It takes some ten values and two gradients.
+        of the wrong sign or scale.
 
     Returns
     -------
@@ -120,7 +115,7 @@ def maximize(
     ------
     InputError
         For bad input, a gradient that its term's values contradict, and a term that is not finite
-        at an iterate; the message names the term and the iteration.
+        at an iterate.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""The two terms of f = g1 + g2, evaluated at iterates, and a check of their gradients."""
+"""The two terms of f = g1 + g2 at an iterate, and the check of their gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,33 +14,21 @@ from opelda.optimize._domains import Vector
 Oracle: TypeAlias = Callable[[Vector], Vector]
 
 OUTSIDE = 1e-6  # loose enough for a start in single precision, or found by a linear program
-_NEGATIVE_GAP = 1e-5  # a gap below zero by more than this part of its own scale is not rounding
 _ADVICE = (
     "keep the domain where the term is finite (for logarithms: Simplex(n, epsilon), or a Box with "
     "a positive lower bound) or start from another x0"
 )
-
-# Of a gradient's check: widths of the differences, as parts of the way to a vertex; how near two
-# slopes are that agree, how far one that is grossly wrong, and how alike three differences, or the
-# slopes between two points, must be to count, in parts of their distance from each other.
-_STEPS = 0.1 * 8.0 ** -np.arange(12)
-_AGREES, _GROSS, _ALIKE = 0.05, 0.25, 0.01
-_LOST = 1e-10
-_ASIDE = 3.0 - 2.0 * np.sqrt(2.0)  # an irrational part of the way: functions break at round ones
-_BETWEEN = 2.0 * (np.arange(1, 25) * _ASIDE % 1.0) - 1.0  # from -1 to 1, in phase with no ripple
 
 
 @dataclass(frozen=True)
 class Term:
     """One of the two terms of the objective f = g1 + g2.
 
-    OPE takes every step from gradients alone; values are asked for only where progress is recorded.
-
     Parameters
     ----------
     value, gradient : callable
         ``value(x)`` returns the term at `x`, a number; ``gradient(x)`` its gradient, an array of
-        the shape of `x`. Both get a fresh copy of the iterate.
+        the shape of `x`. Both get a fresh copy of the iterate. Steps take gradients alone.
 
     Examples
     --------
@@ -65,10 +53,9 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """One recorded point of a run, as a callback sees it; `gap` is as in `MaximizeResult`.
+    """One recorded point of a run, as a callback gets it; `gap` is as in `MaximizeResult`.
 
-    `iteration` is the one that led to it; the start has 1 in the practical schedule, whose first
-    iteration moves nothing, and 0 in the literal one.
+    `iteration` is that of the last move; the start has 1 in the practical schedule, else 0.
     """
 
     iteration: int
@@ -81,7 +68,7 @@ class Iterate:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An iterate, whose gradients are evaluated when first asked for and once."""
+    """An iterate, with gradients evaluated on first use."""
 
     g1: Term
     g2: Term
@@ -99,17 +86,14 @@ class Point:
 
     @cached_property
     def slope(self) -> Vector:
-        """The gradient of f."""
         return self.g1_gradient + self.g2_gradient
 
     @cached_property
     def best(self) -> Vector:
-        """The vertex that is best along f'."""
         return self._best(self.slope)
 
     @cached_property
     def values(self) -> tuple[float, float]:
-        """The two terms."""
         g1 = _value(self.g1, "g1", self.x, self.iteration)
         return g1, _value(self.g2, "g2", self.x, self.iteration)
 
@@ -124,7 +108,7 @@ class Point:
         (g1, g2), slope = self.values, self.slope
         gap = float(slope @ (self.best - self.x))
         scale = float(np.abs(slope).sum() * (1.0 + np.abs(self.x).max()))
-        if gap < -_NEGATIVE_GAP * scale:
+        if gap < -1e-5 * scale:  # more than rounding
             raise InputError(
                 f"the oracle's point at iteration {self.iteration} is worse than the iterate by "
                 f"{-gap:.3g} along f': make the oracle return a maximiser of <direction, v>, and "
@@ -149,13 +133,13 @@ class Point:
 
 
 def _value(term: Term, name: str, x: Vector, iteration: int) -> float:
-    """Return the term's value at `x`; `name` and `iteration` are for the error messages."""
+    """Return the term's value at `x`; `name` and `iteration` are for messages."""
     described = f"the value of {name} at iteration {iteration}"
     return float(real_array(described, term.value(x.copy()), (), advice=_ADVICE))
 
 
 def _gradient(term: Term, name: str, x: Vector, iteration: int) -> Vector:
-    """Return the term's gradient at `x`; `name` and `iteration` are for the error messages."""
+    """Return the term's gradient at `x`; `name` and `iteration` are for messages."""
     described = f"the gradient of {name} at iteration {iteration}"
     return real_array(described, term.gradient(x.copy()), x.shape, advice=_ADVICE)
 
@@ -164,45 +148,33 @@ def _check_gradient(term: Term, name: str, x: Vector, along: Vector) -> None:
     """Raise if a term's gradient is grossly at odds with its values on the way from x to x + along.
 
     The slope a sixth of the way on, past a kink or an edge at the start, is compared with central
-    differences of falling width: one that agrees is enough. It is refused where three widths in a
-    row agree with each other, and the slopes all over the narrowest of them, but not the two: a
-    ripple finer than the values resolve shows in the slopes alone. Values or slopes that change
-    from call to call, or are not finite, decide nothing.
+    differences of falling width: one that agrees is enough. Three widths in a row that agree with
+    each other and contradict the slope refuse it. A term that is not finite decides nothing.
     """
-    point = x + _ASIDE * along
-
-    def value(step: float) -> float:
-        return _value(term, name, point + step * along, 0)
-
-    def slope(step: float) -> float:
-        return float(_gradient(term, name, point + step * along, 0) @ along)
-
+    # an irrational part of the way: functions break at round ones
+    point = x + (3.0 - 2.0 * np.sqrt(2.0)) * along
+    quotients = []
     try:
-        stated, found = slope(0.0), []
-        for step in _STEPS:
-            ahead, behind = value(step), value(-step)
+        stated = float(_gradient(term, name, point, 0) @ along)
+        for step in 0.1 * 8.0 ** -np.arange(12):
+            ahead, behind = (_value(term, name, point + way * along, 0) for way in (step, -step))
             quotient = (ahead - behind) / (2 * step)
-            if abs(quotient - stated) <= _AGREES * max(abs(quotient), abs(stated)):
+            if abs(quotient - stated) <= 0.05 * max(abs(quotient), abs(stated)):
                 return
-            # A value that does not move may be rounded, and says nothing.
-            moved = abs(ahead - behind) > _LOST * max(abs(ahead), abs(behind))
-            found.append(quotient if moved else np.nan)
-        triples = np.lib.stride_tricks.sliding_window_view(found, 3)
-        off = np.abs(triples[:, 1] - stated)
-        gross = off > _GROSS * np.maximum(np.abs(triples[:, 1]), abs(stated))
-        against = np.flatnonzero(gross & (np.ptp(triples, axis=1) <= _ALIKE * off))
-        if not against.size or value(step) != ahead:
-            return
-        last = against[-1]
-        slopes = [stated, *(slope(_STEPS[last + 2] * part) for part in _BETWEEN)]
+            # a value that hardly moves is rounded, and says nothing
+            moved = abs(ahead - behind) > 1e-10 * max(abs(ahead), abs(behind))
+            quotients.append(quotient if moved else np.nan)
     except InputError:
         return
-    if np.ptp(slopes) > _ALIKE * off[last]:
-        return
-    raise InputError(
-        f"has a gradient that says {stated:.6g} along a way from the start where its values say "
-        f"{triples[last, 1]:.6g}: correct its sign or scale, or skip this check with "
-        "{check_gradient}.",
-        name,
-        check_gradient=False,
-    )
+    triples = np.lib.stride_tricks.sliding_window_view(quotients, 3)
+    off = np.abs(triples[:, 1] - stated)
+    gross = off > 0.25 * np.maximum(np.abs(triples[:, 1]), abs(stated))
+    against = np.flatnonzero(gross & (np.ptp(triples, axis=1) <= 0.01 * off))
+    if against.size:
+        raise InputError(
+            f"has a gradient that says {stated:.6g} along a way from the start where its values "
+            f"say {triples[against[-1], 1]:.6g}: correct its sign or scale, or skip this check "
+            "with {check_gradient}.",
+            name,
+            check_gradient=False,
+        )
