@@ -62,7 +62,7 @@ def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
     [
         (("-k", "5"), "--topics must be at least two numbers"),
         (("-k", "5,x"), "-k must be numbers of topics"),
-        (("-o", "t.txt"), "must end in .csv, .tsv, .png, .svg or .pdf"),
+        (("-o", "t.txt"), "must end in .csv, .tsv, .xlsx, .png, .svg or .pdf"),
         (("-o", "texts.csv/t.csv"), "does not exist"),
         (("--runs", "1"), "--runs"),
     ],

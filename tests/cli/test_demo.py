@@ -3,14 +3,13 @@
 import json
 import sys
 from math import isclose
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import opelda
 from opelda.cli.commands._docstrings import docstrings
-from opelda.cli.commands.demo import EXAMPLES, count_words, typical
+from opelda.cli.commands.demo import EXAMPLES, count_words
 
 LIMIT = 1200
 SMALL = ("demo", "--limit", LIMIT, "-k", 6, "-j", 1)
@@ -85,25 +84,6 @@ def test_the_certificate_holds(cli, texts):
         assert -1e-3 <= missing <= step["likelihood_loss"] + 1e-3 <= step["gap"] + 2e-3
     losses = [step["likelihood_loss"] for step in example["steps"]]
     assert losses == sorted(losses, reverse=True)
-
-
-def rows(names, shares, tokens=50.0):
-    """Return documents that are typical in this order."""
-    return [
-        SimpleNamespace(name=n, weight=w, tokens=tokens) for n, w in zip(names, shares, strict=True)
-    ]
-
-
-def test_what_is_typical_is_not_short():
-    short = SimpleNamespace(name="b.short", weight=1.0, tokens=1.0)
-    assert typical([*rows(["a.long"], [0.9], 200.0), short]) == ["a.long"]
-
-
-def test_typical_ones_come_from_different_packages():
-    names = ["a.x.f", "c._p.f", "d.a.b.c.e", "a.x.g", "a.y.h", "b.f"]
-    assert typical(rows(names, [1.0, 0.99, 0.99, 0.95, 0.9, 0.8])) == ["a.x.f", "a.y.h", "b.f"]
-    assert typical(rows(names, [1.0, 0.99, 0.99, 0.95, 0.9, 0.8]), 1) == ["a.x.f"]
-    assert typical(rows(names, [1.0, 0.99, 0.99, 0.95, 0.9, 0.1])) == ["a.x.f", "a.y.h"]
 
 
 def test_names_of_the_library_are_words():

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from opelda.cli import _callbacks
 from opelda.cli._callbacks import EventCommands as Commands
 from opelda.cli._callbacks import EventLines as Lines
 from opelda.learning import Event
@@ -115,10 +114,8 @@ def test_a_command_has_the_event_and_writes_to_standard_error(capfd):
     assert (heard, json.loads(line)["document"]) == ("heard", 5)
 
 
-def test_a_slow_command_stops_nobody(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(_callbacks, "MOST_WAITING", 3)
-    monkeypatch.setattr(_callbacks, "LONGEST_WAIT", 0.1)
-    commands = Commands(f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.01; done")
+def test_a_slow_command_stops_nobody(capsys, tmp_path):
+    commands = Commands(f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.01; done", 3, 0.1)
     commands.begin(None)
     event = Event("new topic", 5, 1)
     commands(report(*[event] * 20))  # which returns

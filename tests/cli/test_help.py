@@ -33,5 +33,5 @@ def test_the_common_options_of_fit():
     common = [p.opts[0] for p in COMMANDS["fit"].params if not getattr(p, "rich_help_panel", 0)]
     assert common[1:] == [
         "--topics", "--output", "--valid", "--continue", "--jobs", "--preset", "--seed-words",
-        "--text-column", "--stop-words", "--quiet",
+        "--text-column", "--stop-words", "--json", "--quiet",
     ]  # fmt: skip

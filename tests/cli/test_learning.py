@@ -13,8 +13,8 @@ from opelda import OnlineVB, TopicModel
 from opelda._names import PRESETS
 from opelda.cli._callbacks import learning_display
 from opelda.cli._options import LEARNERS, Show
-from opelda.cli.commands._fit_report import Rates, Scored, to_score
-from opelda.corpus import generate, read
+from opelda.cli.commands._fit_report import Scored, to_score
+from opelda.corpus import read
 from opelda.inference import OPE
 from opelda.learning import BatchReport
 
@@ -222,39 +222,3 @@ def test_nobody_watches(monkeypatch):
     assert learning_display(Show(quiet=True), lines=True) is None
     assert learning_display(Show()) is None
     assert learning_display(Show(), lines=True) is not None
-
-
-@pytest.mark.parametrize("n_sweeps", [0, 80])
-def test_the_estimate_is_of_the_time_that_updates_and_sweeps_take(monkeypatch, n_sweeps):
-    """With a learner that takes 1 ms a document, and 1 ms a token and 5 ms for each sweep."""
-    X = generate(4000, n_words=50, n_topics=3, n_tokens=20, random_state=0).X
-
-    class Timed(Rates):
-        def __call__(self, report):
-            swept = report.n_pass > 1
-            n_docs = report.n_docs - (self._reports[-1].n_docs if self._reports else 0)
-            seconds = 20e-3 * n_docs if swept else 1e-3 * n_docs
-            return super().__call__(
-                replace(report, e_seconds=seconds, m_seconds=5e-3 if swept else 0.0)
-            )
-
-    model = TopicModel(3, preset="fast", n_sweeps=n_sweeps, random_state=0)
-    rates = Timed(model, X)
-    assert not hasattr(model, "_state")
-    assert model.callbacks is None
-    assert rates.per_document == pytest.approx(1e-3)
-    expected = 4000 * 7 * 1e-3 + n_sweeps * (4000 * 20e-3 + 5e-3)
-    assert rates.seconds(4000, 7, n_sweeps) == pytest.approx(expected, rel=0.02)
-
-
-def test_an_estimate_of_very_little():
-    for X in (sparse.csr_array(np.ones((1, 2))), sparse.csr_array(np.eye(3))):
-        rates = Rates(TopicModel(2, random_state=0), X)
-        assert 0 <= rates.seconds(X.shape[0], 20, 80) < 60
-
-
-def test_a_sample_without_a_word_takes_no_time():
-    X = sparse.csr_array(([1.0], [0], [0, 1] + [1] * 4999), shape=(5000, 4))
-    X = X[np.roll(np.arange(5000), 7)]  # the document with a word is not one that is tried
-    rates = Rates(TopicModel(3, random_state=0), X)
-    assert rates.seconds(5000, 3, 10) == 0.0

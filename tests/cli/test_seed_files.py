@@ -68,7 +68,6 @@ def test_mistakes_are_one_sentence(cli, corpus_file, text, sentence):
     ("text", "sentence"),
     [
         ('{"a": ["b"],\n "c": }', "seeds.json, line 2 is not JSON"),
-        ('{"a": ["b"], "a": ["c"]}', "a name twice"),
         ('{"a": "b"}', "a list of words for 'a'"),
     ],
 )

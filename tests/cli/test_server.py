@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 
-from opelda.cli._live_site import address_of
+from opelda.cli._callbacks import address_of
 from opelda.errors import InputError
 from opelda.serve._server import Listener, PageServer
 from opelda.serve._site import HEADERS

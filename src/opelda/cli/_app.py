@@ -3,22 +3,16 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
+from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 import opelda
-from opelda.cli._exit import (
-    INTERRUPTED,
-    MISTAKE,
-    OPTIONS,
-    ending_like_ctrl_c,
-    is_usage_error,
-    reported,
-)
-from opelda.cli._standard_streams import escaping_odd_characters, tell, warnings_noted
+from opelda.cli._exit import OPTIONS, Code, ending_like_ctrl_c, is_usage_error, reported
+from opelda.cli._terminal import escaping_odd_characters, tell, warnings_noted
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
@@ -31,9 +25,6 @@ WANTED = {
     "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}",
     "int_parsing": "a whole number", "float_parsing": "a number",
 }  # fmt: skip
-METAVARS = {int: "N", int | None: "N", list[int] | None: "N", float | None: "X"}
-
-Group = TypeVar("Group")
 
 app = typer.Typer(
     name="opelda",
@@ -51,69 +42,65 @@ app = typer.Typer(
 
 
 def option(
-    default: Any, *names: str, help: str, choices: Iterable[str] = (), panel: str = "",
-    common: bool = False, **settings: Any,
+    flags: str, help: str, default: Any = None, *, choices: Iterable[str] = (),
+    panel: str | None = None, **settings: Any,
 ) -> Any:  # fmt: skip
-    """Declare an option, as the default of a command's parameter or of a group's field.
+    """Declare an option such as ``--topics -k K``: the default of a parameter or a group's field.
 
-    The parameter is named as the library's, so that errors name the option. The help lists the
-    option in a panel: a group's own if none is given, and the first one if it is `common`. The
-    shell offers the `choices`; other values may be valid too.
+    The parameter has the library's name, so that errors can name the option. The help lists the
+    option in the panel: None is the group's own, "" the first. The shell offers the choices.
     """
+    words = flags.split()
+    names = [word for word in words if word.startswith("-")]
     if choices:
-        settings = {"metavar": "|".join(choices), "autocompletion": one_of(choices)} | settings
-    shown = isinstance(default, int | float) and not isinstance(default, bool)
-    declared = typer.Option(
-        *names, help=help, show_default=shown, rich_help_panel=panel or None, **settings
-    )
-    return field(default=default, metadata={"typer": declared, "common": common})
+        settings = {"autocompletion": one_of(choices)} | settings
+    made = partial(
+        typer.Option, *names, help=help, metavar=" ".join(words[len(names) :]) or None,
+        show_default=isinstance(default, int | float) and not isinstance(default, bool), **settings,
+    )  # fmt: skip
+    name = names[0].partition("/")[0]
+    return field(default=default, metadata={"made": made, "panel": panel, "option": name})
 
 
-@dataclass_transform(frozen_default=True)
-def group(panel: str) -> Callable[[type[Group]], type[Group]]:
-    """Make a class a group of options that several commands share, listed in a panel of the help.
-
-    A command has the options of each group among its parameters, and receives the group itself.
-    """
-
-    def declare(cls: type[Group]) -> type[Group]:
-        cls.PANEL = panel  # type: ignore[attr-defined]
-        return dataclass(frozen=True)(cls)
-
-    return declare
+def argument(metavar: str, help: str, default: Any = ..., **settings: Any) -> Any:
+    """Declare an argument: the default of a command's parameter."""
+    made = partial(typer.Argument, metavar=metavar, help=help, **settings)
+    return field(default=default, metadata={"made": made, "panel": "", "option": None})
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
     """Offer the names that begin with the typed text; a dictionary gives each its help."""
-
-    def complete(incomplete: str) -> Iterator[Any]:
-        found = names.items() if isinstance(names, dict) else ((name, "") for name in names)
-        return (pair if pair[1] else pair[0] for pair in found if pair[0].startswith(incomplete))
-
-    return complete
+    told = names if isinstance(names, dict) else dict.fromkeys(names, "")
+    return lambda incomplete: iter(
+        (name, help) if help else name for name, help in told.items() if name.startswith(incomplete)
+    )
 
 
-def command(name: str, *examples: str) -> Callable[[Any], Any]:
-    """Register a function as a command whose failures are sentences, with examples in its help."""
+def command(*examples: str) -> Callable[[Any], Any]:
+    """Register a function as the command of its name, with examples in its help.
+
+    A parameter whose type is a dataclass is a group of options, listed in the class's `PANEL`.
+    """
     shown = "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in examples)))
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        hints = get_type_hints(function, include_extras=True)
+        hints = get_type_hints(function)
         groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
         parameters: list[inspect.Parameter] = []
-        for name_, given in inspect.signature(function).parameters.items():
-            if name_ not in groups:
-                parameters.append(_parameter(name_, hints[name_], given.default))
+        for name, given in inspect.signature(function).parameters.items():
+            if name not in groups:
+                parameters.append(_parameter(name, hints[name], given.default))
                 continue
-            kinds = get_type_hints(groups[name_], include_extras=True)
-            for part in fields(groups[name_]):
-                panel = groups[name_].PANEL
-                parameters.append(_parameter(part.name, kinds[part.name], part, panel))
+            kind = groups[name]
+            types = get_type_hints(kind)
+            parameters += [
+                _parameter(part.name, types[part.name], part, kind.PANEL) for part in fields(kind)
+            ]
 
         def run(**values: Any) -> None:
             from opelda.cli._outputs import check_given  # which imports this module
 
-            with reported(debug=bool(values.get("debug"))):
+            with reported(debug=values["debug"]):
                 for group, kind in groups.items():
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
@@ -125,7 +112,7 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
         run.__doc__ = function.__doc__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
-        app.command(name, epilog=shown if examples else None)(run)
+        app.command(function.__name__, epilog=shown)(run)
         return function
 
     return register
@@ -133,20 +120,14 @@ def command(name: str, *examples: str) -> Callable[[Any], Any]:
 
 def _parameter(name: str, kind: Any, declared: Any, panel: str = "") -> inspect.Parameter:
     """Return a parameter as typer reads it, and note the option that sets it."""
-    default = declared
-    if isinstance(declared, Field):
-        default, option = declared.default, declared.metadata.get("typer")
-        if option is not None:
-            if not declared.metadata["common"]:
-                option.rich_help_panel = option.rich_help_panel or panel or None
-            option.metavar = option.metavar or METAVARS.get(kind)
-            kind = Annotated[kind, option]
-    for each in getattr(kind, "__metadata__", ()):
-        if isinstance(each, typer.models.OptionInfo):
-            # typer takes the first name for a default until it has seen the annotation
-            given = each.default if isinstance(each.default, str) else f"--{name.replace('_', '-')}"
-            OPTIONS.setdefault(name, given.partition("/")[0])
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    own = declared.metadata
+    made = own["made"](rich_help_panel=(panel if own["panel"] is None else own["panel"]) or None)
+    if own["option"] is not None:
+        OPTIONS.setdefault(name, own["option"])
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=declared.default,
+        annotation=Annotated[kind, made],
+    )  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
@@ -184,25 +165,23 @@ def run(args: Sequence[str] | None) -> int:
                 code = application.main(words, prog_name="opelda", standalone_mode=False)
                 return code if isinstance(code, int) else 0
         except typer.Abort:
-            return INTERRUPTED
+            return Code.INTERRUPTED
         except typer.Exit as error:
             return error.exit_code
         except Exception as error:
             if not is_usage_error(error):
                 raise
-            if type(error).__name__ == "NoArgsIsHelpError":  # the help has been shown
-                return MISTAKE
-            context = getattr(error, "ctx", None)
-            where = "opelda" if context is None else context.command_path
-            message = " ".join(_usage(error).split())
-            tell(f"{message.rstrip('.')}; see '{where} --help'.")
-            return MISTAKE
+            if type(error).__name__ != "NoArgsIsHelpError":  # the help has been shown
+                context = getattr(error, "ctx", None)
+                where = "opelda" if context is None else context.command_path
+                message = " ".join(_usage(error).split())
+                tell(f"{message.rstrip('.')}; see '{where} --help'.")
+            return Code.MISTAKE
 
 
 def _usage(error: Any) -> str:
     """Say what is wrong with the command line, in our words where pydantic checked a value."""
-    cause = error.__cause__
-    for found in cause.errors() if hasattr(cause, "errors") else ():
+    for found in getattr(error.__cause__, "errors", list)():
         if found["type"] in WANTED:
             wanted = WANTED[found["type"]].format(**found.get("ctx", {}))
             return f"{' / '.join(error.param.opts)} must be {wanted}, got {found['input']!r}"

@@ -1,4 +1,4 @@
-"""What the command line does after each update: progress, summaries, events, a notice of markup."""
+"""What the command line does after each update: progress, summaries, events, a live page."""
 
 import json
 import os
@@ -12,13 +12,8 @@ from typing import Any, ClassVar
 
 from opelda.cli._options import Show
 from opelda.cli._outputs import check_output
-from opelda.cli._show import count, heaviest, print_topics
-from opelda.cli._standard_streams import note, safe_json, tell
+from opelda.cli._terminal import count, heaviest, note, print_topics, safe_json, tell
 from opelda.errors import InputError
-
-LOOKED_AT = 2**18  # bytes at the end of a file that may hold the same events already
-MOST_WAITING = 100  # events for --on-event
-LONGEST_WAIT = 10.0  # seconds, for the last commands at the end of a stream
 
 MARKUP = """
 accessdate amp apos bgcolor br cellpadding cellspacing colspan div eacute gif gt hellip href htm
@@ -27,8 +22,6 @@ rdquo rowspan rsquo rt span src svg tbody td tr twimg u2019 utm valign wikitable
 """
 # also words or abbreviations: "div" is dividend in the news
 AMBIGUOUS = {"amp", "br", "div", "gif", "gt", "lt", "php", "px", "rt", "span", "src", "td", "tr"}
-LEAST_SHARE, LEAST = 0.01, 3  # of the documents
-ENOUGH = 1_000  # documents of a stream
 
 
 def learning_display(show: Show, *, lines: bool = False) -> Any:
@@ -56,7 +49,6 @@ class Summaries:
         self._show, self._every = show, Every("summary_every", every)
 
     def __call__(self, report: Any) -> None:
-        """Show them if it is time."""
         if self._show.quiet or not self._every.is_due(report.n_docs):
             return
         note(
@@ -70,8 +62,7 @@ class Summaries:
 
 def name_markup(words: Any, document_frequency: Any, n_docs: int, show: Show) -> None:
     """Name frequent words that look like mark-up; an ambiguous one only beside others."""
-    markup = MARKUP.split()
-    enough = max(LEAST, LEAST_SHARE * n_docs)
+    markup, enough = MARKUP.split(), max(3, 0.01 * n_docs)
     pairs = zip(words, document_frequency, strict=True)
     found = {word: n for word, n in pairs if word in markup and n >= enough}
     if len(found) > 1 or found.keys() - AMBIGUOUS:
@@ -80,7 +71,7 @@ def name_markup(words: Any, document_frequency: Any, n_docs: int, show: Show) ->
 
 
 class MarkupNotice:
-    """A callback that names words of mark-up once, when a stream has given enough documents."""
+    """A callback that names words of mark-up once, after 1,000 documents of a stream."""
 
     needs_gap: ClassVar[bool] = False
 
@@ -88,22 +79,13 @@ class MarkupNotice:
         self._show, self._done = show, False
 
     def __call__(self, report: Any) -> None:
-        """Name them if it is time."""
         words = report.model._state.vocabulary
-        if self._done or words is None or words.n_docs < ENOUGH:
-            return
-        self._done = True
-        name_markup(words, words.document_frequency, words.n_docs, self._show)
+        if not self._done and words is not None and words.n_docs >= 1_000:
+            self._done = True
+            name_markup(words, words.document_frequency, words.n_docs, self._show)
 
 
-def require_events(model: Any) -> None:
-    """Reject a learner that notices no events."""
-    from opelda.learning.callbacks import OnEvent
-
-    OnEvent(print).begin(model)
-
-
-def line_of(event: Any, encoding: str | None = None) -> str:
+def _line_of(event: Any, encoding: str | None = None) -> str:
     """Return an event as a line of JSON."""
     text = json.dumps(event.as_dict(), ensure_ascii=False, allow_nan=False)
     return safe_json(text, encoding) + "\n"
@@ -118,7 +100,6 @@ class EventNotes:
         self._show = show
 
     def __call__(self, report: Any) -> None:
-        """Tell them."""
         for event in report.events:
             note(self._show, str(event))
 
@@ -126,15 +107,15 @@ class EventNotes:
 class EventLines:
     """A callback that writes events to standard output (-) or at the end of a file, at once.
 
-    A stream that goes on from a checkpoint notices again what it noticed after that: the lines of
-    those events are in the file already, and are not written twice.
+    A stream that goes on from a checkpoint repeats the events after that checkpoint. Their lines
+    are in the file already, and are not written twice.
     """
 
     needs_gap: ClassVar[bool] = False
 
     def __init__(self, target: str, sources: list[str]) -> None:
         self._path = None if target == "-" else check_output(target, sources)
-        self._written: list[Any] = [] if self._path is None else _last_lines(self._path)
+        self._written: list[Any] = [] if self._path is None else _last_events(self._path)
         self._file: Any = None
 
     def begin(self, model: Any) -> None:
@@ -151,15 +132,14 @@ class EventLines:
                 self._file.write(b"\n")
 
     def __call__(self, report: Any) -> None:
-        """Write them."""
         for event in report.events:
             if event.as_saved() in self._written:
                 continue
             if self._path is None:
-                self._file.write(line_of(event, self._file.encoding))
+                self._file.write(_line_of(event, self._file.encoding))
                 self._file.flush()
             else:
-                self._file.write(line_of(event).encode())
+                self._file.write(_line_of(event).encode())
 
     def end(self, model: Any) -> None:
         """Close the file."""
@@ -167,8 +147,8 @@ class EventLines:
             self._file.close()
 
 
-def _last_lines(path: Path) -> list[Any]:
-    """Return the last events of a file, without their times; refuse a file of anything else."""
+def _last_events(path: Path) -> list[Any]:
+    """Return the last events of a file, without their times; reject a file of anything else."""
     if not path.exists():
         return []
     with open(path, "rb") as file:
@@ -176,17 +156,15 @@ def _last_lines(path: Path) -> list[Any]:
             raise InputError(
                 f"{path} exists and holds no events; it is not written to: choose another file."
             )
-        file.seek(0, os.SEEK_END)
-        file.seek(max(file.tell() - LOOKED_AT, 0))
+        # a checkpoint is never behind by more events than these bytes hold
+        file.seek(max(file.seek(0, os.SEEK_END) - 2**18, 0))
         lines = file.read().splitlines()
     found = []
     for line in lines:
-        try:
+        with suppress(ValueError):  # cut off, at the front here or by a kill
             event = json.loads(line)
-        except ValueError:  # cut off, at the front here or by a kill
-            continue
-        if isinstance(event, dict):
-            found.append({name: value for name, value in event.items() if name != "time"})
+            if isinstance(event, dict):
+                found.append({name: value for name, value in event.items() if name != "time"})
     return found
 
 
@@ -199,34 +177,33 @@ class EventCommands:
 
     needs_gap: ClassVar[bool] = False
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, room: int = 100, patience: float = 10.0) -> None:
         if not command.strip() or "\0" in command:
             raise InputError("--on-event needs a command to run; give one, or leave it out.")
-        self._command = command
-        self._waiting: Queue[str | None] = Queue(MOST_WAITING)
+        self._command, self._patience = command, patience
+        self._waiting: Queue[str | None] = Queue(room)
         self._n_left_out = 0
         self._failed = False
 
     def begin(self, model: Any) -> None:
-        """Wait for events."""
+        """Start the thread."""
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def __call__(self, report: Any) -> None:
-        """Queue them."""
         for event in report.events:
             try:
-                self._waiting.put_nowait(line_of(event))
+                self._waiting.put_nowait(_line_of(event))
             except Full:
                 if not self._n_left_out:
                     tell("events come faster than --on-event takes them; some are left out.")
                 self._n_left_out += 1
 
     def end(self, model: Any) -> None:
-        """Let the last commands end, but do not wait for ever."""
+        """Let the last commands end, for at most `patience` seconds."""
         with suppress(Full):
-            self._waiting.put(None, timeout=LONGEST_WAIT)
-            self._thread.join(LONGEST_WAIT)
+            self._waiting.put(None, timeout=self._patience)
+            self._thread.join(self._patience)
         if self._thread.is_alive():
             with suppress(Empty):
                 while True:
@@ -237,13 +214,61 @@ class EventCommands:
 
     def _work(self) -> None:
         while (line := self._waiting.get()) is not None:
-            try:
-                done = subprocess.run(
-                    self._command, shell=True, input=line.encode(), stdout=2, check=False
-                )
-                problem = f"ended with {done.returncode}" if done.returncode else ""
-            except OSError as error:
-                problem = f"cannot be run: {error.strerror}"
-            if problem and not self._failed:
+            done = subprocess.run(
+                self._command, shell=True, input=line.encode(), stdout=2, check=False
+            )
+            if done.returncode and not self._failed:
                 self._failed = True
-                tell(f"the command of --on-event {problem}; the stream goes on.")
+                ended = f"ended with {done.returncode}"
+                tell(f"the command of --on-event {ended}; the stream goes on.")
+
+
+def address_of(given: str) -> tuple[str, int]:
+    """Return the host and the port of what ``--serve`` was given.
+
+    >>> address_of("127.0.0.1:8000"), address_of("8000"), address_of("[::1]:0")
+    (('127.0.0.1', 8000), ('127.0.0.1', 8000), ('::1', 0))
+    """
+    host, _, port = given.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not port.isascii() or not port.isdecimal() or int(port) > 65535:
+        raise InputError(f"must be HOST:PORT, such as 127.0.0.1:8000, not {given!r}.", "serve")
+    return host, int(port)
+
+
+class LiveSite:
+    """A callback that serves a page about the stream while it is learned."""
+
+    needs_gap: ClassVar[bool] = False
+    needs_score: ClassVar[bool] = True
+
+    def __init__(self, address: str, title: str, name: str) -> None:
+        # start-up time, and packages of an extra
+        from opelda.report.page._live_page import LivePage
+        from opelda.serve import part
+
+        host, port = address_of(address)
+        self._page = LivePage(title, name)
+        pages = {
+            "/": ("text/html", self._page.html),
+            "/meta.json": ("application/json", self._page.json),
+        }
+        self._server = part("_server").PageServer(host, port, pages)
+
+    def tell(self, show: Show) -> None:
+        """Say where the page is, and whether others can see it."""
+        note(show, f"a page about this stream is at {self._server.site.url}")
+        if not self._server.site.is_local:
+            tell("everybody who reaches this machine can read it: it is not only for this machine.")
+
+    def begin(self, model: Any) -> None:
+        """Begin to answer."""
+        self._page.begin(model)
+        self._server.start()
+
+    def __call__(self, report: Any) -> None:
+        self._page(report)
+
+    def end(self, model: Any) -> None:
+        """Stop answering."""
+        self._server.close()

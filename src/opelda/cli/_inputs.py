@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from opelda.cli._exit import as_option
 from opelda.cli._options import NamelessReading, Show, StreamText, Text
-from opelda.cli._show import reading_bar
+from opelda.cli._terminal import reading_bar, skipped_documents
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
     from opelda.corpus import MiniBatch
 
-BLOCK = 4096
-MOST_NAMED = 3  # files that are named again
+BLOCK = 4096  # documents
 # A vocabulary, or None where columns have no names, and their number.
 Columns = tuple[Any, int]
 
@@ -29,7 +28,7 @@ def read_corpus(
     from opelda.corpus import read
 
     with reading_bar(show) as progress:
-        return read(
+        found = read(
             source_of(sources),
             **reading_options(reading),
             tokenizer=tokenizer_of(text),
@@ -40,6 +39,46 @@ def read_corpus(
             n_jobs=jobs,
             progress=progress,
         )
+    skipped_documents(found.n_skipped, found.problems, show)
+    return found
+
+
+class Blocks:
+    """A collection over columns that are known, as blocks of counts in constant memory."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        sources: list[str],
+        reading: NamelessReading,
+        show: Show,
+        jobs: int | None,
+        doing: str = "inferring",
+        **more: Any,
+    ) -> None:
+        from opelda.corpus import stream
+
+        options = {**reading_options(reading), "vocabulary": columns[0], "n_jobs": jobs, **more}
+        self.opened = stream(source_of(sources), batch_size=BLOCK, **options)
+        self._columns, self._show, self._doing = columns, show, doing
+        if columns[0] is None and self.opened.vocabulary is not None:
+            raise InputError(
+                "The model learned from numbered columns and has no words, so it cannot read "
+                "texts; give documents in the format it learned from."
+            )
+
+    def __iter__(self) -> "Iterator[MiniBatch]":
+        n_docs, opened = 0, self.opened
+        with reading_bar(self._show, self._doing) as progress:
+            for batch in opened.batches(*self._columns, learn=False):
+                yield batch
+                # shown once it was worked on, not when it was read
+                n_docs += batch.X.shape[0]
+                if progress is not None:
+                    progress(n_docs, *(opened.progress() or (None, None)))
+        if not n_docs:
+            raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+        skipped_documents(opened.problems.n_skipped, opened.problems.first, self._show)
 
 
 def read_over(
@@ -57,8 +96,8 @@ def read_over(
     from opelda.corpus._matrix import stacked
 
     # not by `read`, which cuts numbered columns to the number that is known
-    opened = open_over(columns, sources, reading, jobs, **more)
-    found = list(blocks(opened, columns, show, "reading"))
+    blocks = Blocks(columns, sources, reading, show, jobs, "reading", **more)
+    found = list(blocks)
     names = [name for block in found for name in block.names or ()]
     kept = [block.metadata for block in found if block.metadata is not None]
     X = stacked([block.X for block in found], columns[1])
@@ -66,41 +105,11 @@ def read_over(
         X,
         columns[0],
         names if len(names) == X.shape[0] else None,
-        n_skipped=opened.problems.n_skipped,
-        problems=tuple(opened.problems.first),
+        n_skipped=blocks.opened.problems.n_skipped,
+        problems=tuple(blocks.opened.problems.first),
         n_unknown_tokens=sum(block.n_unknown_tokens for block in found),
         metadata=concat(kept) if kept else None,
     )
-
-
-def open_over(
-    columns: Columns, sources: list[str], reading: NamelessReading, jobs: int | None, **more: Any
-) -> Any:
-    """Open a collection whose columns are known beforehand as a stream."""
-    from opelda.corpus import stream
-
-    options = {**reading_options(reading), "vocabulary": columns[0], "n_jobs": jobs, **more}
-    opened = stream(source_of(sources), batch_size=BLOCK, **options)
-    if columns[0] is None and opened.vocabulary is not None:
-        raise InputError(
-            "The model learned from numbered columns and has no words, so it cannot read texts; "
-            "give documents in the format it learned from."
-        )
-    return opened
-
-
-def blocks(opened: Any, columns: Columns, show: Show, doing: str) -> "Iterator[MiniBatch]":
-    """Yield what `open_over` opened in blocks of counts, in constant memory."""
-    n_docs = 0
-    with reading_bar(show, doing) as progress:
-        for batch in opened.batches(*columns, learn=False):
-            yield batch
-            # shown once it was worked on, not when it was read
-            n_docs += batch.X.shape[0]
-            if progress is not None:
-                progress(n_docs, *(opened.progress() or (None, None)))
-    if not n_docs:
-        raise InputError(f"{opened.label} holds no documents; look at what is in there.")
 
 
 def source_of(sources: list[str]) -> Any:
@@ -108,20 +117,16 @@ def source_of(sources: list[str]) -> Any:
     if len(sources) > 1 and "-" in sources:
         raise InputError("Standard input (-) cannot be mixed with files; give one or the other.")
     for source in sources:
-        # complains here: what is no file might be taken for a text
+        # before `read` might take the name of a missing file for a text
         if source != "-" and not is_pattern(source) and not os.path.exists(source):
             raise InputError(f"There is no file or folder {source!r}; check the path.")
-    # strings in a list might be taken for texts, too
+    # as paths: strings in a list might be taken for texts, too
     found = ["-" if source == "-" else Path(source) for source in sources]
     return found[0] if len(found) == 1 else found
 
 
 def is_pattern(source: str) -> bool:
-    """Whether a source stands for the files that match it.
-
-    >>> is_pattern("logs/*.txt"), is_pattern("log.txt")
-    (True, False)
-    """
+    """Whether a source stands for the files that match it."""
     return glob.has_magic(source) and not os.path.exists(source)
 
 
@@ -134,7 +139,7 @@ def reading_options(reading: NamelessReading) -> dict[str, Any]:
 def as_given(corpus: Sequence[str], reading: NamelessReading) -> str:
     """Return documents and how they were read, as another command takes them."""
     plain = {"format": "auto", "encoding": "utf-8", "on_error": "stop", "limit": reading.limit}
-    words = [*corpus] if len(corpus) <= MOST_NAMED and "-" not in corpus else ["CORPUS"]
+    words = [*corpus] if len(corpus) <= 3 and "-" not in corpus else ["CORPUS"]
     for name, value in asdict(reading).items():
         for each in value if isinstance(value, list) else [value]:
             if each is not None and each != plain.get(name):

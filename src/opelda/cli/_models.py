@@ -7,16 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opelda.cli._options import LEARNERS, Learning, asked_accuracy, dashed, given_options
-from opelda.cli._show import count
-from opelda.cli._standard_streams import tell
+from opelda.cli._options import LEARNERS, Accuracy, Learning, dashed, given_options
+from opelda.cli._terminal import count, tell
 from opelda.errors import InputError
 
-PRESET, SEED = "best", 0
-# Parameters that a model keeps for good.
+PRESET = "best"
+# parameters that a model keeps for good
 FIXED = (
     "preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", "seeds",
+    "n_sweeps", "n_runs",
 )  # fmt: skip
+# parameters that the paper's learners lack
+USELESS = {
+    "n_sweeps": "the paper's learners do not sweep",
+    "n_runs": "the paper's learners learn once",
+    "seeds": "the paper's learners know no seed words",
+}
 SEEDS_FORM = "write a line such as 'health care: health, insurance, medicaid' for each topic"
 
 
@@ -31,19 +37,16 @@ def load_model(
     given: str,
     jobs: int | None = None,
     engine: str | None = None,
-    method: str | None = None,
-    accuracy: Any = None,
+    inference: Accuracy | None = None,
 ) -> Any:
     """Read a model that is to run and to infer documents so."""
     import opelda
 
     model = on_machine(opelda.load(given), jobs, engine)
-    if method is not None:
-        model.set_params(transform_method=method)
-    return model if accuracy is None else model.set_params(**asked_accuracy(accuracy))
+    return model if inference is None else model.set_params(**inference.parameters())
 
 
-def on_machine(model: Any, jobs: int | None, engine: str | None) -> Any:
+def on_machine(model: Any, jobs: int | None, engine: str | None = None) -> Any:
     """Set where a model runs."""
     return model.set_params(n_jobs=jobs, engine=engine or "cpu")
 
@@ -116,13 +119,14 @@ class CertifiedInference:
             )
 
 
-def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) -> Any:
+def new_learner(learning: Learning, n_topics: int | None = None) -> Any:
     """Return `TopicModel` with a preset, or a learner of the paper, and what was asked for."""
     import opelda
     from opelda.inference import OPE
 
-    given = {"random_state": SEED} | _given(learning) | {"n_components": n_topics} | more
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {"random_state": 0} | _given(learning)
+    if n_topics is not None:
+        given["n_components"] = n_topics
     # of the two, at most one: a preset is `TopicModel`'s, the paper's learners are classes
     preset, learner = given.pop("preset", None), given.pop("learner", None)
     if learner is None:
@@ -138,26 +142,16 @@ def new_learner(learning: Learning, n_topics: int | None = None, **more: Any) ->
             "learner",
             preset=preset,
         )
-    useless = {
-        "n_sweeps": "the paper's learners do not sweep",
-        "n_runs": "the paper's learners learn once",
-        "seeds": "the paper's learners know no seed words",
-    }
-    for name in useless.keys() & given.keys():
-        raise InputError(
-            f"has no effect with {{learner}}: {useless[name]}; leave one out.",
-            name,
-            learner=learner,
-        )
+    for name in USELESS.keys() & given.keys():
+        reason = f"has no effect with {{learner}}: {USELESS[name]}; leave one out."
+        raise InputError(reason, name, learner=learner)
     return getattr(opelda, LEARNERS[learner])(**given)
 
 
 def _given(learning: Learning) -> dict[str, Any]:
-    """Return the parameters that were given; seed words are in a file."""
+    """Return the parameters that were given, with the seed words of the file."""
     given = given_options(learning)
-    if "seeds" in given:
-        given["seeds"] = read_seeds(given["seeds"])
-    return given
+    return given | {"seeds": read_seeds(given["seeds"])} if "seeds" in given else given
 
 
 def changed(model: Any, learning: Learning) -> Any:
@@ -166,6 +160,7 @@ def changed(model: Any, learning: Learning) -> Any:
     for name in FIXED:
         if name in given:
             raise InputError("has no effect here: the model keeps its own; leave it out.", name)
+    given.pop("n_passes", None)  # of this command, not of the model
     if "n_iter" in given and not hasattr(model, "n_iter"):
         from sklearn.base import clone
 
@@ -188,8 +183,7 @@ def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str
         has["n_iter"] = getattr(has["inference"], "n_iter", None)
         seeds = model._seed_topics(model.n_components)
         if seeds is not None:
-            pairs = zip(seeds.names, seeds.words, strict=True)
-            has["seeds"] = {name: list(own) for name, own in pairs}
+            has["seeds"] = dict(zip(seeds.names, map(list, seeds.words), strict=True))
     for name, value in asked.items():
         own = has.get(name)
         if own != value:
@@ -206,50 +200,29 @@ def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str
 
 def read_seeds(given: str) -> dict[str, list[str]]:
     """Read seed words: a line for each topic, or from a .json file an object of lists."""
-    path = Path(given)
+    path, found = Path(given), {}
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8; save it as UTF-8.") from None
-    found = _seeds_of_json(text, path) if path.suffix.lower() == ".json" else _seeds(text, path)
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{path} cannot be read as UTF-8 text: {error}.") from None
+    if path.suffix.lower() == ".json":
+        try:
+            found = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}, line {error.lineno} is not JSON; give an object of lists of words."
+            ) from None
+    else:
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            name, _, rest = (part.strip() for part in line.partition(":"))
+            words = [word.strip() for word in rest.split(",") if word.strip()]
+            if not (name and words):
+                raise InputError(f"{path}, line {number} has no name or no words; {SEEDS_FORM}.")
+            if name in found:
+                raise InputError(f"{path}, line {number} has {name!r} again; join its words.")
+            found[name] = words
     if not found:
         raise InputError(f"{path} holds no seed words; {SEEDS_FORM}.")
-    return found
-
-
-def _seeds_of_json(text: str, path: Path) -> dict[str, list[str]]:
-    from opelda.learning._seeds import checked_words
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise InputError(f"{path} has a name twice; give each topic one of its own.")
-        return dict(pairs)
-
-    try:
-        value = json.loads(text, object_pairs_hook=once)
-    except (json.JSONDecodeError, RecursionError) as error:
-        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputError(f"{path}{where} is not JSON; give an object of lists of words.") from None
-    try:
-        found: Any = checked_words(value)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    return found  # type: ignore[no-any-return]
-
-
-def _seeds(text: str, path: Path) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, colon, rest = line.partition(":")
-        name = name.strip()
-        words = [word.strip() for word in rest.split(",") if word.strip()]
-        if not (name and colon and words):
-            raise InputError(f"{path}, line {number} has no name or no words; {SEEDS_FORM}.")
-        if name in found:
-            raise InputError(f"{path}, line {number} has {name!r} again; write its words in one.")
-        found[name] = words
     return found

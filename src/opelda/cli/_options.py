@@ -4,19 +4,18 @@ import glob
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Annotated, Any
-
-import typer
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 from opelda import _names
-from opelda.cli._app import group, one_of, option
+from opelda.cli._app import argument, option
 from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
 
 # the panels of the help below the common options
 READING, WORDS, LEARNING = "Advanced: reading", "Advanced: words", "Advanced: learning"
-RUNNING, RESULTS = "Advanced: running", "Advanced: results"
+RUNNING, RESULTS, INFERENCE = "Advanced: running", "Advanced: results", "Advanced: inference"
+COMMON = ""
 
 
 def dashed(class_name: str) -> str:
@@ -41,135 +40,142 @@ def complete_model(incomplete: str) -> Iterator[str]:
             yield path
 
 
-Sources = Annotated[
-    list[str],
-    typer.Argument(help="Files, folders or patterns; - is standard input.", metavar="CORPUS"),
-]
-Model = Annotated[
-    str,
-    typer.Argument(
-        help="A model file, or the checkpoint folder of a stream.",
-        metavar="MODEL",
-        autocompletion=complete_model,
-    ),
-]
-JSON_HELP = "Print one JSON object, for programs."
-AsJson = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
-AsJsonAdvanced = Annotated[bool, typer.Option("--json", help=JSON_HELP, rich_help_panel=RUNNING)]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", help="Threads; every core if not given.", min=1, metavar="N"),
-]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        help="Where it runs: cpu (the default), cuda (an NVIDIA GPU), auto (the GPU where that is "
-        "faster) or reference (slow, plain NumPy).",
-        metavar="NAME",
-        autocompletion=one_of(_names.ENGINES),
-        rich_help_panel=RUNNING,
-    ),
-]
+SOURCES = argument("CORPUS", "Files, folders or patterns; - is standard input.")
+MODEL = argument(
+    "MODEL", "A model file, or the checkpoint folder of a stream.", autocompletion=complete_model
+)
+AS_JSON = option("--json", "Print one JSON object, for programs.", False)
+JOBS = option("--jobs -j N", "Threads; every core if not given.", min=1)
+TOPICS = option("--topics -k K", "Number of topics; 100.", min=1)
+ONLY = option("--only N", "Show this topic (repeatable).", min=0)
+ENGINE = option(
+    "--engine NAME",
+    "Where it runs: cpu (the default), cuda (an NVIDIA GPU), auto (the GPU where that is faster) "
+    "or reference (slow, plain NumPy).",
+    choices=_names.ENGINES,
+    panel=RUNNING,
+)
+TRANSFORM_METHOD = option(
+    "--transform-method same|METHOD",
+    "How the model infers documents' topics: same (as while learning) or a method; if not given as "
+    "while learning, but em in the place of ope, which predicts words better.",
+    choices=("same", *_names.METHODS),
+    panel=INFERENCE,
+)
 
 
-def transform_option() -> Any:
-    """Return the option for how a model infers documents' topics."""
-    return option(
-        None,
-        help="How the model infers documents' topics: same (as while learning) or a method; if not "
-        "given as while learning, but em in the place of ope, which predicts words better.",
-        metavar="same|METHOD",
-        choices=("same", *_names.METHODS),
-        panel="Advanced: inference",
-    )
-
-
-@group("Advanced: inference")
-class AccuracyOptions:
+@dataclass(frozen=True)
+class Accuracy:
     """How good documents' mixtures must be."""
 
+    PANEL: ClassVar[str] = INFERENCE
+
     max_loss: str | None = option(
-        None,
-        help="Nats, such as 0.01, a document's likelihood may be below the optimum; or nats for "
-        "each of its tokens, such as 0.0001/token. Others get the most likely mixture, which may "
-        "predict short texts worse (see `opelda evaluate`).",
-        metavar="NATS",
+        "--max-loss NATS",
+        "Nats, such as 0.01, a document's likelihood may be below the optimum; or nats for each of "
+        "its tokens, such as 0.0001/token. Others get the most likely mixture, which may predict "
+        "short texts worse (see `opelda evaluate`).",
     )
 
+    def parameters(self) -> dict[str, Any]:
+        """Return what was asked for as parameters of a model."""
+        given = given_options(self)
+        if self.max_loss is not None:
+            number = self.max_loss.removesuffix("/token")
+            try:
+                given["max_loss"] = float(number)
+            except ValueError:
+                raise InputError(
+                    f"must be nats, such as 0.01, or 0.0001/token, not {self.max_loss!r}.",
+                    "max_loss",
+                ) from None
+            if number != self.max_loss:
+                from opelda.inference import PerToken
 
-@group(RUNNING)
+                given["max_loss"] = PerToken(given["max_loss"])
+        return given
+
+
+@dataclass(frozen=True)
+class Inference(Accuracy):
+    """How documents' mixtures are inferred."""
+
+    transform_method: str | None = TRANSFORM_METHOD
+
+
+@dataclass(frozen=True)
 class Show:
     """How much is said, and how."""
 
-    quiet: bool = option(False, "--quiet", "-q", help="Print results and errors only.", common=True)
+    PANEL: ClassVar[str] = RUNNING
+
+    quiet: bool = option("--quiet -q", "Print results and errors only.", False, panel=COMMON)
     verbose: bool = option(
-        False, "--verbose", "-v", help="Print a line per update, and every document skipped."
+        "--verbose -v", "Print a line per update, and every document skipped.", False
     )
-    debug: bool = option(False, "--debug", help="Show tracebacks (or set OPELDA_DEBUG=1).")
+    debug: bool = option("--debug", "Show tracebacks (or set OPELDA_DEBUG=1).", False)
 
 
-@group(READING)
+@dataclass(frozen=True)
 class NamelessReading:
     """How documents are read by commands that do not show their names."""
 
+    PANEL: ClassVar[str] = READING
+
     format: str = option(
+        "--format -f FORMAT",
+        "The files' format; found out if not given.",
         "auto",
-        "--format",
-        "-f",
-        help="The files' format; found out if not given.",
-        metavar="FORMAT",
-        autocompletion=one_of({name: format.summary for name, format in FORMATS.items()}),
+        choices={name: format.summary for name, format in FORMATS.items()},
     )
     text_column: list[str] | None = option(
-        None,
-        "--text-column",
-        "-t",
-        help="Column or key that holds the text (repeatable).",
-        metavar="COLUMN",
-        common=True,
+        "--text-column -t COLUMN",
+        "Column or key that holds the text (repeatable).",
+        panel=COMMON,
     )
-    encoding: str = option("utf-8", help="Of texts; UTF-8 if not given.")
+    encoding: str = option("--encoding NAME", "Of texts; UTF-8 if not given.", "utf-8")
     column_words: str | None = option(
-        None,
-        help="File of the columns' words, one per line; found beside the corpus.",
-        metavar="FILE",
+        "--column-words FILE", "The columns' words, one per line; found beside the corpus."
     )
     first_id: int | None = option(
-        None,
-        help="Number of the first word, where a file breaks its format's custom.",
-        min=0,
-        max=1,
+        "--first-id N", "Number of the first word, if not the format's usual.", min=0, max=1
     )
     on_error: str = option(
-        "stop", help="stop at a malformed document, or skip and count it.", choices=("stop", "skip")
+        "--on-error stop|skip",
+        "stop at a malformed document, or skip and count it.",
+        "stop",
+        choices=("stop", "skip"),
     )
-    limit: int | None = option(None, help="Read at most N documents.", min=1)
+    limit: int | None = option("--limit N", "Read at most N documents.", min=1)
 
 
-@group(READING)
+@dataclass(frozen=True)
 class Reading(NamelessReading):
     """How documents and their names are read."""
 
     name_column: str | None = option(
-        None, help="Column or key that names the documents; found by its name.", metavar="COLUMN"
+        "--name-column COLUMN", "Column or key that names the documents; found by its name."
     )
 
 
-@group("")
+@dataclass(frozen=True)
 class Columns:
     """Columns of the documents that topics are looked at by."""
 
-    time: str | None = option(None, help="Column or key of the documents' times.", metavar="COLUMN")
+    PANEL: ClassVar[str] = COMMON
+
+    time: str | None = option("--time COLUMN", "Column or key of the documents' times.")
     unit: str | None = option(
-        None, help="Length of each time; as fits if not given.", choices=_names.UNITS, panel=RESULTS
+        f"--unit {'|'.join(_names.UNITS)}",
+        "Length of each time; as fits if not given.",
+        choices=_names.UNITS,
+        panel=RESULTS,
     )
     by: str | None = option(
-        None, help="Column or key of the documents' groups, such as a section.", metavar="COLUMN"
+        "--by COLUMN", "Column or key of the documents' groups, such as a section."
     )
     effect: list[str] | None = option(
-        None,
-        help="Column or key that shares of topics are regressed on (repeatable).",
-        metavar="COLUMN",
+        "--effect COLUMN", "Column or key that shares of topics are regressed on (repeatable)."
     )
 
     def check(self) -> None:
@@ -187,101 +193,102 @@ class Columns:
         return [name for name in (self.time, self.by, *(self.effect or ())) if name is not None]
 
 
-@group(WORDS)
+@dataclass(frozen=True)
 class StreamText:
     """How texts are made into words, as they come."""
 
+    PANEL: ClassVar[str] = WORDS
+
     stop_words: str | None = option(
-        None,
-        help="Words to leave out: a language such as en, auto (the texts' own), none, or a file "
-        "with a word a line; +FILE adds a file to the texts' own language, en+FILE to another.",
-        metavar="en|auto|none|FILE|+FILE",
+        "--stop-words en|auto|none|FILE|+FILE",
+        "Words to leave out: a language such as en, auto (the texts' own), none, or a file with a "
+        "word a line; +FILE adds a file to the texts' own language, en+FILE to another.",
         choices=("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
-        common=True,
+        panel=COMMON,
     )
     stem: str | None = option(
-        None, help="Reduce words to stems of a language, such as english.", metavar="LANGUAGE"
+        "--stem LANGUAGE", "Reduce words to stems of a language, such as english."
     )
-    ngrams: int | None = option(None, help="2: pairs of words are words too.", min=1, max=2)
-    phrases: bool = option(
-        False, "--phrases", help="Let frequent pairs of words become single words."
-    )
-    pattern: str | None = option(None, help="Regular expression of a word.", metavar="REGEX")
+    ngrams: int | None = option("--ngrams N", "2: pairs of words are words too.", min=1, max=2)
+    phrases: bool = option("--phrases", "Let frequent pairs of words become single words.", False)
+    pattern: str | None = option("--pattern REGEX", "Regular expression of a word.")
     keep_markup: bool = option(
-        False, "--keep-markup", help="Keep URLs, HTML, e-mail addresses and @names as words."
+        "--keep-markup", "Keep URLs, HTML, e-mail addresses and @names as words.", False
     )
-    no_lower: bool = option(False, "--no-lower", help="Keep capital letters apart.")
-    max_features: int | None = option(None, help="Keep the most frequent words only.", min=1)
+    no_lower: bool = option("--no-lower", "Keep capital letters apart.", False)
+    max_features: int | None = option(
+        "--max-features N", "Keep the most frequent words only.", min=1
+    )
     min_df: str | None = option(
-        None, help="Leave out words of fewer documents: 5, or a share: 0.001.", metavar="N|SHARE"
+        "--min-df N|SHARE", "Leave out words of fewer documents: 5, or a share: 0.001."
     )
 
 
-@group(WORDS)
+@dataclass(frozen=True)
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
     max_df: str | None = option(
-        None, help="Leave out words of more documents: 10000, or a share: 0.5.", metavar="N|SHARE"
+        "--max-df N|SHARE", "Leave out words of more documents: 10000, or a share: 0.5."
     )
     dedupe: bool = option(
-        False, "--dedupe", help="Leave out documents that are nearly copies of earlier ones."
+        "--dedupe", "Leave out documents that are nearly copies of earlier ones.", False
     )
 
 
-@group(LEARNING)
+@dataclass(frozen=True)
 class Learning:
     """How topics are learned: each field a parameter of the learner; None is the preset's."""
 
+    PANEL: ClassVar[str] = LEARNING
+
     preset: str | None = option(
-        None,
-        help="The settings: best (the default), fast, or paper; options for learning replace one "
-        "of them each.",
+        f"--preset {'|'.join(_names.PRESETS)}",
+        "The settings: best (the default), fast, or paper; options for learning replace one each.",
         choices=_names.PRESETS,
-        common=True,
+        panel=COMMON,
     )
     seeds: str | None = option(
-        None,
-        "--seed-words",
-        help="File of your own topics: 'name: word, word'.",
-        metavar="FILE",
-        common=True,
+        "--seed-words FILE", "File of your own topics: 'name: word, word'.", panel=COMMON
     )
     learner: str | None = option(
-        None,
-        help="In place of a preset, a learner of the paper with the paper's settings: "
+        "--learner NAME",
+        "In place of a preset, a learner of the paper with the paper's settings: "
         f"{', '.join(LEARNERS)}.",
         choices=LEARNERS.keys(),
-        metavar="NAME",
     )
-    batch_size: int | None = option(None, help="Documents per update.", min=1)
+    batch_size: int | None = option("--batch-size N", "Documents per update.", min=1)
     doc_topic_prior: float | None = option(
-        None, "--alpha", help="Prior of a document's topics; 1/topics, and sweeps adapt it."
+        "--alpha X", "Prior of a document's topics; 1/topics, and sweeps adapt it."
     )
-    topic_word_prior: float | None = option(None, "--eta", help="Prior of a topic's words.")
-    n_iter: int | None = option(
-        None, "--iterations", help="Steps of inference per document.", min=1
+    topic_word_prior: float | None = option("--eta X", "Prior of a topic's words.")
+    n_iter: int | None = option("--iterations N", "Steps of inference per document.", min=1)
+    transform_method: str | None = TRANSFORM_METHOD
+    random_state: int | None = option("--seed N", "Of the random numbers; 0.", min=0)
+
+
+@dataclass(frozen=True)
+class CollectionLearning(Learning):
+    """How topics of a whole collection are learned."""
+
+    n_passes: int | None = option(
+        "--passes N",
+        "Times through the collection; by default so many that 400,000 documents are seen (fast: "
+        "100,000), at most 20; paper: one.",
+        min=1,
     )
-    transform_method: str | None = transform_option()
-    random_state: int | None = option(None, "--seed", help="Of the random numbers; 0.", min=0)
-
-
-def asked_accuracy(group: AccuracyOptions) -> dict[str, Any]:
-    """Return the accuracy that was asked for as a model's parameter."""
-    if group.max_loss is None:
-        return {}
-    number = group.max_loss.removesuffix("/token")
-    try:
-        loss: Any = float(number)
-    except ValueError:
-        raise InputError(
-            f"must be nats, such as 0.01, or 0.0001/token, not {group.max_loss!r}.", "max_loss"
-        ) from None
-    if number != group.max_loss:
-        from opelda.inference import PerToken
-
-        loss = PerToken(loss)
-    return {"max_loss": loss}
+    n_sweeps: int | None = option(
+        "--sweeps N",
+        "Closing sweeps of Gibbs sampling through the collection: better topics for more time, "
+        "most of all for short texts; best: 80, fast and paper: none.",
+        min=0,
+    )
+    n_runs: int | None = option(
+        "--runs N",
+        "Learn N times, with other seeds, keep the run most like the others, and show the "
+        "stability of its topics; once if not given.",
+        min=1,
+    )
 
 
 def given_options(group: Any) -> dict[str, Any]:

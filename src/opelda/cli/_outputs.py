@@ -13,11 +13,10 @@ from typing import Any
 
 from opelda._replacing import check_name
 from opelda.cli._inputs import is_pattern
-from opelda.cli._standard_streams import tell
+from opelda.cli._terminal import tell
 from opelda.errors import InputError, ModelFileError
 
-MODEL_MARK = b'"kind":"opelda model"'
-FIGURES = (".png", ".svg", ".pdf")
+TABLES, FIGURES = (".csv", ".tsv", ".xlsx"), (".png", ".svg", ".pdf")
 
 
 def check_output(
@@ -33,20 +32,10 @@ def check_output(
     `sources` are files, folders and patterns of documents; `files` are read besides. With
     `suffixes` the path must end in one of them.
     """
-    if suffixes and Path(given).suffix.lower() not in suffixes:
-        ends = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
-        raise InputError(f"The output {given!r} must end in {ends}.")
-    if not given or "\0" in given:
-        raise InputError(f"The output cannot be {given!r}; give the path of a file.")
-    path, target = Path(given), Path(os.path.realpath(given))
-    try:
-        check_name(target)
-    except OSError as error:
-        raise InputError(
-            f"The output {given} cannot be written: {error.strerror}; choose another path."
-        ) from None
-    if not folder:
-        _check_file(given, target)
+    path, target = Path(given), Path(os.path.realpath(given)) if "\0" not in given else Path()
+    problem = _problem(given, path, target, folder, suffixes)
+    if problem:
+        raise InputError(f"The output {problem}.")
     for source in sources:
         if source != "-" and _covers(source, target):
             raise InputError(
@@ -62,40 +51,42 @@ def check_output(
     return path
 
 
-def _check_file(given: str, target: Path) -> None:
+def _problem(given: str, path: Path, target: Path, folder: bool, suffixes: Sequence[str]) -> str:
+    """Say why nothing can be written at a path; an empty text if it can be."""
+    if suffixes and path.suffix.lower() not in suffixes:
+        return f"{given!r} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}"
+    if not given or "\0" in given:
+        return f"cannot be {given!r}; give the path of a file"
+    try:
+        check_name(target)
+    except OSError as error:
+        return f"{given} cannot be written: {error.strerror}; choose another path"
+    if folder:
+        return ""
     if target.is_dir():
-        raise InputError(f"The output {given} is a folder; give the path of a file.")
+        return f"{given} is a folder; give the path of a file"
     if target.exists() and not target.is_file():
-        raise InputError(f"The output {given} is not a plain file; give another path.")
+        return f"{given} is not a plain file; give another path"
     if not target.parent.is_dir():
-        raise InputError(f"The output's folder {target.parent} does not exist; make it first.")
+        return f"{given} needs the folder {target.parent}, which does not exist; make it first"
     try:
         tempfile.TemporaryFile(dir=target.parent).close()
     except OSError as error:
-        raise InputError(
-            f"The output's folder {target.parent} cannot be written to: {error.strerror}; choose "
-            "another."
-        ) from None
+        reason = error.strerror
+        return f"{given} cannot be written in {target.parent}: {reason}; choose another folder"
+    return ""
 
 
 def _covers(source: str, target: Path) -> bool:
     """Whether a folder's or a pattern's documents include this path, once a file is there."""
     top = Path(os.path.realpath(source))
     if is_pattern(source):
-        return _matches(target.parts, top.parts)
+        if "**" in top.parts:  # which stands for any number of folders
+            return fnmatchcase(str(target), str(top).replace("**/", "*"))
+        return len(top.parts) == len(target.parts) and target.match(str(top))
     inside = top.is_dir() and target.is_relative_to(top)
     # hidden files are no documents
     return inside and not any(part.startswith(".") for part in target.relative_to(top).parts)
-
-
-def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return any(_matches(parts[n:], pattern[1:]) for n in range(len(parts) + 1))
-    # as glob matches, part by part
-    first = bool(parts) and fnmatchcase(parts[0], pattern[0])
-    return first and _matches(parts[1:], pattern[1:])
 
 
 def _files_of(source: str) -> Iterator[str | Path]:
@@ -119,7 +110,7 @@ def check_model_output(given: str, sources: Sequence[str] = ()) -> Path:
 
 
 def check_given(model: str | None, corpus: Any) -> None:
-    """Refuse an empty path of documents, and documents in the place of the model."""
+    """Reject an empty path of documents, and documents in the place of the model."""
     sources = [corpus] if isinstance(corpus, str) else corpus or []
     if "" in sources:
         raise InputError("The path of a corpus cannot be empty; give a file, a folder or -.")
@@ -135,7 +126,7 @@ def is_model(path: str | Path) -> bool:
     """Whether a file looks like a model's, by its first bytes."""
     try:
         with open(path, "rb") as file:
-            return MODEL_MARK in file.read(256)
+            return b'"kind":"opelda model"' in file.read(256)
     except OSError:
         return False
 

@@ -2,23 +2,15 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
-from opelda.cli._inputs import blocks, open_over
+from opelda.cli._inputs import Blocks
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import Columns, Reading, Show
-from opelda.cli._show import by_weight, count, print_cut, share, skipped_documents, topic_as_plain
-from opelda.cli._standard_streams import console_for, note, print_json, print_line, print_table
+from opelda.cli._options import Reading, Show
+from opelda.cli._terminal import count, note, print_json, print_line, print_table, share, width
 from opelda.errors import InputError
-
-TOPICS_NAMED = 10
-MOVED = 20  # topics shown with --since
-# Topics times words, beyond which comparing all pairs would take seconds.
-MOST_WEIGHTS = 2**25
 
 
 def typical_documents(
@@ -29,21 +21,10 @@ def typical_documents(
     from opelda.report._document_blocks import mixtures, numbered
     from opelda.report._typical_documents import TypicalDocuments
 
-    columns = columns_of(model)
-    opened = open_over(columns, sources, reading, jobs)
     found = TypicalDocuments(n)
-    for block in numbered(blocks(opened, columns, show, "inferring")):
+    for block in numbered(Blocks(columns_of(model), sources, reading, show, jobs)):
         found.add(block, mixtures(model, block.X))
-    skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
     return found.table(labels_of(model))
-
-
-def with_documents_as_plain(row: Any, documents: Sequence[Any]) -> dict[str, Any]:
-    """Return a topic with its documents as JSON holds it."""
-    own = [asdict(document) for document in documents if document.topic == row.topic]
-    for document in own:
-        del document["topic"], document["label"]
-    return {**topic_as_plain(row), "documents": own}
 
 
 def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
@@ -51,36 +32,21 @@ def print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
     from opelda.report._document_blocks import called
 
     for row in rows:
-        print_cut(f"{row.topic}  {share(row.weight)}  {row.label}")
-        print_cut(f"    {' '.join(row.words)}")
+        print_line(f"{row.topic}  {share(row.weight)}  {row.label}", cut=True)
+        print_line(f"    {' '.join(row.words)}", cut=True)
         for document in documents:
             if document.topic == row.topic:
                 name = called(document.name, document.document, document.text)
-                print_cut(f"    {share(document.weight):>6}  {name}")
+                print_line(f"    {share(document.weight):>6}  {name}", cut=True)
         print_line()
-
-
-def rows_by_columns(
-    model: Any, documents: Any, columns: Columns, topics: list[int], n_words: int
-) -> Any:
-    """Return shares of topics by time or group, or effects of columns on them."""
-    from opelda import report
-
-    if columns.effect:
-        return report.estimate_effect(model, documents, columns.effect, topics=topics)
-    asked: dict[str, Any] = {"topics": topics, "n_words": n_words}
-    if columns.by is not None:
-        return report.topics_by(model, documents, columns.by, **asked)
-    asked["unit"] = columns.unit
-    return report.topics_over_time(model, documents, columns.time, **asked)
 
 
 def print_shares(rows: Sequence[Any]) -> None:
     """Write each topic, and below it a line for each time or group."""
-    room, topic = console_for(sys.stdout).width, None
-    width = max(len(row.bin) for row in rows)
+    room, topic = width(), None
+    wide = max(len(row.bin) for row in rows)
     digits = max(4, *(len(f"{row.n_docs:,}") for row in rows))
-    head = f"    {'':{width}}  corrected share, 95%       mean  {'docs':>{digits}}  words"
+    head = f"    {'':{wide}}  corrected share, 95%       mean  {'docs':>{digits}}  words"
     print_line(head[:room])
     for row in rows:
         if row.topic != topic:
@@ -88,9 +54,9 @@ def print_shares(rows: Sequence[Any]) -> None:
             topic = row.topic
             print_line(f"{topic}  {row.label}"[:room])
         ends = "" if row.low is None else f"{share(row.low)} to {share(row.high)}"
-        line = f"    {row.bin:<{width}}  {share(row.corrected_share):>6}  {ends:<15}  "
+        line = f"    {row.bin:<{wide}}  {share(row.corrected_share):>6}  {ends:<15}  "
         line += f"{share(row.mean_share):>6}  {row.n_docs:>{digits},}  {' '.join(row.words)}"
-        print_cut(line)
+        print_line(line, cut=True)
 
 
 def print_effects(rows: Sequence[Any]) -> None:
@@ -101,15 +67,6 @@ def print_effects(rows: Sequence[Any]) -> None:
         points = [f"{100 * part:+.3g}%" for part in (row.estimate, row.low, row.high)]
         cells.append((str(row.topic), row.term, *points, f"{row.p:.2g}", row.label))
     print_table(names, cells, right=("topic", "effect", "from", "to", "p"))
-
-
-def write_rows(rows: Any, path: Path) -> None:
-    """Write rows as a table, with the words of a topic in one cell."""
-    import polars as pl
-
-    from opelda.cli._spreadsheet import write_table
-
-    write_table(rows.to_polars().with_columns(pl.col(pl.List(pl.String)).list.join(" ")), path)
 
 
 def show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> None:
@@ -139,7 +96,7 @@ def show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> None
     earliest = " (as far back as is known)" if first > begin else ""
     print_line(f"From {count(first, 'document')}{earliest} to {now:,}, moved most:")
     cells = []
-    for move in moves[:MOVED]:
+    for move in moves[:20]:
         words = (" ".join(part[:n_words]) for part in (move.words, move.came, move.went))
         shares = share(move.share_before), share(move.share)
         cells.append((str(move.topic), *shares, f"{move.rho:.2f}", *words))
@@ -163,14 +120,14 @@ def show_tree(model: Any, path: str, n_words: int, *, as_json: bool) -> None:
 
 def note_similar(topics: Any, path: str, show: Show) -> None:
     """Say which topics are nearly the same, and how to merge them."""
-    if show.quiet or topics.size > MOST_WEIGHTS:
+    if show.quiet or topics.size > 2**25:  # comparing all pairs would take seconds
         return
     from opelda._word_ranking import similar_groups
 
     groups = [",".join(map(str, group)) for group in similar_groups(topics)]
     if groups:
-        named = " ".join(f"--merge {group}" for group in groups[:TOPICS_NAMED])
-        more = "" if len(groups) <= TOPICS_NAMED else f" (and {len(groups) - TOPICS_NAMED} more)"
+        named = " ".join(f"--merge {group}" for group in groups[:10])
+        more = "" if len(groups) <= 10 else f" (and {len(groups) - 10} more)"
         which = " and ".join(groups[0].split(",")[:2])
         note(
             show,
@@ -221,11 +178,3 @@ def labels_by_command(
         return label
 
     return labels_by(ask, topic_table(model, N_WORDS, only=only), documents)
-
-
-def topics_in_order(model: Any, only: list[int] | None, by_number: bool) -> list[int]:
-    """Return the topics to show, the heaviest first unless `by_number`."""
-    from opelda.report import topic_table
-
-    table = topic_table(model, 1, only=only)
-    return [row.topic for row in (table if by_number else by_weight(table))]

@@ -7,47 +7,53 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import new_learner, on_machine
-from opelda.cli._options import AsJson, Engine, Jobs, Learning, NamelessReading, Show, Sources, Text
-from opelda.cli._outputs import FIGURES, check_output, save_figure
-from opelda.cli._show import bar, count, duration, plain, skipped_documents
-from opelda.cli._standard_streams import note, print_json, print_line, print_table
+from opelda.cli._options import (
+    AS_JSON,
+    ENGINE,
+    JOBS,
+    SOURCES,
+    Learning,
+    NamelessReading,
+    Show,
+    Text,
+)
+from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure
+from opelda.cli._terminal import (
+    bar,
+    count,
+    duration,
+    note,
+    plain,
+    print_json,
+    print_line,
+    print_table,
+)
 from opelda.errors import InputError
-
-TABLES = {".csv": ",", ".tsv": "\t"}
 
 
 @command(
-    "choose",
     "opelda choose articles.jsonl",
     "opelda choose articles.jsonl -k 20,40,80,160 --preset fast",
     "opelda choose articles.jsonl -k 10,20,40 --runs 5 -o topics.csv -o topics.png",
 )
 def choose(
     *,
-    corpus: Sources,
+    corpus: list[str] = SOURCES,
     n_topics: str | None = option(
-        None,
-        "--topics",
-        "-k",
-        help="Numbers of topics to try; up to five if not given.",
-        metavar="K,K,...",
+        "--topics -k K,K,...", "Numbers of topics to try; up to five if not given."
     ),
     n_runs: int = option(
-        3, "--runs", help="Times to learn with each number, with other seeds.", min=2
+        "--runs N", "Times to learn with each number, with other seeds.", 3, min=2
     ),
     output: list[str] | None = option(
-        None,
-        "--output",
-        "-o",
-        help="Table (.csv, .tsv) or figure (.png, .svg, .pdf) (repeatable).",
-        metavar="FILE",
+        "--output -o FILE", "Table (.csv, .tsv, .xlsx) or figure (.png, .svg, .pdf) (repeatable)."
     ),
-    n_jobs: Jobs = None,
-    as_json: AsJson = False,
+    n_jobs: int | None = JOBS,
+    as_json: bool = AS_JSON,
     learning: Learning,
     reading: NamelessReading,
     text: Text,
-    engine: Engine = None,
+    engine: str | None = ENGINE,
     show: Show,
 ) -> None:
     """Try numbers of topics and advise one.
@@ -55,11 +61,15 @@ def choose(
     Shows how well each predicts held-out words, and how coherent, distinct and stable its topics
     are. Ctrl-C shows the numbers that were finished.
     """
-    paths = [_checked(given, corpus, reading) for given in output or ()]
+    files, suffixes = [reading.column_words], (*TABLES, *FIGURES)
+    paths = [check_output(given, corpus, files, suffixes=suffixes) for given in output or ()]
+    if any(_is_figure(path) for path in paths):
+        from opelda.report.plots._frame import matplotlib
+
+        matplotlib()  # a missing matplotlib is named before the work
     numbers = None if n_topics is None else _numbers(n_topics)
     model = on_machine(new_learner(learning), n_jobs, engine)
     documents = read_corpus(corpus, reading, text, show, n_jobs)
-    skipped_documents(documents.n_skipped, documents.problems, show)
     from opelda.selection._choice import Choice, default_numbers, resolved
     from opelda.selection._fits import HELD_OUT, HeldOutSplit, measured_fits
 
@@ -91,7 +101,12 @@ def choose(
             raise StoppedError("stopped before a number of topics was finished; nothing to show.")
         choice = Choice.of(done)
         for path in paths:
-            _write(choice, path)
+            if _is_figure(path):
+                save_figure(path, choice.plot)
+            else:
+                from opelda.cli._tables import write_table
+
+                write_table(choice.table.to_polars(), path)
         _print(choice, as_json=as_json)
     if len(done) < len(numbers):
         raise StoppedError(
@@ -100,38 +115,20 @@ def choose(
         )
 
 
+def _is_figure(path: Path) -> bool:
+    return path.suffix.lower() in FIGURES
+
+
 def _numbers(given: str) -> list[int]:
     from opelda.selection._choice import as_numbers
 
     try:
-        return as_numbers([int(number) for number in given.split(",")])
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
+        numbers = [int(number) for number in given.split(",")]
+    except ValueError:
         raise InputError(
             f"-k must be numbers of topics with commas between, as 20,40,80, not {given!r}."
         ) from None
-
-
-def _checked(given: str, corpus: list[str], reading: NamelessReading) -> Path:
-    suffixes = *TABLES, *FIGURES
-    path = check_output(given, corpus, [reading.column_words], suffixes=suffixes)
-    if path.suffix.lower() in FIGURES:
-        from opelda.report.plots._frame import matplotlib
-
-        matplotlib()  # that it is missing is said before the work
-    return path
-
-
-def _write(choice: Any, path: Path) -> None:
-    suffix = path.suffix.lower()
-    if suffix in FIGURES:
-        save_figure(path, choice.plot)
-        return
-    from opelda.corpus.formats._writing import write_in_one_step
-
-    with write_in_one_step(path) as file:
-        file.write(choice.table.to_polars().write_csv(separator=TABLES[suffix]).encode())
+    return as_numbers(numbers)
 
 
 def _print(choice: Any, *, as_json: bool) -> None:

@@ -4,16 +4,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from opelda.cli._app import command, one_of, option
+from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_corpus, stop_word_files
-from opelda.cli._options import AsJson, Jobs, NamelessReading, Show, Text, given_options
+from opelda.cli._options import AS_JSON, JOBS, NamelessReading, Show, Text, given_options
 from opelda.cli._outputs import check_output
-from opelda.cli._show import count, skipped_documents
-from opelda.cli._standard_streams import note, print_json
+from opelda.cli._terminal import count, note, print_json
 from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
 
@@ -22,23 +19,21 @@ COUNTS = {name: format.write for name, format in FORMATS.items() if format.write
 
 
 @command(
-    "convert",
     "opelda convert docword.nips.txt.gz nips.mtx.gz",
     "opelda convert articles.csv articles.npz --text-column body --stop-words en --min-df 5",
     "opelda convert counts.npz docword.counts.txt.gz --to uci",
 )
 def convert(
     *,
-    source: Annotated[str, typer.Argument(help="What to read; - is standard input.", metavar="A")],
-    target: Annotated[str, typer.Argument(help="What to write.", metavar="B")],
+    source: str = argument("A", "What to read; - is standard input."),
+    target: str = argument("B", "What to write."),
     to: str | None = option(
-        None,
-        help="Format to write; by its name if not given.",
-        metavar="FORMAT",
-        autocompletion=one_of({name: FORMATS[name].summary for name in COUNTS}),
+        "--to FORMAT",
+        "Format to write; by its name if not given.",
+        choices={name: FORMATS[name].summary for name in COUNTS},
     ),
-    n_jobs: Jobs = None,
-    as_json: AsJson = False,
+    n_jobs: int | None = JOBS,
+    as_json: bool = AS_JSON,
     reading: NamelessReading,
     text: Text,
     show: Show,
@@ -47,7 +42,7 @@ def convert(
 
     Every word is kept unless options say otherwise: no stop words, no bounds.
     """
-    kind = written_format(target, to)
+    kind = _written_format(target, to)
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
     documents = read_corpus([source], reading, kept, show, n_jobs)
@@ -58,7 +53,6 @@ def convert(
             "own with --column-words, or choose another name."
         )
     COUNTS[kind](documents, target)
-    skipped_documents(documents.n_skipped, documents.problems, show)
     n_docs, n_words = documents.X.shape
     if as_json:
         print_json(
@@ -79,7 +73,7 @@ def convert(
 def _check_outputs(
     source: str, target: str, kind: str, reading: NamelessReading, text: Text
 ) -> str | None:
-    """Refuse what would be written on a source or on a stranger's file; return the sidecar."""
+    """Reject outputs that would replace a source or a stranger's file; return the sidecar."""
     from opelda.corpus.formats._compression import SUFFIXES, without_suffix
     from opelda.corpus.formats._writing import sidecar_path
 
@@ -90,7 +84,7 @@ def _check_outputs(
         return None
     read_too: list[str | Path | None] = [reading.column_words, *stop_word_files(text)]
     if os.path.exists(target) or os.path.exists(sidecar):
-        # they are looked for only if there is something to lose
+        # the source's vocabularies are looked for only if there is something to lose
         read_too += _vocabularies(source, reading.format)
     check_output(target, [source], read_too)
     check_output(sidecar, [source], read_too)
@@ -104,15 +98,13 @@ def _check_outputs(
 
 
 def _check_sidecar(documents: Any, target: str, kind: str) -> None:
-    """Refuse to replace a stranger's vocabulary; a run that was killed may have left the same."""
+    """Reject a stranger's vocabulary; a run that was killed may have left the same."""
     from opelda.corpus.formats._writing import sidecar_of
 
     beside = sidecar_of(documents, target, kind)
     if beside is None or os.path.isfile(target) or not os.path.exists(beside[0]):
         return
-    with open(beside[0], "rb") as file:
-        same = file.read(len(beside[1]) + 1) == beside[1]
-    if not same:
+    if Path(beside[0]).read_bytes() != beside[1]:
         raise InputError(
             f"{beside[0]} exists, and the vocabulary of {target} would be written there; remove "
             "it, or choose another name."
@@ -131,7 +123,7 @@ def _vocabularies(source: str, format: str) -> Iterator[Path | None]:
             yield None if found is None else found.path
 
 
-def written_format(target: str, to: str | None) -> str:
+def _written_format(target: str, to: str | None) -> str:
     """Return the format to write: the one asked for, or the one the name stands for."""
     from opelda.corpus.formats import Input
 
@@ -142,17 +134,12 @@ def written_format(target: str, to: str | None) -> str:
         name = Input.of(target).plain_name
         ends = (kind for kind in FORMATS if name.endswith(FORMATS[kind].suffixes))
         kind = "uci" if name.startswith("docword") else next(ends, None)
-    counts = ", ".join(COUNTS)
+    if kind in COUNTS:
+        return kind
     if kind is None:
-        raise InputError(
-            f"The name {target!r} does not say which format to write; add --to, with one of "
-            f"{counts}."
-        )
-    if kind not in FORMATS:
-        raise InputError(f"There is no format {kind!r}; choose one of {counts}.")
-    if kind not in COUNTS:
-        raise InputError(
-            f"{target} cannot be written as {kind}: convert writes counts, not texts; choose one "
-            f"of {counts}."
-        )
-    return kind
+        problem = f"The name {target!r} does not say which format to write; add --to, with"
+    elif kind not in FORMATS:
+        problem = f"There is no format {kind!r}; choose"
+    else:
+        problem = f"{target} cannot be written as {kind}: convert writes counts, not texts; choose"
+    raise InputError(f"{problem} one of {', '.join(COUNTS)}.")

@@ -2,8 +2,8 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import shorten
 from time import perf_counter
 from typing import Any, cast
 
@@ -11,35 +11,30 @@ from opelda import _names
 from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display
 from opelda.cli._exit import StoppedError
-from opelda.cli._models import PRESET, SEED, on_machine
-from opelda.cli._options import AsJson, Engine, Jobs, Show
+from opelda.cli._models import PRESET, on_machine
+from opelda.cli._options import AS_JSON, ENGINE, JOBS, Show
 from opelda.cli._outputs import check_model_output, check_output
-from opelda.cli._show import by_weight, count, duration, reading_bar, share, topic_as_plain
-from opelda.cli._standard_streams import (
-    console_for,
+from opelda.cli._terminal import (
+    by_weight,
+    count,
+    duration,
     print_facts,
     print_json,
     print_line,
     print_table,
+    reading_bar,
+    share,
+    topic_as_plain,
+    width,
 )
 from opelda.cli.commands._docstrings import STOP_WORDS, docstrings
 from opelda.errors import InputError
 
-N_TOPICS, N_WORDS, N_DOCS = 24, 8, 8_000
-MIN_DF, MAX_DF = 0.001, 0.2
-MOST_TIMES = 3  # more often in one docstring, a word says no more about its subject
-LETTERS = r"[^\W\d_]{3,}"
 # of the standard library; the first one that is there is shown
 EXAMPLES = (
     "statistics.linear_regression", "tempfile.NamedTemporaryFile", "subprocess.run",
     "urllib.request.urlopen",
 )  # fmt: skip
-STEPS = (20, 100, 500)
-CONSIDERED = 150  # docstrings of a topic, among which those shown are chosen
-CLOSE = 0.6  # down to this part of the best one's, another package's docstring is preferred
-MOST_DOTS = 3  # longer paths, and private ones, are preferably not shown
-LEAST_SHOWN = 0.02
-MODEL = "model.opelda"
 NEXT = (
     ("opelda fit texts.txt -k 50 -o {model}", "learn topics of your own"),
     ("opelda topics {model}", "look at them again"),
@@ -51,7 +46,6 @@ NEXT = (
 
 
 @command(
-    "demo",
     "opelda demo",
     "opelda demo -k 40 --seed 1",
     "opelda demo -o python.opelda --report demo.html",
@@ -59,23 +53,22 @@ NEXT = (
 )
 def demo(
     *,
-    n_components: int = option(
-        N_TOPICS, "--topics", "-k", help="Number of topics.", min=2, metavar="K"
+    n_components: int = option("--topics -k K", "Number of topics.", 24, min=2),
+    output: str | None = option("--output -o FILE", "Save the model there; not kept if not given."),
+    report: str | None = option("--report FILE", "Write a page about it there, such as demo.html."),
+    limit: int = option(
+        "--limit N", "Docstrings to gather, spread over the packages.", 8_000, min=20
     ),
-    output: str | None = option(
-        None, "--output", "-o", help="Save the model there; not kept if not given.", metavar="FILE"
-    ),
-    report: str | None = option(
-        None, help="Write a page about it there, such as demo.html.", metavar="FILE"
-    ),
-    limit: int = option(N_DOCS, help="Docstrings to gather, spread over the packages.", min=20),
     preset: str = option(
-        PRESET, help="The settings: best (the default), fast or paper.", choices=_names.PRESETS
+        f"--preset {'|'.join(_names.PRESETS)}",
+        "The settings: best (the default), fast or paper.",
+        PRESET,
+        choices=_names.PRESETS,
     ),
-    random_state: int = option(SEED, "--seed", help="Of the random numbers.", min=0),
-    n_jobs: Jobs = None,
-    engine: Engine = None,
-    as_json: AsJson = False,
+    random_state: int = option("--seed N", "Of the random numbers.", 0, min=0),
+    n_jobs: int | None = JOBS,
+    engine: str | None = ENGINE,
+    as_json: bool = AS_JSON,
     show: Show,
 ) -> None:
     """Show topics of text that is on every machine: the docstrings of the packages installed here.
@@ -89,9 +82,9 @@ def demo(
         check_output(report)
     model = opelda.TopicModel(n_components, preset=cast("Any", preset), random_state=random_state)
     on_machine(model, n_jobs, engine)
-    model._schedule()  # complains of a preset that there is not before it gathers anything
+    model._schedule()  # rejects an unknown preset before anything is gathered
     try:
-        found = learn(limit, model, show)
+        found = _learn(limit, model, show)
     except KeyboardInterrupt:
         raise StoppedError("stopped; nothing was written.") from None
     if path is not None:
@@ -99,14 +92,14 @@ def demo(
         found["model"] = str(path)
     texts = found.pop("texts")
     if report is not None:
-        found["report"] = write_page(model, texts, report)
+        found["report"] = _write_page(model, texts, report)
     if as_json:
         print_json(found)
     else:
-        print_demo(found)
+        _print(found)
 
 
-def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
+def _learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     """Gather docstrings, count their words, learn topics; return all that is shown of it."""
     from opelda.report import top_documents, topic_table
 
@@ -122,10 +115,9 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     learned = perf_counter()
     n_docs, n_words = corpus.X.shape
     schedule = model._schedule(n_docs)
-    rows, topics = top_documents(model, corpus, CONSIDERED), []
-    for row in by_weight(topic_table(model, N_WORDS)):
-        names = typical([other for other in rows if other.topic == row.topic])
-        topics.append({**topic_as_plain(row), "typical": names})
+    typical: dict[int, list[str]] = {}
+    for row in top_documents(model, corpus, 3):
+        typical.setdefault(row.topic, []).append(str(row.name))
     return {
         "model": None,
         "texts": texts,
@@ -135,9 +127,12 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
         "documents": n_docs,
         "words": n_words,
         "tokens": float(corpus.X.sum()),
-        "packages": dict(Counter(_beginning(name, 1) for name in texts).most_common()),
-        "topics": topics,
-        "example": certified_example(model, corpus, texts),
+        "packages": dict(Counter(map(_package, texts)).most_common()),
+        "topics": [
+            {**topic_as_plain(row), "typical": typical.get(row.topic, [])}
+            for row in by_weight(topic_table(model, 8))
+        ],
+        "example": _certified_example(model, corpus, texts),
         "seconds": {
             "gathering": gathered - begun,
             "counting": counted - gathered,
@@ -147,12 +142,16 @@ def learn(limit: int, model: Any, show: Show) -> dict[str, Any]:
     }
 
 
-def write_page(model: Any, texts: dict[str, str], path: str) -> str:
+def _package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _write_page(model: Any, texts: dict[str, str], path: str) -> str:
     """Write a page about the docstrings; return where."""
     from opelda.report import write_report
 
     records = [
-        {"name": name, "text": text, "package": _beginning(name, 1)} for name, text in texts.items()
+        {"name": name, "text": text, "package": _package(name)} for name, text in texts.items()
     ]
     title = "The topics of Python's docstrings"
     page = write_report(
@@ -160,31 +159,6 @@ def write_page(model: Any, texts: dict[str, str], path: str) -> str:
         n_jobs=model.n_jobs,
     )  # fmt: skip
     return str(page.resolve())
-
-
-def typical(rows: Sequence[Any], n: int = 3) -> list[str]:
-    """Return names of a topic's typical docstrings, of different packages if possible."""
-    from opelda.report._typical_documents import typicality
-
-    scores = [typicality(row.weight, row.tokens) for row in rows]
-    close = [
-        row.name for row, score in zip(rows, scores, strict=True) if score >= CLOSE * scores[0]
-    ]
-    plain = [name for name in close if name.count(".") <= MOST_DOTS and "._" not in f".{name}"]
-    ranked = plain or close
-    chosen: list[str] = []
-    for depth in (1, 2):  # of other packages first, then of other parts of the same
-        taken = {_beginning(name, depth) for name in chosen}
-        for name in ranked:
-            if len(chosen) < n and _beginning(name, depth) not in taken:
-                taken.add(_beginning(name, depth))
-                chosen.append(name)
-    return sorted(chosen, key=ranked.index)
-
-
-def _beginning(name: str, depth: int) -> str:
-    """Return the package of a name, or with a depth of 2 a part of it."""
-    return ".".join(name.split(".")[:depth])
 
 
 def count_words(texts: dict[str, str], jobs: int | None) -> Any:
@@ -196,17 +170,19 @@ def count_words(texts: dict[str, str], jobs: int | None) -> Any:
 
     # a package's own name tells where a docstring is from; those of the library are words
     packages = {name.split(".")[0].lower() for name in texts} - sys.stdlib_module_names
-    tokenizer = Tokenizer(pattern=LETTERS, stop_words={*listed("en"), *STOP_WORDS, *packages})
+    stop_words = {*listed("en"), *STOP_WORDS, *packages}
     records = ({"name": name, "text": text} for name, text in texts.items())
     corpus = read(
-        records, text_column="text", name_column="name", tokenizer=tokenizer,
-        min_df=max(2, round(MIN_DF * len(texts))), max_df=MAX_DF, n_jobs=jobs,
+        records, text_column="text", name_column="name",
+        tokenizer=Tokenizer(pattern=r"[^\W\d_]{3,}", stop_words=stop_words),
+        min_df=max(2, round(0.001 * len(texts))), max_df=0.2, n_jobs=jobs,
     )  # fmt: skip
-    np.minimum(corpus.X.data, MOST_TIMES, out=corpus.X.data)
+    # more often in one docstring, a word says no more about its subject
+    np.minimum(corpus.X.data, 3, out=corpus.X.data)
     return replace(corpus, names=list(texts))
 
 
-def certified_example(model: Any, corpus: Any, texts: dict[str, str]) -> dict[str, Any]:
+def _certified_example(model: Any, corpus: Any, texts: dict[str, str]) -> dict[str, Any]:
     """Infer one docstring with a flat prior, for which the gap bounds what is missing."""
     import numpy as np
 
@@ -217,7 +193,7 @@ def certified_example(model: Any, corpus: Any, texts: dict[str, str]) -> dict[st
     known = [names.index(name) for name in EXAMPLES if name in texts]
     row = next((i for i in known if lengths[i] > 0), int(lengths.argmax()))
     steps = []
-    for n_iter in STEPS:
+    for n_iter in (20, 100, 500):
         method = OPE(n_iter=n_iter)
         found = infer(
             corpus.X[[row]], model.components_, doc_topic_prior=1.0, method=method, random_state=0
@@ -234,15 +210,20 @@ def certified_example(model: Any, corpus: Any, texts: dict[str, str]) -> dict[st
     }
 
 
-def print_demo(found: dict[str, Any]) -> None:
+def _print(found: dict[str, Any]) -> None:
     """Write the topics, the example and what to do next."""
     n_packages = count(len(found["packages"]), "module or package", "modules and packages")
     n_docs = count(found["documents"], "docstring")
     print_line(f"The topics of {n_docs} from {n_packages} found here:")
     print_line()
-    _print_topics(found["topics"])
+    room, rows, words = width() - len("topic  weight  "), [], {}
+    for topic in found["topics"]:
+        words[topic["topic"]] = own = [entry["word"] for entry in topic["words"]]
+        rows.append((str(topic["topic"]), share(topic["weight"]), shorten(" ".join(own), room)))
+        rows.append(("", "", shorten(", ".join(topic["typical"]), room)))
+    columns = ("topic", "weight", "words, and what is typical")
+    print_table(columns, rows, right=columns[:2], styles=("bold", "dim"))
     print_line()
-    words = {topic["topic"]: " ".join(_words(topic)[:5]) for topic in found["topics"]}
     _print_example(found["example"], words)
     print_line()
     sweeps = f" and {count(found['sweeps'], 'closing sweep')}" if found["sweeps"] else ""
@@ -253,59 +234,29 @@ def print_demo(found: dict[str, Any]) -> None:
         "learning": f"preset {found['preset']}: {learning}, "
         f"{found['documents_per_second']:,.0f} docs/s",
     }
-    seconds = {name: duration(value) for name, value in found["seconds"].items()}
-    facts = [(name, f"{seconds[name]}, {told}") for name, told in details.items()]
+    facts = [(name, f"{duration(found['seconds'][name])}, {details[name]}") for name in details]
     print_facts(facts if found["model"] is None else [*facts, ("saved as", found["model"])])
     if "report" in found:
         print_line()
         print_line(f"A page about all of it, which works offline: {found['report']}")
     print_line()
     print_line("What to try next:")
-    model = found["model"] or MODEL
+    model = found["model"] or "model.opelda"
     print_facts((f"  {command.format(model=model)}", why) for command, why in NEXT)
 
 
-def _words(topic: dict[str, Any]) -> list[str]:
-    return [entry["word"] for entry in topic["words"]]
-
-
-def _print_topics(topics: list[dict[str, Any]]) -> None:
-    room = console_for(sys.stdout).width - len("topic  weight  ")
-    rows = []
-    for topic in topics:
-        words = fitting(_words(topic), " ", room)
-        rows.append((str(topic["topic"]), share(topic["weight"]), words))
-        rows.append(("", "", fitting(topic["typical"], ", ", room)))
-    columns = ("topic", "weight", "words, and what is typical")
-    print_table(columns, rows, right=columns[:2], styles=("bold", "dim"))
-
-
-def fitting(items: Sequence[str], separator: str, room: int) -> str:
-    """Join the first items, as many as fit into a line, but one at least.
-
-    >>> fitting(["tea", "cup", "pot"], ", ", 8)
-    'tea, cup'
-    """
-    line = items[0]
-    for item in items[1:]:
-        if len(line) + len(separator) + len(item) > room:
-            break
-        line += separator + item
-    return line
-
-
-def _print_example(example: dict[str, Any], words: dict[int, str]) -> None:
+def _print_example(example: dict[str, Any], words: dict[int, list[str]]) -> None:
     summary = next((line.strip() for line in example["text"].splitlines() if line.strip()), "")
     n_words = count(example["tokens"], "word")
     print_line(f"One docstring and its topics: {example['name']}, {n_words}")
     print_line(f'  "{summary}"')
     for topic, weight in sorted(enumerate(example["mixture"]), key=lambda pair: -pair[1]):
-        if weight >= LEAST_SHOWN:
-            print_line(f"  {share(weight):>6}  topic {topic}: {words[topic]}")
+        if weight >= 0.02:
+            print_line(f"  {share(weight):>6}  topic {topic}: {' '.join(words[topic][:5])}")
     for step in example["steps"]:
         print_line(
             f"  {step['n_iter']:4} steps: log-likelihood {step['log_likelihood']:.2f}, "
             f"gap {step['gap']:.2f}, likelihood_loss {step['likelihood_loss']:.2f}"
         )
-    print_line("  Certified: whatever the mixture of these topics, the log-likelihood cannot be")
-    print_line("  more than likelihood_loss higher. The gap is 0 where no mixture is better.")
+    print_line("  Certified: no mixture of these topics has a log-likelihood that is more than")
+    print_line("  likelihood_loss higher. The gap is 0 where no mixture is better.")

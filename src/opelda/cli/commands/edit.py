@@ -1,22 +1,18 @@
 """`opelda edit`: topics merged, removed and split."""
 
 import re
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from opelda.cli._app import command, option
+from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model, on_machine
-from opelda.cli._options import AsJson, Jobs, Model, NamelessReading, Show, refuse
+from opelda.cli._options import AS_JSON, JOBS, MODEL, NamelessReading, Show, refuse
 from opelda.cli._outputs import check_model_output, save_model
-from opelda.cli._show import count, print_topics, topic_as_plain
-from opelda.cli._standard_streams import note, print_json
+from opelda.cli._terminal import count, note, print_json, print_topics, topic_as_plain
 from opelda.errors import InputError
 
 
 @command(
-    "edit",
     "opelda edit model.opelda --merge 3,17 --merge 4,9,11 -o tidy.opelda",
     "opelda edit model.opelda --remove 5 --remove 8 --in-place",
     "opelda edit model.opelda articles.jsonl --split 7 --into 3 -o finer.opelda",
@@ -24,33 +20,24 @@ from opelda.errors import InputError
 )
 def edit(
     *,
-    model: Model,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Documents for --split; if not given, the last ones of a stream. - is standard "
-            "input.",
-            metavar="CORPUS",
-        ),
-    ] = None,
-    merge: list[str] | None = option(
-        None, help="Make one of these topics; may be given several times.", metavar="N,N,..."
+    model: str = MODEL,
+    corpus: list[str] | None = argument(
+        "CORPUS",
+        "Documents for --split; if not given, the last ones of a stream. - is standard input.",
+        None,
     ),
-    remove: list[int] | None = option(
-        None, help="Leave this topic out; may be given several times.", min=0
-    ),
+    merge: list[str] | None = option("--merge N,N,...", "Make one of these topics (repeatable)."),
+    remove: list[int] | None = option("--remove N", "Leave this topic out (repeatable).", min=0),
     split: list[int] | None = option(
-        None, help="Make several topics of this one; may be given several times.", min=0
+        "--split N", "Make several topics of this one (repeatable).", min=0
     ),
-    into: int | None = option(None, help="Parts of each topic that is split; 2.", min=2),
-    output: str | None = option(
-        None, "--output", "-o", help="Where the edited model goes.", metavar="FILE"
-    ),
+    into: int | None = option("--into N", "Parts of each topic that is split; 2.", min=2),
+    output: str | None = option("--output -o FILE", "Where the edited model goes."),
     in_place: bool = option(
-        False, "--in-place", help="Replace the model itself; a stream goes on from that."
+        "--in-place", "Replace the model itself; a stream goes on from that.", False
     ),
-    n_jobs: Jobs = None,
-    as_json: AsJson = False,
+    n_jobs: int | None = JOBS,
+    as_json: bool = AS_JSON,
     reading: NamelessReading,
     show: Show,
 ) -> None:
@@ -61,8 +48,12 @@ def edit(
     is gone move up. What has which number then is printed.
     """
     groups = [_numbers(text) for text in merge or ()]
-    _check_once([*(topic for group in groups for topic in group), *(remove or ()), *(split or ())])
-    if not (groups or remove or split):
+    removed, parted = remove or [], split or []
+    named = [*(topic for group in groups for topic in group), *removed, *parted]
+    for number, topic in enumerate(named):
+        if topic in named[:number]:
+            raise InputError(f"Topic {topic} is named twice; do one thing with each topic.")
+    if not named:
         raise InputError("There is nothing to do; give --merge, --remove or --split.")
     if in_place == (output is not None):
         raise InputError("Say where the edited model goes: -o FILE, or --in-place, one of them.")
@@ -71,49 +62,37 @@ def edit(
             raise InputError("A CORPUS and --into have no effect without --split; leave them out.")
         refuse(reading, "no documents are read without --split")
     path = None if output is None else check_model_output(output, corpus or ())
-    documents = None
-    learned = load_model(model, n_jobs)
+    learned, documents = load_model(model, n_jobs), None
     if corpus:
         documents = read_over(columns_of(learned), corpus, reading, show, n_jobs)
-    done: dict[str, Any] = {}
 
-    def change(learned: Any) -> None:
-        done["topics"] = _edited(learned, groups, remove or [], split or [], documents, into or 2)
-        done["model"] = learned
+    def change(learned: Any) -> tuple[Any, dict[int, list[int]]]:
+        """Edit a model; return it and the numbers of what became of each topic."""
+        found = {topic: [topic] for topic in range(learned.n_components)}
+        for topic in named:
+            if topic not in found:  # said before anything takes time
+                raise InputError(
+                    f"There is no topic {topic} to edit; topics have the numbers 0 to "
+                    f"{len(found) - 1:,}."
+                )
+        for topic in parted:  # first, for then all others keep their numbers
+            found[topic] = learned.split_topic(topic, documents, into=into or 2)
+        if groups:
+            found = _moved(found, learned.merge_topics(groups))
+        if removed:
+            found = _moved(found, learned.remove_topics([found[topic][0] for topic in removed]))
+        return learned, found
 
     if path is None:
         from opelda.model_file import change as change_file
 
-        change_file(model, lambda kept: change(on_machine(kept, n_jobs, None)))
+        done: list[Any] = []
+        change_file(model, lambda kept: done.extend(change(on_machine(kept, n_jobs))))
+        learned, numbers = done
     else:
-        change(learned)
+        learned, numbers = change(learned)
         save_model(learned, path)
-    _print(done["model"], done["topics"], str(path or model), as_json=as_json, show=show)
-
-
-def _edited(
-    model: Any,
-    groups: list[list[int]],
-    removed: list[int],
-    split: list[int],
-    documents: Any,
-    into: int,
-) -> dict[int, list[int]]:
-    """Edit a model; return the numbers of what became of each topic."""
-    found = {topic: [topic] for topic in range(model.n_components)}
-    for topic in (*split, *(topic for group in groups for topic in group), *removed):
-        if topic not in found:  # said before anything takes time
-            raise InputError(
-                f"There is no topic {topic} to edit; topics have the numbers 0 to "
-                f"{len(found) - 1:,}."
-            )
-    for topic in split:  # first, for then all others keep their numbers
-        found[topic] = model.split_topic(topic, documents, into=into)
-    if groups:
-        found = _moved(found, model.merge_topics(groups))
-    if removed:
-        found = _moved(found, model.remove_topics([found[topic][0] for topic in removed]))
-    return found
+    _print(learned, numbers, str(path or model), as_json=as_json, show=show)
 
 
 def _moved(found: dict[int, list[int]], numbers: dict[int, int]) -> dict[int, list[int]]:
@@ -158,12 +137,11 @@ def _changes(numbers: dict[int, list[int]]) -> list[str]:
     for topic, parts in numbers.items():
         if parts == [topic]:
             continue
-        if runs and len(parts) == 1:
-            first, last, to = runs[-1]
-            if last == topic - 1 and to == [parts[0] - topic + first]:
-                runs[-1] = first, topic, to
-                continue
-        runs.append((topic, topic, parts))
+        first, last, to = runs[-1] if runs else (0, 0, [])
+        if last == topic - 1 and len(parts) == 1 and to == [parts[0] - topic + first]:
+            runs[-1] = first, topic, to
+        else:
+            runs.append((topic, topic, parts))
     return [
         f"{first} -> {', '.join(map(str, to)) or 'none'}"
         if first == last
@@ -181,9 +159,3 @@ def _numbers(text: str) -> list[int]:
     if re.fullmatch(r"\s*[0-9]{1,9}\s*(,\s*[0-9]{1,9}\s*)+", text) is None:
         raise InputError(f"--merge must be numbers of topics, as 3,17, not {text!r}.")
     return [int(part) for part in text.split(",")]
-
-
-def _check_once(topics: list[int]) -> None:
-    for number, topic in enumerate(topics):
-        if topic in topics[:number]:
-            raise InputError(f"Topic {topic} is named twice; do one thing with each topic.")

@@ -1,53 +1,33 @@
 """`opelda evaluate`: how well a model fits documents."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from opelda.cli._app import command, option
+from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import CertifiedInference, columns_of, load_model
-from opelda.cli._options import (
-    AccuracyOptions,
-    AsJson,
-    Engine,
-    Jobs,
-    Model,
-    NamelessReading,
-    Show,
-    transform_option,
-)
-from opelda.cli._show import count, plain, skipped_documents
-from opelda.cli._standard_streams import print_facts, print_json
-
-WITHIN = (0.01, 0.1, 1)  # nats of the most likely mixture
-MANY_NEVER_MET = 0.01  # of the pairs of top words: documents are too few for coherence
+from opelda.cli._options import AS_JSON, ENGINE, JOBS, MODEL, Inference, NamelessReading, Show
+from opelda.cli._terminal import count, plain, print_facts, print_json
 
 
 @command(
-    "evaluate",
     "opelda evaluate model.opelda held-out.txt",
     "opelda evaluate model.opelda held-out.txt --splits 10 --json",
 )
 def evaluate(
     *,
-    model: Model,
-    corpus: Annotated[
-        list[str],
-        typer.Argument(
-            help="Documents the model has not learned from; - is standard input.", metavar="CORPUS"
-        ),
-    ],
-    n_splits: int = option(
-        5, "--splits", help="Random splits into tokens seen and tokens to predict.", min=1
+    model: str = MODEL,
+    corpus: list[str] = argument(
+        "CORPUS", "Documents the model has not learned from; - is standard input."
     ),
-    n_words: int = option(10, "--words", "-n", help="Top words for coherence.", min=2),
-    n_jobs: Jobs = None,
-    as_json: AsJson = False,
-    accuracy: AccuracyOptions,
-    transform_method: str | None = transform_option(),
+    n_splits: int = option(
+        "--splits N", "Random splits into tokens seen and tokens to predict.", 5, min=1
+    ),
+    n_words: int = option("--words -n N", "Top words for coherence.", 10, min=2),
+    n_jobs: int | None = JOBS,
+    as_json: bool = AS_JSON,
+    inference: Inference,
     reading: NamelessReading,
-    engine: Engine = None,
+    engine: str | None = ENGINE,
     show: Show,
 ) -> None:
     """Score a model on documents.
@@ -57,19 +37,18 @@ def evaluate(
     documents; topic diversity; and how far the likelihood of documents' mixtures can be below the
     optimum.
     """
-    learned = load_model(model, n_jobs, engine, transform_method, accuracy)
+    learned = load_model(model, n_jobs, engine, inference)
     documents = read_over(columns_of(learned), corpus, reading, show, n_jobs)
-    inference = CertifiedInference(learned)
-    found = measured(documents, n_splits, n_words, inference)
-    inference.complain()
-    skipped_documents(documents.n_skipped, documents.problems, show)
+    certified = CertifiedInference(learned)
+    found = _measured(documents, n_splits, n_words, certified)
+    certified.complain()
     if as_json:
         print_json({"model": model, **found})
     else:
         print_facts(_facts(found))
 
 
-def measured(
+def _measured(
     documents: Any, n_splits: int, n_words: int, inference: CertifiedInference
 ) -> dict[str, Any]:
     """Return all figures, fit for JSON."""
@@ -108,49 +87,39 @@ def measured(
         "npmi_by_topic": [float(value) for value in coherence],
         "topic_diversity": float(topic_diversity(model)),
         "loss": {name: plain(value) for name, value in spread.items()},
-        "share_within": {str(nats): float((loss <= nats).mean()) for nats in WITHIN},
+        "share_within": {str(nats): float((loss <= nats).mean()) for nats in (0.01, 0.1, 1)},
     }
-
-
-def _coherence(found: dict[str, Any]) -> str:
-    """Say the coherence of the documents learned from before that of these, which may be too few.
-
-    Two words that never meet count -1. As measured, the coherence is too low by about the share of
-    such pairs (docs/metrics.md).
-    """
-    learned, n_docs = found["npmi_learned_from"], count(found["documents"], "document")
-    said = f"{found['npmi']:.3f} of these {n_docs}"
-    if learned is not None:
-        said = f"{learned:.3f} of the documents it learned from; {said}"
-    if found["pairs_never_met"] > MANY_NEVER_MET:
-        said += (
-            f", which does not compare: {found['pairs_never_met']:.0%} of the pairs of top words "
-            "never meet in so few"
-        )
-    return said
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     error = found["standard_error"]
     tokens, unknown = found["tokens"], found["unknown_tokens"]
-    empty = f" ({found['empty_documents']:,} empty)" if found["empty_documents"] else ""
-    share = unknown / max(tokens + unknown, 1.0)
-    spread = ", ".join(f"{part} {value:.3g}" for part, value in found["loss"].items())
-    within = ", ".join(
-        f"within {nats} nats {share:.1%}" for nats, share in found["share_within"].items()
+    n_docs, empty = f"{found['documents']:,}", found["empty_documents"]
+    score = f"{found['log_predictive_probability']:.4f}" + (
+        "" if error is None else f" ± {error:.4f}"
     )
+    coherence = f"{found['npmi']:.3f} of these {count(found['documents'], 'document')}"
+    if found["npmi_learned_from"] is not None:
+        learned = f"{found['npmi_learned_from']:.3f} of the documents it learned from"
+        coherence = f"{learned}; {coherence}"
+    # Two words that never meet count -1. As measured, the coherence is too low by about the share
+    # of such pairs (docs/metrics.md).
+    never = found["pairs_never_met"]
+    if never > 0.01:
+        coherence += (
+            f", which does not compare: {never:.0%} of the pairs of top words never meet in so few"
+        )
+    spread = ", ".join(f"{part} {value:.3g}" for part, value in found["loss"].items())
+    within = (f"within {nats} nats {part:.1%}" for nats, part in found["share_within"].items())
+    unknown_share = unknown / max(tokens + unknown, 1.0)
+    scored = f"{found['documents_scored']:,} documents, {found['splits']} splits"
     return [
-        ("documents", f"{found['documents']:,}{empty}"),
-        ("tokens", f"{tokens:,.0f}, and {unknown:,.0f} unknown to the model ({share:.1%})"),
-        (
-            "log predictive probability",
-            f"{found['log_predictive_probability']:.4f}"
-            + ("" if error is None else f" ± {error:.4f}")
-            + f" per token ({found['documents_scored']:,} documents, {found['splits']} splits)",
-        ),
+        ("documents", f"{n_docs} ({empty:,} empty)" if empty else n_docs),
+        ("tokens", f"{tokens:,.0f}, and {unknown:,.0f} unknown to the model ({unknown_share:.1%})"),
+        ("log predictive probability", f"{score} per token ({scored})"),
         ("perplexity", f"{found['perplexity']:,.1f}"),
-        ("coherence (NPMI)", _coherence(found)),
+        ("coherence (NPMI)", coherence),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
         ("below the optimum", f"at most: {spread} nats per document"),
-        ("share of documents", within),
+        ("share of documents", ", ".join(within)),
     ]

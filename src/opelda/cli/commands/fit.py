@@ -12,21 +12,20 @@ from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import as_given, read_corpus, read_over
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
 from opelda.cli._options import (
-    LEARNING,
-    AsJsonAdvanced,
-    Engine,
-    Jobs,
-    Learning,
+    AS_JSON,
+    ENGINE,
+    JOBS,
+    SOURCES,
+    TOPICS,
+    CollectionLearning,
     NamelessReading,
     Show,
-    Sources,
     Text,
     complete_model,
     refuse,
 )
 from opelda.cli._outputs import check_model_output, save_model
-from opelda.cli._show import count
-from opelda.cli._standard_streams import note
+from opelda.cli._terminal import count, note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
 from opelda.errors import InputError
 
@@ -34,7 +33,6 @@ OUTPUT = "model.opelda"
 
 
 @command(
-    "fit",
     "opelda fit texts.txt -k 20",
     "opelda fit articles.jsonl.gz -t title -t body -k 50 -o articles.opelda",
     "opelda fit titles.txt -k 100 --preset fast",
@@ -46,53 +44,21 @@ OUTPUT = "model.opelda"
 )
 def fit(
     *,
-    corpus: Sources,
-    n_components: int | None = option(
-        None, "--topics", "-k", help="Number of topics; 100.", min=1, metavar="K"
-    ),
-    output: str | None = option(
-        None, "--output", "-o", help=f"Where the model goes; {OUTPUT}.", metavar="FILE"
-    ),
-    valid: str | None = option(
-        None, help="Held-out documents to score the topics on.", metavar="CORPUS"
-    ),
+    corpus: list[str] = SOURCES,
+    n_components: int | None = TOPICS,
+    output: str | None = option("--output -o FILE", f"Where the model goes; {OUTPUT}."),
+    valid: str | None = option("--valid CORPUS", "Held-out documents to score the topics on."),
     resume: str | None = option(
-        None,
-        "--continue",
-        help="Go on with this model, with its words, from these documents.",
-        metavar="MODEL",
+        "--continue MODEL",
+        "Go on with this model, with its words, from these documents.",
         autocompletion=complete_model,
     ),
-    n_jobs: Jobs = None,
-    learning: Learning,
-    n_passes: int | None = option(
-        None,
-        "--passes",
-        help="Times through the collection; by default so many that 400,000 documents are seen "
-        "(fast: 100,000), at most 20; paper: one.",
-        min=1,
-        panel=LEARNING,
-    ),
-    n_sweeps: int | None = option(
-        None,
-        "--sweeps",
-        help="Closing sweeps of Gibbs sampling through the collection: better topics for more "
-        "time, most of all for short texts; best: 80, fast and paper: none.",
-        min=0,
-        panel=LEARNING,
-    ),
-    n_runs: int | None = option(
-        None,
-        "--runs",
-        help="Learn N times, with other seeds, keep the run most like the others, and show the "
-        "stability of its topics; once if not given.",
-        min=1,
-        panel=LEARNING,
-    ),
+    n_jobs: int | None = JOBS,
+    learning: CollectionLearning,
     reading: NamelessReading,
     text: Text,
-    engine: Engine = None,
-    as_json: AsJsonAdvanced = False,
+    engine: str | None = ENGINE,
+    as_json: bool = AS_JSON,
     show: Show,
 ) -> None:
     """Learn the topics of a collection and save them as a model.
@@ -100,14 +66,12 @@ def fit(
     The topics are those of [bold]opelda.TopicModel(K, preset=..., random_state=SEED)[/bold]. Ctrl-C
     stops early and saves what was learned so far.
     """
-    for given, name in ((n_components, "-k"), (n_sweeps, "--sweeps"), (n_runs, "--runs")):
-        if resume is not None and given is not None:
-            raise InputError(f"{name} has no effect with --continue; leave one out.")
     path = check_model_output(output or resume or OUTPUT, corpus)
     if resume is None:
-        more = {"n_passes": n_passes, "n_sweeps": n_sweeps, "n_runs": n_runs}
-        model = on_machine(new_learner(learning, n_components, **more), n_jobs, engine)
+        model = on_machine(new_learner(learning, n_components), n_jobs, engine)
     else:
+        if n_components is not None:
+            raise InputError("-k has no effect with --continue; leave one out.")
         refuse(text, "the model makes texts into words as it learned to")
         model = changed(load_model(resume, n_jobs, engine), learning)
     begun = perf_counter()
@@ -136,7 +100,7 @@ def fit(
             name_markup(known, known.document_frequency, len(documents), show)
         learn = partial(model.fit, documents)
     else:
-        n_passes, n_sweeps = n_passes or 1, 0
+        n_passes, n_sweeps = learning.n_passes or 1, 0
         note(show, f"going on with {resume} on {count(len(documents), 'document')}.")
         learn = partial(_more, model, documents, n_passes)
     display = learning_display(show, lines=True)
@@ -165,7 +129,7 @@ def fit(
         }
         valid_X = None if interrupted else held_out
         report = partial(print_fitted, model, documents, facts, valid_X, as_json=as_json, show=show)
-        # scoring may take a while; after Ctrl-C it does not, and what was asked for is said
+        # scoring takes a while, so that another Ctrl-C ends it
         report() if interrupted else stop.attempt(report)
     again, named = as_given(corpus, reading), shlex.quote(str(path))
     if interrupted:

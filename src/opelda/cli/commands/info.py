@@ -5,19 +5,17 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import opelda
 from opelda import _names
-from opelda.cli._app import command
+from opelda.cli._app import argument, command
 from opelda.cli._callbacks import name_markup
 from opelda.cli._inputs import read_corpus, reading_options, source_of
 from opelda.cli._models import checkpoint_file, load_model, seeds_found, topic_facts
 from opelda.cli._options import (
+    AS_JSON,
     LEARNERS,
-    AsJson,
     Reading,
     Show,
     Text,
@@ -26,8 +24,7 @@ from opelda.cli._options import (
     refuse,
 )
 from opelda.cli._outputs import is_model
-from opelda.cli._show import count
-from opelda.cli._standard_streams import print_facts, print_json, print_line
+from opelda.cli._terminal import count, print_facts, print_json, print_line
 from opelda.corpus.formats import FORMATS
 from opelda.errors import DataWarning
 
@@ -36,39 +33,34 @@ DEPENDENCIES = (
     "zstandard",
     "snowballstemmer", "stop-words", "icu4py",
 )  # fmt: skip
-LOOKED_AT = 1_000
-LONGEST_SHOWN = 80  # characters of a name
 
 
 @command(
-    "info",
     "opelda info",
     "opelda info model.opelda",
     "opelda info articles.jsonl --text-column body",
 )
 def info(
     *,
-    thing: Annotated[
-        str | None,
-        typer.Argument(
-            help="A model, a checkpoint folder, or a corpus; without, this installation.",
-            metavar="[MODEL|CORPUS]",
-            autocompletion=complete_model,
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    thing: str | None = argument(
+        "[MODEL|CORPUS]",
+        "A model, a checkpoint folder, or a corpus; without, this installation.",
+        None,
+        autocompletion=complete_model,
+    ),
+    as_json: bool = AS_JSON,
     reading: Reading,
     show: Show,
 ) -> None:
     """Tell about this installation, a model, or the first documents of a corpus."""
     if thing is None:
         refuse(reading, "there is no corpus to read")
-        facts = installation()
+        facts = _installation()
     elif _is_model(thing):
         refuse(reading, f"{thing} is a model")
-        facts = about_model(thing)
+        facts = _about_model(thing)
     else:
-        facts = about_corpus(thing, reading, show)
+        facts = _about_corpus(thing, reading, show)
     if as_json:
         print_json(facts)
         return
@@ -85,8 +77,7 @@ def _is_model(thing: str) -> bool:
     return is_model(path) or path.suffix == ".opelda"
 
 
-def installation() -> dict[str, Any]:
-    """Return facts about this installation."""
+def _installation() -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version
 
     from opelda._validation import threads
@@ -111,7 +102,7 @@ def installation() -> dict[str, Any]:
     }
 
 
-def about_model(thing: str) -> dict[str, Any]:
+def _about_model(thing: str) -> dict[str, Any]:
     """Return facts about a model file, without the learners, which take long to import."""
     from opelda.learning.persistence._stored_model import StoredModel, blaming
 
@@ -159,13 +150,12 @@ def _vocabulary(stored: Any) -> dict[str, Any] | None:
     return {name: found.get(name) for name in ("growing", "max_features")} | tokenizer
 
 
-def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
-    """Return facts about the first documents of a corpus."""
+def _about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
+    """Return facts about the first documents of a corpus, 1,000 if no limit is given."""
     from numpy import bincount
 
     from opelda.corpus.sources import checked_options, open_source
 
-    limited = replace(reading, limit=reading.limit or LOOKED_AT)
     # opened for its format alone, which a corpus does not keep
     options = reading_options(reading)
     del options["limit"]
@@ -175,6 +165,7 @@ def about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # it comes again
             next(opened.blocks(1), None)
         taken = opened.options.taken  # type: ignore[attr-defined]
+    limited = replace(reading, limit=reading.limit or 1_000)
     kept = Text(stop_words="none", min_df="1", max_df="1.0")
     found = read_corpus([thing], limited, kept, show)
     n_docs, n_words = found.X.shape
@@ -205,19 +196,20 @@ def _plain(value: Any) -> Any:
     return "array" if hasattr(value, "shape") else repr(value)
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..."
-
-
 def _text(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_text(part)}" for key, part in value.items())
-    if isinstance(value, list):
-        return ", ".join(_shortened(str(part)) for part in value)
+    """Return a value as people read it, long names cut."""
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.10g}"
+        case dict():
+            return ", ".join(f"{key} {_text(part)}" for key, part in value.items())
+        case list():
+            names = map(str, value)
+            return ", ".join(name if len(name) <= 80 else f"{name[:80]}..." for name in names)
     return str(value)

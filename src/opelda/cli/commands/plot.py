@@ -1,16 +1,22 @@
 """`opelda plot`: figures of a model for papers and slides."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from opelda.cli._app import command, option
+from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import Columns, Jobs, Model, NamelessReading, Show, given_options, refuse
+from opelda.cli._options import (
+    JOBS,
+    MODEL,
+    ONLY,
+    Columns,
+    NamelessReading,
+    Show,
+    given_options,
+    refuse,
+)
 from opelda.cli._outputs import FIGURES, check_output, save_figure
-from opelda.cli._show import skipped_documents
-from opelda.cli._standard_streams import note
+from opelda.cli._terminal import note
 from opelda.errors import InputError
 
 KINDS = {
@@ -34,7 +40,6 @@ USEFUL = {
 
 
 @command(
-    "plot",
     "opelda plot model.opelda -o topics.png",
     "opelda plot model.opelda -o map.svg --kind map",
     "opelda plot model.opelda -o tree.pdf --kind tree",
@@ -44,35 +49,25 @@ USEFUL = {
 )
 def plot(
     *,
-    model: Model,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Documents, for times, groups and effects; - is standard input.", metavar="CORPUS"
-        ),
-    ] = None,
-    output: str = option(
-        "topics.png", "--output", "-o", help="A .png, .svg or .pdf file.", metavar="FILE"
+    model: str = MODEL,
+    corpus: list[str] | None = argument(
+        "CORPUS", "Documents, for times, groups and effects; - is standard input.", None
     ),
+    output: str = option("--output -o FILE", "A .png, .svg or .pdf file.", "topics.png"),
     kind: str | None = option(
-        None,
-        help="; ".join(f"{name}: {told}" for name, told in KINDS.items()) + ". If not given words, "
+        f"--kind {'|'.join(KINDS)}",
+        "; ".join(f"{name}: {told}" for name, told in KINDS.items()) + ". If not given words, "
         "and with a CORPUS time or groups, by the columns it has.",
-        metavar="|".join(KINDS),
         choices=KINDS,
     ),
     n_topics: int | None = option(
-        None,
-        "--topics",
-        "-k",
-        help="Topics, at most; 12 with words, 20 with effects, else 6.",
-        min=1,
+        "--topics -k N", "Topics, at most; 12 with words, 20 with effects, else 6.", min=1
     ),
-    only: list[int] | None = option(None, help="This topic; may be given several times.", min=0),
-    n_words: int | None = option(None, "--words", "-n", help="Words per topic; 8.", min=1),
-    title: str | None = option(None, help="Above the figure; none if not given."),
+    only: list[int] | None = ONLY,
+    n_words: int | None = option("--words -n N", "Words per topic; 8.", min=1),
+    title: str | None = option("--title TEXT", "Above the figure; none if not given."),
     columns: Columns,
-    n_jobs: Jobs = None,
+    n_jobs: int | None = JOBS,
     reading: NamelessReading,
     show: Show,
 ) -> None:
@@ -90,7 +85,10 @@ def plot(
     given = {"only": only or None, "topics": n_topics, "words": n_words}
     given = {name: value for name, value in given.items() if value is not None}
     given |= given_options(columns)
-    kind = kind or _kind_of(given, bool(corpus))
+    if kind is None:
+        kinds = {"time": "time", "by": "groups", "effect": "effect", "unit": "time"}
+        otherwise = EITHER if corpus else "words"
+        kind = next((kinds[column] for column in kinds if column in given), otherwise)
     _check(kind, given, bool(corpus))
     if not corpus:
         refuse(reading, "no documents are read")
@@ -103,23 +101,17 @@ def plot(
         named = columns.names()
         kept = named or "auto"
         documents = read_over(columns_of(learned), corpus, reading, show, n_jobs, metadata=kept)
-        skipped_documents(documents.n_skipped, documents.problems, show)
         kind = kind if named else _drawable(kind, documents)
     save_figure(path, lambda: _draw(learned, kind, documents, given), title)
     note(show, f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
 
 
-def _kind_of(given: dict[str, Any], has_corpus: bool) -> str:
-    kinds = {"time": "time", "by": "groups", "effect": "effect", "unit": "time"}
-    otherwise = EITHER if has_corpus else "words"
-    return next((kind for column, kind in kinds.items() if column in given), otherwise)
-
-
 def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
-    """Refuse what has no effect on a kind of figure."""
-    if kind in USEFUL and kind != "words" and not has_corpus:
+    """Reject what has no effect on a kind of figure."""
+    of_documents = kind in ("time", "groups", "effect", EITHER)
+    if of_documents and not has_corpus:
         raise InputError(f"A figure of {kind} needs documents; name a CORPUS after the model.")
-    if has_corpus and kind not in ("time", "groups", "effect", EITHER):
+    if has_corpus and not of_documents:
         raise InputError(f"A figure of {kind} is drawn of the model alone; leave the CORPUS out.")
     for name in sorted(given.keys() - USEFUL.get(kind, set())):
         raise InputError(f"--{name} has no effect on a figure of {kind}; leave it out.")
@@ -131,24 +123,24 @@ def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
 
 def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
     """Return the axes of a new figure."""
-    from opelda import report
+    from opelda.report import estimate_effect, plots
 
     names = {"topics": "n_topics", "only": "only" if kind == "words" else "topics"}
     names |= {"words": "n_words", "unit": "unit"}
     options = {names[name]: value for name, value in given.items() if name in names}
-    if kind == "words":
-        return report.plots.plot_topics(model, **options)
-    if kind == "map":
-        return report.plots.plot_map(model)
-    if kind == "tree":
-        return report.plots.plot_tree(model)
-    if kind == "learning":
-        return report.plots.plot_learning(model)
+    of_model: dict[str, Any] = {
+        "map": plots.plot_map,
+        "tree": plots.plot_tree,
+        "learning": plots.plot_learning,
+    }
+    if kind == "words" or kind in of_model:
+        return of_model.get(kind, plots.plot_topics)(model, **options)
     if kind == "effect":
         few = {"topics": options.pop("topics")} if "topics" in options else {}
-        effects = report.estimate_effect(model, documents, given["effect"], **few)
-        return report.plots.plot_effect(effects, **options)
-    draw = report.plots.plot_over_time if kind == "time" else report.plots.plot_groups
+        return plots.plot_effect(
+            estimate_effect(model, documents, given["effect"], **few), **options
+        )
+    draw = plots.plot_over_time if kind == "time" else plots.plot_groups
     return draw(model, documents, given.get("time", given.get("by")), **options)
 
 

@@ -6,47 +6,39 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import read_over, reading_options, source_of
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import AccuracyOptions, Engine, Jobs, Model, Reading, Show, Sources
+from opelda.cli._options import ENGINE, JOBS, MODEL, SOURCES, Accuracy, Reading, Show
 from opelda.cli._outputs import check_output
-from opelda.cli._show import reading_bar, size
-from opelda.cli._standard_streams import note
+from opelda.cli._terminal import note, reading_bar
 
 
 @command(
-    "report",
     "opelda report model.opelda articles.jsonl -o report.html",
     "opelda report model.opelda articles.jsonl --time date --by section -o report.html",
     "opelda report model.opelda articles.jsonl --compare other.opelda -o report.html",
 )
 def report(
     *,
-    model: Model,
-    corpus: Sources,
-    output: str = option("report.html", "--output", "-o", help="The page.", metavar="FILE"),
-    title: str | None = option(None, help="Of the page; the corpus's name if not given."),
+    model: str = MODEL,
+    corpus: list[str] = SOURCES,
+    output: str = option("--output -o FILE", "The page.", "report.html"),
+    title: str | None = option("--title TEXT", "Of the page; the corpus's name if not given."),
     time: str | None = option(
-        None, help="Column of the documents' times; found by its name.", metavar="COLUMN"
+        "--time COLUMN", "Column of the documents' times; found by its name."
     ),
-    by: str | None = option(
-        None, help="Column of the documents' groups; found by its name.", metavar="COLUMN"
-    ),
-    compare: str | None = option(
-        None, help="Another model, to be shown beside this one.", metavar="MODEL"
-    ),
+    by: str | None = option("--by COLUMN", "Column of the documents' groups; found by its name."),
+    compare: str | None = option("--compare MODEL", "Another model, shown beside this one."),
     held_out: list[str] | None = option(
-        None,
-        "--valid",
-        help="Documents that the model has not learned from, for the score; may be given several "
-        "times. If not given, 1,000 of CORPUS are scored.",
-        metavar="FILE",
+        "--valid FILE",
+        "Documents that the model has not learned from, for the score (repeatable). If not given, "
+        "1,000 of CORPUS are scored.",
     ),
     stability: bool = option(
-        True, "--stability/--no-stability", help="Learn topics again to measure their stability."
+        "--stability/--no-stability", "Learn topics again to measure their stability.", True
     ),
-    n_jobs: Jobs = None,
-    accuracy: AccuracyOptions,
+    n_jobs: int | None = JOBS,
+    accuracy: Accuracy,
     reading: Reading,
-    engine: Engine = None,
+    engine: str | None = ENGINE,
     show: Show,
 ) -> None:
     """Write a page about a model: one HTML file, which works offline.
@@ -58,7 +50,7 @@ def report(
 
     sources, files = [*corpus, *(held_out or ())], [model, compare, reading.column_words]
     path = check_output(output, sources, files, suffixes=(".html", ".htm"))
-    learned = load_model(model, n_jobs, engine, accuracy=accuracy)
+    learned = load_model(model, n_jobs, engine, accuracy)
     other = None if compare is None else load_model(compare, n_jobs, engine)
     scored = None
     if held_out:
@@ -84,4 +76,5 @@ def report(
             )
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; nothing was written to {output}.") from None
-    note(show, f"{output} ({size(path.stat().st_size)}): open it in a browser; it works offline.")
+    size = f"{path.stat().st_size / 1e6:,.1f} MB"
+    note(show, f"{output} ({size}): open it in a browser; it works offline.")

@@ -2,21 +2,16 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from opelda.cli._app import command, option
-from opelda.cli._inputs import blocks, open_over
+from opelda.cli._app import argument, command, option
+from opelda.cli._inputs import Blocks
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import AsJson, Jobs, Model, Reading, Show
-from opelda.cli._show import print_cut, skipped_documents
-from opelda.cli._standard_streams import note, print_json
+from opelda.cli._options import AS_JSON, JOBS, MODEL, Reading, Show
+from opelda.cli._terminal import note, print_json, print_line
 from opelda.errors import InputError
 
 
 @command(
-    "search",
     "opelda search model.opelda articles.jsonl bose einstein condensate",
     "opelda search model.opelda articles.jsonl --topic 3 -n 20",
     "opelda search model.opelda articles.jsonl court --topic 3",
@@ -24,23 +19,16 @@ from opelda.errors import InputError
 )
 def search(
     *,
-    model: Model,
-    corpus: Annotated[
-        str,
-        typer.Argument(
-            help="A file, a folder or a pattern; - is standard input.", metavar="CORPUS"
-        ),
-    ],
-    words: Annotated[
-        list[str] | None, typer.Argument(help="Words to look for.", metavar="WORDS")
-    ] = None,
-    topic: int | None = option(None, help="Documents that have much of this topic.", min=0),
+    model: str = MODEL,
+    corpus: str = argument("CORPUS", "A file, a folder or a pattern; - is standard input."),
+    words: list[str] | None = argument("WORDS", "Words to look for.", None),
+    topic: int | None = option("--topic N", "Documents that have much of this topic.", min=0),
     like: str | None = option(
-        None, help="Documents like this text, or like that of this file.", metavar="TEXT|FILE"
+        "--like TEXT|FILE", "Documents like this text, or like that of this file."
     ),
-    n: int = option(10, "--number", "-n", help="Documents shown, at most.", min=1),
-    n_jobs: Jobs = None,
-    as_json: AsJson = False,
+    n: int = option("--number -n N", "Documents shown, at most.", 10, min=1),
+    n_jobs: int | None = JOBS,
+    as_json: bool = AS_JSON,
     reading: Reading,
     show: Show,
 ) -> None:
@@ -62,14 +50,13 @@ def search(
         score = with_words(learned, words or None, topic)
     else:
         score = like_texts(learned, [_text(like, reading.encoding)])
-    opened = open_over(columns, [corpus], reading, n_jobs)
-    found = found_among(numbered(blocks(opened, columns, show, "searching")), score, n)
-    skipped_documents(opened.problems.n_skipped, opened.problems.first, show)
+    blocks = Blocks(columns, [corpus], reading, show, n_jobs, "searching")
+    found = found_among(numbered(blocks), score, n)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})
         return
     for row in found:
-        print_cut(f"{row.score:.2f}  {called(row.name, row.document, row.text)}")
+        print_line(f"{row.score:.2f}  {called(row.name, row.document, row.text)}", cut=True)
     if not found:
         note(show, "no document fits.")
 
@@ -77,12 +64,8 @@ def search(
 def _text(like: str, encoding: str) -> str:
     """Return a text, or that of a file."""
     try:
-        is_file = Path(like).is_file()
-    except (OSError, ValueError):  # too long for a name, or no name at all
-        is_file = False
-    if not is_file:
-        return like
-    try:
         return Path(like).read_text(encoding)
-    except (OSError, UnicodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise InputError(f"{like} cannot be read as text: {error}; give another.") from None
+    except (OSError, ValueError):  # no file, or not a name that a file can have
+        return like

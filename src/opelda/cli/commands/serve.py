@@ -5,14 +5,12 @@ from typing import Any
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError, handled
 from opelda.cli._inputs import source_of
-from opelda.cli._options import AccuracyOptions, Jobs, Model, Show, asked_accuracy
-from opelda.cli._show import count
-from opelda.cli._standard_streams import note, noted, tell
+from opelda.cli._options import JOBS, MODEL, Accuracy, Show
+from opelda.cli._terminal import count, note, noted, tell
 from opelda.errors import InputError
 
 
 @command(
-    "serve",
     "opelda serve model.opelda",
     "curl localhost:8000/infer -H 'Content-Type: text/plain' -d 'The court heard the appeal'",
     "opelda serve state --port 8080 --max-loss 0.01",
@@ -20,26 +18,26 @@ from opelda.errors import InputError
 )
 def serve(
     *,
-    model: Model,
+    model: str = MODEL,
     host: str = option(
+        "--host HOST",
+        "Name or address to listen at; this machine alone, 127.0.0.1, if not given.",
         "127.0.0.1",
-        help="Name or address to listen at; this machine alone, 127.0.0.1, if not given.",
-        metavar="HOST",
     ),
-    port: int = option(8000, help="Port to listen at; 0 is any that is free.", min=0, max=65535),
-    max_bytes: int = option(1_000_000, help="Largest body of a request.", min=1),
-    max_docs: int = option(1_000, help="Most texts of a request.", min=1),
+    port: int = option(
+        "--port N", "Port to listen at; 0 is any that is free.", 8000, min=0, max=65535
+    ),
+    max_bytes: int = option("--max-bytes N", "Largest body of a request.", 1_000_000, min=1),
+    max_docs: int = option("--max-docs N", "Most texts of a request.", 1_000, min=1),
     timeout: str = option(
-        "10s", help="Time for a request to be sent and answered; 10s.", metavar="TIME"
+        "--timeout TIME", "Time for a request to be sent and answered; 10s.", "10s"
     ),
     corpus: list[str] | None = option(
-        None,
-        help="Documents for the page at /, which is about the model alone if none are given; may "
-        "be given several times.",
-        metavar="FILE",
+        "--corpus FILE",
+        "Documents for the page at / (repeatable), which is about the model alone without any.",
     ),
-    accuracy: AccuracyOptions,
-    jobs: Jobs = None,
+    accuracy: Accuracy,
+    n_jobs: int | None = JOBS,
     show: Show,
 ) -> None:
     """Answer requests for the topics of texts over HTTP, until Ctrl-C.
@@ -61,9 +59,9 @@ def serve(
             max_bytes=max_bytes,
             max_docs=max_docs,
             timeout=seconds,
-            n_jobs=jobs,
+            n_jobs=n_jobs,
             corpus=None if corpus is None else _documents(corpus),
-            **asked_accuracy(accuracy),
+            **accuracy.parameters(),
         )
         service.site = site
         server = serving.Server(service, listener, patience=seconds)

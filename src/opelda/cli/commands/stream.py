@@ -1,23 +1,12 @@
 """`opelda stream`: topics of documents that keep coming."""
 
 from os.path import basename
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from opelda.cli._app import command, option
-from opelda.cli._callbacks import (
-    EventCommands,
-    EventLines,
-    EventNotes,
-    MarkupNotice,
-    Summaries,
-    learning_display,
-    require_events,
-)
+from opelda.cli import _callbacks as callbacks
+from opelda.cli._app import argument, command, option
 from opelda.cli._exit import Stop, Stoppable, StoppedError
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
-from opelda.cli._live_site import Live
 from opelda.cli._models import (
     check_same,
     checkpoint_file,
@@ -27,10 +16,11 @@ from opelda.cli._models import (
     seeds_text,
 )
 from opelda.cli._options import (
+    AS_JSON,
+    ENGINE,
+    JOBS,
     RUNNING,
-    AsJsonAdvanced,
-    Engine,
-    Jobs,
+    TOPICS,
     Learning,
     NamelessReading,
     Show,
@@ -38,13 +28,20 @@ from opelda.cli._options import (
     given_options,
 )
 from opelda.cli._outputs import check_model_output, check_output
-from opelda.cli._show import count, heaviest, print_topics, skipped_documents
-from opelda.cli._standard_streams import note, noted, print_facts, print_json
+from opelda.cli._terminal import (
+    count,
+    heaviest,
+    note,
+    noted,
+    print_facts,
+    print_json,
+    print_topics,
+    skipped_documents,
+)
 from opelda.errors import InputError
 
 
 @command(
-    "stream",
     "tail -F access.log | opelda stream - --checkpoint state",
     "opelda stream feed.jsonl --follow --checkpoint state -k 50",
     "opelda stream incoming/ --follow --checkpoint state -o today.opelda",
@@ -54,58 +51,48 @@ from opelda.errors import InputError
 )
 def stream(
     *,
-    source: Annotated[
-        list[str],
-        typer.Argument(help="Files, a folder, or - for standard input.", metavar="SOURCE"),
-    ],
+    source: list[str] = argument("SOURCE", "Files, a folder, or - for standard input."),
     checkpoint: str = option(
-        ..., help="Folder that keeps the model and the place in the source.", metavar="DIR"
+        "--checkpoint DIR", "Folder that keeps the model and the place in the source.", ...
     ),
-    n_components: int | None = option(
-        None, "--topics", "-k", help="Number of topics; 100.", min=1, metavar="K"
-    ),
-    output: str | None = option(
-        None, "--output", "-o", help="Save the model here too, at the end.", metavar="FILE"
-    ),
+    n_components: int | None = TOPICS,
+    output: str | None = option("--output -o FILE", "Save the model here too, at the end."),
     follow: bool = option(
-        False, "--follow", help="Wait for more lines of a file or more files of a folder."
+        "--follow", "Wait for more lines of a file or more files of a folder.", False
     ),
     every: str = option(
+        "--every TIME|N",
+        "Between two checkpoints: a time such as 30s (the default), 5m or 1h, which is also how "
+        "long documents wait at most to be learned from; or a number of updates.",
         "30s",
-        help="Between two checkpoints: a time such as 30s (the default), 5m or 1h, which is also "
-        "how long documents wait at most to be learned from; or a number of updates.",
-        metavar="TIME|N",
     ),
     events: str | None = option(
-        None,
-        help="Write events (topics that rise, fade or change, new words, worse prediction) as "
-        "lines of JSON to standard output (-) or at the end of a file.",
-        metavar="-|FILE",
+        "--events -|FILE",
+        "Write events (topics that rise, fade or change, new words, worse prediction) as lines of "
+        "JSON to standard output (-) or at the end of a file.",
     ),
     serve: str | None = option(
-        None,
-        help="Show a page about the stream to browsers at this address, such as 127.0.0.1:8000, "
-        "while it is learned; a port alone is of this machine.",
-        metavar="HOST:PORT",
+        "--serve HOST:PORT",
+        "Show a page about the stream to browsers at this address, such as 127.0.0.1:8000, while "
+        "it is learned; a port alone is of this machine.",
     ),
-    n_jobs: Jobs = None,
+    n_jobs: int | None = JOBS,
     learning: Learning,
     reading: NamelessReading,
     text: StreamText,
-    engine: Engine = None,
+    engine: str | None = ENGINE,
     summary_every: str = option(
+        "--summary-every TIME|N",
+        "Time or documents between two summaries of topics; 0 is never.",
         "1m",
-        help="Time or documents between two summaries of topics; 0 is never.",
-        metavar="TIME|N",
         panel=RUNNING,
     ),
     on_event: str | None = option(
-        None,
-        help="Run this command for each event, with its JSON as input.",
-        metavar="COMMAND",
+        "--on-event COMMAND",
+        "Run this command for each event, with its JSON as input.",
         panel=RUNNING,
     ),
-    as_json: AsJsonAdvanced = False,
+    as_json: bool = AS_JSON,
     show: Show,
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
@@ -118,18 +105,19 @@ def stream(
     if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
     check_output(checkpoint, source, folder=True)  # files in there would be documents
-    lines = None if events is None else EventLines(events, source)
-    commands = None if on_event is None else EventCommands(on_event)
+    lines = None if events is None else callbacks.EventLines(events, source)
+    commands = None if on_event is None else callbacks.EventCommands(on_event)
     path = None if output is None else check_model_output(output, source)
-    live = None if serve is None else Live(serve, _title(source), checkpoint)
+    site = None if serve is None else callbacks.LiveSite(serve, _title(source), checkpoint)
     # not before these mistakes are found: importing takes seconds
     from sklearn.base import clone
 
     import opelda
     from opelda.corpus import stream as open_stream
     from opelda.corpus._stream import MAX_FEATURES
+    from opelda.learning.callbacks import OnEvent
 
-    summaries = None if summary_every == "0" else Summaries(show, summary_every)
+    summaries = None if summary_every == "0" else callbacks.Summaries(show, summary_every)
     former_file = checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
@@ -157,25 +145,25 @@ def stream(
         note(show, f"going on from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
     if lines or commands:
-        require_events(model)
-    shown = learning_display(show, lines=True), MarkupNotice(show), summaries, EventNotes(show)
-    listeners = (*shown, lines, commands, live)
+        OnEvent(print).begin(model)  # rejects a learner that notices no events
+    shown = callbacks.learning_display(show, lines=True), callbacks.MarkupNotice(show), summaries
+    listeners = (*shown, callbacks.EventNotes(show), lines, commands, site)
     model.callbacks = [listener for listener in listeners if listener is not None]
-    if live is not None:
-        live.tell(show)
+    if site is not None:
+        site.tell(show)
     with Stop() as stop, noted(show):
         try:
             documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)
         except InputError:
-            if stop.stopped and not hasattr(model, "_state"):
+            if hasattr(model, "_state"):
+                seen = count(model.n_docs_seen_, "document")
+                note(show, f"{checkpoint} holds what was learned from {seen}.")
+            elif stop.stopped:
                 needed = count(model._schedule().batch_size, "document")
                 raise StoppedError(
                     f"stopped before there were {needed} to learn from; nothing was learned."
                 ) from None
-            if hasattr(model, "_state"):
-                seen = count(model.n_docs_seen_, "document")
-                note(show, f"{checkpoint} holds what was learned from {seen}.")
             raise
         if path is not None:
             opelda.save(model, path)
@@ -217,7 +205,7 @@ def _title(source: list[str]) -> str:
 
 
 def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText) -> None:
-    """Refuse options for texts that are not those the checkpoint was made with."""
+    """Reject options for texts that are not those the checkpoint was made with."""
     if not given_options(text) or words is None:
         return
     from opelda.corpus.text.tokenizer import going_on_as

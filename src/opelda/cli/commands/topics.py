@@ -1,29 +1,26 @@
 """`opelda topics`: the words of a model's topics, typical documents, and labels."""
 
 from dataclasses import asdict
-from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from opelda._names import NAMELESS
-from opelda.cli._app import command, option
+from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
 from opelda.cli._options import (
+    AS_JSON,
+    JOBS,
+    MODEL,
+    ONLY,
     RESULTS,
-    AsJson,
     Columns,
-    Jobs,
-    Model,
     Reading,
     Show,
     given_options,
     refuse,
 )
-from opelda.cli._outputs import check_output
-from opelda.cli._show import by_weight, count, print_topics, skipped_documents, topic_as_plain
-from opelda.cli._standard_streams import note, print_json
+from opelda.cli._outputs import TABLES, check_output
+from opelda.cli._terminal import by_weight, count, note, print_json, print_topics, topic_as_plain
 from opelda.cli._topic_tables import (
     labels_by_command,
     labels_from,
@@ -31,24 +28,17 @@ from opelda.cli._topic_tables import (
     print_effects,
     print_shares,
     print_with_documents,
-    rows_by_columns,
     show_changes,
     show_tree,
-    topics_in_order,
     typical_documents,
-    with_documents_as_plain,
-    write_rows,
 )
 from opelda.errors import InputError
 
 RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
 ORDERS = ("weight", "number")
-LAMBDA = 0.6
-TABLES = (".csv", ".tsv", ".xlsx")
 
 
 @command(
-    "topics",
     "opelda topics model.opelda",
     "opelda topics model.opelda --lambda 0.4 --words 15",
     "opelda topics model.opelda --only 3 --only 8 --json",
@@ -63,66 +53,61 @@ TABLES = (".csv", ".tsv", ".xlsx")
 )
 def topics(
     *,
-    model: Model,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(help="Documents to look at; - is standard input.", metavar="CORPUS"),
-    ] = None,
-    n_words: int = option(10, "--words", "-n", help="Words per topic.", min=1),
+    model: str = MODEL,
+    corpus: list[str] | None = argument(
+        "CORPUS", "Documents to look at; - is standard input.", None
+    ),
+    n_words: int = option("--words -n N", "Words per topic.", 10, min=1),
     rank: str = option(
-        RANKS[0],
-        help="How words are ranked: relevance (probable here rather than elsewhere), probability, "
+        f"--rank {'|'.join(RANKS)}",
+        "How words are ranked: relevance (probable here rather than elsewhere), probability, "
         "tfidf, frex (frequent and exclusive), or coherence (relevant, and in the same documents "
         "of CORPUS).",
+        RANKS[0],
         choices=RANKS,
         panel=RESULTS,
     ),
     lambda_: float | None = option(
-        None,
-        "--lambda",
-        help=f"For relevance: 1 is probability, 0 is lift; {LAMBDA}.",
+        "--lambda X",
+        "For relevance: 1 is probability, 0 is lift; 0.6.",
         min=0.0,
         max=1.0,
         panel=RESULTS,
     ),
-    only: list[int] | None = option(
-        None, help="Show this topic; may be given several times.", min=0
-    ),
+    only: list[int] | None = ONLY,
     sort: str = option(
-        ORDERS[0], help="The heaviest first, or by number.", choices=ORDERS, panel=RESULTS
+        f"--sort {'|'.join(ORDERS)}",
+        "The heaviest first, or by number.",
+        ORDERS[0],
+        choices=ORDERS,
+        panel=RESULTS,
     ),
     docs: int | None = option(
-        None, help="Show N documents of CORPUS that are typical of each topic.", min=1
+        "--docs N", "Show N documents of CORPUS that are typical of each topic.", min=1
     ),
     columns: Columns,
     tree: bool = option(
-        False, "--tree", help="Show topics as a tree: merged step by step, the most alike first."
+        "--tree", "Show topics as a tree: merged step by step, the most alike first.", False
     ),
     since: str | None = option(
-        None,
-        help="Of a stream: how topics moved, their words, and events, in the last 1h, "
-        "1d or N documents before its last checkpoint.",
-        metavar="TIME|N",
+        "--since TIME|N",
+        "Of a stream: how topics moved, their words, and events, in the last 1h, 1d or N documents "
+        "before its last checkpoint.",
     ),
     label: list[str] | None = option(
-        None, help="Name a topic, saved in the model (repeatable).", metavar="TOPIC=TEXT"
+        "--label TOPIC=TEXT", "Name a topic, saved in the model (repeatable)."
     ),
     label_with: str | None = option(
-        None,
-        help="Name topics by a command, such as one that asks a language model: it gets a request "
-        "with a topic's words, and documents of CORPUS if given, and prints a name. Saved.",
-        metavar="COMMAND",
+        "--label-with COMMAND",
+        "Name topics by a command, such as one that asks a language model: it gets a request with "
+        "a topic's words, and documents of CORPUS if given, and prints a name. Saved.",
         panel=RESULTS,
     ),
     output: str | None = option(
-        None,
-        "--output",
-        "-o",
-        help="Write times, groups or effects: .csv, .tsv or .xlsx.",
-        metavar="FILE",
+        "--output -o FILE", "Write times, groups or effects: .csv, .tsv or .xlsx."
     ),
-    n_jobs: Jobs = None,
-    as_json: AsJson = False,
+    n_jobs: int | None = JOBS,
+    as_json: bool = AS_JSON,
     reading: Reading,
     show: Show,
 ) -> None:
@@ -130,8 +115,8 @@ def topics(
 
     With a corpus, and --docs, documents that are typical of them; with --time or --by, their
     corrected shares of documents with 95% intervals, the mean of the documents' mixtures, and their
-    words there; with --effect, how their shares go with
-    columns, the others being equal. With --label, name them first.
+    words there; with --effect, how their shares go with columns, the others being equal. With
+    --label, name them first.
     """
     from opelda._validation import choice
 
@@ -154,13 +139,14 @@ def topics(
             show_changes(model, str(since), n_words, as_json=as_json)
         return
     columns.check()
-    needs = {"--docs": docs is not None, "--rank coherence": rank == "coherence"}
-    needs |= {f"--{name}": True for name in over}
+    asked = {"--docs": docs, "--rank coherence": rank == "coherence"}
+    asked |= {f"--{name}": True for name in over}
+    needs = [name for name, is_given in asked.items() if is_given]
     if not corpus:
-        for name in (name for name, is_given in needs.items() if is_given):
-            raise InputError(f"{name} looks at documents of a CORPUS; name it after the model.")
+        if needs:
+            raise InputError(f"{needs[0]} looks at documents of a CORPUS; name it after the model.")
         refuse(reading, "no documents are read without a CORPUS")
-    elif not any(needs.values()) and label_with is None:
+    elif not needs and label_with is None:
         raise InputError(
             "Documents are shown with --docs, as --docs 3, or by columns, as --time date; give one "
             "of these, or no CORPUS."
@@ -173,8 +159,9 @@ def topics(
         raise InputError("--output takes times, groups or effects; leave it out.")
     if label:
         _save_labels(model, labels_from(label), show)
-    how: dict[str, Any] = {"by": rank, "lambda_": LAMBDA if lambda_ is None else lambda_}
-    how["only"] = only or None
+    how: dict[str, Any] = {"by": rank, "only": only or None}
+    if lambda_ is not None:
+        how["lambda_"] = lambda_
     if not corpus and label_with is None:
         from opelda.learning.persistence._stored_model import StoredModel
 
@@ -190,14 +177,20 @@ def topics(
 
     learned = load_model(model, n_jobs)
     if over and corpus:
-        files, rows_of = [reading.column_words], topics_in_order(learned, only, sort == "number")
-        path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
+        table = topic_table(learned, 1, only=only)
+        numbers = [row.topic for row in (table if sort == "number" else by_weight(table))]
         kept = columns.names() or "auto"
+        files = [reading.column_words]
+        path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
         documents = read_over(columns_of(learned), corpus, reading, show, n_jobs, metadata=kept)
-        skipped_documents(documents.n_skipped, documents.problems, show)
-        rows = rows_by_columns(learned, documents, columns, rows_of, n_words)
+        rows = _rows_by(columns, learned, documents, numbers, n_words)
         if path is not None:
-            write_rows(rows, path)
+            import polars as pl
+
+            from opelda.cli._tables import write_table
+
+            words = pl.col(pl.List(pl.String)).list.join(" ")  # in one cell
+            write_table(rows.to_polars().with_columns(words), path)
             note(show, f"{len(rows):,} rows: {output}")
         elif as_json:
             print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})
@@ -221,15 +214,32 @@ def topics(
         note_similar(learned.components_, model, show)
 
 
+def _rows_by(columns: Columns, model: Any, documents: Any, topics: list[int], n_words: int) -> Any:
+    """Return shares of topics by time or group, or effects of columns on them."""
+    from opelda import report
+
+    if columns.effect:
+        return report.estimate_effect(model, documents, columns.effect, topics=topics)
+    asked: dict[str, Any] = {"topics": topics, "n_words": n_words}
+    if columns.by is not None:
+        return report.topics_by(model, documents, columns.by, **asked)
+    asked["unit"] = columns.unit
+    return report.topics_over_time(model, documents, columns.time, **asked)
+
+
 def _print(
     table: Any, rank: str, sort: str, model: str, documents: Any = None, *, as_json: bool
 ) -> None:
     rows = by_weight(table) if sort == "weight" else list(table)
     if as_json:
-        plain = topic_as_plain
-        if documents is not None:
-            plain = partial(with_documents_as_plain, documents=documents)
-        print_json({"model": model, "rank": rank, "topics": [plain(row) for row in rows]})
+        found = [topic_as_plain(row) for row in rows]
+        for topic in found if documents is not None else ():
+            own = (asdict(row) for row in documents if row.topic == topic["topic"])
+            topic["documents"] = [
+                {name: value for name, value in row.items() if name not in ("topic", "label")}
+                for row in own
+            ]
+        print_json({"model": model, "rank": rank, "topics": found})
     elif documents is None:
         print_topics(rows)
     else:

@@ -1,0 +1,349 @@
+"""Tables and documents' mixtures as files: Parquet, CSV, Excel, JSON Lines, NumPy."""
+
+import io
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
+from xlsxwriter import Workbook
+from xlsxwriter.exceptions import FileCreateError
+
+from opelda.cli._terminal import count, safe_json, tell
+from opelda.corpus import MiniBatch
+from opelda.corpus._matrix import row_sums
+from opelda.corpus.formats._compression import SUFFIXES as COMPRESSIONS
+from opelda.corpus.formats._compression import without_suffix
+from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
+from opelda.errors import InputError
+
+FORMATS = ("parquet", "csv", "tsv", "xlsx", "jsonl", "npz")
+ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed already
+SPREADSHEETS = ("csv", "tsv", "xlsx")  # are for people, if nothing else is asked for
+MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767  # of a sheet, and of a cell
+
+# what XML cannot hold, what moves a cursor or turns text around, and the first of two escapes that
+# share an underscore, which XlsxWriter leaves as they are
+_ODD = re.compile(
+    "[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+    "|_(?=x[0-9A-Fa-f]{4}_x[0-9A-Fa-f]{4}_)"
+)
+
+Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
+
+
+def format_of(output: str) -> str:
+    """Return the format that a file's name stands for.
+
+    >>> format_of("theta.parquet"), format_of("theta.csv.gz"), format_of("-")
+    ('parquet', 'csv', 'jsonl')
+    """
+    if output == "-":
+        return "jsonl"
+    plain, compression = without_suffix(output)
+    kind = Path(plain).suffix[1:]
+    if kind not in FORMATS or (compression and kind in ARCHIVES):
+        raise InputError(
+            f"The output {output!r} must end in one of .{', .'.join(FORMATS)}; text also in "
+            f"{', '.join(COMPRESSIONS)} after that."
+        )
+    return kind
+
+
+def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
+    """Return the columns beside the topics for documents numbered from `first` on."""
+    assert batch.n_tokens is not None  # as of every stream
+    numbers = range(first, first + batch.X.shape[0])
+    names = batch.names and [name or str(n) for name, n in zip(batch.names, numbers, strict=True)]
+    return pl.DataFrame(
+        {
+            "document": names or list(numbers),
+            "tokens": found.n_tokens,
+            "unknown_tokens": batch.n_tokens - row_sums(batch.X),
+            "loss": found.loss,
+        }
+    )
+
+
+def best_topics(
+    facts: pl.DataFrame, theta: NDArray[np.float32], labels: Sequence[str], n: int, least: float
+) -> pl.DataFrame:
+    """Return a row for each document: number, label and weight of its best topics, and the facts.
+
+    Topics that weigh less than `least` are left empty, but for the first; so are all topics of a
+    document without a word of the model.
+    """
+    named = pl.Series(labels, dtype=pl.String)
+    # of equals the lower number
+    order = np.argsort(-theta, axis=1, kind="stable")[:, :n]
+    weights = np.take_along_axis(theta, order, axis=1).astype(np.float64).round(4)
+    shown = weights >= least
+    shown[:, 0] = True
+    shown &= (facts["tokens"].to_numpy() > 0)[:, np.newaxis]
+    columns = [facts["document"]]
+    for rank in range(order.shape[1]):
+        part = {
+            f"topic {rank + 1}": pl.Series(order[:, rank], dtype=pl.Int32),
+            f"label {rank + 1}": named[order[:, rank]],
+            f"weight {rank + 1}": weights[:, rank],
+        }
+        keep = pl.Series(shown[:, rank])
+        columns += pl.DataFrame(part).select(pl.when(keep).then(pl.all())).get_columns()
+    return pl.DataFrame([*columns, *facts.get_columns()[1:]])
+
+
+@contextmanager
+def writer(
+    output: str, kind: str, min_weight: float | None, best: tuple[Sequence[str], int] | None = None
+) -> Iterator[Write]:
+    """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
+
+    Lighter topics than `min_weight` are left out; None is every topic. With `best`, the labels of
+    the topics and a number, a document has one row with so many of its best topics.
+    """
+
+    def table(facts: pl.DataFrame, theta: NDArray[np.float32]) -> pl.DataFrame:
+        if best is not None:
+            found = best_topics(facts, theta, *best, min_weight or 0.0)
+        else:
+            found = _mixtures(facts, theta, min_weight, nested=kind == "jsonl")
+        counts = ("tokens", "unknown_tokens")
+        whole = [name for name in counts if (found[name] % 1 == 0).all()]
+        return found.with_columns(pl.col(whole).cast(pl.Int64))
+
+    with write_in_one_step(output) as file:
+        if kind not in ARCHIVES:
+            encoding = sys.stdout.encoding if output == "-" else None
+            write = _TextFile(file, kind, encoding)
+            yield lambda facts, theta: write.add(table(facts, theta))
+            return
+        # rows wait beside the output, where there must be room anyway
+        beside: dict[str, Any] = {"dir": Path(output).resolve().parent, "prefix": ".opelda-"}
+        with TemporaryDirectory(**beside, ignore_cleanup_errors=True) as folder:
+            if kind == "xlsx":
+                with Sheet(file, folder) as sheet:
+                    yield lambda facts, theta: sheet.add(table(facts, theta))
+                return
+            parts = (_Parquet if kind == "parquet" else _Npz)(folder, min_weight)
+            yield parts.add
+            parts.join(file)
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as .csv, .tsv or .xlsx in one step; no cell is ever run as a formula."""
+    kind = path.suffix.lower()[1:]
+    with write_in_one_step(path) as file:
+        if kind == "xlsx":
+            with Sheet(file) as sheet:
+                sheet.add(table)
+        else:
+            _TextFile(file, kind).add(table)
+
+
+class _TextFile:
+    """Rows as lines of .csv, .tsv or .jsonl, written block by block."""
+
+    def __init__(self, file: Any, kind: str, encoding: str | None = None) -> None:
+        self._file, self._kind, self._encoding, self._is_first = file, kind, encoding, True
+
+    def add(self, table: pl.DataFrame) -> None:
+        texts = [column for column in table if column.dtype == pl.String]
+        if self._kind == "jsonl":
+            text = table.write_ndjson()
+            if texts:
+                text = safe_json(text, self._encoding)
+        else:
+            safe = (
+                pl.Series(each.name, [t if t is None else safe_cell(t) for t in each], pl.String)
+                for each in texts
+            )
+            separator = "," if self._kind == "csv" else "\t"
+            rows = table.with_columns(safe)
+            text = rows.write_csv(include_header=self._is_first, separator=separator)
+        self._file.write(text.encode())  # not by polars, whose errors do not say what happened
+        self._is_first = False
+
+
+class Sheet:
+    """An .xlsx file with one sheet, written block by block; rows wait in a folder."""
+
+    def __init__(self, file: Any, folder: str | None = None) -> None:
+        # in memory: ZipFile would complain of a full disk once more when it is discarded
+        self._file, self._packed = file, io.BytesIO()
+        self._book = Workbook(self._packed, {"constant_memory": True, "tmpdir": folder})
+        self._book.use_zip64()
+        # the same mixtures give the same bytes
+        self._book.set_properties({"created": datetime(1980, 1, 1)})
+        self._sheet = self._book.add_worksheet("topics")
+        self._bold = self._book.add_format({"bold": True})
+        self._percent = self._book.add_format({"num_format": "0.0%"})
+        self._n_rows = self._n_cut = 0
+
+    def add(self, table: pl.DataFrame) -> None:
+        """Write rows, with the names of columns above the first."""
+        if not self._n_rows:
+            self._write_names(table.columns)
+        if self._n_rows + table.height > MOST_ROWS:
+            raise InputError(
+                f"A sheet of .xlsx has {MOST_ROWS:,} rows at most, and there are more documents; "
+                "write .csv or .parquet, or fewer documents with --limit."
+            )
+        formats = [
+            self._percent if name.startswith(("weight", "topic_")) else None
+            for name in table.columns
+        ]
+        for row in table.iter_rows():
+            for column, value in enumerate(row):
+                if isinstance(value, str):
+                    self._sheet.write_string(self._n_rows, column, self._safe(value))
+                elif value is not None and math.isfinite(value):
+                    self._sheet.write_number(self._n_rows, column, value, formats[column])
+            self._n_rows += 1
+
+    def _write_names(self, names: Sequence[str]) -> None:
+        if len(names) > MOST_COLUMNS:
+            raise InputError(
+                f"A sheet of .xlsx has {MOST_COLUMNS:,} columns at most, and this one would "
+                f"have {len(names):,}; write .csv or .parquet."
+            )
+        self._sheet.freeze_panes(1, 0)
+        for column, name in enumerate(names):
+            width = 28 if name.startswith("label") else max(len(name) + 2, 9)
+            self._sheet.set_column(column, column, 50 if name == "document" else width)
+            self._sheet.write_string(0, column, name, self._bold)
+        self._n_rows = 1
+
+    def _safe(self, text: str) -> str:
+        text = _ODD.sub(lambda odd: f"\\u{ord(odd[0]):04x}", text)
+        if 2 * len(text) > MOST_LETTERS:  # counted in halves of UTF-32
+            letters = text.encode("utf-16-le")
+            if len(letters) > 2 * MOST_LETTERS:
+                text = letters[: 2 * MOST_LETTERS - 2].decode("utf-16-le", "ignore") + "…"
+                self._n_cut += 1
+        # XlsxWriter takes a text between these for XML
+        return f"{text} " if text.startswith("<r>") and text.endswith("</r>") else text
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None:
+            self._sheet._opt_close()  # the file of its rows
+            return
+        try:
+            self._book.close()
+        except FileCreateError as failed:
+            raise failed.args[0] from None
+        self._file.write(self._packed.getbuffer())
+        if self._n_cut:
+            tell(
+                f"{count(self._n_cut, 'cell')} had more than 32,767 characters and were cut there."
+            )
+
+
+class _Parquet:
+    """Blocks of rows as Arrow files, put together at the end."""
+
+    def __init__(self, folder: str, min_weight: float | None) -> None:
+        self.folder, self.min_weight = folder, min_weight
+        self.parts: list[Path] = []
+        self.schema = pl.Schema()
+
+    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
+        table = _mixtures(facts, theta, self.min_weight)
+        self.parts.append(Path(self.folder, f"{len(self.parts)}.arrow"))
+        with polars_errors():
+            table.write_ipc(self.parts[-1])
+        # if any block has names of documents, all numbers become text
+        named = self.schema.get("document") == pl.String
+        self.schema = table.schema
+        if named:
+            self.schema["document"] = pl.String()
+
+    def join(self, file: Any) -> None:
+        with polars_errors():
+            register_io_source(self._tables, schema=self.schema).sink_parquet(file)
+
+    def _tables(self, *_: Any) -> Iterator[pl.DataFrame]:
+        for path in self.parts:
+            # polars would expand brackets and stars in a path
+            with open(path, "rb") as part:
+                yield pl.read_ipc(part).cast(self.schema)
+
+
+class _Npz:
+    """Arrays that grow on disk, put together as an archive for `numpy.load`."""
+
+    def __init__(self, folder: str, min_weight: float | None) -> None:
+        self.folder, self.min_weight = folder, min_weight
+        self.dtypes: dict[str, np.dtype[Any]] = {}
+        self.names: list[str] = []
+        self.n_topics = self.n_kept = 0
+
+    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
+        arrays = {name: facts[name].to_numpy() for name in facts.columns[1:]}
+        if self.min_weight is None:
+            arrays["theta"] = theta
+        else:
+            keep = _kept(theta, self.min_weight)
+            ends = self.n_kept + np.cumsum(keep.sum(axis=1))
+            arrays["data"] = theta[keep]
+            arrays["indices"] = np.nonzero(keep)[1].astype(np.int32)
+            arrays["indptr"] = ends if self.names else np.insert(ends, 0, 0)
+            self.n_kept, self.n_topics = int(ends[-1]), keep.shape[1]
+        # NumPy gives every name the room of the longest
+        self.names += (str(name)[:1_000] for name in facts["document"])
+        for name, values in arrays.items():
+            dtype = self.dtypes.setdefault(name, values.dtype)
+            with open(Path(self.folder, name), "ab") as file:
+                file.write(np.ascontiguousarray(values, dtype).data)
+
+    def join(self, file: Any) -> None:
+        arrays: dict[str, Any] = {"document": np.array(self.names)}
+        for name, dtype in self.dtypes.items():
+            values = np.memmap(Path(self.folder, name), dtype, "r")
+            arrays[name] = values.reshape(len(self.names), -1) if name == "theta" else values
+        if self.min_weight is not None:  # as `scipy.sparse.load_npz` reads it
+            arrays["shape"] = np.array([len(self.names), self.n_topics])
+            arrays["format"] = np.array(b"csr")
+        np.savez(file, **arrays)
+
+
+def _kept(theta: NDArray[np.float32], min_weight: float) -> NDArray[np.bool_]:
+    """Return which topics of each document are heavy enough; the heaviest always is."""
+    keep: NDArray[np.bool_] = (theta >= min_weight) & (theta > 0)
+    keep[np.arange(len(keep)), theta.argmax(axis=1)] = True
+    return keep
+
+
+def _mixtures(
+    facts: pl.DataFrame, theta: NDArray[np.float32], min_weight: float | None, nested: bool = False
+) -> pl.DataFrame:
+    """Return facts with a column for each topic, or with the topics that weigh enough.
+
+    `nested` puts a document's topics into one cell; without, sparse ones have a row each.
+    """
+    if min_weight is None and nested:
+        return facts.with_columns(pl.Series("theta", list(theta)))
+    if min_weight is None:
+        names = [f"topic_{k}" for k in range(theta.shape[1])]
+        return facts.hstack(pl.DataFrame(theta, schema=names).get_columns())
+    row, topic = np.nonzero(_kept(theta, min_weight))
+    weight = theta[row, topic]
+    order = np.lexsort((topic, -weight, row))  # a document's heaviest topic first
+    long = facts[row].with_columns(
+        topic=pl.Series(topic[order], dtype=pl.Int32), weight=pl.Series(weight[order])
+    )
+    if not nested:
+        return long
+    by_row = long.group_by(pl.Series("row", row), maintain_order=True)
+    return facts.with_columns(by_row.agg(topics=pl.struct("topic", "weight"))["topics"])

@@ -1,0 +1,296 @@
+"""Results on standard output, everything else on standard error: numbers, tables, JSON, bars."""
+
+import json
+import logging
+import math
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from opelda._names import printable
+from opelda.errors import DataWarning
+
+if TYPE_CHECKING:
+    from opelda.cli._options import Show
+
+# called with the documents read, and the bytes read and to be read if known
+Progress = Callable[[int, int | None, int | None], None]
+
+
+def count(number: float, singular: str, plural: str | None = None) -> str:
+    """Return a number with what it counts.
+
+    >>> count(1, "document"), count(12500, "document"), count(0, "entry", "entries")
+    ('1 document', '12,500 documents', '0 entries')
+    """
+    return f"{number:,.0f} {singular if number == 1 else plural or singular + 's'}"
+
+
+def duration(seconds: float, digits: int = 1) -> str:
+    """Return a time.
+
+    >>> duration(0.0123), duration(4.25), duration(75), duration(4000), duration(4.25, 0)
+    ('0.01 s', '4.2 s', '1 min 15 s', '1 h 6 min', '4 s')
+    """
+    if seconds < 60:
+        return f"{seconds:.{2 if seconds < 1 and digits else digits}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def share(part: float | None) -> str:
+    """Return a part of the whole in percent.
+
+    >>> share(0.1234), share(0.0004), share(None)
+    ('12.3%', '<0.1%', '-')
+    """
+    if part is None:
+        return "-"
+    return f"{part:.1%}" if part >= 0.001 or part == 0 else "<0.1%"
+
+
+def plain(number: float | None) -> float | None:
+    """Return a number fit for JSON: None for NaN and infinity."""
+    return None if number is None or not math.isfinite(number) else float(number)
+
+
+def tell(message: str) -> None:
+    """Write a line on standard error."""
+    print(f"opelda: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def note(show: "Show", message: str) -> None:
+    """Tell the user something, unless `--quiet` is given."""
+    if not show.quiet:
+        tell(message)
+
+
+def print_json(value: Any) -> None:
+    """Write one JSON object, and nothing else, to standard output."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(safe_json(text, sys.stdout.encoding) + "\n")
+
+
+def safe_json(text: str, encoding: str | None = None) -> str:
+    r"""Escape in lines of JSON what moves a cursor, or what a narrow encoding does not have.
+
+    Half surrogates stand for the bytes of paths that are not UTF-8. Strict readers refuse them, so
+    they are spelled as `printable` does. A reader gets all other text as it was.
+
+    >>> print(safe_json('{"word": "\x9b31m", "path": "caf\udce9"}'))
+    {"word": "\u009b31m", "path": "caf\\udce9"}
+    """
+    wide = (encoding or "utf-8").lower().startswith("utf")
+
+    def escaped(found: re.Match[str]) -> str:
+        character = found[0]
+        if "\ud800" <= character <= "\udfff":
+            return rf"\\u{ord(character):04x}"
+        return character if wide and character.isprintable() else json.dumps(character)[1:-1]
+
+    return re.sub("[^ -~\n]", escaped, text)
+
+
+@contextmanager
+def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
+    """Tell what a part of the package logs; only its errors with `--quiet`."""
+    logger, handler = logging.getLogger(part), logging.Handler()
+    handler.emit = lambda record: tell(record.getMessage())  # type: ignore[method-assign]
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.ERROR if show.quiet else logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+@contextmanager
+def warnings_noted(show: "Show") -> Iterator[None]:
+    """Print each `DataWarning` as one line."""
+    with warnings.catch_warnings():
+        former = warnings.showwarning
+
+        def told(message: Any, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, DataWarning):
+                note(show, str(message))
+            else:
+                former(message, category, *where)
+
+        warnings.showwarning = told  # type: ignore[assignment]
+        warnings.simplefilter("always", DataWarning)
+        yield
+
+
+def print_line(text: str = "", *, cut: bool = False) -> None:
+    """Write a line of a result, cut at the width of the terminal if asked to."""
+    if cut and len(text) > (room := width()):
+        text = text[: room - 1] + "…"
+    sys.stdout.write(printable(text) + "\n")
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Write pairs of a name and a value below one another."""
+    pairs = list(facts)
+    room = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        print_line(f"{name:<{room}}  {value}".rstrip())
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[str],
+    *,
+    error: bool = False,
+    styles: Sequence[str] = (),
+) -> None:
+    """Write a table as wide as the terminal; without a terminal a line for each row.
+
+    `right` names the columns of numbers; the last column takes the room that is left.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), row_styles=list(styles))
+    table.header_style = "bold"
+    for name in columns:
+        side: Any = "right" if name in right else "left"
+        table.add_column(name, justify=side, no_wrap=name != columns[-1])
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    _console(sys.stderr if error else sys.stdout).print(table)
+
+
+def width() -> int:
+    """Return the width of standard output's terminal, or more than any line without one."""
+    return int(_console(sys.stdout).width)
+
+
+def _console(file: Any) -> Any:
+    from rich.console import Console
+
+    class Plain(Console):
+        """A console that leaves a reader who went away to the command."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    wide = None if file.isatty() else 1_000_000  # wider than any table
+    return Plain(file=file, width=wide, markup=False, emoji=False, highlight=False)
+
+
+def by_weight(rows: Sequence[Any]) -> list[Any]:
+    """Return the heaviest topics first; where no weights are known, by number."""
+    return sorted(rows, key=lambda row: (-(row.weight or 0.0), row.topic))
+
+
+def heaviest(model: Any) -> list[Any]:
+    """Return the five topics with the largest share of the tokens, with ten words each."""
+    from opelda.report import topic_table
+
+    return by_weight(topic_table(model, 10))[:5]
+
+
+def topic_as_plain(row: Any) -> dict[str, Any]:
+    """Return a topic as JSON holds it."""
+    pairs = zip(row.words, row.probabilities, strict=True)
+    return {
+        "topic": row.topic,
+        "weight": row.weight,
+        "label": row.label,
+        "words": [{"word": word, "probability": p} for word, p in pairs],
+        **({} if row.stability is None else {"stability": row.stability}),
+    }
+
+
+def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
+    """Write topics as a table."""
+    stable = bool(rows) and all(row.stability is not None for row in rows)
+    names = ("topic", "weight", *(["stability"] if stable else []), "label", "words")
+    cells = []
+    for row in rows:
+        stability = [f"{row.stability:.2f}"] if stable else []
+        cells.append(
+            (str(row.topic), share(row.weight), *stability, row.label, " ".join(row.words))
+        )
+    print_table(names, cells, right=names[:-2], error=error)
+
+
+def skipped_documents(number: int, problems: Sequence[str], show: "Show") -> None:
+    """Say how many documents could not be read, also with `--quiet`; name all with `-v`."""
+    if number:
+        tell(f"{count(number, 'document')} could not be read and skipped.")
+        for problem in problems[: None if show.verbose else 3]:
+            note(show, f"  {problem}")
+
+
+@contextmanager
+def bar(show: "Show", what: str, time_column: str = "TimeRemainingColumn") -> Iterator[Any]:
+    """Give the update function of a bar on the terminal, or None where there is no terminal."""
+    if show.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.BarColumn(bar_width=12),
+        progress.TextColumn("{task.description}", markup=False),
+        getattr(progress, time_column)(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda **values: shown.update(task, **values)
+
+
+@contextmanager
+def reading_bar(show: "Show", what: str = "reading") -> Iterator[Progress | None]:
+    """Give what `opelda.corpus.read` calls while it reads, or None where there is no terminal."""
+    begun = perf_counter()
+    with bar(show, what) as update:
+
+        def progress(n_docs: int, done: int | None, total: int | None) -> None:
+            rate = n_docs / max(perf_counter() - begun, 1e-9)
+            said = f"{what}: {n_docs:,} docs, {rate:,.0f} docs/s"
+            update(completed=done, total=total, description=said)
+
+        yield None if update is None else progress
+
+
+@contextmanager
+def escaping_odd_characters() -> Iterator[None]:
+    """Escape what a narrow encoding lacks; never fail because standard error was closed."""
+    before = sys.stderr
+    sys.stderr = cast(Any, _Forgiving(before))
+    for stream in (sys.stdout, before):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        sys.stderr = before
+
+
+class _Forgiving:
+    """Standard error that drops what cannot be written: learning continues without a terminal."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
