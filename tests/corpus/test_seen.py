@@ -70,7 +70,7 @@ def test_what_was_read_is_passed_over_and_nothing_else(before, after, data):
     assert seen.n == len(lines)
     fresh = Seen()
     fresh.add(joined(lines))
-    assert seen.end == fresh.end
+    assert seen.end() == fresh.end()
     assert seen.marks == fresh.marks
 
 

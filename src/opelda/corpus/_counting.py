@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,6 @@ from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus._word_columns import FEW, encodable, usual_min_df
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
-
-# Blocks in flight for each thread.
-AHEAD = 2
 
 Counts = Counted | sparse.csr_array
 Progress = Callable[[int, int | None, int | None], Any]
@@ -40,7 +38,7 @@ class BlockCounter:
     def run(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
         """Yield each block with its counts, in order; the next ones are being counted meanwhile.
 
-        Without threads no block is read before the one before it was used.
+        Without threads, read no block before the one before it was used.
         """
         if not n_threads:
             for block in blocks:
@@ -62,7 +60,7 @@ class BlockCounter:
                     self._settle(block)
                     waiting.append(pool.submit(lambda one: (one, self._count(one)), block))
                     del block  # none is held here while its counts are used
-                    if len(waiting) > AHEAD * n_threads:
+                    if len(waiting) > 2 * n_threads:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
@@ -100,10 +98,9 @@ def limited(
     At the end, warn of skipped files.
     """
     most = whole("limit", limit) if limit is not None else 2**63
-    n_docs, ended = 0, False
-    while not ended:
-        size = min(block_size, most - n_docs)
-        ended = True
+    n_docs, reopens = 0, True
+    while reopens and n_docs < most:
+        size, reopens = min(block_size, most - n_docs), False
         for block in source.blocks(size, position):
             position = block.position
             if n_docs + len(block) > most:  # of a source that cannot be asked for fewer
@@ -112,11 +109,9 @@ def limited(
             yield block
             if progress is not None:
                 progress(n_docs, *(source.progress() or (None, None)))
-            if n_docs == most:
-                source.problems.warn()
-                return
-            if most - n_docs < size and source.reopens:
-                ended = False  # the last block is smaller: ask for it
+            # the last block is smaller: ask for it
+            reopens = most - n_docs < size and source.reopens
+            if reopens or n_docs == most:
                 break
     source.problems.warn()
 
@@ -129,6 +124,7 @@ class Merger:
     ) -> None:
         self.n_docs = 0
         self.n_unknown = 0.0
+        self.words_found = False
         self._counter = counter
         self._given = vocabulary
         self._n_threads = n_threads
@@ -139,7 +135,6 @@ class Merger:
             self._remap = self._columns.columns(words)
         self._parts: list[sparse.csr_array] = []
         self._table = _text.WordTable()
-        self.words_found = False
         # per word: documents that hold it, and how often it occurs
         self._df = np.zeros(1024, np.int64)
         self._total = np.zeros(1024, np.float64)
@@ -165,20 +160,18 @@ class Merger:
     def _merged(self, counted: Counted) -> sparse.csr_array:
         """Return counts over the words found so far, in the order of their first appearance."""
         self.words_found = True
+        words, counts = counted.words, counted.counts
         try:
-            columns = self._table.add(counted.words)
+            columns = self._table.add(words)
         except UnicodeEncodeError:  # no vocabulary can hold such words
-            keep = np.array([encodable(word) for word in counted.words])
-            counted = Counted(
-                [word for word in counted.words if encodable(word)],
-                keep_columns(counted.counts, keep),
-            )
-            columns = self._table.add(counted.words)
-        n_words, counts = len(self._table), counted.counts
+            keep = np.array([encodable(word) for word in words])
+            counts = keep_columns(counts, keep)
+            columns = self._table.add(list(compress(words, keep)))
+        n_words = len(self._table)
         if n_words > len(self._df):
             more = max(n_words, 2 * len(self._df)) - len(self._df)
-            self._df = np.concatenate((self._df, np.zeros(more, np.int64)))
-            self._total = np.concatenate((self._total, np.zeros(more, np.float64)))
+            self._df = np.append(self._df, np.zeros(more, np.int64))
+            self._total = np.append(self._total, np.zeros(more))
         moved = _text.merge(counts.indices, counts.data, columns, self._df, self._total)
         return sparse.csr_array((counts.data, moved, counts.indptr), (counts.shape[0], n_words))
 
@@ -191,8 +184,22 @@ class Merger:
         self, min_df: Any, max_df: Any, max_features: int | None
     ) -> tuple[sparse.csr_array, Vocabulary | None]:
         """Return all counts and the words of their columns."""
+        tokenizer = self._counter.tokenizer.decided
         if self.words_found:
-            return self._finish_found(min_df, max_df, max_features)
+            found, df, total = self.found()
+            order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
+            order = order[
+                found_words(df[order], total[order], self.n_docs, min_df, max_df, max_features)
+            ]
+            columns = np.full(len(found), -1, np.int32)
+            columns[order] = np.arange(len(order), dtype=np.int32)
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                moved = pool.map(lambda part: remap_columns(part, columns, len(order)), self._parts)
+                for number, (part, _) in enumerate(moved):  # each replaces what it was made of
+                    self._parts[number] = part
+            kept = [found[code] for code in order]
+            words = Vocabulary.known(kept, df[order], tokenizer=tokenizer)
+            return stacked(self._parts, len(order)), words
         width = max((part.shape[1] for part in self._parts), default=0)
         X = stacked(self._parts, width if self._columns is None else len(self._columns))
         self._parts.clear()
@@ -204,9 +211,8 @@ class Merger:
         df = np.bincount(X.indices, minlength=X.shape[1])
         keep = np.ones(X.shape[1], bool)
         if bounded:
-            low, high = 1 if min_df is None else min_df, 1.0 if max_df is None else max_df
             total = np.asarray(X.sum(axis=0), np.float64)
-            keep = kept_words(df, total, X.shape[0], low, high, max_features)
+            keep = kept_words(df, total, X.shape[0], min_df, max_df, max_features)
         if self._columns is not None:
             left_out = self._columns.columns(self._counter.stop_words)
             keep[left_out[left_out >= 0]] = False
@@ -214,28 +220,8 @@ class Merger:
             X = keep_columns(X, keep)
         if self._columns is None:
             return X, None
-        return X, self._vocabulary(self._columns.words, keep, df)
-
-    def _finish_found(
-        self, min_df: Any, max_df: Any, max_features: int | None
-    ) -> tuple[sparse.csr_array, Vocabulary]:
-        found = self._table.words()
-        order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
-        df, total = self._df[order], self._total[order]
-        keep = found_words(df, total, self.n_docs, min_df, max_df, max_features)
-        n_words = int(keep.sum())
-        columns = np.full(len(found), -1, np.int32)
-        columns[order[keep]] = np.arange(n_words, dtype=np.int32)
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            moved = pool.map(lambda part: remap_columns(part, columns, n_words)[0], self._parts)
-            for number, part in enumerate(moved):  # each replaces what it was made of
-                self._parts[number] = part
-        words = self._vocabulary([found[code] for code in order], keep, df)
-        return stacked(self._parts, n_words), words
-
-    def _vocabulary(self, words: Any, keep: NDArray[np.bool_], df: NDArray[np.int64]) -> Vocabulary:
-        kept = [word for word, stays in zip(words, keep.tolist(), strict=True) if stays]
-        return Vocabulary.known(kept, df[keep], tokenizer=self._counter.tokenizer.decided)
+        kept = list(compress(self._columns.words, keep))
+        return X, Vocabulary.known(kept, df[keep], tokenizer=tokenizer)
 
 
 def found_words(
@@ -274,6 +260,7 @@ def kept_words(
     """Return which words stay, as scikit-learn's CountVectorizer decides it."""
     if max_features is not None:
         max_features = whole("max_features", max_features)
+    min_df, max_df = 1 if min_df is None else min_df, 1.0 if max_df is None else max_df
     low, high = _bound("min_df", min_df, n_docs), _bound("max_df", max_df, n_docs)
     if high < low:
         raise InputError(
@@ -292,11 +279,10 @@ def kept_words(
 
 def _bound(name: str, value: Any, n_docs: int) -> float:
     """Return a bound in documents; a float is a share of them."""
-    if isinstance(value, float | np.floating):
-        if not 0.0 <= value <= 1.0:
-            raise InputError(
-                f"must be a whole number of documents or a share from 0.0 to 1.0, got {value!r}.",
-                name,
-            )
-        return float(value) * n_docs
-    return whole(name, value)
+    if not isinstance(value, float | np.floating):
+        return whole(name, value)
+    if not 0.0 <= value <= 1.0:
+        raise InputError(
+            f"must be a whole number of documents or a share from 0.0 to 1.0, got {value!r}.", name
+        )
+    return float(value) * n_docs

@@ -3,6 +3,7 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda._validation import LARGEST_COUNT
-from opelda.corpus._matrix import Counted
+from opelda.corpus._matrix import Counted, by_appearance
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
@@ -66,7 +67,14 @@ def count_words(
             f"{at(bad)} counts the word {words[codes[bad]]!r} as {weights[bad]!r}; "
             f"counts must be numbers from 0 to {LARGEST_COUNT:g}."
         )
-    return _gather(words, np.array(codes, np.int32), values, np.array(ends))
+    coded, live = np.array(codes, np.int32), values.astype(np.float32) > 0
+    if not live.all():  # a word counted zero times has not appeared
+        held, places = by_appearance(coded[live], len(words))
+        coded, values, words = places[coded[live]], values[live], [words[code] for code in held]
+        ends = np.append(0, np.cumsum(live))[ends].tolist()
+    counts = sparse.csr_array((values, coded, ends), shape=(len(ends) - 1, len(words)))
+    counts.sum_duplicates()
+    return Counted(words, counts.astype(np.float32))
 
 
 def as_list(documents: Iterable[Any]) -> list[Any]:
@@ -100,29 +108,9 @@ def _as_numbers(weights: list[Any]) -> NDArray[np.float64]:
             return array.astype(np.float64)
     except (ValueError, OverflowError):  # lists among them, or whole numbers beyond every type
         pass
-    return np.array([_as_number(weight) for weight in weights])
-
-
-def _as_number(weight: Any) -> float:
-    try:
-        return float(weight) if isinstance(weight, Real | Decimal | np.bool_) else np.nan
-    except (OverflowError, ValueError):
-        return np.nan
-
-
-def _gather(
-    words: list[str], codes: NDArray[np.int32], values: NDArray[np.float64], ends: NDArray[np.intp]
-) -> Counted:
-    live = values.astype(np.float32) > 0
-    if not live.all():
-        # A word counted zero times has not appeared: number the others by their first appearance.
-        ends = np.concatenate(([0], np.cumsum(live)))[ends]
-        codes, values = codes[live], values[live]
-        kept, first = np.unique(codes, return_index=True)
-        kept = kept[np.argsort(first)]
-        renumbered = np.zeros(len(words), np.int32)
-        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-        codes, words = renumbered[codes], [words[code] for code in kept]
-    counts = sparse.csr_array((values, codes, ends), shape=(len(ends) - 1, len(words)))
-    counts.sum_duplicates()
-    return Counted(words, counts.astype(np.float32))
+    numbers = np.full(len(weights), np.nan)
+    for i, weight in enumerate(weights):
+        with suppress(OverflowError, ValueError):
+            if isinstance(weight, Real | Decimal | np.bool_):
+                numbers[i] = float(weight)
+    return numbers

@@ -1,6 +1,7 @@
 """Documents that are nearly the same, found by hashes of their words and counted out."""
 
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,10 @@ from opelda.corpus._matrix import keep_columns
 from opelda.corpus._vocabulary import Vocabulary
 
 NEARLY_THE_SAME = 0.8
-# Of fewer distinct words some are the same by chance: those are no copies.
-LEAST_WORDS = 5
+LEAST_WORDS = 5  # of fewer distinct words some are the same by chance: those are no copies
 # Two documents are compared if for one of the bands the smallest hashes of their words agree, for
 # all of its hash functions: at a similarity of .8 with a probability of .9998.
 BANDS, HASHES = 16, 4
-PAIRS_AT_ONCE = 100_000
 
 
 def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
@@ -32,8 +31,8 @@ def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
     if bounds is not None and words is not None:
         df = np.bincount(X.indices, minlength=X.shape[1])
         keep = found_words(df, df.astype(np.float64), len(stay), *bounds, None)
-        kept = [word for word, stays in zip(words.words, keep.tolist(), strict=True) if stays]
         X = keep_columns(X, keep)
+        kept = compress(words.words, keep)
         words = Vocabulary.known(kept, df[keep], tokenizer=words.tokenizer)
     columns = [] if corpus.metadata is None else [column[stay] for column in corpus.metadata]
     return replace(
@@ -96,9 +95,10 @@ def _alike(
     others: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return Jaccard's coefficients of pairs of documents."""
+    at_once = 100_000
     found = np.zeros(len(some))
-    for first in range(0, len(some), PAIRS_AT_ONCE):
-        a, b = (part[first : first + PAIRS_AT_ONCE] for part in (some, others))
+    for first in range(0, len(some), at_once):
+        a, b = (part[first : first + at_once] for part in (some, others))
         common = words[a].multiply(words[b]).sum(axis=1)
-        found[first : first + PAIRS_AT_ONCE] = common / (sizes[a] + sizes[b] - common)
+        found[first : first + at_once] = common / (sizes[a] + sizes[b] - common)
     return found

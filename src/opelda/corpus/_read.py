@@ -22,6 +22,7 @@ from opelda.corpus.text import Tokenizer
 from opelda.corpus.text._phrases import chosen
 from opelda.errors import InputError
 
+BLOCK = 5_000  # documents counted at a time
 Share = int | float
 
 
@@ -126,7 +127,7 @@ def read(
         tokenizer = source.vocabulary.tokenizer
     counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
     n_threads = threads(n_jobs)
-    blocks = limited(opened, 5_000, limit, progress)
+    blocks = limited(opened, BLOCK, limit, progress)
     if vocabulary is None and isinstance(counter.tokenizer.phrases, float):
         blocks = _with_phrases(counter, blocks, n_threads)
     merger = Merger(counter, vocabulary, n_threads)

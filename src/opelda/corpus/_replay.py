@@ -1,7 +1,7 @@
-"""Records read of a source that cannot go back: known again by their content when they come again.
+"""Records read of a source that cannot go back, recognised by their content when they come again.
 
-A record is a line, or the key of an item. Bounded: prefixes are remembered at a thousand counts,
-and the last thousand records.
+A record is a line, or the key of an item. Memory is bounded: digests of about a thousand prefixes
+and of the last thousand records.
 """
 
 import logging
@@ -17,10 +17,8 @@ from scipy import sparse
 from opelda.corpus._kinds import is_matrix
 from opelda.errors import InputError
 
-N_LAST = 1000
-N_MARKS = 1024
-# So many records that begin a source as they began it before are no coincidence.
-SURE = 16
+N_LAST, N_MARKS = 1000, 1024
+SURE = 16  # so many records that begin a source as they began it before are no coincidence
 SIZE = 8  # bytes of a digest
 
 
@@ -45,16 +43,11 @@ class Seen:
         self.last = list(last)  # of whatever was read, also of the source before this one
         self._hash = blake2b(digest_size=SIZE)
 
-    @property
-    def end(self) -> bytes:
-        """The digest of all records."""
-        return self._hash.digest()
-
-    def end_with(self, lines: bytes) -> bytes:
-        """Return the digest of all records and of some more."""
-        further = self._hash.copy()
-        further.update(lines)
-        return further.digest()
+    def end(self, further: bytes = b"") -> bytes:
+        """Return the digest of all records, and of some more."""
+        hashed = self._hash.copy()
+        hashed.update(further)
+        return hashed.digest()
 
     def add(self, lines: bytes, *, known: bool = False) -> None:
         """Add whole lines; those that are `known` are among the last ones already."""
@@ -64,25 +57,22 @@ class Seen:
         ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
         view, begin, taken = memoryview(lines), 0, 0
         while taken < len(ends):
-            following = _following(self.n, self.step)
+            n, step = self.n, self.step  # the next mark is at a power of two, or a multiple
+            following = 1 << n.bit_length() if n < step else (n // step + 1) * step
             n_more = min(following - self.n, len(ends) - taken)
             taken, self.n = taken + n_more, self.n + n_more
             end = int(ends[taken - 1])
             self._hash.update(view[begin:end])
             begin = end
             if self.n == following:
-                self._mark()
+                self.marks[self.n] = self.end()
+                if self.n // self.step > N_MARKS:
+                    self.step *= 2
+                    self.marks = {n: self.marks[n] for n in _counts(self.n, self.step)}
         if not known:
             first = int(ends[-N_LAST - 1]) if len(ends) > N_LAST else 0
             recent = lines[first:].split(b"\n")[:-1]
             self.last = [*self.last, *map(digest, recent)][-N_LAST:]
-
-    def _mark(self) -> None:
-        self.marks[self.n] = self.end
-        if self.n // self.step > N_MARKS:
-            self.step *= 2
-            counts = set(_counts(self.n, self.step))
-            self.marks = {n: mark for n, mark in self.marks.items() if n in counts}
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a position holds it."""
@@ -90,7 +80,7 @@ class Seen:
             "n": self.n,
             "step": self.step,
             "marks": _packed(mark for _, mark in sorted(self.marks.items())),
-            "end": self.end.hex(),
+            "end": self.end().hex(),
             "last": _packed(self.last),
         }
 
@@ -136,10 +126,9 @@ def recognise(
 ) -> Recognised:
     """Pass over the records that were read in a former run.
 
-    The source begins as it began then: it is passed over as far as the marks agree. It begins with
-    the last records that were read, as ``tail -F`` prints the last lines again: these are. Anything
-    else is new, but for a `header` that is the former one. Decided as soon as it can be. `what` is
-    the name of records.
+    Where the source begins as it did then, pass over it as far as the marks agree. Where it begins
+    with the last records that were read, as ``tail -F`` does, pass over these. Anything else is new
+    but for a `header` that is the former one. Decide as soon as possible. `what` names records.
     """
     pairs = ((record, as_line(record)) for record in records)
     seen, taken, matched = Seen(), list[tuple[Any, bytes]](), 0
@@ -154,7 +143,7 @@ def recognise(
             overlap = n
             starts.remove(n)
         if same and n in former.marks:
-            same = seen.end == former.marks[n]
+            same = seen.end() == former.marks[n]
             matched = n if same else matched
             if same and (n >= SURE or n == former.n):
                 return _replayed(pairs, former, what, seen)
@@ -186,7 +175,7 @@ def _replayed(
             known = former.last[len(former.last) - n_left :] if n_left <= len(former.last) else []
             same = [digest(line[:-1]) for _, line in held] == known[: len(held)]
         else:
-            same = seen.end_with(lines) == former.marks[end]
+            same = seen.end(lines) == former.marks[end]
         if not same:
             break
         seen.add(lines)
@@ -206,17 +195,12 @@ def unpacked(text: str) -> list[bytes]:
     """Return digests that were packed."""
     data = b64decode(text, validate=True)
     if len(data) % SIZE:
-        raise ValueError("not a whole number of digests")
+        raise ValueError
     return [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
 
 
 def _packed(digests: Iterable[bytes]) -> str:
     return b64encode(b"".join(digests)).decode()
-
-
-def _following(n: int, step: int) -> int:
-    """Return the count of the next mark."""
-    return 1 << n.bit_length() if n < step else (n // step + 1) * step
 
 
 def _counts(n: int, step: int) -> list[int]:
@@ -296,21 +280,21 @@ class NewItems:
 
 def item_key(item: Any) -> bytes:
     """Return a line that stands for an item's content."""
-    if isinstance(item, str):
-        data = item.encode("utf-8", "surrogatepass")
-    elif isinstance(item, sparse.sparray | sparse.spmatrix):
+    X: Any
+    if isinstance(item, sparse.sparray | sparse.spmatrix):
         X = cast(Any, item).tocsr()
-        data = b"".join((str(X.shape).encode(), X.indptr.tobytes(), X.indices.tobytes()))
-        data += X.data.tobytes()
-    elif is_matrix(item):
+        parts = (X.indptr, X.indices, X.data)
+        data = str(X.shape).encode() + b"".join(part.tobytes() for part in parts)
+    elif not isinstance(item, str) and is_matrix(item):
         X = np.asarray(item)
         content = repr(X.tolist()).encode() if X.dtype.hasobject else X.tobytes()
         data = f"{X.dtype}{X.shape}".encode() + content
     else:
-        data = repr(item).encode("utf-8", "surrogatepass")
+        text = item if isinstance(item, str) else repr(item)
+        data = text.encode("utf-8", "surrogatepass")
     return digest(data).hex().encode() + b"\n"
 
 
 def report(sentence: str) -> None:
-    """Say how a source goes on, for whoever listens to the log."""
+    """Log how a source goes on."""
     logging.getLogger("opelda.corpus").info(sentence)

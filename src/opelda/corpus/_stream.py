@@ -20,16 +20,14 @@ from opelda.corpus.sources._items import Items
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
-# The columns of a stream's vocabulary where nobody said: new words never end, and memory does.
-MAX_FEATURES = 100_000
+MAX_FEATURES = 100_000  # columns by default: new words never end, and memory does
 
 
 class Stream(DocumentStream):
     """Mini-batches of a source; `stream` makes one.
 
     Iterating yields `MiniBatch` after `MiniBatch`, counted with `vocabulary`, from `position` on.
-    ``learner.fit_stream(stream)`` counts with the learner's own vocabulary, which begins as a copy
-    of this one.
+    ``learner.fit_stream(stream)`` counts with the learner's own copy of the vocabulary.
 
     Attributes
     ----------
@@ -43,7 +41,7 @@ class Stream(DocumentStream):
 
     Notes
     -----
-    After `seek` the log ``opelda.corpus`` (INFO) says in a sentence what was known again.
+    After `seek` the log ``opelda.corpus`` (INFO) says what was recognised.
 
     Examples
     --------
@@ -93,16 +91,15 @@ class Stream(DocumentStream):
         self._source.end_when(is_ended)
 
     def wait_at_most(self, seconds: float, meanwhile: Callable[[], None] | None = None) -> None:
-        """Let no document wait longer for a mini-batch to be full, where the source waits for more.
+        """Limit how long documents wait for a mini-batch to be full, where a source waits for more.
 
-        That is a pipe of lines, a file or folder that is followed, or an iterable without a length.
+        Such are pipes of lines, a file or folder that is followed, and iterables without a length.
 
         Parameters
         ----------
         seconds : float
-            From a mini-batch's first document on. Pipes that are compressed or hold counts are
-            waited for. An iterable is looked at whenever it gives something: one that may give
-            no document for long should give `NOTHING` now and then.
+            From a mini-batch's first document on. Pipes that are compressed or hold counts have no
+            limit. An iterable that may give no document for long should give `NOTHING` meanwhile.
         meanwhile : callable, optional
             Called now and then while documents are waited for.
         """
@@ -132,10 +129,10 @@ class Stream(DocumentStream):
         vocabulary : Vocabulary, optional
             What words are counted with instead of the stream's own vocabulary.
         n_words : int, optional
-            How many columns there are where these have no words.
+            The number of columns where columns have no words.
         learn : bool
             Whether the vocabulary learns from each mini-batch just before it is yielded. False:
-            everything is as the columns are, and columns without words must be as many.
+            columns stay, and columns without words must be as many.
 
         Yields
         ------
@@ -161,10 +158,17 @@ class Stream(DocumentStream):
                 X, n_unknown = with_columns(counts, n_words)
             else:
                 n_tokens = row_sums(counts.counts)
+                has_texts = isinstance(texts, pl.Series | list)
                 if vocabulary is None:
-                    vocabulary = self._new_vocabulary(n_words, has_texts=_holds_texts(texts))
+                    if n_words is not None:
+                        raise InputError(
+                            f"{self.label} gives documents made of words, but the columns so far "
+                            "have none; give the vocabulary that they were counted with."
+                        )
+                    min_df = None if has_texts else 1  # of texts, rare words wait
+                    vocabulary = Vocabulary(growing=True, max_features=MAX_FEATURES, min_df=min_df)
                 if learn:
-                    resolved = counter.tokenizer if _holds_texts(texts) else None
+                    resolved = counter.tokenizer if has_texts else None
                     X, change = vocabulary.learn_counted(counts, resolved)
                     n_unknown = change.n_unknown_tokens
                 else:
@@ -175,16 +179,6 @@ class Stream(DocumentStream):
                 X, block.position, change, n_unknown, vocabulary, block.names, n_tokens,
                 block.metadata, texts if isinstance(texts, pl.Series) else None,
             )  # fmt: skip
-
-    def _new_vocabulary(self, n_words: int | None, *, has_texts: bool) -> Vocabulary:
-        """Return a vocabulary that grows; of texts, words that few documents have wait."""
-        if n_words is not None:
-            raise InputError(
-                f"{self.label} gives documents made of words, but the columns so far have none; "
-                "give the vocabulary that they were counted with."
-            )
-        min_df = None if has_texts else 1
-        return Vocabulary(growing=True, max_features=MAX_FEATURES, min_df=min_df)
 
     def _check_width(self, n_columns: int, n_words: int) -> None:
         """Refuse numbered columns that cannot be those that are counted over."""
@@ -224,7 +218,7 @@ def stream(
     ----------
     source, format, text_column, name_column, metadata, on_error, encoding, column_words
         As for `read`.
-    first_id, limit
+    first_id, limit, n_jobs
         As for `read`.
     batch_size : int
         Documents per mini-batch; fewer at the end, and after `Stream.wait_at_most`.
@@ -233,15 +227,9 @@ def stream(
     vocabulary : Vocabulary, optional
         What words are counted with. By default a corpus's own, the words that the source comes
         with, or else an empty one that grows.
-    min_df : int, optional
-        Documents that must have had a word before it gets a column, for a vocabulary that begins
-        empty; by default as many as `read` wants of the documents so far (see `Vocabulary`).
-    max_features : int or None
-        Columns at most, for a vocabulary that begins empty: rare old words give way to new ones.
-        None: as many as there are words, for ever, and memory with them.
-    n_jobs : int, optional
-        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
-        depend on it.
+    min_df, max_features : int or None
+        Those of a vocabulary that begins empty, see `Vocabulary`. With ``max_features=None`` memory
+        grows for ever.
     follow : bool
         Wait for more at the end: for what is written to the file, or for new files in the folder.
         Only full mini-batches are given then, unless `Stream.wait_at_most` says otherwise.
@@ -306,8 +294,8 @@ def mini_batches(
     source : iterable, DocumentStream, Corpus, column or data frame
         Documents (a text, a sequence of words, a mapping from word to count, a dictionary with a
         text), which are gathered into batches; or whole mini-batches: matrices of counts, or lists
-        of documents other than texts. An empty list is an empty document; a matrix without rows is
-        passed over, and so is `NOTHING`, which says that there is no document yet.
+        of documents other than texts. An empty list is an empty document. `NOTHING`, which says
+        that there is no document yet, and matrices without rows are passed over.
     batch_size : int
         Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
         after `max_wait`.
@@ -318,9 +306,9 @@ def mini_batches(
         Columns of matrices where there is no vocabulary; those beyond are left out and counted as
         unknown. None: as many as the first matrix has.
     position : as in `MiniBatch`, or None
-        Where to go on. A source with an attribute ``position`` and a method ``seek(position)`` is
-        asked to go there. Others are read again: if the source begins as it did, items that were
-        read before are passed over, and anything else is new. A number passes over that many items.
+        Where to go on. A source with ``position`` and ``seek(position)`` is asked to go there.
+        Others are read again: items that were read before are recognised and passed over. A number
+        passes over that many items.
     max_wait : float or None
         Seconds that documents wait for a batch to be full at most; see `Stream.wait_at_most`.
     meanwhile : callable or None
@@ -368,7 +356,3 @@ def mini_batches(
     if position is not None:
         source.seek(position)
     return source.batches(vocabulary, n_words)
-
-
-def _holds_texts(documents: Any) -> bool:
-    return isinstance(documents, pl.Series | list)

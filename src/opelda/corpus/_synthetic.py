@@ -12,9 +12,6 @@ from scipy import sparse
 from opelda._validation import number, whole
 from opelda.errors import InputError
 
-DOCUMENTS_AT_ONCE = 4096
-OWN_SHARE = 0.9
-
 
 @dataclass(frozen=True)
 class Generated:
@@ -75,12 +72,10 @@ def generate(
     >>> made.topics[:, :20].sum(axis=1).round(2)
     array([0.93, 0.03, 0.03])
     """
-    n_docs = whole("n_docs", n_docs, 0)
-    n_words = whole("n_words", n_words)
-    n_topics = whole("n_topics", n_topics)
-    n_tokens = number("n_tokens", n_tokens, 0, 1e6, above=True)
-    alpha = number("doc_topic_prior", doc_topic_prior, 0, 1e6, above=True)
-    eta = number("topic_word_prior", topic_word_prior, 0, 1e6, above=True)
+    n_docs, n_words = whole("n_docs", n_docs, 0), whole("n_words", n_words)
+    n_topics, n_tokens = whole("n_topics", n_topics), _positive("n_tokens", n_tokens)
+    alpha = _positive("doc_topic_prior", doc_topic_prior)
+    eta = _positive("topic_word_prior", topic_word_prior)
     if separated and n_words < n_topics:
         raise InputError(
             f"must be at least n_topics={n_topics} for separated topics, got {n_words}.", "n_words"
@@ -97,9 +92,10 @@ def generate(
         topics = rng.dirichlet(np.full(n_words, eta), n_topics)
     mixtures = rng.dirichlet(np.full(n_topics, alpha), n_docs)
     cumulative = np.cumsum(topics, axis=1)
+    at_once = 4096
     parts = [
-        draw_counts(rng, mixtures[first : first + DOCUMENTS_AT_ONCE], cumulative, n_tokens)
-        for first in range(0, max(n_docs, 1), DOCUMENTS_AT_ONCE)
+        draw_counts(rng, mixtures[first : first + at_once], cumulative, n_tokens)
+        for first in range(0, max(n_docs, 1), at_once)
     ]
     return Generated(sparse.vstack(parts, format="csr"), topics, mixtures)
 
@@ -118,9 +114,8 @@ def generate_stream(
 ) -> Iterator[list[dict[str, float]]]:
     """Yield mini-batches of documents ``{word: count}`` over words that come and go for ever.
 
-    Each topic owns every ``n_topics``-th word of an endless list. Of that list `n_words` are in use
-    at a time; with every batch the oldest leave and as many new ones come. A word is rare at first,
-    common in its middle age, and rare again before it goes.
+    Each topic owns every ``n_topics``-th word of an endless list, of which `n_words` are in use at
+    a time. A word is rare at first, common in its middle age, and rare again before it leaves.
 
     Parameters
     ----------
@@ -149,16 +144,14 @@ def generate_stream(
     True
     """
     n_docs = None if n_docs is None else whole("n_docs", n_docs, 0)
-    batch_size = whole("batch_size", batch_size)
-    n_topics = whole("n_topics", n_topics)
+    batch_size, n_topics = whole("batch_size", batch_size), whole("n_topics", n_topics)
     n_words = whole("n_words", n_words)
     if n_words < n_topics:
         raise InputError(f"must be at least n_topics={n_topics}, got {n_words}.", "n_words")
-    alpha = np.full(n_topics, number("doc_topic_prior", doc_topic_prior, 0, 1e6, above=True))
-    n_tokens = number("n_tokens", n_tokens, 0, 1e6, above=True)
+    alpha = np.full(n_topics, _positive("doc_topic_prior", doc_topic_prior))
+    n_tokens = _positive("n_tokens", n_tokens)
     n_new = whole("new_words_per_batch", new_words_per_batch, 0)
-    seed = whole("random_state", random_state, 0)
-    first_batch = whole("first_batch", first_batch, 0)
+    seed, first_batch = whole("random_state", random_state, 0), whole("first_batch", first_batch, 0)
 
     def batches() -> Iterator[list[dict[str, float]]]:  # so that mistakes are told at once
         age = np.sin(np.pi * (np.arange(n_words) + 0.5) / n_words)
@@ -188,8 +181,12 @@ def owned_topics(
     """Return topics with most of their mass on the words they own, in proportion to weight."""
     own = np.where(owner == np.arange(n_topics)[:, None], weight, 0.0)
     own /= own.sum(axis=1, keepdims=True)
-    topics: NDArray[np.float64] = OWN_SHARE * own + (1 - OWN_SHARE) * weight / weight.sum()
+    topics: NDArray[np.float64] = 0.9 * own + (1 - 0.9) * weight / weight.sum()
     return topics
+
+
+def _positive(name: str, value: Any) -> float:
+    return number(name, value, 0, 1e6, above=True)
 
 
 def draw_counts(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from opelda import _text
-from opelda.corpus._matrix import Counted, csr, remap_columns, stacked
+from opelda.corpus._matrix import Counted, by_appearance, csr, remap_columns, stacked
 from opelda.corpus._word_columns import encodable
 from opelda.corpus.text._languages import stems
 from opelda.corpus.text._markup import FEW, few_without_markup, without_markup
@@ -138,12 +138,9 @@ def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -
     if tokenizer.phrases:
         phrases, keys = keys_of(tokenizer.phrases, words)
         codes, ends = join(renamed[codes], ends, keys, len(words))
-        # words that occur in phrases alone are none; the others in the order of first appearance
-        held, at = np.unique(codes, return_index=True)
-        held = held[np.argsort(at)]
-        renamed = np.full(len(words) + len(phrases), -1, np.int32)
-        renamed[held] = np.arange(len(held), dtype=np.int32)
-        words = [[*words, *phrases][code] for code in held]
+        words = [*words, *phrases]
+        held, renamed = by_appearance(codes, len(words))  # not words of phrases alone
+        words = [words[code] for code in held]
     ends, columns, counts = _text.count_rows(codes, ends, renamed, n_words=len(words))
     return Counted(words, csr(counts, columns, ends, (len(ends) - 1, len(words))))
 
