@@ -106,7 +106,7 @@ def test_fit_scores_some_of_its_documents_on_the_way():
     seen = [n_docs for n_docs, _ in model.learning_curve_]
     assert seen[-1] == model.n_docs_seen_ == 24 * 900
     assert [n_docs // 900 for n_docs in seen if n_docs >= 3600] == [4, 5, 6, 7, 9, 14, 24]
-    assert len(seen) <= _curve.MOST_SCORES
+    assert len(seen) <= 11
     documents = X[np.argsort(KEYS)[:20]]
     assert model.learning_curve_[-1][1] == model.score(documents, n_splits=1)
     assert made(TopicModel, n_sweeps=20, n_passes=4).fit(X).learning_curve_ == model.learning_curve_

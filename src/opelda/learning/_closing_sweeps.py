@@ -10,82 +10,33 @@ sweeps.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
 from opelda.engines import Engine
-from opelda.engines.seam import Prior, SizeHistogram, TokenCounts, Updated, Weights
+from opelda.engines.seam import SizeHistogram, TokenCounts, Updated, Weights
 from opelda.errors import InputError
 from opelda.learning._plan import Plan
 from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
 
-LEAST_SHARE = 0.05  # of a new sweep in the running average: its variance is a mean of 39 sweeps'
-BETWEEN_PRIORS = 2  # sweeps
-BETWEEN_WORD_PRIORS = 10
-# Where alpha is learned its sum begins with a document's length, but no more than that, and may
-# fall to 1 only as the first sweeps go on: tokens change their topics easily at first, and topics
-# come to differ. Meanwhile the smallest topic has a share of it, and takes the words that documents
-# of all kinds have, which would be spread over many.
-FIRST_PRIOR = 50.0
-ANNEALED = 0.5
-COMMON_SHARE = 0.15
-# A document of so many tokens says half as much of which topics are frequent: by alpha of short
-# texts alone a topic that is large by chance grows.
-FEW_TOKENS = 10.0
 # eta while tokens are drawn, where it is learned; half of it where there are fewer tokens than
 # cells, else topics starve
 DRAWN_WORD_PRIOR = 0.1
+MOST_DOCUMENTS = 20_000  # that alpha is learned from: plenty for K numbers
 
-# of the prior that is learned: so many documents are plenty for K numbers
-MOST_DOCUMENTS = 20_000
-PRIOR_STEPS = 5
-SMALLEST_PRIOR = 1e-5
-WORD_PRIOR_STEPS = 30
-WORD_PRIORS = 1e-4, 1.0  # the smallest and the largest
-
-
-class Collection(Protocol):
-    """Documents whose tokens are swept, wherever these are."""
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents."""
-        ...
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens that are drawn."""
-        ...
-
-    @property
-    def total(self) -> float:
-        """Their weight."""
-        ...
-
-    def sweep(
-        self,
-        weights: Weights,
-        alpha: NDArray[np.float64],
-        *,
-        counts: TokenCounts | None,
-        prior: Prior | None,
-        seed: int,
-    ) -> TokenCounts:
-        """Draw every token's topic and count them; see `Engine.sweep`."""
-        ...
-
-    def histogram(self, share: float) -> SizeHistogram:
-        """Count documents as last drawn by their tokens per topic; see `Engine.histogram`."""
-        ...
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class HeldCollection:
-    """Tokens that an engine of this process has."""
+    """Documents whose tokens are swept by an engine of this process.
+
+    Sweeps ask for no more than these methods: a collection may as well lie in a cluster.
+    """
 
     engine: Engine
     tokens: Any
@@ -97,7 +48,7 @@ class HeldCollection:
 
     @property
     def n_tokens(self) -> int:
-        """Number of tokens."""
+        """Number of tokens that are drawn."""
         return int(self.tokens.first[-1])
 
     @property
@@ -105,12 +56,12 @@ class HeldCollection:
         """Their weight."""
         return float(self.tokens.total)
 
-    def sweep(self, weights: Weights, alpha: NDArray[np.float64], **how: Any) -> TokenCounts:
-        """Draw and count."""
+    def sweep(self, weights: Weights, alpha: Array, **how: Any) -> TokenCounts:
+        """Draw every token's topic and count them; see `Engine.sweep`."""
         return self.engine.sweep(weights, self.tokens, alpha, **how)
 
     def histogram(self, share: float) -> SizeHistogram:
-        """Count documents."""
+        """Count documents as last drawn by their tokens per topic; see `Engine.histogram`."""
         return self.engine.histogram(self.tokens, share)
 
 
@@ -123,8 +74,8 @@ class Sweeps:
 
     plan: Plan
     state: State
-    collection: Collection
-    alpha: NDArray[np.float64]
+    collection: Any  # a `HeldCollection`, or one of the same form
+    alpha: Array
     outside: TokenCounts | None = None
     counts: TokenCounts | None = None
     n_made: int = 0
@@ -134,7 +85,9 @@ class Sweeps:
         if n_tokens and not self.collection.total:
             raise too_small()
         self.weight = min(self.collection.total / max(n_tokens, 1), 1.0)  # a token's
-        self.trust = n_tokens / max(n_tokens + FEW_TOKENS * n_docs, 1.0)
+        # A document of ten tokens says half as much of which topics are frequent: by alpha of short
+        # texts alone a topic that is large by chance grows.
+        self.trust = n_tokens / max(n_tokens + 10.0 * n_docs, 1.0)
         self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
         self.drawn_prior = None
         if plan.learns_word_prior:
@@ -162,7 +115,8 @@ class Sweeps:
         self.counts = counts = drawn if self.outside is None else drawn + self.outside
         swept = perf_counter()
         self.n_made += 1
-        share, prior = max(LEAST_SHARE, 2.0 / (self.n_made + 1)), state.weights.prior
+        # in the running average: in the end its variance is a mean of 39 sweeps'
+        share, prior = max(0.05, 2.0 / (self.n_made + 1)), state.weights.prior
         if find_word_prior and self.plan.learns_word_prior:
             prior = by_frequency(likelier_word_prior(counts, self.weight), counts)
         if pull is not None and pull.firm:
@@ -180,35 +134,39 @@ class Sweeps:
             self.alpha = self.trust * alpha + (1.0 - self.trust) * alpha.mean()
 
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
-        """Sweep so often, beginning with the weights' topics and an alpha that falls."""
+        """Sweep so often, beginning with the weights' topics and an alpha that falls.
+
+        Where alpha is learned its sum begins with a document's length, at most 50, and may fall to
+        1 only as the first half of the sweeps goes on: tokens change their topics easily at first,
+        and topics come to differ. Meanwhile the smallest topic has a share of alpha, and takes the
+        words that documents of all kinds have, which would be spread over many.
+        """
         plan, state = self.plan, self.state
-        first = min(max(self.collection.total / max(self.collection.n_docs, 1), 1.0), FIRST_PRIOR)
-        # (topics that were given words keep to them)
-        share = COMMON_SHARE * self.trust if np.ndim(state.weights.prior) < 2 else 0.0
+        first = min(max(self.collection.total / max(self.collection.n_docs, 1), 1.0), 50.0)
         n_seeded = 0 if plan.seeds is None else len(plan.seeds)
-        if n_seeded == plan.n_topics:
-            share = 0.0
-        common = plan.n_topics - 1
+        # (topics that were given words keep to them)
+        own_words = np.ndim(state.weights.prior) == 2 or n_seeded == plan.n_topics
+        share, common = 0.0 if own_words else 0.15 * self.trust, plan.n_topics - 1
         if plan.learns_prior:
             self.alpha = np.full(plan.n_topics, first / plan.n_topics)
         for number in range(1, n_sweeps + 1):
-            is_due = number % BETWEEN_WORD_PRIORS == 0 or number == n_sweeps
+            is_due = number % 10 == 0 or number == n_sweeps
             done = self.sweep(state.seed + (number << 32), find_word_prior=is_due)
             if number == 1 and plan.learns_prior:
                 assert self.counts is not None
                 if share:
                     common = n_seeded + int(np.argmin(self.counts.sums[n_seeded:]))
                 self.alpha = with_share(self.alpha, common, share)
-            if plan.learns_prior and number % BETWEEN_PRIORS == 0:
+            if plan.learns_prior and number % 2 == 0:
                 self.find_prior()
-                least = first ** (1.0 - number / (ANNEALED * n_sweeps))
+                least = first ** (1.0 - 2.0 * number / n_sweeps)
                 if least > 1.0:
                     alpha = with_share(self.alpha, common, share)
                     self.alpha = alpha * max(least / self.alpha.sum(), 1.0)
             yield done
 
 
-def run_closing_sweeps(plan: Plan, state: State, collection: Collection) -> Iterator[Updated]:
+def run_closing_sweeps(plan: Plan, state: State, collection: Any) -> Iterator[Updated]:
     """Sweep through a collection, beginning with the topics learned so far; yield after each.
 
     The weights are the average so far at any time, so that an interruption loses one sweep.
@@ -237,8 +195,8 @@ def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
     cells, times = counts.sizes()
     n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.n_words
     others, totals = np.maximum(n - weight, 0.0), counts.sums
-    eta, least, most = (weight * bound for bound in (DRAWN_WORD_PRIOR, *WORD_PRIORS))
-    for _ in range(WORD_PRIOR_STEPS):
+    eta, least, most = (weight * bound for bound in (DRAWN_WORD_PRIOR, 1e-4, 1.0))
+    for _ in range(30):
         found = (times * n / (others + eta)).sum()
         expected = n_words * (totals / (np.maximum(totals - weight, 0.0) + n_words * eta)).sum()
         if not expected > 0:
@@ -254,8 +212,8 @@ def by_frequency(eta: float, counts: TokenCounts) -> NDArray[np.float32]:
     return spread
 
 
-def with_share(alpha: NDArray[np.float64], topic: int, share: float) -> NDArray[np.float64]:
-    """Return an alpha of the same sum in which a topic has that share, or more if it had more."""
+def with_share(alpha: Array, topic: int, share: float) -> Array:
+    """Return an alpha of the same sum in which a topic has at least that share."""
     total, own = alpha.sum(), alpha[topic]
     if own >= share * total or own == total:
         return alpha
@@ -264,18 +222,18 @@ def with_share(alpha: NDArray[np.float64], topic: int, share: float) -> NDArray[
     return alpha
 
 
-def likelier_prior(seen: SizeHistogram, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+def likelier_prior(seen: SizeHistogram, alpha: Array) -> Array:
     """Improve alpha by a few steps of Minka's fixed point (2000).
 
     alpha_k <- alpha_k * sum_d [psi(N_dk + alpha_k) - psi(alpha_k)]
                        / sum_d [psi(N_d + sum alpha) - psi(sum alpha)]
     """
     topics, n_topics = seen.topics, len(alpha)
-    for _ in range(PRIOR_STEPS):
+    for _ in range(5):
         total = alpha.sum()
         found = seen.times * (psi(seen.sizes + alpha[topics]) - psi(alpha[topics]))
         expected = (seen.n_alike * (psi(seen.lengths + total) - psi(total))).sum()
         if expected <= 0:
             break
-        alpha = np.maximum(alpha * np.bincount(topics, found, n_topics) / expected, SMALLEST_PRIOR)
+        alpha = np.maximum(alpha * np.bincount(topics, found, n_topics) / expected, 1e-5)
     return alpha

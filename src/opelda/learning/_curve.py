@@ -10,15 +10,16 @@ from opelda.engines.seam import Documents, ranked
 from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.metrics._token_split import can_be_split
 
-VALIDATION = "validation documents"
-LEARNED_FROM = "documents it learned from"
-BEFORE = "documents before they were learned from"
-KINDS = (VALIDATION, LEARNED_FROM, BEFORE)
+KINDS = VALIDATION, LEARNED_FROM, BEFORE = (
+    "validation documents",
+    "documents it learned from",
+    "documents before they were learned from",
+)
 MOST_POINTS = 64
 # A score takes as long as some 250 views of documents, and 7 for each that is scored: of this many
-# views (documents times passes and sweeps) one score, and one scored document, take 2% at most.
-VIEWS_PER_SCORE, VIEWS_PER_DOCUMENT = 20_000, 5_000
-MOST_SCORES, LEAST_DOCUMENTS, MOST_DOCUMENTS = 11, 20, 200
+# views (documents times passes and sweeps) one score, and one scored document of 5,000 views, take
+# 2% at most.
+VIEWS_PER_SCORE = 20_000
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class Curve:
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return what `from_arrays` takes."""
-        documents = np.array([n_docs for n_docs, _ in self.points], np.int64)
-        scores = np.array([score for _, score in self.points], np.float64)
-        return {"documents": documents, "scores": scores}, {"of": self.of, "n": self.n}
+        documents, scores = zip(*self.points, strict=True)
+        arrays = {"documents": np.array(documents, np.int64), "scores": np.array(scores)}
+        return arrays, {"of": self.of, "n": self.n}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, said: Header, _: tuple[int, int]) -> "Curve":
-        """Make the curve of what a file holds; a `ValueError` says what cannot be right."""
+        """Return the curve that a file holds, checked."""
         made = cls(choice("of", said.get("of"), KINDS), whole("n", said.get("n"), 1))
         n_points = (made.n - 1) // made._spacing + 1 + ((made.n - 1) % made._spacing > 0)
         wanted = {"documents": (np.int64, (n_points,)), "scores": (np.float64, (n_points,))}
@@ -79,8 +80,8 @@ class Sample:
         n_docs = documents.n_docs
         n_updates = n_passes * -(-n_docs // batch_size)
         views = n_docs * (n_passes + n_sweeps)
-        n_scores = min(views // VIEWS_PER_SCORE, MOST_SCORES)
-        n = min(max(views // VIEWS_PER_DOCUMENT, LEAST_DOCUMENTS), MOST_DOCUMENTS)
+        n_scores = min(views // VIEWS_PER_SCORE, 11)
+        n = min(max(views // 5_000, 20), 200)
         self._step, self._due = 0, frozenset[int]()
         if n_scores:
             self.documents = drawn(documents, n)

@@ -19,7 +19,7 @@ from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
 from opelda.engines.seam import Documents, enlarged
 from opelda.errors import InputError
-from opelda.learning._closing_sweeps import Collection, HeldCollection, run_closing_sweeps
+from opelda.learning._closing_sweeps import HeldCollection, run_closing_sweeps
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
@@ -107,7 +107,7 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
         vocabulary: Vocabulary | None = None,
         validation: Any = None,
         validate_every: int = 10,
-        collection: Collection | None = None,
+        collection: Any = None,  # a `HeldCollection`, or one of the same form
         run: Run | None = None,
     ) -> None:
         """Learn topics; sweep all of a collection, of which X are then some documents."""
@@ -161,7 +161,7 @@ class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: 
         return state
 
     def _go_through(
-        self, plan: Plan, documents: Documents, collection: Collection | None, reporter: Reporter
+        self, plan: Plan, documents: Documents, collection: Any, reporter: Reporter
     ) -> None:
         """Go through the passes, then the closing sweeps."""
         state, schedule = self._state, plan.schedule

@@ -11,30 +11,28 @@ Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
 
-def unchanged(value: Any, *_: Any) -> Any:
-    """Keep a part."""
+def _unchanged(value: Any, *_: Any) -> Any:
     return value
 
 
-def dropped(value: Any, *_: Any) -> None:
-    """Drop a part: it is of topics as they were."""
+def _dropped(value: Any, *_: Any) -> None:
+    return None
 
 
 @dataclass(frozen=True)
 class Part:
     """What becomes of an optional part of `State`; each function takes its value first.
 
-    A field of `State` names its part, and nothing else has to know of it. `load` takes the arrays,
-    the header and the shape (V, K); a `ValueError` says what cannot be right. The others return the
-    new value, or None to drop the part.
+    `load` takes the arrays, the header and the shape (V, K); a `ValueError` says what cannot be
+    right. The others return the new value, or None to drop the part.
     """
 
     save: Callable[[Any], tuple[Arrays, Header]]
     load: Callable[[Arrays, Header, tuple[int, int]], Any]
-    edited: Callable[..., Any] = unchanged  # (value, edit): topics were merged, removed or split
-    learned: Callable[..., Any] = unchanged  # (value): topics learn from more documents
-    reused: Callable[..., Any] = unchanged  # (value, columns, n_docs): these are of new words now
-    replaced: Callable[..., Any] = unchanged  # (value, topics): these are other themes now
+    edited: Callable[..., Any] = _unchanged  # (value, edit): topics were merged, removed or split
+    learned: Callable[..., Any] = _unchanged  # (value): topics learn from more documents
+    reused: Callable[..., Any] = _unchanged  # (value, columns, n_docs): these are of new words now
+    replaced: Callable[..., Any] = _unchanged  # (value, topics): these are other themes now
     has_header: bool = True  # beside its arrays
     has_documents: bool = False  # which a file can leave out
 
@@ -43,31 +41,26 @@ def per_topic(least: float) -> Part:
     """Declare one number for each topic, from `least` to 1, that learning and edits invalidate."""
 
     def load(arrays: Arrays, _: Header, shape: tuple[int, int]) -> NDArray[np.float64]:
-        found = arrays[""]
-        # NaN is neither
-        if (
-            found.dtype != np.float64
-            or found.shape != shape[1:]
-            or not ((found >= least) & (found <= 1.0)).all()
-        ):
-            raise ValueError("its numbers of topics are not one for each, or out of range")
-        return found
+        check_arrays(arrays, {"": (np.float64, shape[1:])}, "numbers of topics")
+        if not ((arrays[""] >= least) & (arrays[""] <= 1.0)).all():
+            raise ValueError("its numbers of topics are out of range")
+        return arrays[""]
 
     return Part(
-        lambda value: ({"": value}, {}), load, edited=dropped, learned=dropped, has_header=False
+        lambda value: ({"": value}, {}), load, edited=_dropped, learned=_dropped, has_header=False
     )
 
 
 def check_arrays(
     arrays: Arrays, wanted: Mapping[str, tuple[type, tuple[int | None, ...]]], what: str
 ) -> None:
-    """Refuse arrays of other types or shapes, None being any length; and numbers not finite."""
+    """Reject arrays of other types or shapes, None being any length; and numbers not finite."""
     for name, (dtype, shape) in wanted.items():
         array = arrays.get(name)
-        good = array is not None and array.dtype == dtype and array.ndim == len(shape)
         if (
             array is None
-            or not good
+            or array.dtype != dtype
+            or array.ndim != len(shape)
             or any(n not in (None, length) for n, length in zip(shape, array.shape, strict=True))
         ):
             raise ValueError(f"its {what}: array {name!r} is missing or of another type")

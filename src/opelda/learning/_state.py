@@ -51,22 +51,13 @@ class ReadWriteLock:
 
     def __enter__(self) -> None:
         me = self._me()
-        # Readers and writers alike enter their name first and look for the others then, so that one
-        # of two sees the other; nobody learns on a served model, and no guard is needed.
-        self._readers.add(me)
-        if not self._writers:
-            return
         with self._changed:
-            self._readers.discard(me)
             self._waiting.add(me)
             try:
-                self._changed.notify_all()
-                self._changed.wait_for(
-                    lambda: (
-                        self._writing in (None, me)
-                        and (me in self._next or not self._writers - {me})
-                    )
-                )
+                while self._writing not in (None, me) or (
+                    self._writers - {me} and me not in self._next
+                ):
+                    self._changed.wait()
                 self._readers.add(me)
             finally:  # also of an interrupted wait, for which no writer is to wait
                 self._waiting.discard(me)
@@ -74,10 +65,9 @@ class ReadWriteLock:
                 self._changed.notify_all()
 
     def __exit__(self, *error: object) -> None:
-        self._readers.discard(get_ident())
-        if self._writers:
-            with self._changed:
-                self._changed.notify_all()
+        with self._changed:
+            self._readers.discard(get_ident())
+            self._changed.notify_all()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -135,11 +125,10 @@ class State:
 
     def changed(self, how: str, *args: Any) -> dict[str, Any]:
         """Return what the parts become when they are "edited", "learned", "reused", "replaced"."""
-        values = {name: getattr(self, name) for name in PARTS}
         return {
-            name: getattr(PARTS[name], how)(value, *args)
-            for name, value in values.items()
-            if value is not None
+            name: getattr(part, how)(getattr(self, name), *args)
+            for name, part in PARTS.items()
+            if getattr(self, name) is not None
         }
 
     def update(self, parts: dict[str, Any]) -> None:
@@ -166,7 +155,7 @@ def learns_elsewhere(model: Any) -> bool:
 
 
 def check_words_rest(model: Any) -> None:
-    """Refuse to look at a vocabulary that another thread gives words to."""
+    """Reject a look at a vocabulary that another thread gives words to."""
     words: Vocabulary | None = model._state.vocabulary
     if words is not None and words.growing and learns_elsewhere(model):
         raise InputError(

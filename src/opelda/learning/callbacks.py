@@ -171,7 +171,7 @@ class EarlyStopping:
         if score is None:
             return False
         self._n_scores += 1
-        if self.best_score is None or score > self.best_score:
+        if score > (-math.inf if self.best_score is None else self.best_score):
             self.best_score, self.best_update = score, report.n_updates
         if score > self._reference + self.min_delta:
             self._reference, self._n_without = score, 0

@@ -54,7 +54,7 @@ ATTEMPTS = 4
 class Cluster:
     """Documents in blocks, kept by executors, and the topics of their tokens.
 
-    `Collection` is what closing sweeps ask of it.
+    Closing sweeps ask of it what they ask of a `HeldCollection`.
     """
 
     def __init__(self, column: DataFrame, counter: Counter, checkpoint_interval: int) -> None:
