@@ -32,10 +32,6 @@ from opelda.inference import Method
 Mass: TypeAlias = Callable[[], NDArray[np.float64]]
 Start: TypeAlias = Literal["random", "documents"]
 
-# The share of a topic's weights that ML keeps at rho = 1, where the equation keeps none: too little
-# to count as a probability, and enough to divide by where no document of the batch uses the topic.
-LEAST_KEPT = 1e-16
-
 # Of a batch's tokens; a topic that has less of them was not used, and stays as it is.
 LEAST_SHARE = 1e-15
 
@@ -53,7 +49,7 @@ class Sampler(Protocol):
 class ML:
     """Regularised online learning: topics move towards the batch's own maximum likelihood.
 
-    beta^_kj proportional to sum_d d_j theta_dk;  beta <- (1 - rho) beta + rho beta^.
+    beta^_kj proportional to sum_d d_j theta_dk;  beta <- (1 - rho) beta + rho beta^
 
     Parameters
     ----------
@@ -82,7 +78,9 @@ class ML:
             weights.remake(lambda words, before: before)
         weights.normalise()
         totals = weights.totals
-        weights.shrink(max(1.0 - step.rho, LEAST_KEPT))
+        # At rho = 1 the equation keeps nothing; this is too little to count as a probability, and
+        # enough to divide by where no document of the batch uses the topic.
+        weights.shrink(max(1.0 - step.rho, 1e-16))
         tokens = mass()
         used = tokens > LEAST_SHARE * tokens.sum()
         gain: NDArray[np.float64] = step.rho * totals / weights.scale
@@ -99,10 +97,6 @@ class Online:
 
     lambda^_kj = eta + (D / S) sum_d d_j phi_djk;  lambda <- (1 - rho) lambda + rho lambda^.
 
-    The random start tells the topics apart for the first batch. From then on, with ``bound_start``,
-    it counts for no more tokens than the D documents have: at the beginning of a stream D is small,
-    and a start that weighs more would hide the documents for many updates, in which topics die.
-
     Parameters
     ----------
     decay, offset, init
@@ -111,7 +105,10 @@ class Online:
         D, the number of documents that the topics are to stand for (population VB, McInerney et
         al. 2015). None: the collection's size in `fit`, the documents seen so far in streams.
     bound_start : bool or None
-        None: True, but not with methods that take expected logarithms of topics (VB and CGS).
+        After the first batch, let the random start count for no more tokens than the D documents
+        have: at the beginning of a stream D is small, and a start that weighs more would hide the
+        documents for many updates, in which topics die. None: True, but not with methods that take
+        expected logarithms of topics (VB and CGS).
 
     Examples
     --------
@@ -128,7 +125,7 @@ class Online:
     decays = True
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
-        """Shrink rows and prior alike, and give the prior its share of lambda^."""
+        """Shrink rows and prior alike; the prior has its share of lambda^."""
         if step.number == 1 and self.bound_start in (None, True):
             start = float((weights.scale * weights.sums).sum())
             weights.shrink(min(1.0, step.population / n_docs * float(mass().sum()) / start))
@@ -214,13 +211,13 @@ class SGRLD:
     theta_kj <- |theta_kj + eps/2 (eta_kj - theta_kj + (D / S) sum_d (n_djk - beta_kj n_dk))
                  + sqrt(eps theta_kj) xi_kj|,   beta_kj = theta_kj / sum_j theta_kj.
 
-    The weights are theta, a draw from the posterior in the long run; xi is standard normal, for
-    every topic and word. n_djk counts the tokens of word j in document d whose topic is k, and n_dk
-    all tokens of topic k, drawn by Gibbs sampling given beta. The rule needs no inference method.
+    The weights are theta, a draw from the posterior in the long run; xi is standard normal. n_djk
+    counts the tokens of word j in document d whose topic is k, and n_dk all tokens of topic k,
+    drawn by Gibbs sampling given beta. The rule needs no inference method.
 
-    The documents tell nothing of sum_j theta_kj, which is about that of eta; gradients must be
-    measured by it. The step eps_k = 2 rho / (1 + (D / S) n_k / min(sum_j eta_kj, sum_j theta_kj))
-    keeps at least 1 - rho of a topic, and the start is made as large as eta.
+    The documents tell nothing of sum_j theta_kj, which is about that of eta: the start is made as
+    large. The step eps_k = 2 rho / (1 + (D / S) n_k / min(sum_j eta_kj, sum_j theta_kj)) keeps at
+    least 1 - rho of a topic.
 
     Parameters
     ----------
@@ -291,11 +288,7 @@ class SGRLD:
 
 
 RULES: dict[str, type] = {
-    "ml": ML,
-    "online": Online,
-    "streaming": Streaming,
-    "scvb0": SCVB0,
-    "sgrld": SGRLD,
+    rule.__name__.lower(): rule for rule in (ML, Online, Streaming, SCVB0, SGRLD)
 }
 CHECKS: dict[str, Callable[[str, Any], object]] = {
     "decay": lambda name, value: number(name, value, 0.0, 1.0),
@@ -309,10 +302,9 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
 
 def rule_of(given: Any) -> Rule | Sampler:
     """Return the rule of a name, or a rule object, with its parameters checked."""
-    rule: Rule | Sampler
-    if not isinstance(given, type) and (hasattr(given, "prepare") or isinstance(given, Sampler)):
-        rule = given
-    else:
+    is_rule = hasattr(given, "prepare") or isinstance(given, Sampler)
+    rule: Rule | Sampler = given
+    if isinstance(given, type) or not is_rule:
         rule = RULES[choice("learning", given, RULES)]()
     if type(rule) in RULES.values():
         for field in fields(rule):  # type: ignore[arg-type]

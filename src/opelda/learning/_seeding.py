@@ -14,8 +14,6 @@ from opelda.learning._seeds import Pull
 from opelda.learning._state import State
 
 LOOKED_AT = 20  # documents per topic
-HOLDING = 50  # documents that a topic of seed words begins with, at most
-MOST_TOPICS = 1000  # with more, looking would take longer than learning
 
 
 def begin(plan: Plan, state: State, documents: Documents) -> None:
@@ -38,18 +36,20 @@ def seed_topics(
     """Add to each topic of a random start the words of a document, weighing as much as the start.
 
     Topics of seed words begin with those of documents that hold these, and the `rest`, if it is
-    wanted, with documents far from them too. Leaves the start as it is where there are too many
-    topics, or no such documents are found.
+    wanted, with documents far from them too. The start stays as it is for more than 1,000 topics,
+    where looking would take longer than learning, and where no such documents are found.
     """
     begun: dict[int, sparse.csr_array] = {}
     if pull is not None:
         begun = _holding(pull, documents, documents.order(seed, 0))
     others = [topic for topic in range(weights.n_topics) if topic not in begun]
     found = dict(begun)
-    if rest and others and weights.n_topics <= MOST_TOPICS:
+    if rest and others and weights.n_topics <= 1000:
         looked_at = documents.order(seed, 0, LOOKED_AT * weights.n_topics)
-        if pull is not None:
-            looked_at = _without(pull, documents, looked_at, 2 * len(others))
+        if pull is not None:  # documents with a seed word have a topic, unless too few are left
+            has = sparse.csr_array(documents.matrix[looked_at][:, pull.columns])
+            free = looked_at[np.diff(has.indptr) == 0]
+            looked_at = free if len(free) >= 2 * len(others) else looked_at
         X = _rows(documents, looked_at)
         rng = np.random.default_rng([seed, 5])
         chosen = far_apart(engine, X, len(others), rng, list(begun.values()))
@@ -71,18 +71,10 @@ def _rows(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
     return sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
 
 
-def _without(
-    pull: Pull, documents: Documents, chosen: NDArray[np.int64], least: int
-) -> NDArray[np.int64]:
-    """Leave out documents that hold a seed word, if so many are left: theirs is a topic already."""
-    free = np.diff(sparse.csr_array(documents.matrix[chosen][:, pull.columns]).indptr) == 0
-    return chosen[free] if free.sum() >= least else chosen
-
-
 def _holding(
     pull: Pull, documents: Documents, order: NDArray[np.int64]
 ) -> dict[int, sparse.csr_array]:
-    """Return by topic the mean of the documents that hold most of its seed words.
+    """Return by topic the mean of the up to 50 documents that hold most of its seed words.
 
     Words count by how rare they are, in a document by how many others it has; ties go by order.
     """
@@ -94,7 +86,7 @@ def _holding(
     for topic in np.unique(pull.topics).tolist():
         own = np.where(pull.topics == topic, rarity, 0.0)
         score = (has @ own) / length
-        best = np.argsort(-score, kind="stable")[:HOLDING]
+        best = np.argsort(-score, kind="stable")[:50]
         best = best[score[best] > 0]
         if len(best):
             rows = _rows(documents, order[best])
@@ -114,12 +106,6 @@ def far_apart(
 
     They are far by `Engine.far_apart`, words weighed by how rare they are; None where too few
     differ.
-
-    >>> from opelda.engines import get_engine
-    >>> X = sparse.csr_array(np.kron(np.eye(3), np.ones((5, 4))))
-    >>> chosen = far_apart(get_engine("cpu"), X, 3, np.random.default_rng(0))
-    >>> sorted(int(document) // 5 for document in chosen)
-    [0, 1, 2]
     """
     if n_topics > X.shape[0]:
         return None
@@ -128,7 +114,7 @@ def far_apart(
 
 
 def _weighed(X: sparse.csr_array) -> sparse.csr_array:
-    """Rows of length 1: log(1 + count) times log(1 + documents / documents with the word)."""
+    """Return rows of length 1: log(1 + count) log(1 + documents / documents with the word)."""
     frequency = np.bincount(X.indices[X.data > 0], minlength=X.shape[1])
     rarity = np.log1p(X.shape[0] / np.maximum(frequency, 1))
     data = np.log1p(X.data.astype(np.float64)) * rarity[X.indices]

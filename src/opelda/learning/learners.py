@@ -45,20 +45,16 @@ EXAMPLES = """    Examples
     ((3, 60), (500, 3))"""
 
 
-def _entries(text: str) -> dict[str, str]:
-    """Return the entries of a list of parameters by their names."""
-    entries = re.findall(r"^    (\w+)((?:, \w+)* : .*\n(?:        .*\n)*)", text, re.MULTILINE)
-    return {name: f"    {name}{rest}" for name, rest in entries}
-
-
 def documented(cls: Class) -> Class:
-    """Append to a docstring the parameters and attributes, as `TopicModel` has them, and more."""
+    """Append the parameters and attributes to a docstring, as `TopicModel` has them, and more."""
     head, attributes, _ = re.split(r"(?=    Attributes\n|    Examples\n)", TopicModel.__doc__ or "")
-    entries = _entries(head) | _entries(PARAMETERS)
-    known = [text for name, text in entries.items() if name in cls().get_params()]
-    parameters = f"    Parameters\n    ----------\n{''.join(known)}\n"
-    examples = EXAMPLES.format(name=cls.__name__)
-    cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{parameters}{attributes}{examples}"
+    entry, known = r"^    (\w+)(?:, \w+)* : .*\n(?:        .*\n)*", cls().get_params()
+    entries = {found[1]: found[0] for found in re.finditer(entry, head + PARAMETERS, re.MULTILINE)}
+    parameters = "".join(text for name, text in entries.items() if name in known)
+    cls.__doc__ = (
+        f"{(cls.__doc__ or '').rstrip()}\n\n    Parameters\n    ----------\n{parameters}\n"
+        f"{attributes}{EXAMPLES.format(name=cls.__name__)}"
+    )
     return listed(cls)
 
 

@@ -15,15 +15,13 @@ from opelda.learning._plan import MOST_SWEPT_TOPICS
 from opelda.learning._rules import SCVB0, Online, Sampler, bounded, rule_of
 from opelda.learning._seeds import Seeds
 
-MANY_TOPICS = 500
-A_STREAM = 10**9  # documents: more than any collection for which presets choose otherwise
-
 
 def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -> dict[str, Any]:
     """Return the parameters that a preset decides, for so many documents or for a stream.
 
     As measured: docs/learning.md has the curves. Small collections are gone through more often, in
-    smaller steps; those with many topics, whose passes take longer than their sweeps, less often.
+    smaller steps; those with more than 500 topics, whose passes take longer than their sweeps, less
+    often.
 
     >>> fast = preset_settings("fast", 10_000)
     >>> fast["inference"].n_iter, fast["batch_size"], fast["n_passes"]
@@ -39,8 +37,8 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
             "n_sweeps": 0,
         }
     best = preset == "best"
-    n_docs = A_STREAM if n_docs is None else max(n_docs, 1)
-    n_docs_to_see = 400_000 * min(1.0, MANY_TOPICS / n_topics) if best else 100_000
+    n_docs = 10**9 if n_docs is None else max(n_docs, 1)  # a stream is the largest collection
+    n_docs_to_see = 400_000 * min(1.0, 500 / n_topics) if best else 100_000
     batch_size = max(50, n_docs // 20)  # 20 updates a pass, or more
     if best:  # 200, but with as many documents each as there are topics
         batch_size = min(batch_size, max(250, n_docs // 200, n_topics))
@@ -67,21 +65,20 @@ class TopicModel(Learner):
     n_components : int
         K, the number of topics.
     preset : {"best", "fast", "paper"}
-        The settings. "best": Online-OPE, then closing sweeps of Gibbs sampling, and streams by
-        sweeps of their last documents; "fast": Online-OPE alone, with steps that learn faster than
-        the paper's; "paper": those of `OnlineOPE`.
+        "best": Online-OPE, then closing sweeps of Gibbs sampling, and streams by sweeps of their
+        last documents; "fast": Online-OPE alone, with steps that learn faster than the paper's;
+        "paper": the settings of `OnlineOPE`.
     inference : str, Method or None
-        A method of `opelda.inference`: its name, for that method with its own defaults, or an
-        object. None: the preset's, ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``; with the rule
-        "scvb0" ``CVB0(burn_in=1, n_samples=1)``. "sgrld" draws tokens' topics itself: give none.
+        A method of `opelda.inference`, or its name, for its own defaults. None: the preset's,
+        ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``; with the rule "scvb0"
+        ``CVB0(burn_in=1, n_samples=1)``. "sgrld" draws tokens' topics itself: give none.
     learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
         The update rule: regularised maximum likelihood, stochastic variational inference,
         streaming Bayes, stochastic CVB0 or stochastic gradient Riemannian Langevin dynamics
         (docs/learning.md). A rule object of `opelda.learning` has parameters of its own, such as
-        step sizes and the start: ``Online(decay=0.7, offset=64)``; "online" means ``Online()``.
-        Or a rule of your own (docs/contributing-a-method.md), which a model file cannot hold.
-        None: "online". Step sizes and start by default: decay .6, offset 10, start from documents;
-        "paper": .9, 1, random.
+        step sizes and the start: ``Online(decay=0.7, offset=64)``. Or a rule of your own
+        (docs/contributing-a-method.md), which a model file cannot hold. None: "online", with decay
+        .6, offset 10, start from documents; "paper": .9, 1, random.
     doc_topic_prior : number, vector (K,) or None
         alpha, the Dirichlet prior of a document's mixture; None is 1/K, and closing sweeps adapt it
         to the documents.
@@ -95,33 +92,28 @@ class TopicModel(Learner):
         How often `fit` goes through the collection, shuffled anew each time. None: so often that
         400,000 documents are seen ("fast": 100,000), at most 20 times; "paper": once.
     n_sweeps : int or None
-        Sweeps of collapsed Gibbs sampling by which `fit` ends: the topics of all tokens are drawn
-        again and again, beginning with the topics learned so far, and averaged. None: 80 for
+        Sweeps of collapsed Gibbs sampling by which `fit` ends (docs/learning.md). None: 80 for
         "best", else 0. With sweeps, `partial_fit` and `fit_stream` keep a window of the last
-        documents (400,000, or 4 million tokens) and sweep the window. While the window fills, the
-        topics are learned anew, with as many sweeps, whenever the window has grown fourfold.
+        documents (400,000, or 4 million tokens) and sweep the window (docs/streams.md).
     n_runs : int
         How often `fit` learns, each time with another seed, the first with that of `random_state`.
         It keeps the run that is most like all others (Rieger et al. 2020), and what each of its
-        topics has in common with the others', `topic_stability_`; docs/choosing.md. It takes
-        `n_runs` times as long, and the memory of as many models.
+        topics has in common with the others', `topic_stability_`; docs/choosing.md.
     seeds : mapping from str to lists of words, Seeds or None
-        Topics of your own (docs/seeds.md), by name: the first topics, in this order, begin with
-        documents that hold these words, have these names as labels, and keep number and theme in
-        passes, sweeps and streams (in streams without sweeps not always the theme). Words are found
-        as they stand, or as the vocabulary's tokenizer makes them; of a data frame they are names
-        of columns, else they may be numbers of columns. ``Seeds(words, strength=...)`` says how
-        strongly the words hold their topic.
+        Topics of your own, by name (docs/seeds.md): the first topics, in this order, begin with
+        documents that hold these words, and keep name, number and theme (in streams without sweeps
+        not always the theme). Words are found as they stand, or as the vocabulary's tokenizer makes
+        them; of a data frame they are names of columns, else they may be numbers of columns.
+        ``Seeds(words, strength=...)`` says how strongly the words hold their topic.
     transform_method : str, Method or None
         How `transform` infers mixtures: the name of a method, a method object, or "same" as while
         learning. None: the same, but EM in the place of OPE and of what is left out, for its
         mixtures predict unseen words better and cost less.
     max_loss : float, PerToken or None
         The most that the likelihood of a document's words may be below the optimum in `transform`,
-        `infer` and `score`: nats per document, or ``PerToken(0.01)`` (`opelda.inference.PerToken`)
-        nats per token. Other mixtures are replaced by the most likely one
-        (`opelda.inference.Exact`), which may predict new words of short texts worse: compare
-        `score`. None: whatever the method finds.
+        `infer` and `score`: nats per document, or ``PerToken(0.01)`` nats per token. Other mixtures
+        are replaced by the most likely one (`opelda.inference.Exact`), which may predict new words
+        of short texts worse: compare `score`. None: whatever the method finds.
     sparse_output : bool
         `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
         at all, as with ``transform_method="exact"``.
@@ -133,8 +125,8 @@ class TopicModel(Learner):
         depend on it.
     random_state : int, RandomState, Generator or None
     verbose : int
-        0: silent. 1: a progress bar, or a line in the log now and then where there is no terminal.
-        2: a line per update.
+        0: silent. 1: a progress bar, or lines in the log where there is no terminal. 2: a line per
+        update.
     callbacks : callable, list of callables or None
         Called with a `BatchReport` after every update; learning stops when one returns True.
 
@@ -155,8 +147,6 @@ class TopicModel(Learner):
     >>> from opelda.corpus import generate
     >>> from opelda.inference import FW
     >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
-    >>> TopicModel(3, random_state=0).fit(X).components_.shape
-    (3, 60)
     >>> model = TopicModel(3, inference=FW(n_iter=20), learning="ml", batch_size=50, random_state=0)
     >>> model.fit(X).transform(X).shape
     (500, 3)
@@ -176,7 +166,6 @@ class TopicModel(Learner):
     seeds: Mapping[str, Iterable[str | int]] | Seeds | None = None
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
-        """Return what was given and, for the rest, what the preset has for so many documents."""
         n_topics = whole("n_components", self.n_components)
         preset = preset_settings(choice("preset", self.preset, PRESETS), n_docs, n_topics)
         rule = preset["learning"] if self.learning is None else rule_of(self.learning)
@@ -184,14 +173,14 @@ class TopicModel(Learner):
             preset["inference"] = CVB0(burn_in=1, n_samples=1)
         elif isinstance(rule, Sampler):
             self._check_sampled()
-        given: dict[str, Any] = self.get_params(deep=False)
-        settings = given | {name: value for name, value in preset.items() if given[name] is None}
+        settings: dict[str, Any] = self.get_params(deep=False)
+        settings |= {name: value for name, value in preset.items() if settings[name] is None}
         method = as_method(settings["inference"], "inference")
         rules = {"learning": bounded(rule, method), "default_rule": preset["learning"]}
         return settings | rules | {"inference": method}
 
     def _check_sampled(self) -> None:
-        """Refuse parameters that have no place beside a rule that draws topics itself."""
+        """Reject parameters that have no place beside a rule that draws topics itself."""
         if self.n_components > MOST_SWEPT_TOPICS:
             raise InputError(
                 f"must be at most {MOST_SWEPT_TOPICS} with the rule {self.learning!r}, got "
