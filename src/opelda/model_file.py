@@ -24,10 +24,10 @@ __all__ = ["follow", "load", "save"]
 
 
 def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> None:
-    """Write a model with all that it needs to go on learning.
+    """Write a model, without its callbacks, with all that it needs to go on learning.
 
     The file is written under a temporary name, synced and renamed: there is the old file or the new
-    one, never half of one. Callbacks are not saved.
+    one, never half of one.
 
     Parameters
     ----------
@@ -45,8 +45,7 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
     >>> model = opelda.OnlineOPE(3, random_state=0).fit(X)
     >>> path = os.path.join(tempfile.mkdtemp(), "topics.opelda")
     >>> opelda.save(model, path)
-    >>> again = opelda.load(path)
-    >>> bool((again.transform(X) == model.transform(X)).all())
+    >>> bool((opelda.load(path).transform(X) == model.transform(X)).all())
     True
     """
     check_own(model, "save takes")
@@ -61,8 +60,7 @@ def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     """Read a model that `save` or a checkpoint wrote.
 
     Nothing in the file is run, and everything is checked: `ModelFileError` says what is wrong.
-    Files of earlier versions are read; a file that a stream is replacing is read as it was before
-    or as it is after.
+    Files of earlier versions are read.
 
     Parameters
     ----------
@@ -104,8 +102,8 @@ def follow(
     """Yield the newest model of a file or checkpoint folder, now and whenever it was replaced.
 
     A model that was replaced before it was asked for is passed over. The path need not exist yet. A
-    file that cannot be read, such as one that is being copied, is read again after `poll` seconds;
-    if it has not changed by then, `ModelFileError` is raised.
+    file that cannot be read is read again after `poll` seconds; if it has not changed by then,
+    `ModelFileError` is raised.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB, TopicModel, load, save
 from opelda.corpus import generate
-from opelda.learning import _transform as _heaviest
+from opelda.learning._transform import heaviest_words
 from opelda.learning.streaming._window import Window
 from opelda.report import rank_words
 
@@ -134,7 +134,7 @@ def test_a_large_vocabulary_is_started_ranked_and_loaded_without_a_second_copy(t
     # a part of the words at a time: what was not asked for at once has the same order
     expected = np.argsort(-model.components_, axis=1, kind="stable")[:, :5]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_heaviest, "WEIGHTS_AT_ONCE", 10_000 * K)
+        patch.setattr(heaviest_words, "__defaults__", ("probability", 10_000 * K))
         ranked, words = peak_of(lambda: again.top_words(5, by="probability"))
         relevant, best = peak_of(lambda: again.top_words(5))
     assert max(ranked, relevant) < 0.6 * size

@@ -199,7 +199,7 @@ def test_what_is_no_mapping_to_words_is_refused(made, given, sentence):
 
 def test_a_sampler_and_a_strength_that_is_none_are_refused(made):
     words = {"a": [1]}
-    with pytest.raises(InputError, match="seeds have no effect with the rule 'sgrld'"):
+    with pytest.raises(InputError, match="seeds has no effect with the rule 'sgrld'"):
         TopicModel(K, seeds=words, learning="sgrld").fit(made.X)
     for strength in (-1, np.inf, "much", None):
         with pytest.raises(InputError, match="strength must be a number"):

@@ -47,9 +47,9 @@ def test_the_method_that_a_rule_brings(preset):
 
 @pytest.mark.parametrize("inference", ["cgs", OPE()])
 def test_sgrld_takes_no_method(inference):
-    with pytest.raises(InputError, match=r"inference is .*draws the topics of tokens itself"):
+    with pytest.raises(InputError, match=r"inference has no effect .*draws tokens' topics itself"):
         make("sgrld", inference=inference).fit(X)
-    with pytest.raises(InputError, match="n_components must be at most 65535"):
+    with pytest.raises(InputError, match="n_components must be a whole number, from 1 to 65,535"):
         TopicModel(65536, preset="paper", learning="sgrld").fit(X)
 
 

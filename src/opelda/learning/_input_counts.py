@@ -35,9 +35,8 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
     from word to count, are taken as they are.
     """
     if isinstance(X, Corpus):
-        if vocabulary is None or X.vocabulary is None or X.vocabulary is vocabulary:
-            return X.X
-        if X.words == vocabulary.words:
+        own = X.vocabulary
+        if vocabulary is None or own is None or own is vocabulary or X.words == vocabulary.words:
             return X.X
         return remap_columns(X.X, vocabulary.columns(X.words or ()), len(vocabulary))[0]
     documents = _documents(X)
@@ -100,8 +99,7 @@ def as_vocabulary(vocabulary: Any) -> Vocabulary:
     """Return a vocabulary, or raise `InputError` for anything else."""
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
+    kind = type(vocabulary).__name__
     raise InputError(
-        f"must be a Vocabulary, got {type(vocabulary).__name__}; make one of words with "
-        "opelda.corpus.Vocabulary(words).",
-        "vocabulary",
+        f"must be a Vocabulary, got {kind}; see opelda.corpus.Vocabulary.", "vocabulary"
     )

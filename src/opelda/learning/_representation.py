@@ -21,8 +21,6 @@ from opelda.learning._transform import ReadsTopics, heaviest_words
 from opelda.learning.editing._topic_labels import changed_labels
 from opelda.metrics._top_words import label_topics
 
-TOPICS_SHOWN, WORDS_SHOWN = 20, 10
-
 
 class ShowsTopics(  # before scikit-learn's classes, which are untyped
     ReadsTopics,
@@ -40,7 +38,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         ----------
         labels : mapping from int to str or None
             Labels by the numbers of topics, each a line of at most 200 characters. None or "" takes
-            a label back; topics that are not named here keep theirs.
+            a label back; topics not named here keep theirs.
 
         Returns
         -------
@@ -140,16 +138,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
 
         Labels that several topics have get the topic's number: "tea (3)". Topics whose words are
         not known and that were given no label are called by class and number: "topicmodel3".
-
-        Parameters
-        ----------
-        input_features : array of str, optional
-            Compared with the names seen in `fit`; ignored by a model of texts, whose columns are
-            words.
-
-        Returns
-        -------
-        array of str objects (K,)
+        `input_features` are compared with the names seen in `fit`.
         """
         of_texts = self._learned().vocabulary is not None
         names: NDArray[Any] = super().get_feature_names_out(None if of_texts else input_features)
@@ -187,32 +176,34 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         return shown
 
     def _topics_html(self) -> str:
-        """Return a table of the heaviest topics; every text in it is escaped."""
+        """Return a table of the 20 heaviest topics; every text in it is escaped."""
         if not hasattr(self, "_state"):
             return ""
         try:
-            labels, words = self.topic_labels_, self.top_words(WORDS_SHOWN)
+            labels, words = self.topic_labels_, self.top_words()
         except InputError:  # another thread is learning words
             return ""
         shares, stability = self._shares(), self.topic_stability_
         order = np.arange(len(labels)) if shares is None else np.argsort(-shares, kind="stable")
-        rows = []
-        for topic in order[:TOPICS_SHOWN].tolist():
+        cells = [["topic", "weight", "stability", "label", "words"]]
+        for topic in order[:20].tolist():
             weight = "" if shares is None else f"{shares[topic]:.1%}"
-            texts = (
-                f"<bdi>{escape(text)}</bdi>" for text in (labels[topic], " ".join(words[topic]))
-            )
-            again = () if stability is None else (f"{stability[topic]:.2f}",)
-            cells = (str(topic), weight, *again, *texts)
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+            again = "" if stability is None else f"{stability[topic]:.2f}"
+            texts = (labels[topic], " ".join(words[topic]))
+            cells.append([str(topic), weight, again, *(f"<bdi>{escape(t)}</bdi>" for t in texts)])
+        if stability is None:
+            cells = [[*row[:2], *row[3:]] for row in cells]
+        head, *rows = (
+            "".join(f"<{tag}>{cell}</{tag}>" for cell in row)
+            for tag, row in zip(["th"] + ["td"] * len(order), cells, strict=False)
+        )
         which = f"{len(rows)} of {len(labels):,} topics" if len(rows) < len(labels) else "Topics"
         which += "" if shares is None else ", heaviest first"
         which += "" if self._knows_words() else f". {NAMELESS}"
-        names = ("topic", "weight", *(() if stability is None else ("stability",)))
-        head = "".join(f"<th>{name}</th>" for name in (*names, "label", "words"))
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
             f"<table><caption>{which}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
 

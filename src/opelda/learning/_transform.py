@@ -30,10 +30,10 @@ from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.learning.streaming._events import Event
 from opelda.metrics import log_predictive_probability
-from opelda.metrics._ranking import rank_words, topic_weights
+from opelda.metrics._ranking import rank_words, shares_or_even
 from opelda.metrics._topics import MeasuredTopics
 
-WEIGHTS_AT_ONCE = 2**24  # that are ranked
+Ids = NDArray[np.intp]
 
 
 class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which is untyped
@@ -46,10 +46,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
 
     @property
     def components_(self) -> NDArray[np.float32]:
-        """The topics, K x V: each row a distribution over the words; read only.
-
-        Made once and kept until the model learns on, up to 256 MB.
-        """
+        """The topics, K x V: each row a distribution over the words; read only."""
         topics = np.asarray(self._read(self._learned()), np.float32)
         topics.flags.writeable = False
         return topics
@@ -73,9 +70,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     def coherence_(self) -> NDArray[np.float64] | None:
         """NPMI of each topic's ten first words (K,), over the documents that `fit` learned from.
 
-        Of all, but where `fit` went through them less than four times (as with ``preset="fast"``)
-        of a part, chosen by content, of at least 50,000. None where it is not known: for streams,
-        after `partial_fit`, and for older model files.
+        Where `fit` went through them less than four times (as with ``preset="fast"``), over a part
+        of at least 50,000, chosen by content. None for streams, and after `partial_fit`.
         """
         return self._learned().coherence
 
@@ -84,19 +80,14 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         """How far each topic comes again in the other runs of `fit` (K,), where it made several.
 
         The share of common words in its twenty first words and those of the topic it matches, a
-        mean over the other runs: 1 where all have the same, near 0 for a topic of one run alone.
-        None where it is not known: with ``n_runs=1``, for streams and after `partial_fit`.
+        mean over the other runs: 1 where all have the same. None with ``n_runs=1``, for streams and
+        after `partial_fit`.
         """
         return self._learned().stability
 
     @property
     def learning_curve_(self) -> list[tuple[int, float]]:
-        """Pairs of documents seen and a score, as of `score`; what of is `learning_curve_of_`.
-
-        Of the documents given as `validation`; else of some 20 to 200 that `fit` learns from, at a
-        few points; else, in streams that are learned by sweeps, of tokens by the others of their
-        document before it was learned from. Some 64 points at most, maybe none.
-        """
+        """Up to 65 pairs of documents seen and a score, as of `score` (docs/learning.md)."""
         curve = self._learned().curve
         return [] if curve is None else list(curve.points)
 
@@ -142,9 +133,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     def transform(self, X: Any) -> Any:
         """Infer the topic mixtures of documents.
 
-        A document's mixture depends on the document, the topics and the seed, on nothing else.
-        `transform_method` says how it is inferred: as while learning, but by EM in the place of
-        OPE, unless a method was given; `max_loss` how good it must be.
+        A document's mixture depends on the document, the topics and the seed, on nothing else. See
+        the parameters `transform_method` and `max_loss`.
 
         Parameters
         ----------
@@ -176,7 +166,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(self, X: Any, wanted: Wanted, of_few: Wanted) -> tuple[Documents, Solution, Task]:
-        """Infer; where mixtures are to be sparse, and are, what is wanted is another thing."""
+        """Infer; `of_few` is wanted where mixtures are to be sparse, and are."""
         state = self._learned()
         with state.lock:
             self._check_topics(state)
@@ -273,14 +263,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             How words are ranked; see `opelda.report.rank_words`.
         """
         n_columns = self._learned().weights.n_words
-        n = whole("n_words", n_words)
+        n = min(whole("n_words", n_words), n_columns)
         names = self._words() if feature_names is None else feature_names
         if len(names) != n_columns:
             raise InputError(
                 f"has {len(names)} words but the topics have {n_columns} columns.", "feature_names"
             )
         choice("by", by, [rank for rank in RANKS if rank != "coherence"])  # which takes documents
-        n = min(n, n_columns)
         best = rank_words(self, n, by=by) if by == "frex" else heaviest_words(self, n, by)
         return [[str(names[j]) for j in topic] for topic in best]
 
@@ -291,24 +280,23 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return [f"x{j}" for j in range(self._state.weights.n_words)] if names is None else names
 
 
-def heaviest_words(model: Any, n: int, by: Rank = "probability") -> NDArray[np.intp]:
+def heaviest_words(model: Any, n: int, by: Rank = "probability", at_once: int = 2**24) -> Ids:
     """Return the ids of each topic's n best words, a part of the words at a time."""
-    state, shares = model._state, topic_weights(model)
+    state = model._state
     n_words, n_topics = state.weights.n_words, state.weights.n_topics
-    if shares is None:
-        shares = np.full(n_topics, 1.0 / n_topics)
+    shares = shares_or_even(model, n_topics)
     weights, ids = [], []
-    size = max(1, WEIGHTS_AT_ONCE // n_topics)
+    size = max(1, at_once // n_topics)
     for first in range(0, n_words, size):
         words = np.arange(first, min(first + size, n_words), dtype=np.int32)
         topics = model._read(state, words)
         if by == "probability":
             best = heaviest(topics, min(n, len(words)))
-            weights.append(np.take_along_axis(topics, best, axis=1))
+            scores = np.take_along_axis(topics, best, axis=1)
         else:
             factors = word_factors(topics, by, shares)
             best, scores = best_words(topics, min(n, len(words)), factors)
-            weights.append(scores)
+        weights.append(scores)
         ids.append(best + first)
     best = heaviest(np.concatenate(weights, axis=1), n)
     return np.take_along_axis(np.concatenate(ids, axis=1), best, axis=1)

@@ -172,30 +172,16 @@ class TopicModel(Learner):
         if isinstance(rule, SCVB0):
             preset["inference"] = CVB0(burn_in=1, n_samples=1)
         elif isinstance(rule, Sampler):
-            self._check_sampled()
+            whole("n_components", self.n_components, most=MOST_SWEPT_TOPICS)
+            for name in ("inference", "seeds"):
+                if getattr(self, name) is not None:
+                    raise InputError(
+                        f"has no effect with the rule {self.learning!r}, which draws tokens' "
+                        "topics itself; leave one out.",
+                        name,
+                    )
         settings: dict[str, Any] = self.get_params(deep=False)
         settings |= {name: value for name, value in preset.items() if settings[name] is None}
         method = as_method(settings["inference"], "inference")
         rules = {"learning": bounded(rule, method), "default_rule": preset["learning"]}
         return settings | rules | {"inference": method}
-
-    def _check_sampled(self) -> None:
-        """Reject parameters that have no place beside a rule that draws topics itself."""
-        if self.n_components > MOST_SWEPT_TOPICS:
-            raise InputError(
-                f"must be at most {MOST_SWEPT_TOPICS} with the rule {self.learning!r}, got "
-                f"{self.n_components}.",
-                "n_components",
-            )
-        if self.inference is not None:
-            raise InputError(
-                f"is {self.inference!r}, but the rule {self.learning!r} draws the topics of tokens "
-                "itself; leave inference out, and say how to transform by transform_method.",
-                "inference",
-            )
-        if self.seeds is not None:
-            raise InputError(
-                f"have no effect with the rule {self.learning!r}, which draws whole topics; leave "
-                "one out.",
-                "seeds",
-            )
