@@ -57,10 +57,9 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
 
 
 def load(path: str | PathLike[str], *, split: Any = None) -> Any:
-    """Read a model that `save` or a checkpoint wrote.
+    """Read a model that `save` or a checkpoint wrote, of this version or an earlier one.
 
     Nothing in the file is run, and everything is checked: `ModelFileError` says what is wrong.
-    Files of earlier versions are read.
 
     Parameters
     ----------
@@ -114,18 +113,13 @@ def follow(
     timeout : float, optional
         End when there was no new model for so many seconds; by default never.
 
-    Yields
-    ------
-    A model, which is the caller's own.
-
     Examples
     --------
     >>> import tempfile, opelda
-    >>> folder = tempfile.mkdtemp()
-    >>> texts = ["stars and galaxies", "cells and proteins", "galaxies of stars"] * 40
+    >>> folder, texts = tempfile.mkdtemp(), ["stars and galaxies", "cells and proteins"] * 40
     >>> model = opelda.OnlineOPE(2, random_state=0).fit_stream(texts, checkpoint=folder)
     >>> [newest.n_docs_seen_ for newest in opelda.follow(folder, timeout=0)]
-    [120]
+    [80]
     """
     poll = number("poll", poll, 0.0, 1e6, above=True)
     seconds = None if timeout is None else number("timeout", timeout, 0.0, 1e9)
@@ -143,9 +137,9 @@ def followed(
 ) -> Iterator[tuple[Any, int]]:
     """Yield models as `follow` does, each with its checksum.
 
-    `since` is the stamp and the checksum of a model that is known already. `wait` waits in the
-    place of `time.sleep`, and returns True to end it. A file that cannot be read is given to
-    `complain`, if there is one, and passed over until it changes.
+    `since` is the stamp and the checksum of a known model. `wait` replaces `time.sleep`, and
+    returns True to end. A file that cannot be read is given to `complain`, if there is one, and
+    passed over until it changes.
     """
     (seen, former), failed = since, None
     began = time.monotonic()

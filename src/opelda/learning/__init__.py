@@ -1,10 +1,5 @@
-"""Topics from documents: five update rules, and the estimators that combine them with inference.
+"""Topics from documents: five update rules, seed words and callbacks for `opelda.TopicModel`.
 
-The estimators themselves are `opelda.TopicModel` and the paper's learners, `opelda.OnlineOPE` and
-others.
-
-Examples
---------
 >>> from opelda import TopicModel
 >>> from opelda.corpus import generate
 >>> from opelda.learning import Online

@@ -40,10 +40,6 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
             Labels by the numbers of topics, each a line of at most 200 characters. None or "" takes
             a label back; topics not named here keep theirs.
 
-        Returns
-        -------
-        self
-
         Examples
         --------
         >>> from opelda import OnlineOPE
@@ -59,16 +55,10 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
     def set_feature_names(self, names: Iterable[str]) -> Self:
         """Name the words of a model that was fitted on a matrix without names; they are saved.
 
-        In a pipeline, `CountVectorizer` hands on a sparse matrix, which has no names of columns.
-
         Parameters
         ----------
         names : iterable of str
             A word per column, such as ``vectorizer.get_feature_names_out()``.
-
-        Returns
-        -------
-        self
 
         Examples
         --------

@@ -143,8 +143,8 @@ class Online:
 class Streaming:
     """Streaming Bayes (Broderick et al. 2013): the posterior so far is the next batch's prior.
 
-    lambda <- lambda + sum_d d_j phi_djk, beginning with lambda = eta. The random start that tells
-    the topics apart serves the first batch only.
+    lambda <- lambda + sum_d d_j phi_djk, beginning with lambda = eta; the random start serves the
+    first batch only.
 
     Parameters
     ----------

@@ -2,13 +2,11 @@
 
 Wherever tokens are counted, in the statistics of a mini-batch and in the counts that tokens are
 drawn by, a topic's seed words together count as `strength` times an average topic more, divided
-among them as they are frequent. This weight does not depend on how frequent the words are or how
-many documents there are, and it does not fade. The topics that sweeps leave are counts of tokens
-alone.
+among them as they are frequent. The topics that sweeps leave are counts of tokens alone.
 
 The topic of a rare theme is small. Another theme without a topic of its own settles there and soon
-outnumbers the seed words, although these keep their topic. Documents without a seed word therefore
-have a limited weight in a seeded topic.
+outnumbers the seed words. Documents without a seed word therefore have a limited weight in a seeded
+topic.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -117,10 +117,7 @@ class Callback(Protocol):
 
 @dataclass(eq=False)
 class EarlyStopping:
-    """Stop when the score of held-out documents no longer improves.
-
-    Give the learner documents to score: ``fit(X, validation=...)``. Updates without a score are
-    skipped. Each call of `fit` or `partial_fit` starts afresh.
+    """Stop when the score of held-out documents, ``fit(X, validation=...)``, no longer improves.
 
     Parameters
     ----------
@@ -131,10 +128,8 @@ class EarlyStopping:
 
     Attributes
     ----------
-    best_score : float or None
-        The largest score seen.
-    best_update : int or None
-        The model's `n_updates` at that score.
+    best_score, best_update : float or None, int or None
+        The largest score seen in this call of `fit`, and the model's `n_updates` at that score.
 
     Examples
     --------
@@ -143,8 +138,6 @@ class EarlyStopping:
     >>> scores = [-7.9, -7.5, -7.6, -7.5, -7.4]
     >>> [stopping(SimpleNamespace(held_out_score=s, n_updates=i)) for i, s in enumerate(scores)]
     [False, False, False, True, False]
-    >>> stopping.best_score, stopping.best_update
-    (-7.4, 4)
     """
 
     needs_gap: ClassVar[bool] = False
@@ -191,9 +184,7 @@ class EarlyStopping:
 
 
 class History:
-    """Keep the reports, for a table or a plot.
-
-    It goes on over several calls; the reports' `model` is left out.
+    """Keep the reports of one or several calls, without their `model`, for a table or a plot.
 
     Parameters
     ----------
@@ -208,7 +199,7 @@ class History:
     >>> from opelda.corpus import generate
     >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
     >>> history = History()
-    >>> model = OnlineOPE(n_components=3, batch_size=100, callbacks=[history]).fit(X)
+    >>> model = OnlineOPE(3, batch_size=100, callbacks=[history]).fit(X)
     >>> history.to_dict()["n_docs"]
     [100, 200, 300, 400, 500]
     """
@@ -240,9 +231,7 @@ class History:
 
 
 class OnEvent:
-    """Call a function with every event of a stream.
-
-    Events are noticed while documents are learned by sweeps (docs/streams.md).
+    """Call a function with every event of a stream learned by sweeps (docs/streams.md).
 
     Parameters
     ----------
