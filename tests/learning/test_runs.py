@@ -7,8 +7,8 @@ import opelda
 from opelda import OnlineOPE, TopicModel, _store
 from opelda.corpus import generate
 from opelda.errors import InputError, ModelFileError
+from opelda.learning._learner import run_seeds
 from opelda.learning._listeners import describe
-from opelda.learning._runs import run_seeds
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.metrics import match_topics

@@ -10,7 +10,7 @@ from scipy import sparse
 from opelda import MLOPE, TopicModel
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.learning._runs import run_seeds
+from opelda.learning._learner import run_seeds
 from opelda.metrics import log_predictive_probability, match_topics
 from opelda.selection import Choice, choose_n_topics
 from opelda.selection._fits import N_SPLITS, Fits, HeldOutSplit

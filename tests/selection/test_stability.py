@@ -8,7 +8,7 @@ import opelda
 from opelda import OnlineOPE, TopicModel
 from opelda.corpus import generate
 from opelda.errors import InputError
-from opelda.learning._runs import run_seeds
+from opelda.learning._learner import run_seeds
 from opelda.metrics import match_topics
 from opelda.report import topic_table
 from opelda.selection import stability

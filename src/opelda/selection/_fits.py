@@ -14,8 +14,7 @@ from opelda._validation import whole
 from opelda.corpus import Corpus
 from opelda.errors import InputError
 from opelda.learning._input_counts import as_corpus
-from opelda.learning._learner import Learner
-from opelda.learning._runs import another, compared_words, run_seeds
+from opelda.learning._learner import Learner, another, compared_words, run_seeds
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._token_split import as_share, can_be_split

@@ -14,7 +14,7 @@ from opelda.corpus.text._markup import SPELLED
 from opelda.errors import InputError
 from opelda.inference import EM
 from opelda.inference._infer import as_prior
-from opelda.learning._runs import another, compared_words, run_seeds
+from opelda.learning._learner import another, compared_words, run_seeds
 from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
