@@ -18,9 +18,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from opelda import TopicModel
 from opelda.corpus import read
-from opelda.report import _search
+from opelda.report import _retrieval
 
-PARTS = {"words": 0.0, "both": _search.OF_MIXTURES, "mixtures": 1.0}
+PARTS = {"words": 0.0, "both": _retrieval.OF_MIXTURES, "mixtures": 1.0}
 
 
 def members(path, pattern):
@@ -62,8 +62,8 @@ def scores(model, X, texts):
     """Return the scores (queries, documents) by how much mixtures count."""
     found = {}
     for name, part in PARTS.items():
-        _search.OF_MIXTURES = part
-        found[name] = np.concatenate([rows for _, rows in _search.like_texts(model, texts)(X)])
+        _retrieval.OF_MIXTURES = part
+        found[name] = np.concatenate([rows for _, rows in _retrieval.like_texts(model, texts)(X)])
     return found
 
 

@@ -14,7 +14,7 @@ from opelda.corpus import read
 from opelda.errors import InputError
 from opelda.report import top_documents
 from opelda.report._document_blocks import BLOCK, DocumentBlock, beginning
-from opelda.report._typical_documents import SHORT, TypicalDocuments
+from opelda.report._retrieval import SHORT, TypicalDocuments
 
 THEMES = (
     ["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"],

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import opelda.report._search as searching
+import opelda.report._retrieval as searching
 from opelda import TopicModel
 from opelda.corpus import read
 from opelda.errors import InputError
 from opelda.report import nearest, search, top_documents
 from opelda.report._document_blocks import DocumentBlock
-from opelda.report._typical_documents import BestDocuments
+from opelda.report._retrieval import BestDocuments
 
 THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"])
 
@@ -48,7 +48,7 @@ def test_it_is_a_sort_whatever_the_blocks(n_queries, n_docs, n, size, seed):
         found = best.ranked()[query]
         assert [-number for _, number, *_ in found] == expected
         assert [score for score, *_ in found] == scores[query, expected].tolist()
-        assert [known for *_, known, _ in found] == [(2.0, f"d{i}", None) for i in expected]
+        assert [c.described for c in found] == [(2.0, i, f"d{i}", None) for i in expected]
 
 
 def test_a_text_finds_itself_and_its_theme(model, texts, monkeypatch):

@@ -19,7 +19,7 @@ def typical_documents(
     """Return the most typical documents of each topic as rows."""
     from opelda.metrics._top_words import labels_of
     from opelda.report._document_blocks import mixtures, numbered
-    from opelda.report._typical_documents import TypicalDocuments
+    from opelda.report._retrieval import TypicalDocuments
 
     found = TypicalDocuments(n)
     for block in numbered(Blocks(columns_of(model), sources, reading, show, jobs)):
@@ -162,7 +162,7 @@ def labels_by_command(
 ) -> dict[int, str]:
     """Return the labels that a shell command prints, asked for each topic on standard input."""
     from opelda.report import topic_table
-    from opelda.report._named_topics import N_WORDS, labels_by
+    from opelda.report._topic_table import N_WORDS, labels_by
 
     def ask(topic: Any) -> str:
         done = subprocess.run(

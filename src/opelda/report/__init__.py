@@ -17,13 +17,11 @@ Examples
 from opelda.metrics._ranking import rank_words, topic_weights
 from opelda.report import plots, rows
 from opelda.report._effects import estimate_effect
-from opelda.report._named_topics import label_topics
-from opelda.report._search import nearest, search
+from opelda.report._retrieval import nearest, search, top_documents
 from opelda.report._shares import topics_by, topics_over_time
 from opelda.report._topic_map import map_positions
-from opelda.report._topic_table import to_pyldavis, topic_table
+from opelda.report._topic_table import label_topics, to_pyldavis, topic_table
 from opelda.report._topic_tree import similar_topics, topic_tree
-from opelda.report._typical_documents import top_documents
 from opelda.report.page._write import write_report
 
 __all__ = [

@@ -19,7 +19,7 @@ BLOCK = 4096
 
 
 class DocumentBlock(NamedTuple):
-    """Some consecutive documents, numbered from `first` on, counted over a model's words."""
+    """Consecutive documents, numbered from `first`, counted over a model's words."""
 
     first: int
     X: Any  # CSR (documents, words of the model)
@@ -28,17 +28,12 @@ class DocumentBlock(NamedTuple):
 
     @property
     def tokens(self) -> NDArray[np.float64]:
-        """How many words of the model each document has."""
+        """The number of the model's words in each document."""
         return row_sums(self.X)
-
-    def described(self, row: int) -> tuple[str | None, str | None]:
-        """Return a document's name and how it begins, as far as they are known."""
-        name = None if self.names is None else self.names[row] or None
-        return name, None if self.texts is None else beginning(self.texts[row])
 
 
 def document_blocks(model: Any, documents: Any) -> Iterator[DocumentBlock]:
-    """Count documents as `transform` takes them, a part of them at a time."""
+    """Count documents given as for `transform`, block by block."""
     check_model(model)
     words = getattr(model, "vocabulary_", None)
     if words is not None and are_documents(documents) and not isinstance(documents, Corpus):
@@ -63,7 +58,7 @@ def numbered(batches: Iterable[Any]) -> Iterator[DocumentBlock]:
 
 
 def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield blocks of counts with their part of an array that has a row for each document."""
+    """Yield blocks of counts with their part of an array of one row per document."""
     n_docs = 0
     for block in document_blocks(model, corpus):
         n_docs = block.first + block.X.shape[0]
@@ -77,23 +72,23 @@ def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Iterator[tuple[Any,
         )
 
 
-def mixtures(model: Any, X: Any) -> NDArray[np.float32]:
-    """Return dense mixtures of counts over the model's words."""
-    with columns_without_names():
-        found = model.transform(X)
-    return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
-
-
 @contextmanager
 def columns_without_names() -> Iterator[None]:
-    """Let a model that learned from a data frame take its columns as they are, without names."""
+    """Let a model that learned from a data frame take arrays without column names."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         yield
 
 
+@columns_without_names()
+def mixtures(model: Any, X: Any) -> NDArray[np.float32]:
+    """Return dense mixtures of counts over the model's words."""
+    found = model.transform(X)
+    return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+
+
 def check_model(model: Any) -> None:
-    """Refuse what has no mixtures to give."""
+    """Raise unless the model can infer mixtures."""
     if not callable(getattr(model, "transform", None)):
         raise InputError(
             f"must be a fitted model, got {type(model).__name__}; topics alone infer nothing.",
@@ -102,31 +97,29 @@ def check_model(model: Any) -> None:
 
 
 def column_of(corpus: Any, given: Any, kind: str) -> Any:
-    """Return the values given, or a column of the corpus's metadata, by name or by usual names."""
+    """Return the given values, or a column of the corpus's metadata, by name or by usual names."""
     metadata: Any = getattr(corpus, "metadata", None)
     columns = [] if metadata is None else metadata.columns
-    if isinstance(given, str):
-        if given in columns:
-            return metadata[given]
+    name = usual_column(kind, columns) if given is None else given
+    if name is None:
+        raise InputError(
+            f"The corpus has no column of {kind}s; give one {kind} for each document, or read it "
+            "with {metadata}.",
+            metadata="auto",
+        )
+    if not isinstance(name, str):
+        return name
+    if name not in columns:
         has = f"has the columns {', '.join(columns)}" if columns else "has no columns"
         raise InputError(
-            f"There is no column {given!r}: the corpus {has}; read it with {{metadata}}.",
-            metadata=[given],
+            f"There is no column {name!r}: the corpus {has}; read it with {{metadata}}.",
+            metadata=[name],
         )
-    if given is not None:
-        return given
-    name = usual_column(kind, columns)
-    if name is not None:
-        return metadata[name]
-    raise InputError(
-        f"The corpus has no column of {kind}s; give one {kind} for each document, or read it with "
-        "{metadata}.",
-        metadata="auto",
-    )
+    return metadata[name]
 
 
 def called(name: str | None, number: int, text: Any) -> str:
-    """Return a document's name, with the beginning of its text where a name says nothing.
+    """Return a document's name, followed by its beginning unless the name has a letter.
 
     >>> called("On cats", 3, "Cats sleep."), called("8811", 3, "Cats sleep."), called(None, 3, None)
     ('On cats', '8811: Cats sleep.', 'document 3')
@@ -138,7 +131,7 @@ def called(name: str | None, number: int, text: Any) -> str:
 
 
 def beginning(text: Any, n: int = 200) -> str | None:
-    """Return the first letters of a text, in one line."""
+    """Return the first n characters of a text in one line."""
     if text is None:
         return None
     line = " ".join(str(text)[: 4 * n].split())

@@ -1,8 +1,7 @@
 """Regression of topics' shares on columns, with intervals that hold for short documents too."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,12 @@ from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import chosen_topics
 from opelda.report._document_blocks import column_of, labelled_blocks
-from opelda.report._times import group_bins, moments_of
+from opelda.report._times import TimeReader, group_bins
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing
 from opelda.report.rows import EffectRow, Table
 
-INTERCEPT, OTHER = "intercept", "(other)"
+INTERCEPT = "intercept"
 MOST_LEVELS, FEWEST = 20, 10  # of a column, and documents of one
-DAYS_A_YEAR = 365.2425
 
 
 def estimate_effect(
@@ -34,11 +32,11 @@ def estimate_effect(
 ) -> Table[EffectRow]:
     """Regress the topics' shares of documents on columns.
 
-    Ordinary least squares of each document's shares, read off its words without bias, with standard
-    errors that hold for any variances of the errors (HC3), and so for documents of any lengths
-    (docs/covariates.md). The topics are taken as known: intervals are too narrow where topics were
-    learned from the same documents, and for groups of 10 documents or fewer. Documents without one
-    of the values, or without a word of the model, are left out.
+    Ordinary least squares of unbiased estimates of each document's shares, with standard errors
+    that are robust to heteroskedasticity (HC3), and so to documents' lengths (docs/covariates.md).
+    The topics are taken as known: intervals are too narrow if they were learned from the same
+    documents, and for groups of 10 documents or fewer. Documents with a missing value, or without a
+    word of the model, are left out.
 
     Parameters
     ----------
@@ -46,16 +44,11 @@ def estimate_effect(
         As for `topics_over_time`.
     columns : str, iterable of str, mapping or data frame
         Names of columns of the corpus's `metadata`, or values by name, one for each document.
-        Numbers are taken as they are, also where they are texts; times in years; all else as
-        categories, each level compared with the most frequent one. A column's 20 most frequent
-        levels of 10 documents or more count; the others are one, ``(other)``.
+        Numbers, also as texts, are used as they are; times in years; all else is categorical, each
+        level compared with the most frequent one. The 20 most frequent levels of 10 documents or
+        more are kept; the others are one, ``(other)``.
     categorical : iterable of str
-        Columns whose numbers or times are categories.
-
-    Returns
-    -------
-    Table of `opelda.report.rows.EffectRow`
-        Topic by topic, the intercept first.
+        Columns of numbers or times to use as categories.
 
     Examples
     --------
@@ -72,11 +65,16 @@ def estimate_effect(
     labels = labels_of(model)
     numbers = chosen_topics(topics, len(labels))
     names, design, are_numbers = _design(corpus, columns, set(categorical))
-    shares, known = _shares_of(model, corpus, design)
-    design, n_docs = design[known], int(known.sum())
+    unmixing, parts = Unmixing(model), []
+    for X, part in labelled_blocks(model, corpus, design):
+        shares, has_words = unmixing.shares(X)
+        known = has_words & ~np.isnan(part).any(axis=1)
+        parts.append((shares[known], part[known]))
+    shares, design = (np.concatenate(some) for some in zip(*parts, strict=True))
+    n_docs = len(design)
     # so that the intercept is the share at the means
     design[:, are_numbers] -= design[:, are_numbers].sum(axis=0) / max(n_docs, 1)
-    found = least_squares(names, design, shares[known])
+    found = least_squares(names, design, shares)
     quantile = stdtrit(found.n_free, 0.5 + level / 2)  # Student's t
     rows = (
         EffectRow(
@@ -89,8 +87,7 @@ def estimate_effect(
     return Table(EffectRow, rows, INTERVALS_NOTE)
 
 
-@dataclass(frozen=True)
-class Regression:
+class Regression(NamedTuple):
     """Coefficients of a regression and their standard errors, a column for each outcome."""
 
     estimates: NDArray[np.float64]
@@ -111,9 +108,8 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
             "give more documents, or fewer columns."
         )
     Q, R = np.linalg.qr(A)
-    # of columns that are one another's sums, the last has next to nothing of its own
-    own, whole_of = np.abs(np.diag(R)), np.linalg.norm(A, axis=0)
-    for j in np.flatnonzero(own <= 1e-9 * whole_of):
+    # of linearly dependent columns, the last has next to nothing of its own
+    for j in np.flatnonzero(np.abs(np.diag(R)) <= 1e-9 * np.linalg.norm(A, axis=0)):
         raise InputError(
             f"The term {names[j]!r} follows from the others, or is the same for all documents; "
             "leave its column out."
@@ -124,19 +120,6 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
     residuals = (Y - A @ estimates) / (1.0 - leverage)[:, np.newaxis]
     errors = np.sqrt(pseudo**2 @ residuals**2)
     return Regression(estimates, np.maximum(errors, 1e-300), n_free)
-
-
-def _shares_of(
-    model: Any, corpus: Any, design: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the documents' shares, and which have words and all values."""
-    unmixing = Unmixing(model)
-    shares, known = [], []
-    for X, part in labelled_blocks(model, corpus, design):
-        some, has_words = unmixing.shares(X)
-        shares.append(some)
-        known.append(has_words & ~np.isnan(part).any(axis=1))
-    return np.concatenate(shares), np.concatenate(known)
 
 
 def _design(
@@ -153,7 +136,7 @@ def _design(
         raise InputError("names no column; give one at least.", "columns")
     for name in sorted(categorical - by_name.keys()):
         raise InputError(f"has {name!r}, which is not among the columns.", "categorical")
-    names, are_numbers, parts = [INTERCEPT], [False], list[list[float]]()
+    names, are_numbers, parts = [INTERCEPT], [False], list[Any]()
     for name, values in by_name.items():
         plain = values.to_list() if hasattr(values, "to_list") else list(values)
         numbers = None if name in categorical else _numbers(plain)
@@ -168,7 +151,7 @@ def _design(
 
 
 def _numbers(values: list[Any]) -> list[float] | None:
-    """Return numbers, or times in years; None where these are neither."""
+    """Return numbers, or times in years; None for other values."""
     known = [None if is_missing(value) or value == "" else value for value in values]
     try:
         if any(isinstance(value, bool) for value in known):
@@ -177,28 +160,27 @@ def _numbers(values: list[Any]) -> list[float] | None:
         return None if np.isinf(numbers).any() else numbers
     except (TypeError, ValueError):
         pass
+    reader = TimeReader()
     try:
-        moments = moments_of(known)
+        moments = reader.read(known)
     except InputError:
         return None
-    return [
-        np.nan if moment is None else moment.toordinal() / DAYS_A_YEAR
-        for moment in moments
-    ]  # fmt: skip
+    reader.warn()
+    return [np.nan if moment is None else moment.toordinal() / 365.2425 for moment in moments]
 
 
-def _levels(name: str, values: list[Any]) -> dict[str, list[float]]:
+def _levels(name: str, values: list[Any]) -> dict[str, NDArray[np.float64]]:
     """Return a term of zeros and ones for each level but the most frequent."""
     levels, index = group_bins(values, len(values))
     sizes = np.bincount(index[index >= 0], minlength=len(levels))
-    kept = [level for level, n in zip(levels, sizes, strict=True) if n >= FEWEST][:MOST_LEVELS]
-    if len(kept) + (len(kept) < len(levels)) < 2:
+    n_kept = min(int((sizes >= FEWEST).sum()), MOST_LEVELS)  # the largest come first
+    if n_kept + (n_kept < len(levels)) < 2:
         raise InputError(
             f"The column {name!r} has fewer than two levels of {FEWEST} documents: there is "
             "nothing to compare; leave it out."
         )
     missing = np.where(index < 0, np.nan, 0.0)
-    terms = {f"{name}={level}": missing + (index == i) for i, level in enumerate(kept) if i}
-    if len(kept) < len(levels):
-        terms[f"{name}={OTHER}"] = missing + (index >= len(kept))
-    return {term: list(column) for term, column in terms.items()}
+    terms = {f"{name}={levels[i]}": missing + (index == i) for i in range(1, n_kept)}
+    if n_kept < len(levels):
+        terms[f"{name}=(other)"] = missing + (index >= n_kept)
+    return terms

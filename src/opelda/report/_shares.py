@@ -1,8 +1,7 @@
 """Shares of topics over time and by group, with intervals and the words of each."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,27 +20,18 @@ from opelda.report._unmixing import INTERVALS_NOTE, Unmixing, on_simplex
 from opelda.report.rows import ShareRow, Table
 
 MOST_GROUPS = 12
-# A bin's words are ranked by relevance, as `rank_words` does, with so many tokens of the topic as
-# it is everywhere among its own: a bin of few documents has no words of its own.
-USUAL_TOKENS = 100.0
-LEAST_TOKENS = 0.5  # of a word, expected of a topic, for it to be shown
 
 
-@dataclass(frozen=True)
-class SharesByBin:
+class SharesByBin(NamedTuple):
     """Shares of topics by bin, as arrays; bins without documents are left out."""
 
-    bins: NDArray[np.intp]  # the numbers of those that are here
+    bins: NDArray[np.intp]  # their numbers
     n_docs: NDArray[np.int64]
     shares: NDArray[np.float64]  # corrected (bins, topics); rows sum to 1
-    low: NDArray[np.float64]  # the ends of the intervals; NaN for a single document
+    low: NDArray[np.float64]  # the limits of the intervals; NaN for a single document
     high: NDArray[np.float64]
     means: NDArray[np.float64]  # of the documents' mixtures
     counts: sparse.csr_array  # (bins, words)
-
-    def only(self, kept: NDArray[np.intp]) -> "SharesByBin":
-        """Return some of the bins."""
-        return SharesByBin(*(part[kept] for part in vars(self).values()))
 
 
 def topics_over_time(
@@ -54,13 +44,12 @@ def topics_over_time(
     n_words: int = 5,
     level: float = 0.95,
 ) -> Table[ShareRow]:
-    """Return how much of documents topics have, time by time, with intervals and words.
+    """Return the topics' shares of documents over time, with intervals and words.
 
     A corrected share is a topic's part of the likeliest mixture of a bin's words; the mean share is
-    the mean of what `transform` returns, which has a bias where documents are short. The intervals
-    are those of corrected shares of documents like these, whatever their lengths. Where a bin's
-    words do not follow the model, the interval is wider (docs/covariates.md). The topics are taken
-    as known.
+    the mean of what `transform` returns, which is biased for short documents. The intervals are
+    those of corrected shares, wider for a bin whose words do not follow the model
+    (docs/covariates.md). The topics are taken as known.
 
     Parameters
     ----------
@@ -68,22 +57,17 @@ def topics_over_time(
     corpus : Corpus, counts or documents
         As for `transform`.
     dates : str or sequence, optional
-        The column of the corpus's `metadata`, or a time for each document: dates, or texts and
-        numbers of the usual forms (years, ISO 8601, seconds since 1970), with a zone as its own
-        clock showed them. By default the column with a usual name.
+        A column of the corpus's `metadata`, or a time for each document: dates, or texts and
+        numbers in the usual notations (years, ISO 8601, seconds since 1970); zones are ignored. By
+        default the column with a usual name.
     unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
-        How long each time is; by default as fits the documents.
+        The length of the bins; by default as fits the documents.
     topics : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; None is all.
+        The numbers of the topics, in the order wanted; None is all.
     n_words : int
-        Words per topic and time.
+        Words per topic and bin.
     level : float
         Of the intervals.
-
-    Returns
-    -------
-    Table of `opelda.report.rows.ShareRow`
-        Topic by topic, each in the order of time.
 
     Examples
     --------
@@ -111,23 +95,19 @@ def topics_by(
     n_words: int = 5,
     level: float = 0.95,
 ) -> Table[ShareRow]:
-    """Return how much of documents topics have, group by group, with intervals and words.
+    """Return the topics' shares of documents by group, with intervals and words.
+
+    For differences between groups see `estimate_effect`.
 
     Parameters
     ----------
     model, corpus, topics, n_words, level
         As for `topics_over_time`.
     column : str or sequence, optional
-        The column of the corpus's `metadata`, or a group for each document, such as a section or a
-        party. By default the column with a usual name.
+        A column of the corpus's `metadata`, or a group for each document, such as a section. By
+        default the column with a usual name.
     n_groups : int
-        At most so many, those with most documents; others are left out.
-
-    Returns
-    -------
-    Table of `opelda.report.rows.ShareRow`
-        Topic by topic, in each the largest group first. For differences between groups see
-        `estimate_effect`.
+        The largest number of groups; smaller groups are left out.
 
     Examples
     --------
@@ -195,9 +175,9 @@ def _table(
 ) -> Table[ShareRow]:
     n_words, labels = whole("n_words", n_words), labels_of(model)
     numbers = chosen_topics(topics, len(labels))
-    unmixing = Unmixing(model)
+    unmixing, vocabulary = Unmixing(model), MeasuredTopics.of(model).words()
     found = corpus_shares(model, corpus, index, len(names), level, unmixing)
-    words = _words(MeasuredTopics.of(model).words(), found, unmixing, n_words)
+    words = [_words(vocabulary, found, unmixing, n_words, i) for i in range(len(found.bins))]
     low, high = (np.where(np.isnan(x), None, x) for x in (found.low, found.high))  # type: ignore[call-overload]
     rows = (
         ShareRow(
@@ -211,24 +191,19 @@ def _table(
 
 
 def _words(
-    names: Sequence[str], found: SharesByBin, unmixing: Unmixing, n_words: int
-) -> list[list[tuple[str, ...]]]:
-    """Return each topic's words in each bin, relevant among the tokens expected of it."""
-    usual = (1.0 - LAMBDA) * np.log(np.maximum(unmixing.marginal, SMALLEST))
-    best = []
-    for i, mixture in enumerate(found.shares):
-        own = found.counts[[i]]
-        ids = own.indices
-        topics = unmixing.topics[:, ids].astype(np.float64)
-        expected = mixture[:, np.newaxis] * topics
-        expected *= own.data / np.maximum(expected.sum(axis=0), SMALLEST)
-        total = expected.sum(axis=1, keepdims=True) + USUAL_TOKENS
-        share = (expected + USUAL_TOKENS * topics) / total
-        ranked = heaviest(np.log(np.maximum(share, SMALLEST)) - usual[ids], min(n_words, len(ids)))
-        best.append(
-            [
-                tuple(str(names[ids[j]]) for j in row if expected[k, j] >= LEAST_TOKENS)
-                for k, row in enumerate(ranked)
-            ]
-        )
-    return best
+    vocabulary: Sequence[str], found: SharesByBin, unmixing: Unmixing, n_words: int, i: int
+) -> list[tuple[str, ...]]:
+    """Return each topic's words in a bin, by relevance among the tokens expected of the topic."""
+    own = found.counts[[i]]
+    ids = own.indices
+    topics = unmixing.topics[:, ids].astype(np.float64)
+    expected = found.shares[i, :, np.newaxis] * topics
+    expected *= own.data / np.maximum(expected.sum(axis=0), SMALLEST)
+    # smoothed by 100 tokens of the topic as it is everywhere, for bins of few documents
+    share = (expected + 100.0 * topics) / (expected.sum(axis=1, keepdims=True) + 100.0)
+    usual = (1.0 - LAMBDA) * np.log(np.maximum(unmixing.marginal[ids], SMALLEST))
+    ranked = heaviest(np.log(np.maximum(share, SMALLEST)) - usual, min(n_words, len(ids)))
+    return [
+        tuple(str(vocabulary[ids[j]]) for j in row if expected[k, j] >= 0.5)
+        for k, row in enumerate(ranked)
+    ]

@@ -1,10 +1,10 @@
-"""Documents' times, read however they are written, and put into bins of a fitting width."""
+"""Documents' times in any usual notation, and bins of documents by time and by group."""
 
 import datetime as dt
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -20,34 +20,32 @@ MOST_BINS, FEW_DOCUMENTS = 60, 20
 # month names in English
 FORMATS = (
     "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%d.%m.%Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S",
-    "%B %Y", "%b %Y", "%a %b %d %H:%M:%S %z %Y", "%d/%b/%Y:%H:%M:%S %z",
+    "%B %Y", "%b %Y", "%Y-%m", "%a %b %d %H:%M:%S %z %Y", "%d/%b/%Y:%H:%M:%S %z",
 )  # fmt: skip
 # a numeric day and month in either order, and a time of day
 NUMBERED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?:,? +(\d.*))?")
 CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
-EPOCH = dt.datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Bins:
+class TimeBins:
     """Documents in bins of time, none of which is empty."""
 
     unit: str
     labels: list[str]
     starts: list[dt.datetime]
-    index: NDArray[np.intp]  # of each document's bin; -1 where its time is not known
+    index: NDArray[np.intp]  # of each document's bin; -1 for an unknown time
 
 
-def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
+def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
     """Put documents into bins by their times.
 
-    Without a unit the bins are as fine as they can be, with at most 60 bins and 20 documents in
-    each on average. Times are dates, or texts and numbers of the usual forms: years, ISO 8601,
-    2/26/1987 or 26/2/1987 (the column decides), e-mail's, seconds since 1970. A time with a zone
-    counts as its own clock showed it, whatever the zone.
+    By default the bins are as fine as possible, with at most 60 bins and at least 20 documents in
+    each on average. A time with a zone counts as its own clock showed it.
     """
-    plain = times.to_list() if hasattr(times, "to_list") else list(times)
-    moments = moments_of(plain)
+    reader = TimeReader()
+    moments = reader.read(_listed(times))
+    reader.warn()
     known = [moment for moment in moments if moment is not None]
     if not known:
         raise InputError("There is no document with a time; look at the column.")
@@ -56,19 +54,22 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> Bins:
     number = {start: i for i, start in enumerate(starts)}
     index = [-1 if moment is None else number[start_of(moment, unit)] for moment in moments]
     labels = [label_of(start, unit) for start in starts]
-    return Bins(unit, labels, starts, np.array(index, np.intp))
+    return TimeBins(unit, labels, starts, np.array(index, np.intp))
 
 
 def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the largest groups, in the order of size, and each document's number or -1."""
-    plain = labels.to_list() if hasattr(labels, "to_list") else list(labels)
-    known = [None if is_missing(label) or label == "" else str(label) for label in plain]
+    """Return the largest groups, by size, and each document's number or -1."""
+    known = [None if is_missing(x) or x == "" else str(x) for x in _listed(labels)]
     counted = Counter(label for label in known if label is not None)
     if not counted:
         raise InputError("There is no document with a group; look at the column.")
     names = sorted(counted, key=lambda name: (-counted[name], name))[:most]
     number = {name: i for i, name in enumerate(names)}
     return names, np.array([-1 if x is None else number.get(x, -1) for x in known], np.intp)
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.to_list() if hasattr(values, "to_list") else list(values)
 
 
 def _fitting(moments: list[dt.datetime]) -> str:
@@ -81,6 +82,7 @@ def _fitting(moments: list[dt.datetime]) -> str:
 
 
 def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
+    """Return the beginning of a time's bin."""
     if unit in ("hour", "minute"):
         return moment.replace(
             minute=0 if unit == "hour" else moment.minute, second=0, microsecond=0
@@ -93,18 +95,11 @@ def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
 
 
 def label_of(start: dt.datetime, unit: str) -> str:
+    """Return the label of a bin by its beginning."""
     if unit == "quarter":
         return f"{start.year:04}-Q{start.month // 3 + 1}"
     written = start.isoformat(" ", "minutes")
     return written[: {"year": 4, "month": 7, "week": 10, "day": 10}.get(unit, 16)]
-
-
-def moments_of(values: list[Any]) -> list[dt.datetime | None]:
-    """Return times without zones, None where there is none; at most half may be unreadable."""
-    times = TimeReader()
-    moments = times.read(values)
-    times.warn()
-    return moments
 
 
 class TimeReader:
@@ -116,13 +111,15 @@ class TimeReader:
         self.contradiction: InputError | None = None  # a later date is day first
 
     def read(self, values: list[Any]) -> list[dt.datetime | None]:
-        """Return times as `moments_of` does."""
+        """Return times without zones; None if missing, or unreadable as at most half are."""
         # else times in different zones would be equal
-        values = [_without_zone(x) if isinstance(x, dt.datetime) else x for x in values]
+        values = [x.replace(tzinfo=None) if isinstance(x, dt.datetime) else x for x in values]
         given = [value for value in values if not is_missing(value) and value != ""]
-        read = dict.fromkeys(given)
+        read: dict[Any, Any] = dict.fromkeys(given)
         self._find_order(text for text in read if isinstance(text, str))
-        read = {value: self._moment(value) for value in read}
+        for value in read:
+            with suppress(ValueError, OverflowError, TypeError, IndexError):
+                read[value] = self._moment(value)
         unreadable = [value for value in given if read[value] is None]
         if 2 * len(unreadable) > len(given):
             raise InputError(
@@ -153,60 +150,42 @@ class TimeReader:
                 "dates as 1987-02-26."
             )
 
-    def _moment(self, value: Any) -> dt.datetime | None:
-        try:
-            found = NUMBERED.fullmatch(value.strip()) if isinstance(value, str) else None
-            if found is None:
-                return _without_zone(_parsed(value))
-            first, second, year, clock = int(found[1]), int(found[3]), int(found[4]), found[5]
-            day, month = (first, second) if self._day_first else (second, first)
-            return dt.datetime.combine(
-                dt.date(year, month, day), _by_format(clock or "0:00", CLOCKS).time()
-            )
-        except (ValueError, OverflowError, TypeError, IndexError):
-            return None
+    def _moment(self, value: Any) -> dt.datetime:
+        found = NUMBERED.fullmatch(value.strip()) if isinstance(value, str) else None
+        if found is None:
+            return _parsed(value).replace(tzinfo=None)
+        first, second, clock = int(found[1]), int(found[3]), found[5] or "0:00"
+        day, month = (first, second) if self._day_first else (second, first)
+        return dt.datetime.combine(
+            dt.date(int(found[4]), month, day), _by_format(clock, CLOCKS).time()
+        )
 
 
 def _by_format(text: str, formats: Iterable[str]) -> dt.datetime:
     for form in formats:
-        try:
+        with suppress(ValueError):
             return dt.datetime.strptime(text, form)
-        except ValueError:
-            pass
     raise ValueError(text)
 
 
-def _without_zone(moment: dt.datetime) -> dt.datetime:
-    return moment.replace(tzinfo=None)
-
-
 def _parsed(value: Any) -> dt.datetime:
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").astype(object)
     if isinstance(value, dt.datetime):
         return value
     if isinstance(value, dt.date):
         return dt.datetime(value.year, value.month, value.day)
-    if isinstance(value, np.datetime64):
-        return value.astype("datetime64[us]").astype(object)  # type: ignore[no-any-return]
-    if isinstance(value, int | float | np.number):
-        return _of_number(float(value))
     text = str(value).strip()
-    if re.fullmatch(r"\d{1,4}|\d+\.\d*|\d{9,}", text):
-        return _of_number(float(text))
-    if re.fullmatch(r"\d{4}-\d{1,2}", text):
-        return dt.datetime(int(text[:4]), int(text[5:]), 1)
+    if isinstance(value, int | float | np.number) or re.fullmatch(r"\d{1,4}|\d+\.\d*|\d{9,}", text):
+        number = float(value)
+        # seconds and milliseconds from 1973 on and up to 2286: no year is as large
+        for unit, (first, last) in (("seconds", (1e8, 1e10)), ("milliseconds", (1e11, 1e13))):
+            if first <= number < last:
+                return dt.datetime(1970, 1, 1) + dt.timedelta(**{unit: number})
+        if number >= 1000 and number.is_integer():  # less may be months, weeks or days
+            return dt.datetime(int(number), 1, 1)
+        raise ValueError(number)
     for read in (dt.datetime.fromisoformat, parsedate_to_datetime):
-        try:
+        with suppress(ValueError, TypeError, IndexError):
             return read(text)
-        except (ValueError, TypeError, IndexError):
-            pass
     return _by_format(text, FORMATS)
-
-
-def _of_number(number: float) -> dt.datetime:
-    # seconds and milliseconds from 1973 on and up to 2286: no year is as large
-    for unit, (first, last) in (("seconds", (1e8, 1e10)), ("milliseconds", (1e11, 1e13))):
-        if first <= number < last:
-            return EPOCH + dt.timedelta(**{unit: number})
-    if number >= 1000 and number == math.floor(number):  # less may be months, weeks or days
-        return dt.datetime(int(number), 1, 1)
-    raise ValueError(number)

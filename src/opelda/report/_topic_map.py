@@ -1,4 +1,4 @@
-"""Where topics lie on a map: similar ones beside each other."""
+"""A map of topics, by t-SNE."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,17 +6,14 @@ from numpy.typing import NDArray
 from opelda._word_ranking import DIGITS, hellinger
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
-ROWS = 64
-
 Array = NDArray[np.float64]
 
 
 def map_positions(topics: GivenTopics) -> Array:
-    """Return places of topics on a plane (K, 2), from -1 to 1, similar ones beside each other.
+    """Return the positions of topics on a plane (K, 2), from -1 to 1, similar ones close together.
 
-    By t-SNE on the Hellinger distances of their words' distributions. The result depends on these
-    alone: on no seed, and neither on the order of topics nor on that of words. No two topics are on
-    one spot.
+    By t-SNE on Hellinger distances. The result depends on no seed, nor on the order of topics and
+    words. No two topics coincide.
 
     Parameters
     ----------
@@ -35,17 +32,16 @@ def map_positions(topics: GivenTopics) -> Array:
     n = len(distances)
     if n == 1:
         return np.zeros((1, 2))
-    # in an order that follows from the topics, for the steps below add up in some order
+    # in an order that follows from the topics: sums below depend on the order
     spread = np.round((weights.astype(np.float64) ** 2).sum(axis=1), DIGITS)
     order = np.lexsort((spread, *np.sort(distances, axis=1).T[::-1]))
-    places = _spread(_steps(_similarities(distances[np.ix_(order, order)])))
     found = np.empty((n, 2))
-    found[order] = places
+    found[order] = _spread(_steps(_similarities(distances[np.ix_(order, order)])))
     return found
 
 
 def _similarities(distances: Array) -> Array:
-    """Return t-SNE's p: each topic's neighbours by a Gaussian of a width of its own."""
+    """Return t-SNE's p: Gaussian similarities, the perplexity being 8 or less."""
     n = len(distances)
     squares = distances**2
     np.fill_diagonal(squares, np.inf)
@@ -66,7 +62,7 @@ def _similarities(distances: Array) -> Array:
 
 
 def _steps(p: Array) -> Array:
-    """Return places that minimise t-SNE's divergence."""
+    """Return positions that minimise t-SNE's divergence."""
     places = _start(p)
     speed, gain = np.zeros_like(places), np.ones_like(places)
     rate = max(len(p) / 12.0, 10.0)
@@ -84,8 +80,9 @@ def _steps(p: Array) -> Array:
 def _forces(p: Array, places: Array) -> tuple[Array, Array, float]:
     """Return the sums over j of p_ij q_ij and of q_ij^2, times place_i - place_j, and that of q."""
     total, parts = 0.0, []
-    for first in range(0, len(p), ROWS):  # in the cache; without BLAS, whose sums depend on threads
-        rows = slice(first, first + ROWS)
+    # 64 rows are in the cache; without BLAS, whose sums depend on threads
+    for first in range(0, len(p), 64):
+        rows = slice(first, first + 64)
         q = 1.0 / (1.0 + _squares_apart(places[rows], places))
         q[np.arange(len(q)), np.arange(first, first + len(q))] = 0.0
         total += float(q.sum())
@@ -99,14 +96,11 @@ def _forces(p: Array, places: Array) -> tuple[Array, Array, float]:
 
 
 def _squares_apart(some: Array, places: Array) -> Array:
-    """Return the squared distances of some places to all."""
-    squares: Array = np.square(some[:, :1] - places[:, 0])
-    squares += np.square(some[:, 1:] - places[:, 1])
-    return squares
+    return np.square(some[:, :1] - places[:, 0]) + np.square(some[:, 1:] - places[:, 1])
 
 
 def _start(p: Array) -> Array:
-    """Return the two smoothest functions on the graph of neighbours, and a little spiral."""
+    """Return two eigenvectors of the graph of neighbours, and a small spiral against ties."""
     n = len(p)
     degree = np.sqrt(np.maximum(p.sum(axis=1), 1e-12))
     _, vectors = np.linalg.eigh(p / np.outer(degree, degree))
@@ -117,12 +111,11 @@ def _start(p: Array) -> Array:
         found[:, axis] = vector * np.sign(vector[np.abs(vector).argmax()])
     angles = np.arange(n) * (np.pi * (3 - np.sqrt(5)))  # no two in one direction
     far = np.sqrt((np.arange(n) + 0.5) / n)
-    spiral = np.stack([far * np.cos(angles), far * np.sin(angles)], axis=1)
-    return 1e-2 * found + 1e-3 * spiral
+    return 1e-2 * found + 1e-3 * np.stack([far * np.cos(angles), far * np.sin(angles)], axis=1)
 
 
 def _spread(places: Array) -> Array:
-    """Turn the longest direction to the first axis, push topics apart, scale to [-1, 1]."""
+    """Rotate to the principal axes, push topics apart, and scale to [-1, 1]."""
     places = places - places.mean(axis=0)
     _, _, directions = np.linalg.svd(places, full_matrices=False)
     places = places @ directions.T

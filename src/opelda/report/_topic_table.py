@@ -1,18 +1,21 @@
-"""Topics as plain rows, as pyLDAvis takes them, and how those of a stream moved."""
+"""Topics as rows, their names, the arguments of pyLDAvis, and the moves of a stream's topics."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from opelda._word_ranking import LAMBDA, Rank
+from opelda._word_ranking import LAMBDA, Rank, distinct
 from opelda.errors import InputError
 from opelda.learning._learner import Learner
+from opelda.metrics import _top_words
 from opelda.metrics._ranking import rank_words, topic_weights
-from opelda.metrics._top_words import label_topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics, chosen_topics
-from opelda.report._document_blocks import document_blocks, mixtures
-from opelda.report.rows import Table, TopicMove, TopicRow
+from opelda.report._document_blocks import called, document_blocks, mixtures
+from opelda.report._retrieval import top_documents
+from opelda.report.rows import DocumentRow, Table, TopicMove, TopicRow
+
+N_WORDS = 15  # in a request for a label
 
 
 def topic_table(
@@ -33,20 +36,15 @@ def topic_table(
     n_words : int
         Words per topic.
     by : {"relevance", "probability", "tfidf", "frex", "coherence"}
-        How the words are ranked; see `rank_words`.
+        The ranking of words; see `rank_words`.
     lambda_ : float
         For relevance.
     only : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; None is all.
+        The numbers of the topics, in the order wanted; None is all.
     feature_names : sequence of str, optional
-        The words of the columns; by default those that the model knows, else x0, x1, ...
+        The words of the columns; by default those of the model, else x0, x1, ...
     X : array or sparse matrix (D, V), Corpus or texts
-        The documents to look in, for ``by="coherence"``.
-
-    Returns
-    -------
-    Table of `opelda.report.rows.TopicRow`
-        A sequence of rows; `to_polars()` and `to_pandas()` make data frames of it.
+        Documents for ``by="coherence"``.
 
     Examples
     --------
@@ -62,7 +60,7 @@ def topic_table(
     weights, names, shares = measured.weights, measured.words(feature_names), topic_weights(topics)
     wanted = chosen_topics(only, len(weights), "only")
     best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_, X=X)
-    words = label_topics(measured, feature_names=names, only=wanted)
+    words = _top_words.label_topics(measured, feature_names=names, only=wanted)
     labels, stability = dict(zip(wanted, words, strict=True)), None
     if isinstance(topics, Learner):
         labels |= topics._given_labels()
@@ -81,11 +79,127 @@ def topic_table(
     return Table(TopicRow, rows)
 
 
+class TopicToLabel(NamedTuple):
+    """A topic without a name.
+
+    >>> print(TopicToLabel(3, ("court", "judge"), ("On juries",), ("police",)).prompt)
+    Name the topic that these words and documents have in common, in two to four words.
+    Answer with the name alone, and with none of the names that are taken.
+    Words: court, judge
+    Documents:
+    - On juries
+    Taken: police
+    """
+
+    topic: int
+    words: tuple[str, ...]  # the best first
+    documents: tuple[str, ...]  # names or beginnings of typical ones, if a corpus is given
+    taken: tuple[str, ...]  # labels of other topics
+
+    @property
+    def prompt(self) -> str:
+        """A request for a label, in English, for any language model."""
+        lines = [
+            "Name the topic that these words and documents have in common, in two to four words.",
+            "Answer with the name alone, and with none of the names that are taken.",
+            f"Words: {', '.join(self.words)}",
+        ]
+        if self.documents:
+            lines += ["Documents:", *(f"- {document}" for document in self.documents)]
+        if self.taken:
+            lines.append(f"Taken: {'; '.join(self.taken)}")
+        return "\n".join(lines)
+
+
+def label_topics(
+    topics: GivenTopics,
+    n_words: int = 3,
+    *,
+    feature_names: Sequence[str] | None = None,
+    only: Iterable[int] | None = None,
+    with_: Callable[[TopicToLabel], str] | None = None,
+    corpus: Any = None,
+) -> list[str]:
+    """Return a short name for each topic, such as "court, judge, trial".
+
+    A label has the words with the highest FREX scores (see `rank_words`) of the topic's 20 most
+    probable ones, without words that begin with another. Equal labels get more words, or the
+    topic's number. Labels given by ``model.set_topic_labels`` are in ``model.topic_labels_``.
+
+    Parameters
+    ----------
+    topics, feature_names, only
+        As for `topic_table`.
+    n_words : int
+        Words per label.
+    with_ : callable, optional
+        Names a topic instead: takes an object with the topic's number `topic`, `words`,
+        `documents`, the labels `taken` and a `prompt` for a language model, and returns a text. The
+        heaviest topics are named first; a name that is taken is asked for anew, twice.
+    corpus : Corpus, counts or documents, optional
+        As for `transform`: the source of typical documents for ``with_``.
+
+    Examples
+    --------
+    >>> from opelda.report import label_topics
+    >>> topics = [[0.4, 0.3, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.1, 0.5]]
+    >>> words = ["people", "court", "courts", "law", "game"]
+    >>> label_topics(topics, n_words=2, feature_names=words)
+    ['court, people', 'game, people']
+    >>> label_topics(topics, feature_names=words, with_=lambda topic: topic.words[0].upper())
+    ['COURT', 'GAME']
+    """
+    if with_ is None:
+        if corpus is not None:
+            raise InputError("has no effect without with_; leave it out.", "corpus")
+        return _top_words.label_topics(topics, n_words, feature_names=feature_names, only=only)
+    if not callable(with_):
+        raise InputError(f"must be callable, got {with_!r:.60}.", "with_")
+    table = topic_table(topics, N_WORDS, feature_names=feature_names)
+    wanted = chosen_topics(only, len(table), "only")
+    documents: Iterable[DocumentRow] = ()
+    if corpus is not None:
+        documents = top_documents(topics, corpus, 4, topics=dict.fromkeys(wanted))
+    labels = labels_by(with_, [table[number] for number in dict.fromkeys(wanted)], documents)
+    return [labels[number] for number in wanted]
+
+
+def labels_by(
+    with_: Callable[[TopicToLabel], str],
+    rows: Iterable[TopicRow],
+    documents: Iterable[DocumentRow] = (),
+) -> dict[int, str]:
+    """Return labels by topic from a callable, which is asked for the heaviest topics first."""
+    typical: dict[int, list[str]] = {}
+    for found in documents:
+        text = found.text or called(found.name, found.document, None)
+        typical.setdefault(found.topic, []).append(text)
+    labels: dict[int, str] = {}
+    for row in sorted(rows, key=lambda row: -(row.weight or 0.0)):
+        shown = tuple(typical.get(row.topic, ()))
+        asked, label = TopicToLabel(row.topic, row.words, shown, tuple(labels.values())), ""
+        for _ in range(3):
+            answer = with_(asked)
+            if not isinstance(answer, str) or not answer.strip():
+                raise InputError(
+                    f"must return a name for each topic, but for topic {row.topic} returned "
+                    f"{answer!r:.60}.",
+                    "with_",
+                )
+            # models like to quote, to end with a full stop, and to explain
+            label = " ".join(answer.strip().splitlines()[0].split())
+            label = label.strip("\"'`*. \u201c\u201d\u2018\u2019")[:80]
+            if label and label not in asked.taken:
+                break
+        labels[row.topic] = label or ", ".join(row.words[:3])
+    return dict(zip(labels, distinct(list(labels.values())), strict=True))
+
+
 def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     """Return the arguments of ``pyLDAvis.prepare``: ``prepare(**to_pyldavis(model, corpus))``.
 
-    Topics keep the model's numbers. Documents without a word of the model, which pyLDAvis refuses,
-    are left out. pyLDAvis 3.4 or newer takes the result; it need not be installed for this.
+    Topics keep the model's numbers. Documents without a word of the model are left out. pyLDAvis
+    must be 3.4 or newer.
 
     Parameters
     ----------
@@ -124,7 +238,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
 
 
 def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
-    """Return a point of a stream's history and how topics moved since, most first."""
+    """Return the document of a point in a stream's history, and topics by change since."""
     watch = model._state.watch
     if watch is None or not len(watch.points):
         raise InputError(
@@ -140,7 +254,7 @@ def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
         then = [str(names[j]) for j in points.words[first, topic].tolist() if j >= 0]
         moves.append(
             TopicMove(
-                topic=topic,
+                topic,
                 share_before=float(points.shares[first, topic]),
                 share=float(shares[topic]),
                 rho=float(points.rho[first:, topic].min()),

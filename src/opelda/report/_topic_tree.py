@@ -1,10 +1,9 @@
-"""Topics that are nearly the same, and a hierarchy: the two are merged by which least is lost."""
+"""Similar topics, and a hierarchy of topics."""
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,22 +27,17 @@ def similar_topics(
     *,
     feature_names: Sequence[str] | None = None,
 ) -> Table[SimilarRow]:
-    """Return the pairs of topics that are nearly the same, the most similar first.
+    """Return the pairs of similar topics, the most similar first.
 
-    The similarity of two topics is the sum over words of sqrt(beta_aw beta_bw) (Bhattacharyya's
-    coefficient, 1 less the square of Hellinger's distance). ``model.merge_topics`` makes one of
-    them.
+    The similarity is the Bhattacharyya coefficient, sum_w sqrt(beta_aw beta_bw).
+    ``model.merge_topics`` merges topics.
 
     Parameters
     ----------
     topics, feature_names
         As for `topic_table`.
     threshold : float
-        The least similarity. Of topics as ``TopicModel()`` learns them hardly any pair has .7.
-
-    Returns
-    -------
-    Table of `opelda.report.rows.SimilarRow`
+        The least similarity. Hardly any two topics of a ``TopicModel()`` have .7.
 
     Examples
     --------
@@ -64,17 +58,16 @@ def similar_topics(
     return Table(SimilarRow, rows)
 
 
-@dataclass(frozen=True)
-class TopicTree:
+class TopicTree(NamedTuple):
     """A hierarchy of K topics, by K - 1 mergers in their order; printed, a tree."""
 
     merges: Table[MergeRow]
     labels: list[str]
     weights: Array
 
-    @cached_property
+    @property
     def heights(self) -> Array:
-        """The loss of each node, at least that of those in it; 0 of topics."""
+        """The loss of each node, and at least that of its parts; 0 for topics."""
         found = np.zeros(len(self.labels) + len(self.merges))
         for row in self.merges:
             found[row.node] = max(found[row.first], found[row.second], row.loss)
@@ -82,12 +75,13 @@ class TopicTree:
 
     @property
     def linkage(self) -> Array:
-        """The mergers as `scipy.cluster.hierarchy` has them (K - 1, 4)."""
-        rows = [(m.first, m.second, self.heights[m.node], m.n_topics) for m in self.merges]
+        """The mergers in the format of `scipy.cluster.hierarchy` (K - 1, 4)."""
+        heights = self.heights
+        rows = [(m.first, m.second, heights[m.node], m.n_topics) for m in self.merges]
         return np.array(rows, np.float64).reshape(-1, 4)
 
     def groups(self, n: int) -> list[list[int]]:
-        """Cut the tree into so many groups of topics, by which least is lost.
+        """Cut the tree into n groups of topics.
 
         ``model.merge_topics([group for group in tree.groups(20) if len(group) > 1])`` leaves 20.
         """
@@ -105,7 +99,7 @@ class TopicTree:
         return [node for node, _ in self._walk() if node < len(self.labels)]
 
     def _walk(self) -> Iterator[tuple[int, str]]:
-        """Yield every node, and what is drawn before its name; the heavier branches first."""
+        """Yield every node and the branches drawn before its name; the heavier branches first."""
         n_topics = len(self.labels)
         waiting = [(n_topics + len(self.merges) - 1, "", "")]
         while waiting:
@@ -127,11 +121,11 @@ class TopicTree:
 def topic_tree(
     topics: GivenTopics, n_words: int = 4, *, feature_names: Sequence[str] | None = None
 ) -> TopicTree:
-    """Merge topics step by step, always the two by which least is lost.
+    """Merge topics two by two, with the least loss at each step.
 
-    Merging a and b loses (w_a + w_b) JS(a, b) nats for each token of the collection: their shares
-    of the tokens, all alike where these are not known, times the Jensen-Shannon divergence of their
-    words by these shares (the agglomerative information bottleneck, Slonim & Tishby 1999).
+    Merging a and b loses (w_a + w_b) JS(a, b) nats per token: their shares of the tokens (even, if
+    unknown) times their weighted Jensen-Shannon divergence (the agglomerative information
+    bottleneck, Slonim & Tishby 1999).
 
     Parameters
     ----------
@@ -143,9 +137,9 @@ def topic_tree(
     Returns
     -------
     TopicTree
-        `merges`, a table of `opelda.report.rows.MergeRow`; `labels` and `weights` of the topics;
-        `heights` of all nodes; `linkage` as `scipy.cluster.hierarchy` has it; ``groups(n)``, the
-        tree cut into n groups of topics; ``leaves()``, the topics in its order. Printed, a tree.
+        `merges`, a table of `MergeRow`; `labels` and `weights` of the topics; `heights` of all
+        nodes; `linkage` for `scipy.cluster.hierarchy`; ``groups(n)``, the tree cut into n groups of
+        topics; ``leaves()``, the topics in its order.
 
     Examples
     --------
@@ -166,7 +160,14 @@ def topic_tree(
     """
     measured = MeasuredTopics.of(topics)
     n, names = whole("n_words", n_words), measured.words(feature_names)
-    masses, weights = masses_of(measured)
+    if measured.are_ids or (measured.weights < 0).any() or not measured.weights.any(axis=1).all():
+        raise InputError(
+            "must hold the words' weights as floats, none negative and in no topic all 0.", "topics"
+        )
+    masses = measured.weights.astype(np.float64)
+    masses /= masses.sum(axis=1, keepdims=True)
+    weights = shares_or_even(measured.model, len(masses))
+    masses *= np.maximum(weights, SMALLEST)[:, np.newaxis]
     # inner nodes are all wide: words that are rare elsewhere say more
     factors = word_factors(masses, "relevance", np.ones(len(masses)), 0.3)
     rows: list[MergeRow] = []
@@ -179,21 +180,8 @@ def topic_tree(
     return TopicTree(Table(MergeRow, rows), labels_of(topics, feature_names), weights)
 
 
-def masses_of(topics: MeasuredTopics) -> tuple[Array, Array]:
-    """Return the shares of all tokens that are of each topic and word, and those of the topics."""
-    if topics.are_ids or (topics.weights < 0).any() or not topics.weights.any(axis=1).all():
-        raise InputError(
-            "must hold the words' weights as floats, none negative and in no topic all 0.", "topics"
-        )
-    beta = topics.weights.astype(np.float64)
-    beta /= beta.sum(axis=1, keepdims=True)
-    weights = shares_or_even(topics.model, len(beta))
-    beta *= np.maximum(weights, SMALLEST)[:, np.newaxis]
-    return beta, weights
-
-
 def _terms(mass: Array) -> float:
-    """Return what a topic adds to the mutual information of topics and words, but for p(w)."""
+    """Return a topic's part of the mutual information of topics and words, but for p(w)."""
     total = float(mass.sum())
     return float(xlogy(mass, mass).sum()) - (total * log(total) if total > 0 else 0.0)
 
@@ -201,32 +189,29 @@ def _terms(mass: Array) -> float:
 def _mergers(masses: Array) -> Iterator[tuple[int, int, int, float, Array]]:
     """Yield number, parts, loss and mass of one node after another.
 
-    A pair's loss is counted out only when a bound of it is the smallest: the entropy of "which of
-    the two" given a word is at most 2 log 2 sqrt(p (1 - p)), which adds up to a scalar product.
+    A pair's loss is computed only when its lower bound is the smallest: the entropy of the topic
+    given a word is at most 2 log 2 sqrt(p (1 - p)), which adds up to a scalar product.
     """
     n_topics = len(masses)
     mass = dict(enumerate(masses))
     terms = {node: _terms(part) for node, part in mass.items()}
     totals = masses.sum(axis=1)
     roots = np.sqrt(masses, dtype=np.float32)
-    nodes = np.arange(n_topics)  # in the rows of `roots`; -1 where there is none any more
+    nodes = np.arange(n_topics)  # in the rows of `roots`; -1 for a merged one
+    waiting: list[tuple[float, bool, int, int, int, int]] = []
 
-    def bounds(row: int, others: NDArray[np.int64]) -> Array:
+    def wait(row: int, others: NDArray[np.int64]) -> None:
         common = (roots[others] @ roots[row]).astype(np.float64)
         both = totals[others] + totals[row]
         apart = xlogy(both, both) - xlogy(totals[others], totals[others])
         apart -= xlogy(totals[row], totals[row])
-        found: Array = apart - 2 * log(2) * common - 1e-6 * both  # single precision's share
-        return found
+        bounds: Array = apart - 2 * log(2) * common - 1e-6 * both  # single precision's share
+        for bound, other in zip(bounds.tolist(), others.tolist(), strict=True):
+            (a, i), (b, j) = sorted(((int(nodes[other]), other), (int(nodes[row]), row)))
+            heapq.heappush(waiting, (bound, False, a, b, i, j))
 
-    waiting: list[tuple[float, bool, int, int, int, int]] = []
     for row in range(n_topics):
-        others = np.arange(row)
-        waiting += [
-            (bound, False, other, row, other, row)
-            for bound, other in zip(bounds(row, others).tolist(), others.tolist(), strict=True)
-        ]
-    heapq.heapify(waiting)
+        wait(row, np.arange(row))
     for node in range(n_topics, 2 * n_topics - 1):
         while True:
             loss, is_known, a, b, i, j = heapq.heappop(waiting)
@@ -242,7 +227,4 @@ def _mergers(masses: Array) -> Iterator[tuple[int, int, int, float, Array]]:
         nodes[i], nodes[j] = node, -1
         totals[i], roots[i] = totals[i] + totals[j], np.sqrt(made)
         yield node, first, second, loss, made
-        others = np.flatnonzero((nodes >= 0) & (nodes != node))
-        for bound, other in zip(bounds(i, others).tolist(), others.tolist(), strict=True):
-            pair = sorted(((int(nodes[other]), other), (node, i)))
-            heapq.heappush(waiting, (bound, False, pair[0][0], pair[1][0], pair[0][1], pair[1][1]))
+        wait(i, np.flatnonzero((nodes >= 0) & (nodes != node)))

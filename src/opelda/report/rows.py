@@ -1,13 +1,11 @@
-"""What the functions of `opelda.report` return: rows, and tables of them.
+"""What the functions of `opelda.report` return: rows, and tables of rows.
 
-Fields of several rows: `topic` is a topic's number, the row of `components_`, and `label` its name;
-`document` a document's number in the collection, from 0 on; `tokens` how many of its words
-the model knows; `name` what the source calls it, where known; `text` how it begins, where texts
-were given; `rank` 1 is the best; `low` and `high` are the ends of an interval.
+Common fields: `topic`, the row in `components_`, and its `label`; `document`, the document's number
+from 0; `tokens`, its words known to the model; `name`, in the source; `text`, its beginning;
+`rank`, 1 for the best; `low` and `high`, the limits of an interval.
 """
 
 import html
-import types
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Generic, TypeVar, get_type_hints
@@ -17,16 +15,15 @@ from opelda.errors import InputError
 
 Row = TypeVar("Row")
 
-ROWS_SHOWN, LETTERS_SHOWN = 50, 60
+ROWS_SHOWN = 50
 
 
 @dataclass(frozen=True)
 class TopicRow:
-    """One topic; words are the best first, with their probabilities in the topic.
+    """One topic, with its best words and their probabilities.
 
-    `weight` is its share of the tokens, where the model knows (see `topic_weights`); `label` the
-    model's, where it was given one, else made of its words; `stability` how far it comes again in
-    other runs, where the model knows (`topic_stability_`).
+    `weight` is its share of the tokens (see `topic_weights`), `stability` its `topic_stability_`;
+    None if unknown.
     """
 
     topic: int
@@ -53,7 +50,7 @@ class DocumentRow:
 
 @dataclass(frozen=True)
 class FoundRow:
-    """A document that was found for query number `query`; the best `score` is 1, the least 0."""
+    """A search result for query number `query`; `score` is from 0 to 1."""
 
     query: int
     rank: int
@@ -68,10 +65,10 @@ class FoundRow:
 class ShareRow:
     """A topic in the documents of one time or group, the `bin`.
 
-    `corrected_share` is its share of the likeliest mixture of these documents' words, each document
-    counting alike; its interval is None for a single document. `mean_share` is the mean of the
-    weights that `transform` gives, which is drawn to the prior where documents are short. `n_docs`
-    are those with a word of the model. `words` stand for the topic in these documents.
+    `corrected_share` is its share of the likeliest mixture of the documents' words, all documents
+    having the same weight; the interval is None for a single document. `mean_share` is the mean of
+    the weights of `transform`, biased towards the prior for short documents. `n_docs` counts the
+    documents with a word of the model. `words` are the topic's best words in these documents.
     """
 
     bin: str
@@ -87,14 +84,12 @@ class ShareRow:
 
 @dataclass(frozen=True)
 class EffectRow:
-    """How a topic's share goes with a term, the other terms being equal.
+    """The effect of a term on a topic's share, the other terms being equal.
 
-    `term` is a column of numbers or times; a level of one of categories, as ``party=R``, compared
-    with the column's most frequent level; or the intercept: the share of documents of those levels
-    and of mean numbers. `estimate` is by how much the mean share changes, for one more of a number,
-    a year of a time, or the level; `se` its standard error; `p` the probability of an estimate as
-    far from 0 if there were no effect, small by chance for some of many topics; `n_docs` the
-    documents that have words and all values.
+    `term` is a column of numbers or times; a level of a categorical column, such as ``party=R``,
+    compared with the most frequent level; or the intercept, the share at the most frequent levels
+    and mean numbers. `estimate` is the change of the mean share for one unit, one year or the
+    level; `se` is its standard error, `p` its p-value. `n_docs` counts the documents used.
     """
 
     topic: int
@@ -110,7 +105,7 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class SimilarRow:
-    """Two topics, and their similarity from 0, no word in common, to 1, the same."""
+    """Two topics, and their similarity from 0 (no common word) to 1 (equal)."""
 
     topic: int
     other: int
@@ -121,13 +116,12 @@ class SimilarRow:
 
 @dataclass(frozen=True)
 class MergeRow:
-    """Two topics, or topics merged before, that become one node of a tree.
+    """Two topics or nodes merged into one node of a tree.
 
-    `node` is its number, K for the first merger of K topics; `first` (the heavier) and `second` are
-    topics by their numbers, or nodes; `n_topics` how many it holds; `weight` its share of the
-    tokens or, where shares are not known, of the topics. `loss` are the nats lost by this merger
-    for each token of the collection, where its topics are known: the mutual information of topics
-    and words is smaller by as much. `words` stand for it, the best by relevance first.
+    `node` is its number, K for the first of K topics; `first` (the heavier) and `second` are the
+    numbers of the parts; `n_topics` is the number of its topics; `weight` its share of the tokens,
+    or of the topics if unknown. `loss` is the mutual information of topics and words that the
+    merger loses, in nats per token. `words` are the best by relevance.
     """
 
     node: int
@@ -141,21 +135,21 @@ class MergeRow:
 
 @dataclass(frozen=True)
 class TopicMove:
-    """A topic then and now: its share of the tokens of new documents, rho, and its words."""
+    """A topic's share of the tokens, and words, then and now; `rho` is the least in between."""
 
     topic: int
     share_before: float
     share: float
-    rho: float  # the smallest meanwhile
+    rho: float
     words: list[str]
     came: list[str]
     went: list[str]
 
 
 class Table(Sequence[Row], Generic[Row]):
-    """Rows of the same fields: a sequence that becomes a data frame, and a table in notebooks.
+    """Rows of one type: a sequence that converts to a data frame and displays as a table.
 
-    `note` is a sentence on what its numbers mean, or empty.
+    `note` is a sentence about the interpretation of the numbers, or empty.
 
     Examples
     --------
@@ -176,7 +170,7 @@ class Table(Sequence[Row], Generic[Row]):
         return len(self._rows)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a row, or for a slice a table of some rows."""
+        """Return a row, or a table for a slice."""
         rows = self._rows[index]
         return Table(self._kind, rows, self.note) if isinstance(index, slice) else rows
 
@@ -187,7 +181,7 @@ class Table(Sequence[Row], Generic[Row]):
 
     @property
     def columns(self) -> list[str]:
-        """The fields of a row; those that may be left out only where a row has them."""
+        """The fields of a row; fields with a default only if a row has a value."""
         return [
             field.name
             for field in fields(self._kind)  # type: ignore[arg-type]
@@ -195,15 +189,14 @@ class Table(Sequence[Row], Generic[Row]):
         ]
 
     def to_polars(self) -> Any:
-        """Return the rows as a data frame of polars."""
+        """Return a polars data frame."""
         import polars as pl
 
         hints = get_type_hints(self._kind)
-        schema = {name: _polars_type(hints[name]) for name in self.columns}
-        return pl.DataFrame(self._by_column(), schema=schema)
+        return pl.DataFrame(self._by_column(), schema={name: hints[name] for name in self.columns})
 
     def to_pandas(self) -> Any:
-        """Return the rows as a data frame of pandas, which must be installed."""
+        """Return a pandas data frame; pandas must be installed."""
         try:
             import pandas as pd  # type: ignore[import-untyped]
         except ImportError:
@@ -213,61 +206,47 @@ class Table(Sequence[Row], Generic[Row]):
         return pd.DataFrame(self._by_column(), columns=self.columns)
 
     def _by_column(self) -> dict[str, list[Any]]:
-        def plain(value: Any) -> Any:
-            return list(value) if isinstance(value, tuple) else value
-
-        return {name: [plain(getattr(row, name)) for row in self] for name in self.columns}
+        columns = {name: [getattr(row, name) for row in self] for name in self.columns}
+        return {
+            name: [list(value) if isinstance(value, tuple) else value for value in values]
+            for name, values in columns.items()
+        }
 
     def __repr__(self) -> str:
-        lines = [self.columns, *([_short(cell) for cell in row] for row in self._cells())]
+        cells, sides, below = self._shown()
         columns = []
-        for side, *cells in zip(self._sides(), *lines, strict=True):
-            width = max(map(len, cells))
-            columns.append([c.rjust(width) if side == "right" else c.ljust(width) for c in cells])
-        shown = ("  ".join(line).rstrip() for line in zip(*columns, strict=True))
-        return "\n".join((*shown, *self._below()))
+        for name, side, *column in zip(self.columns, sides, *cells, strict=True):
+            # at most 60 characters a cell
+            column = [name, *(text if len(text) <= 60 else text[:59] + "…" for text in column)]
+            width = max(map(len, column))
+            columns.append([c.rjust(width) if side == "right" else c.ljust(width) for c in column])
+        lines = ("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+        return "\n".join((*lines, *below))
 
     def _repr_html_(self) -> str:
+        cells, sides, below = self._shown()
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        cells = [f'<td style="text-align: {side}">{{}}</td>' for side in self._sides()]
-        row = f"<tr>{''.join(cells)}</tr>"
-        body = "".join(row.format(*map(html.escape, cells)) for cells in self._cells())
-        rest = "".join(f"<p>{html.escape(line)}</p>" for line in self._below())
+        row = "".join(f'<td style="text-align: {side}">{{}}</td>' for side in sides)
+        body = "".join(f"<tr>{row.format(*map(html.escape, line))}</tr>" for line in cells)
+        rest = "".join(f"<p>{html.escape(line)}</p>" for line in below)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
-    def _sides(self) -> list[str]:
+    def _shown(self) -> tuple[list[list[str]], list[str], list[str]]:
+        """Return the first rows as texts, the sides of the columns, and the lines below."""
         hints, numbers = get_type_hints(self._kind), (int, float, float | None)
-        return ["right" if hints[name] in numbers else "left" for name in self.columns]
-
-    def _cells(self) -> list[list[str]]:
-        return [
+        sides = ["right" if hints[name] in numbers else "left" for name in self.columns]
+        cells = [
             [printable(_cell(getattr(row, name))) for name in self.columns]
             for row in self._rows[:ROWS_SHOWN]
         ]
-
-    def _below(self) -> list[str]:
         more = len(self) - ROWS_SHOWN
-        return [line for line in (f"... and {more} more rows" * (more > 0), self.note) if line]
+        below = [f"... and {more} more rows" * (more > 0), self.note]
+        return cells, sides, [line for line in below if line]
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, tuple):
         return " ".join(map(_cell, value))
-    if value is None:
-        return "-"
     if isinstance(value, float):
         return f"{value:.0f}" if value.is_integer() else f"{value:.3g}"
-    return str(value)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LETTERS_SHOWN else text[: LETTERS_SHOWN - 1] + "…"
-
-
-def _polars_type(hint: Any) -> Any:
-    import polars as pl
-
-    if isinstance(hint, types.UnionType):  # or None
-        hint = next(kind for kind in hint.__args__ if kind is not type(None))
-    known = {int: pl.Int64, float: pl.Float64, str: pl.String}
-    return known.get(hint) or pl.List(known[hint.__args__[0]])  # tuple[str, ...]
+    return "-" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""How many topics? The number that fits of several numbers speak for, and why."""
+"""The choice of the number of topics, by prediction, coherence and stability."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -16,24 +16,20 @@ from opelda.report.plots._frame import BLUE, GREY, LIGHT, frame, tidy
 from opelda.report.rows import Table
 from opelda.selection._fits import HELD_OUT, Fits, HeldOutSplit, Progress, measured_fits
 
-GRID = (2, 5, 10, 20, 40, 80, 160)
-DOCUMENTS_PER_TOPIC = 25
-FEWEST, MOST = 3, 5  # numbers that are tried where none are given
-AS_GOOD = 0.95  # of the best quality
+# title, and upper limit where there is one
 PANELS = {
-    "lpp": "log probability of a held-out token",
-    "quality": "quality: coherence x stability",
-    "coherence": "coherence (NPMI)",
-    "stability": "stability over runs",
-    "distinctness": "distinctness",
-    "live_topics": "share of live topics",
+    "lpp": ("log probability of a held-out token", None),
+    "quality": ("quality: coherence x stability", None),
+    "coherence": ("coherence (NPMI)", None),
+    "stability": ("stability over runs", 1.05),
+    "distinctness": ("distinctness", 1.05),
+    "live_topics": ("share of live topics", 1.05),
 }
-SHARES = ("stability", "distinctness", "live_topics")
 
 
 @dataclass(frozen=True)
 class ChoiceRow:
-    """One number of topics, as measured; means over the runs.
+    """The measures of one number of topics, means over the runs.
 
     Attributes
     ----------
@@ -42,16 +38,15 @@ class ChoiceRow:
     coherence : float
         NPMI of the topics' ten first words over the documents learned from.
     stability : float
-        How far topics come again in the other runs: common words in the twenty first ones of
-        matched topics, from 0 to 1.
+        The share of common words in the twenty first ones of topics matched between runs.
     quality : float
-        Mean over topics of stability times coherence, where a negative one counts 0.
+        Mean over topics of stability times coherence; a negative coherence counts 0.
     distinctness : float
-        1 less the cosine of each topic and the one most like it.
+        1 less the cosine of each topic and its nearest one.
     live_topics : float or None
-        Topics with at least a fifth of an even share of the tokens, where the model knows.
+        Topics with at least a fifth of an even share of the tokens; None if unknown.
     seconds : float
-        Taken by all runs.
+        Of all runs.
     """
 
     n_topics: int
@@ -64,15 +59,6 @@ class ChoiceRow:
     live_topics: float | None
     seconds: float
 
-    @classmethod
-    def of(cls, fits: Fits) -> "ChoiceRow":
-        """Sum up the runs of one number."""
-        return cls(
-            fits.n_topics, float(fits.scores.mean()), standard_error(fits.scores),
-            float(fits.coherence.mean()), float(fits.stability.mean()), fits.quality,
-            fits.distinctness, fits.live, fits.seconds,
-        )  # fmt: skip
-
 
 @dataclass(frozen=True, repr=False)
 class Choice:
@@ -83,9 +69,10 @@ class Choice:
     table : Table of ChoiceRow
         A row for each number of topics.
     n_topics, advice : int, str
-        The one advised, and that in a sentence, with what it rests on.
+        The number advised, and a sentence with the reasons.
     n_predictive : int
-        The smallest number that predicts held-out words as well as any, within a standard error.
+        The smallest number that predicts held-out words as well as the best, within a standard
+        error.
     """
 
     table: Table[ChoiceRow]
@@ -95,28 +82,38 @@ class Choice:
 
     @classmethod
     def of(cls, fits: Sequence[Fits]) -> "Choice":
-        """Advise one of the numbers, which are in their order.
+        """Advise one of the numbers, which are in ascending order.
 
-        Prediction sets the limit: on generated documents it stops at the number they were drawn
-        from, or somewhat later; of real ones it hardly ever does. Up to there the best quality
-        decides, for topics that are merged or split at random neither cohere nor come again.
+        Prediction sets the limit: on generated documents the true number or somewhat more, on real
+        ones hardly ever. Up to the limit the best quality decides, as topics that are merged or
+        split at random are neither coherent nor stable.
         """
-        limit = _as_predictive(fits)
+        means = [float(each.scores.mean()) for each in fits]
+        top = means.index(max(means))
+        # The error of the difference by document is far below the standard error of either.
+        lost = [fits[top].scores - each.scores for each in fits]
+        limit = next(
+            k for k, x in enumerate(lost) if k == top or x.mean() <= standard_error(x)
+        )  # fmt: skip
         quality = [each.quality for each in fits]
         best = max(range(limit + 1), key=quality.__getitem__)
         chosen = best if quality[best] > 0 else limit
-        return cls(
-            Table(ChoiceRow, map(ChoiceRow.of, fits)),
-            fits[chosen].n_topics,
-            _advice([each.n_topics for each in fits], quality, chosen, limit),
-            fits[limit].n_topics,
-        )
+        rows = [
+            ChoiceRow(
+                each.n_topics, mean, standard_error(each.scores), float(each.coherence.mean()),
+                float(each.stability.mean()), each.quality, each.distinctness, each.live,
+                each.seconds,
+            )
+            for each, mean in zip(fits, means, strict=True)
+        ]  # fmt: skip
+        advice = _advice([each.n_topics for each in fits], quality, chosen, limit)
+        return cls(Table(ChoiceRow, rows), fits[chosen].n_topics, advice, fits[limit].n_topics)
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw every measure over the number of topics on six Axes, by default of a new figure."""
         numbers = np.array([row.n_topics for row in self.table], np.float64)
         with frame(ax, 2.9, 2.2, len(PANELS), 3) as axes:
-            for axis, (name, title) in zip(axes, PANELS.items(), strict=True):
+            for axis, (name, (title, top)) in zip(axes, PANELS.items(), strict=True):
                 # None is NaN
                 values = np.array([getattr(row, name) for row in self.table], np.float64)
                 if name == "live_topics":
@@ -133,7 +130,7 @@ class Choice:
                 axis.set_xticks(numbers, [f"{number:,.0f}" for number in numbers])
                 axis.tick_params(labelsize="small")
                 if name != "lpp":
-                    axis.set_ylim(bottom=min(0.0, *values), top=1.05 if name in SHARES else None)
+                    axis.set_ylim(bottom=min(0.0, *values), top=top)
             for axis in axes[3:]:
                 axis.set_xlabel("topics", fontsize="small")
         return axes
@@ -143,19 +140,6 @@ class Choice:
 
     def _repr_html_(self) -> str:
         return f"{self.table._repr_html_()}<p>{html.escape(self.advice)}</p>"
-
-
-def _as_predictive(fits: Sequence[Fits]) -> int:
-    """Return the place of the smallest number that is within a standard error of the best.
-
-    Of the difference, document by document: that is far below the standard error of either.
-    """
-    best = max(fits, key=lambda each: float(each.scores.mean()))
-    for place, each in enumerate(fits):
-        lost = best.scores - each.scores
-        if each is best or lost.mean() <= standard_error(lost):
-            return place
-    raise AssertionError("the best is one of them")
 
 
 def _advice(numbers: Sequence[int], quality: Sequence[float], chosen: int, limit: int) -> str:
@@ -168,11 +152,11 @@ def _advice(numbers: Sequence[int], quality: Sequence[float], chosen: int, limit
             "again, and more do not predict held-out words better"
         )
     else:
-        others = [k for k in range(limit + 1) if k != chosen]
-        alike = [numbers[k] for k in others if quality[k] >= AS_GOOD * quality[chosen]]
         said = f"Take {number:,} topics: of the numbers tried they cohere and come again most"
+        others = [k for k in range(limit + 1) if k != chosen]
+        alike = [f"{numbers[k]:,}" for k in others if quality[k] >= 0.95 * quality[chosen]]
         if alike:
-            said += f" (quality {quality[chosen]:.2f}; about as good: {_listed(alike)})"
+            said += f" (quality {quality[chosen]:.2f}; about as good: {', '.join(alike)})"
         elif others:
             second = max(others, key=quality.__getitem__)
             said += f" (quality {quality[chosen]:.2f}, next {quality[second]:.2f}"
@@ -191,10 +175,6 @@ def _advice(numbers: Sequence[int], quality: Sequence[float], chosen: int, limit
     return said + "."
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(f"{number:,}" for number in numbers)
-
-
 def choose_n_topics(
     X: Any,
     n_topics: Iterable[int] | None = None,
@@ -208,27 +188,26 @@ def choose_n_topics(
 ) -> Choice:
     """Compare numbers of topics on the same documents, and advise one.
 
-    Prediction of held-out words alone would nearly always take the largest number: it sets the
-    limit, and up to there the number is taken whose topics cohere and come again in other runs most
-    (docs/choosing.md).
+    Prediction of held-out words nearly always prefers the largest number: it sets the limit, up to
+    which coherence and stability decide (docs/choosing.md).
 
     Parameters
     ----------
     X : array or sparse matrix (D, V), Corpus, or documents
-        What `TopicModel.fit` takes.
+        As for `TopicModel.fit`.
     n_topics : iterable of int, optional
         The numbers to try; by default up to five of 2, 5, 10, 20, ..., 160, with at least 25
         documents a topic.
     model : learner of opelda, optional
-        Whose other parameters are used; by default ``TopicModel()``. It is not fitted itself.
+        The other parameters; by default ``TopicModel()``. It is not fitted itself.
     n_runs : int
         Runs with each number, 2 or more.
     held_out : float
-        Share of the documents, and at most 1,000, to predict words of instead of learning from.
+        The share of the documents, at most 1,000, to predict instead of learning from.
     random_state, n_jobs
         By default the model's own. Results do not depend on `n_jobs`.
     progress : callable, optional
-        Called before each fit with what it is, the fits done and all of them.
+        Called before each fit with its description, the number of fits done and of all fits.
 
     Returns
     -------
@@ -255,7 +234,7 @@ def choose_n_topics(
 def resolved(
     model: Any, n_runs: int, random_state: Any = None, n_jobs: int | None = None
 ) -> tuple[Any, int, int]:
-    """Return the model whose parameters are used, the number of runs and the seed, checked."""
+    """Return an unfitted model, the number of runs and the seed, checked."""
     model = TopicModel() if model is None else model
     if not isinstance(model, Learner):
         raise InputError(
@@ -269,7 +248,7 @@ def resolved(
 
 
 def as_numbers(n_topics: Iterable[int]) -> list[int]:
-    """Return numbers of topics, each once and in their order."""
+    """Return distinct numbers of topics in ascending order."""
     if isinstance(n_topics, str) or not isinstance(n_topics, Iterable):
         raise InputError(f"must be numbers of topics, as [10, 20], got {n_topics!r}.", "n_topics")
     numbers = sorted({whole("n_topics", number) for number in n_topics})
@@ -279,10 +258,10 @@ def as_numbers(n_topics: Iterable[int]) -> list[int]:
 
 
 def default_numbers(n_docs: int) -> list[int]:
-    """Return the numbers of topics that are tried for so many documents.
+    """Return three to five numbers of topics, of at least 25 documents each.
 
     >>> default_numbers(100), default_numbers(2_000), default_numbers(10**6)
     ([2, 5, 10], [5, 10, 20, 40, 80], [10, 20, 40, 80, 160])
     """
-    n_fitting = sum(DOCUMENTS_PER_TOPIC * number <= n_docs for number in GRID)
-    return list(GRID[: max(n_fitting, FEWEST)][-MOST:])
+    grid = [2, 5, 10, 20, 40, 80, 160]
+    return grid[: max(sum(25 * number <= n_docs for number in grid), 3)][-5:]

@@ -1,9 +1,8 @@
 """Runs that differ in the number of topics or the seed alone, measured and compared."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +19,13 @@ from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._token_split import as_share, can_be_split
 
 HELD_OUT = 0.1  # of the documents
-MOST_SCORED = 1_000  # documents: their standard error is far below what differs between fits
 N_SPLITS = 2
-OUT_OF_PASSES = 2**31  # an order of the documents that no pass is in
-LIVE_SHARE = 0.2  # of an even share of the tokens: topics with less stand for next to nothing
 
 # called before each fit with what it is, the fits done and all of them
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True)
-class Fits:
+class Fits(NamedTuple):
     """Some runs with one number of topics."""
 
     n_topics: int
@@ -43,26 +38,26 @@ class Fits:
 
     @property
     def quality(self) -> float:
-        """Mean over topics of stability times coherence; one that is incoherent counts 0."""
+        """Mean over topics of stability times coherence; a negative coherence counts 0."""
         return float((self.stability * np.maximum(self.coherence, 0.0)).mean())
 
 
-@dataclass(frozen=True)
-class HeldOutSplit:
-    """Documents to learn from, and others to predict words of, over the words of the former."""
+class HeldOutSplit(NamedTuple):
+    """Documents to learn from and documents to predict, over the words of the former."""
 
     train: sparse.csr_array
     held_out: sparse.csr_array
 
     @classmethod
     def of(cls, X: Any, model: Any, share: float, seed: int) -> "HeldOutSplit":
-        """Hold a share of the documents out: which ones is a matter of contents and seed."""
+        """Hold out a share of the documents, which depends on contents and seed alone."""
         share = as_share(share)
         X = as_corpus(X, None, model.n_jobs)
         matrix = another(model, seed)._validated(X.X if isinstance(X, Corpus) else X, reset=True)
         n_docs = matrix.shape[0]
-        order = model._engine().documents(matrix).order(seed, OUT_OF_PASSES)
-        n_held = min(max(round(share * n_docs), 1), MOST_SCORED, n_docs - 1)
+        order = model._engine().documents(matrix).order(seed, 2**31)  # no pass has this order
+        # the standard error of 1,000 documents is far below the differences between fits
+        n_held = min(max(round(share * n_docs), 1), 1_000, n_docs - 1)
         held, train = matrix[np.sort(order[:n_held])], matrix[np.sort(order[n_held:])]
         # a word that no topic could know says nothing of their number
         known = np.flatnonzero(train.sum(axis=0) > 0)
@@ -82,13 +77,13 @@ def measured_fits(
     seed: int,
     progress: Progress | None = None,
 ) -> Iterator[Fits]:
-    """Learn so many times with each number of topics, and yield what was measured of them."""
-    seeds, n_done = run_seeds(seed, n_runs), 0
+    """Learn n_runs times with each number of topics, and yield the measures of each number."""
+    n_done = 0
     # (the documents decide on a number; their columns may be others than seed words are of)
     free: dict[str, Any] = {"seeds": None} if hasattr(model, "seeds") else {}
     for n_topics in numbers:
         begun, runs = perf_counter(), []
-        for number, run_seed in enumerate(seeds, 1):
+        for number, run_seed in enumerate(run_seeds(seed, n_runs), 1):
             if progress is not None:
                 doing = f"{n_topics:,} topics, run {number} of {n_runs}"
                 progress(doing, n_done, len(numbers) * n_runs)
@@ -98,7 +93,7 @@ def measured_fits(
         scores, coherence, words, distinctness, live = zip(*runs, strict=True)
         known = [n for n in live if n is not None]
         yield Fits(
-            n_topics=n_topics,
+            n_topics,
             scores=np.mean(scores, axis=0),
             coherence=np.array(coherence),
             stability=stability_over_runs(words),
@@ -115,33 +110,24 @@ def _measured(model: Any, documents: HeldOutSplit, seed: int) -> tuple[Any, ...]
         model, documents.held_out, n_splits=N_SPLITS, random_state=seed, n_jobs=model.n_jobs,
         engine=model.engine,
     )  # fmt: skip
-    shares = model._shares()
-    live = None if shares is None else int((shares * len(shares) >= LIVE_SHARE).sum())
-    words = compared_words(model)
-    return predicted.per_document, model.coherence_, words, _distinctness(model), live
-
-
-def _distinctness(model: Any) -> float:
-    """Return 1 less the mean cosine of each topic and the one most like it."""
-    alike = similarities(model, model)
-    if len(alike) == 1:
-        return 1.0
+    shares, alike = model._shares(), similarities(model, model)
     np.fill_diagonal(alike, -1.0)
-    return float(1.0 - alike.max(axis=1).mean())
+    distinctness = float(1.0 - alike.max(axis=1).mean()) if len(alike) > 1 else 1.0
+    live = None if shares is None else int((shares * len(shares) >= 0.2).sum())
+    return predicted.per_document, model.coherence_, compared_words(model), distinctness, live
 
 
-@dataclass(frozen=True, eq=False)
-class Stability:
-    """How far the topics of a model come again in other runs; as a float it is their mean.
+class Stability(NamedTuple):
+    """The stability of a model's topics over other runs; as a float, their mean.
 
     Attributes
     ----------
     topics : float64 array (K,)
-        For each topic the share of common words in its twenty first ones and those of the topic it
-        matches, a mean over the other runs.
+        The share of common words in the twenty first ones of a topic and of the matched topic, a
+        mean over the other runs.
     runs : float64 array (n_runs,)
-        Mean over topics of the model itself, and then of each other run, compared with all others:
-        a model that is far below the rest is an odd one.
+        The mean over topics of each run compared with all others, the model first: an outlier is
+        far below the rest.
     """
 
     topics: NDArray[np.float64]
@@ -159,27 +145,23 @@ def stability(
     random_state: Any = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Learn topics anew with other seeds, and see which of a model's come again.
+    """Learn topics anew with other seeds, and measure which of the model's topics are stable.
 
-    The model keeps what was found as its `topic_stability_`, which tables, pages and its file show,
-    until it learns on. ``TopicModel(n_runs=...)`` does the same while it fits, and keeps the run
-    that is most like the others.
+    The model keeps the result as its `topic_stability_`, for tables, pages and its file, until it
+    learns on. ``TopicModel(n_runs=...)`` does the same while it fits, and keeps the run that is
+    most like the others.
 
     Parameters
     ----------
     model : fitted learner of opelda
     X : array or sparse matrix (D, V), Corpus, or texts
-        The documents that it learned from, or others like them.
+        The documents that it learned from, or similar ones.
     n_runs : int
-        The model and the runs it is compared with, 2 or more in all.
+        The number of runs, 2 or more; the model is one of them.
     random_state : int, RandomState, Generator or None
         By default the other seeds follow from the model's.
     progress : callable, optional
         As for `choose_n_topics`.
-
-    Returns
-    -------
-    Stability
 
     Examples
     --------
@@ -197,15 +179,13 @@ def stability(
             f"must be a fitted learner such as TopicModel(), got {type(model).__name__}.", "model"
         )
     n_runs, state = whole("n_runs", n_runs, 2), model._learned()
-    counts = model._checked(X)
-    words = [compared_words(model)]
+    counts, words = model._checked(X), [compared_words(model)]
     drawn = state.seed if random_state is None else checked_seed(random_state)
     for number, run_seed in enumerate(run_seeds(drawn, n_runs)[1:]):
         if progress is not None:
             progress(f"run {number + 1} of {n_runs - 1}", number, n_runs - 1)
-        words.append(
-            compared_words(another(model, run_seed).fit(counts, vocabulary=state.vocabulary))
-        )
+        run = another(model, run_seed).fit(counts, vocabulary=state.vocabulary)
+        words.append(compared_words(run))
     found = stability_over_runs(words)
     with state.lock.writing():
         state.stability = found[0]

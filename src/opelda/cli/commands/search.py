@@ -38,7 +38,7 @@ def search(
     if like is None and not words and topic is None:
         raise InputError("There is nothing to search for; give words, --topic or --like.")
     from opelda.report._document_blocks import called, numbered
-    from opelda.report._search import found_among, like_texts, with_words
+    from opelda.report._retrieval import found_among, like_texts, with_words
 
     learned = load_model(model, n_jobs)
     columns = columns_of(learned)

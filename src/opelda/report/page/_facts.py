@@ -18,23 +18,18 @@ from opelda.learning._learner import another, compared_words, run_seeds
 from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
-from opelda.metrics._ranking import topic_weights
+from opelda.metrics._ranking import shares_or_even, topic_weights
 from opelda.report._times import label_of
 from opelda.report._topic_map import map_positions
-from opelda.report.page._gathered import LONGEST, WITHIN, Gathered
+from opelda.report.page._gathered import SHORTER, WITHIN, Gathered
 from opelda.report.page._payload import ExportedTopics, as_base64, documents
 
 FORMAT = 1
-SCORED, LEAST_TOKENS = 1_000, 2  # documents, and words of each
-N_RELATED, N_COMPARED_WORDS = 8, 12
-MOST_GROUPS_SHOWN, GROUP_SHARES = 500, 50_000  # groups, and groups times topics
-# With more weights, or fewer documents a topic, topics are not relearned.
-LARGEST_LEARNED_ANEW, LEAST_DOCUMENTS = 20_000_000, 10
+LEAST_TOKENS = 2  # of a document that is scored
 STABILITY = (
     "Share of common words in the topic's twenty best words and those of the topic it matches when "
     "topics are learned anew with {}."
 )
-NOT_SHOWN = ("callbacks", "engine", "n_jobs", "verbose", "sparse_output", "n_components")
 # Facts that a model alone does not have.
 NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
 
@@ -56,11 +51,17 @@ def facts(
         again = _stability(model, topics, sample)
         runs = f"another seed, from {sample.shape[0]:,} of the documents"
     limit = found.shorten()
-    score = _score(model, sample, SCORED) if held_out is None else _score(model, held_out)
+    score = _score(model, sample, 1_000) if held_out is None else _score(model, held_out)
+    n = max(found.n_docs, 1)
     meta = model_facts(model, name, topics, kept, weights, coherence, again) | {
         "score": score and score | {"held_out": held_out is not None},
         "coherence": None if coherence is None else {"mean": float(np.mean(coherence)), "of": of},
-        "guarantee": _guarantee(found),
+        "guarantee": {
+            "n_docs": found.n_docs,
+            "within": [[nats, float(x)] for nats, x in zip(WITHIN, found.within / n, strict=True)],
+            "mean": number(found.loss_sum / n),
+            "max": number(found.loss_max),
+        },
         "time": _over_time(found),
         "groups": _by_group(found),
         "stability": None if again is None else STABILITY.format(runs),
@@ -82,17 +83,15 @@ def model_facts(
 ) -> dict[str, Any]:
     """Return the facts of a model alone, without documents."""
     if weights is None:
-        weights = topic_weights(model)
-    if weights is None:
-        weights = np.full(len(topics), 1.0 / len(topics))
+        weights = shares_or_even(model, len(topics))
     if positions is None:
         positions = map_positions(topics)
-    given, points = model.get_params(deep=False), model.learning_curve_
-    curve = {"of": model.learning_curve_of_, "points": [[int(n), float(y)] for n, y in points]}
+    points = [[int(n), float(y)] for n, y in model.learning_curve_]
+    hidden = ("callbacks", "engine", "n_jobs", "verbose", "sparse_output", "n_components")
     settings = [
         [key, str(value)[:200]]
-        for key, value in given.items()
-        if key not in NOT_SHOWN and value is not None
+        for key, value in model.get_params(deep=False).items()
+        if key not in hidden and value is not None
     ]
     return {
         "format": FORMAT,
@@ -106,7 +105,7 @@ def model_facts(
             "settings": settings,
         },
         "diversity": float(topic_diversity(model)),
-        "curve": curve if len(points) > 1 else None,
+        "curve": {"of": model.learning_curve_of_, "points": points} if len(points) > 1 else None,
         "topics": _topic_facts(model, topics, weights, positions, coherence, stability),
         **_word_facts(model._words(), kept, weights @ topics, len(topics)),
         "tokenizer": _tokenizing(model),
@@ -117,7 +116,7 @@ def model_facts(
 
 
 def stamp() -> dict[str, str]:
-    """Return when and by which version a page was made."""
+    """Return the time and the version of opelda."""
     now = datetime.now(UTC).replace(microsecond=0)
     return {"created": now.isoformat().replace("+00:00", "Z"), "version": version("opelda")}
 
@@ -127,22 +126,21 @@ def number(value: Any) -> float | None:
     return float(value) if value is not None and isfinite(value) else None
 
 
-def rounded(values: Any, k: int) -> float | None:
-    """Return a value with four digits; None without values."""
-    return None if values is None else number(round(float(values[k]), 4))
-
-
 def _topic_facts(
     model: Any, topics: NDArray[Any], weights: Any, positions: Any, coherence: Any, stability: Any
 ) -> list[dict[str, Any]]:
-    """Return one object for each topic, in the model's own order."""
+    """Return an object for each topic, by number."""
     labels, given = model.topic_labels_, model._state.labels
     roots = np.sqrt(np.asarray(topics, np.float32))
     alike = np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)  # sum_w sqrt(p(w|s) p(w|t))
+
+    def rounded(values: Any, k: int) -> float | None:
+        return None if values is None else number(round(float(values[k]), 4))
+
     found = []
     for k in range(len(weights)):
         others = np.argsort(-alike[k], kind="stable")
-        others = others[others != k][:N_RELATED]
+        others = others[others != k][:8]
         found.append(
             {
                 "label": labels[k],
@@ -163,8 +161,7 @@ def _word_facts(
 ) -> dict[str, Any]:
     """Return the words that topics are shown by, with their probabilities."""
     best = topics.ranked_words(n_topics, marginal)
-    all_words = np.concatenate([ids for ids, _ in best])
-    used, places = np.unique(all_words, return_inverse=True)
+    used, places = np.unique(np.concatenate([ids for ids, _ in best]), return_inverse=True)
     return {
         "words": [str(words[j]) for j in used],
         "frequency": as_base64(marginal[used], np.float32),
@@ -209,15 +206,15 @@ def _tokenizing(model: Any) -> dict[str, Any]:
 def _inferring(model: Any) -> dict[str, Any]:
     """Return how the page infers a document's topics."""
     method = model._transform_method()
-    prior = as_prior(model.doc_topic_prior, len(model.components_))
-    found = {"method": "em", "n_iter": 0, "n_kept": 0, "alpha": as_base64(prior, np.float32)}
+    alpha = as_base64(as_prior(model.doc_topic_prior, len(model.components_)), np.float32)
     if isinstance(method, EM):
-        return found | {"n_iter": method.n_iter or 0, "n_kept": method.n_kept or 0, "says": None}
+        return {"method": "em", "n_iter": method.n_iter or 0, "n_kept": method.n_kept or 0,
+                "alpha": alpha, "says": None}  # fmt: skip
     says = (
         f"The model infers mixtures by {type(method).__name__}; the page finds the most likely "
         "one, which may differ."
     )
-    return found | {"method": "exact", "says": says}
+    return {"method": "exact", "n_iter": 0, "n_kept": 0, "alpha": alpha, "says": says}
 
 
 def counted(model: Any, held_out: Any) -> Any:
@@ -248,8 +245,8 @@ def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | No
 
 
 def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.float64] | None:
-    """Relearn from the sample with another seed; return the similarity of matched topics."""
-    if topics.size > LARGEST_LEARNED_ANEW or sample.shape[0] < LEAST_DOCUMENTS * len(topics):
+    """Return the topics' stability over another seed; None for large models and few documents."""
+    if topics.size > 20_000_000 or sample.shape[0] < 10 * len(topics):
         return None
     other = another(model, run_seeds(model._state.seed, 2)[1])
     try:
@@ -259,19 +256,8 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
     return np.asarray(stability_over_runs([compared_words(model), compared_words(other)])[0])
 
 
-def _guarantee(found: Gathered) -> dict[str, Any]:
-    """Return how far documents' mixtures can be from the most likely ones."""
-    n = max(found.n_docs, 1)
-    return {
-        "n_docs": found.n_docs,
-        "within": [[nats, float(x)] for nats, x in zip(WITHIN, found.within / n, strict=True)],
-        "mean": number(found.loss_sum / n),
-        "max": number(found.loss_max),
-    }
-
-
 def _over_time(found: Gathered) -> dict[str, Any] | None:
-    """Return the topics' shares over time, where documents have times."""
+    """Return the topics' shares over time, if documents have times."""
     if found.times is None or len(bins := found.times.finish()) < 2:
         return None
     return {
@@ -288,7 +274,7 @@ def _by_group(found: Gathered) -> dict[str, Any] | None:
         return None
     n_docs = found.groups.n_docs
     names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
-    shown = names[: min(MOST_GROUPS_SHOWN, max(20, GROUP_SHARES // found.n_topics))]
+    shown = names[: min(500, max(20, 50_000 // found.n_topics))]
     return {
         "column": found.group,
         "names": shown,
@@ -298,31 +284,33 @@ def _by_group(found: Gathered) -> dict[str, Any] | None:
 
 
 def _left_out(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:
-    """Return sentences that say what of the documents and topics is not in the page."""
-    entries, said = found.entries.values(), []
-    if len(entries) < found.n_docs:
-        said.append(
-            f"{len(entries):,} of {found.n_docs:,} documents are listed: those that are typical of "
-            "a topic, and a random sample; all figures are of all documents."
-        )
+    """Return sentences about the documents and topics that are not in the page."""
+    entries, longest = found.entries.values(), SHORTER[0]
     n_told = sum(entry.text is not None or bool(entry.counts) for entry in entries)
-    if n_told < len(entries):
-        kind = "texts" if found.texts_are_known else "words"
-        said.append(f"The {kind} of {n_told:,} documents are in the page.")
-    if limit < LONGEST or any(len(entry.text or "") > LONGEST for entry in entries):
-        said.append(f"Texts are cut after {limit:,} characters.")
-    if found.groups is not None and found.groups.n_left:
-        said.append(
-            f"{found.groups.n_left:,} documents of groups that came after the first "
-            f"{len(found.groups.sums):,} are in no group."
-        )
-    if topics.ratio:
-        said.append(
+    is_cut = limit < longest or any(len(entry.text or "") > longest for entry in entries)
+    kind = "texts" if found.texts_are_known else "words"
+    n_left, n_groups = (found.groups.n_left, len(found.groups.sums)) if found.groups else (0, 0)
+    said = (
+        (
+            len(entries) < found.n_docs,
+            f"{len(entries):,} of {found.n_docs:,} documents are listed: those that are typical of "
+            "a topic, and a random sample; all figures are of all documents.",
+        ),
+        (n_told < len(entries), f"The {kind} of {n_told:,} documents are in the page."),
+        (is_cut, f"Texts are cut after {limit:,} characters."),
+        (
+            n_left,
+            f"{n_left:,} documents of groups that came after the first {n_groups:,} are in no "
+            "group.",
+        ),
+        (
+            topics.ratio,
             "Of each word the page knows the topics that give it at least "
             f"{topics.ratio:.1e} of its largest probability; mixtures of pasted texts are "
-            "therefore approximate."
-        )
-    return said
+            "therefore approximate.",
+        ),
+    )
+    return [sentence for holds, sentence in said if holds]
 
 
 def compared(model: Any, other: Any, name: str) -> dict[str, Any]:
@@ -340,7 +328,7 @@ def compared(model: Any, other: Any, name: str) -> dict[str, Any]:
                 "coherence": None if coherence is None else float(coherence[k]),
                 "words": words,
             }
-            for k, words in enumerate(other.top_words(N_COMPARED_WORDS))
+            for k, words in enumerate(other.top_words(12))
         ],
         "matches": [
             [k, int(j), round(float(values[k, j]), 3)] for k, j in enumerate(order) if j >= 0

@@ -17,17 +17,13 @@ from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
 from opelda.report._document_blocks import DocumentBlock, called
+from opelda.report._retrieval import TypicalDocuments
 from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, TimeReader, start_of
-from opelda.report._typical_documents import TypicalDocuments
 from opelda.report._unmixing import Unmixing
 
 MOST_DOCUMENTS = 100_000  # listed in a page
-MOST_SAMPLED = 10_000  # whose counts are kept, for scores and stability
 TEXT_BYTES = 10_000_000  # of all texts together
-COUNT_BYTES = 3  # of a word and its count, compressed
-LONGEST = 20_000  # characters of a text
-SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)
-MOST_TOPICS, LEAST_WEIGHT = 8, 0.01  # of a document
+SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)  # characters of a text
 NEW_AT_ONCE = 20_000
 GROUP_SUMS = 10_000_000  # entries of the sums of groups
 WITHIN = (0.01, 0.1, 1.0)  # nats
@@ -38,34 +34,35 @@ NESTED = ("minute", "hour", "day", "month", "quarter", "year")
 class SummedShares:
     """Sums of documents' words and mixtures by a key, such as a time or a group.
 
-    A key that is new when the sums have `most` entries is left out.
+    New keys are left out once the sums have `most` entries.
     """
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: float = np.inf) -> None:
         self.most = most
         self.size = 0  # entries of all sums
         self.sums: dict[Any, sparse.csr_array] = {}  # (1, words and topics)
         self.n_docs: dict[Any, int] = {}
-        self.n_left = 0  # documents of keys beyond these
+        self.n_left = 0  # documents of keys that are left out
 
     def add(self, keys: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
-        """Add documents' word frequencies and mixtures; those whose key is None are left out."""
+        """Add documents' word frequencies and mixtures, except for the key None."""
         both = sparse.hstack((words, sparse.csr_array(theta)), format="csr")
         rows: dict[Any, list[int]] = {}
         for row, key in enumerate(keys):
             if key is not None:
                 rows.setdefault(key, []).append(row)
         for key, some in rows.items():
-            if self.most is not None and self.size >= self.most and key not in self.sums:
+            if self.size >= self.most and key not in self.sums:
                 self.n_left += len(some)
-                continue
-            total = sparse.csr_array(np.ones((1, len(some)))) @ both[some]
-            self._put(key, total, len(some))
+            else:
+                self._put(key, sparse.csr_array(np.ones((1, len(some)))) @ both[some], len(some))
 
     def _put(self, key: Any, total: sparse.csr_array, n_docs: int) -> None:
-        former = self.sums.get(key)
-        self.sums[key] = total if former is None else former + total
-        self.size += self.sums[key].nnz - (0 if former is None else former.nnz)
+        if key in self.sums:
+            self.size -= self.sums[key].nnz
+            total = self.sums[key] + total
+        self.sums[key] = total
+        self.size += total.nnz
         self.n_docs[key] = self.n_docs.get(key, 0) + n_docs
 
     def facts(self, keys: list[Any], unmixing: Unmixing) -> dict[str, Any]:
@@ -74,11 +71,10 @@ class SummedShares:
         scale = sparse.diags_array(1.0 / np.array(n_docs))
         both = sparse.csr_array(scale @ sparse.vstack([self.sums[key] for key in keys]))
         n_words = unmixing.topics.shape[1]
-        corrected, means = unmixing.likeliest(both[:, :n_words]), both[:, n_words:].toarray()
         return {
             "n_docs": n_docs,
-            "shares": corrected.round(6).tolist(),
-            "means": means.round(6).tolist(),
+            "shares": unmixing.likeliest(both[:, :n_words]).round(6).tolist(),
+            "means": both[:, n_words:].toarray().round(6).tolist(),
         }
 
 
@@ -94,7 +90,7 @@ class TimedShares(SummedShares):
             self._coarsen()
 
     def finish(self) -> list[datetime]:
-        """Return the bins in order: few enough for a picture, with enough documents in each."""
+        """Return the bins in order, coarse enough for 20 documents in each on average."""
         n_docs = sum(self.n_docs.values())
         while self.unit != NESTED[-1] and (
             n_docs < FEW_DOCUMENTS * len(self.sums)
@@ -134,17 +130,9 @@ class Entry:
     text: str | None = None
     counts: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
 
-    @property
-    def size(self) -> int:
-        """Approximate bytes of the text or counts in a page."""
-        return len(self.text or "") if self.counts is None else COUNT_BYTES * len(self.counts[0])
-
 
 class Gathered:
-    """The facts of documents that a page needs.
-
-    Which documents are sampled depends on their numbers alone.
-    """
+    """The facts of documents that a page needs; samples depend on the documents' numbers alone."""
 
     def __init__(
         self, model: Any, n_typical: int, *, time: str | None = None, by: str | None = None
@@ -154,6 +142,7 @@ class Gathered:
         self.n_docs = self.n_empty = 0
         self.n_tokens = self.n_unknown = 0.0
         self.entries: dict[int, Entry] = {}
+        self.typical: list[list[int]] = []  # of each topic, once settled
         self.time, self.group = time, by  # the columns
         self.times: TimedShares | None = None
         self.groups: SummedShares | None = None
@@ -168,14 +157,19 @@ class Gathered:
         self._typical = TypicalDocuments(n_typical)
         self._listed, self._told, self._counted = Lot(), Lot(), Lot()
         self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
-        self._n_new = 0  # entries since the last were forgotten
+        self._n_new = 0  # entries since the last were pruned
+
+    @cached_property
+    def unmixing(self) -> Unmixing:
+        """The topics to find shares by."""
+        return Unmixing(self.model)
 
     def add(self, batch: MiniBatch) -> None:
         """Add the documents of a mini-batch."""
-        found = self.model.infer(batch.X)
+        X, found = batch.X, self.model.infer(batch.X)
         theta = found.theta
         theta = theta.toarray() if hasattr(theta, "toarray") else np.asarray(theta)
-        known, first = row_sums(batch.X), self.n_docs
+        known, first = row_sums(X), self.n_docs
         numbers = np.arange(first, first + len(theta))
         self.n_docs += len(theta)
         self.n_empty += int((known == 0).sum())
@@ -185,17 +179,22 @@ class Gathered:
         self.within += [int((found.loss <= nats).sum()) for nats in WITHIN]
         self.loss_sum += float(found.loss.sum())
         self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
-        times, groups = self._columns(batch, len(theta))
+        times, groups = self._columns(batch.metadata, len(theta))
         if self.times is not None or self.groups is not None:
-            self._share(batch.X, theta, times, groups)
-        self._typical.add(DocumentBlock(first, batch.X), theta)
-        chosen = np.isin(numbers, [n for best in self.typical() for n in best])
-        self._keep_counts(batch.X, numbers)
+            words, has_words = self.unmixing.frequencies(X)
+            some = np.flatnonzero(has_words)
+            for sums, keys in ((self.times, times), (self.groups, groups)):
+                if sums is not None:
+                    sums.add([keys[row] for row in some], words[some], theta[some])
+        self._typical.add(DocumentBlock(first, X), theta)
+        self._sample(X, numbers)
+        typical = set(self._typical.candidates())
+        chosen = np.isin(numbers, list(typical))
         listed, told = chosen | self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
         self.texts_are_known |= batch.texts is not None
         for row in np.flatnonzero(listed).tolist():
-            topics = np.argsort(-theta[row], kind="stable")[:MOST_TOPICS]
-            topics = topics[theta[row, topics] >= LEAST_WEIGHT]
+            topics = np.argsort(-theta[row], kind="stable")[:8]
+            topics = topics[theta[row, topics] >= 0.01]
             name = None if batch.names is None else batch.names[row]
             text = None if batch.texts is None else batch.texts[row]
             entry = Entry(
@@ -208,97 +207,74 @@ class Gathered:
                 groups[row],
             )
             if text is not None and told[row]:
-                entry.text = str(text)[: LONGEST + 1]
+                entry.text = str(text)[: SHORTER[0] + 1]
             elif told[row]:
-                ends = slice(*batch.X.indptr[row : row + 2])
+                ends = slice(*X.indptr[row : row + 2])
                 # copies, so that they do not hold all of the mini-batch
-                entry.counts = (batch.X.indices[ends].copy(), batch.X.data[ends].copy())
+                entry.counts = (X.indices[ends].copy(), X.data[ends].copy())
             self.entries[first + row] = entry
         self._n_new += int(listed.sum())
         if self._n_new >= NEW_AT_ONCE:
-            self.prune()
+            self._prune(typical)
 
-    @cached_property
-    def unmixing(self) -> Unmixing:
-        """The topics to find shares by."""
-        return Unmixing(self.model)
+    def _columns(self, table: Any, n: int) -> tuple[list[Any], list[Any]]:
+        """Return the documents' times and groups; the first mini-batch decides on the columns."""
+        times: list[Any] = [None] * n
+        groups = times
+        if table is None:
+            return times, groups
+        if self.n_docs == n:
+            self.time = self.time or usual_column("time", table.columns)
+            self.group = self.group or usual_column("group", table.columns)
+            self.times = None if self.time is None else TimedShares()
+            self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
+        if self.time is not None:
+            try:  # `settle` decides whether the column holds enough times
+                times = self._reader.read(table[self.time].to_list())
+                self._n_timed += n
+            except InputError as error:
+                self._n_untimed += n
+                self._untimed = self._untimed or error
+        if self.group is not None:
+            groups = [None if is_missing(g) or g == "" else str(g) for g in table[self.group]]
+        return times, groups
 
-    def _share(self, X: Any, theta: NDArray[Any], times: Any, groups: Any) -> None:
-        """Add documents to the shares by time and by group."""
-        words, known = self.unmixing.frequencies(X)
-        some = np.flatnonzero(known)
-        for sums, keys in ((self.times, times), (self.groups, groups)):
-            if sums is not None:
-                sums.add([keys[row] for row in some], words[some], theta[some])
-
-    def typical(self) -> list[list[int]]:
-        """Return the numbers of each topic's typical documents, the best first."""
-        return self._typical.documents()
+    def _sample(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
+        """Keep the counts of at most 10,000 documents, for scores and stability."""
+        drawn = self._counted.drawn(numbers)
+        self._rows.append((numbers[drawn], X[drawn]))
+        while sum(len(some) for some, _ in self._rows) > 10_000:
+            self._counted.halve()
+            kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
+            self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
 
     def sample(self) -> sparse.csr_array:
-        """Return the counts of the documents that were sampled for scores."""
+        """Return the counts of the documents that were sampled."""
         return stacked([x for _, x in self._rows], int(self.model.n_features_in_))
 
-    def shorten(self) -> int:
-        """Cut texts so that all are few enough bytes; return the characters that each may have."""
-        texts = [entry.text for entry in self.entries.values() if entry.text is not None]
-        for limit in SHORTER:
-            if sum(len(text[:limit].encode("utf-8", "replace")) for text in texts) <= TEXT_BYTES:
-                break
-        for entry in self.entries.values():
-            if entry.text is not None and len(entry.text) > limit:
-                entry.text = entry.text[:limit] + "…"
-        return limit
-
-    def prune(self) -> None:
-        """Forget entries that are neither sampled nor typical any more, and texts beyond bounds."""
+    def _prune(self, typical: set[int]) -> None:
+        """Drop entries that are neither sampled nor typical, and texts beyond the bounds."""
         self._n_new = 0
-        typical = {number for best in self.typical() for number in best}
         others = self._listed.of(sorted(self.entries.keys() - typical))
         while len(others) > MOST_DOCUMENTS:
             self._listed.halve()
             others = self._listed.of(others)
         entries = self.entries
         self.entries = {n: entries[n] for n in sorted(typical & entries.keys() | set(others))}
-        while sum(entries[n].size for n in others) > TEXT_BYTES:
+
+        def size(entry: Entry) -> int:  # of a page: 3 bytes for a word and its count
+            return len(entry.text or "") if entry.counts is None else 3 * len(entry.counts[0])
+
+        while sum(size(entries[n]) for n in others) > TEXT_BYTES:
             self._told.halve()
             for number in set(others) - set(self._told.of(others)):
                 entries[number].text = entries[number].counts = None
 
-    def _columns(self, batch: MiniBatch, n: int) -> tuple[list[Any], list[Any]]:
-        """Return the documents' days and groups; the first mini-batch says which columns."""
-        none: list[Any] = [None] * n
-        table = batch.metadata
-        if table is None:
-            return none, none
-        if self.n_docs == n:
-            self.time = self.time or usual_column("time", table.columns)
-            self.group = self.group or usual_column("group", table.columns)
-            self.times = None if self.time is None else TimedShares()
-            self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
-        times = none if self.time is None else self._moments(table[self.time].to_list())
-        groups = (
-            none
-            if self.group is None
-            else [None if is_missing(g) or g == "" else str(g) for g in table[self.group]]
-        )
-        return times, groups
-
-    def _moments(self, values: list[Any]) -> list[Any]:
-        """Return times; `settle` decides whether the column holds enough of them."""
-        try:
-            found = self._reader.read(values)
-            self._n_timed += len(values)
-        except InputError as error:
-            self._n_untimed += len(values)
-            self._untimed = self._untimed or error
-            return [None] * len(values)
-        return found
-
     def settle(self) -> None:
-        """End: a column that holds hardly any times is refused, or passed over if not asked for."""
-        self._typical.finish()
-        self.prune()
+        """Finish: raise or warn if most values of the column of times are no times."""
+        best = self._typical.found()
+        self.typical = [[-entry.minus_number for entry in entries] for entries in best]
+        self._prune({number for numbers in self.typical for number in numbers})
         untimed = self._untimed if self._n_untimed > self._n_timed else None
         error = self._reader.contradiction or untimed
         if error is None:
@@ -309,13 +285,16 @@ class Gathered:
             warn(f"The column {self.time!r} is not used for topics over time: {error}", DataWarning)
             self.time = self.times = None
 
-    def _keep_counts(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
-        drawn = self._counted.drawn(numbers)
-        self._rows.append((numbers[drawn], X[drawn]))
-        while sum(len(some) for some, _ in self._rows) > MOST_SAMPLED:
-            self._counted.halve()
-            kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
-            self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
+    def shorten(self) -> int:
+        """Cut texts to the bytes of a page, and return the characters of each."""
+        texts = [entry.text for entry in self.entries.values() if entry.text is not None]
+        for limit in SHORTER:
+            if sum(len(text[:limit].encode("utf-8", "replace")) for text in texts) <= TEXT_BYTES:
+                break
+        for entry in self.entries.values():
+            if entry.text is not None and len(entry.text) > limit:
+                entry.text = entry.text[:limit] + "…"
+        return limit
 
 
 class Lot:
@@ -328,8 +307,7 @@ class Lot:
         """Return which numbers are in the sample."""
         with np.errstate(over="ignore"):
             keys = mix(numbers.astype(np.uint64) * np.uint64(GOLDEN))
-        drawn: NDArray[np.bool_] = keys <= self.limit
-        return drawn
+        return np.asarray(keys <= self.limit)
 
     def of(self, numbers: list[int]) -> list[int]:
         """Return the numbers that are in the sample."""

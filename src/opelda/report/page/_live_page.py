@@ -14,11 +14,7 @@ from opelda.report.page._facts import FORMAT, NOT_KNOWN, model_facts, number, st
 from opelda.report.page._payload import ExportedTopics, as_base64
 from opelda.report.page._write import as_json, page
 
-MOST_EVENTS, MOST_SCORES = 100, 400
-MOST_ENTRIES = 500_000  # of the topics, from which words are ranked
-EVERY = 2.0  # seconds between two looks of a page
-LARGEST_SHARE = 0.05  # of the time that looking at the model may take
-PATIENCE = 60.0  # seconds for which somebody who asked is taken to be there
+EVERY = 2.0  # seconds between two requests of a page
 
 
 class LivePage:
@@ -33,8 +29,8 @@ class LivePage:
     def __init__(self, title: str, name: str) -> None:
         self._title, self._name = title, name
         self._lock = threading.Lock()
-        self._events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
-        self._scores: deque[list[float]] = deque(maxlen=MOST_SCORES)
+        self._events: deque[dict[str, Any]] = deque(maxlen=100)
+        self._scores: deque[list[float]] = deque(maxlen=400)
         self._now: dict[str, Any] = {}
         self._said: dict[str, Any] | None = None  # of the topics
         self._positions: NDArray[np.float64] | None = None
@@ -44,8 +40,7 @@ class LivePage:
     def begin(self, model: Any) -> None:
         """Restore the events of a resumed stream."""
         if hasattr(model, "_state"):
-            for event in model.events_:
-                self._events.appendleft(_event(event))
+            self._events.extendleft(map(_event, model.events_))
 
     def __call__(self, report: Any) -> None:
         """Note an update, and measure the topics if a browser asks."""
@@ -62,7 +57,7 @@ class LivePage:
             }
             if report.batch_score is not None:
                 self._scores.append([n_docs, round(float(report.batch_score), 4)])
-            self._events.extendleft(_event(event) for event in report.events)
+            self._events.extendleft(map(_event, report.events))
 
     def json(self) -> str:
         """Return the newest facts."""
@@ -92,20 +87,18 @@ class LivePage:
             }
 
     def _look(self, model: Any) -> dict[str, Any] | None:
-        """Measure the topics; only the learner's own thread may do so.
-
-        Others would find words that have no topics yet.
-        """
+        """Measure the topics, in the learner's own thread: others see words without topics."""
         began = time.monotonic()
-        asked = self._said is None or began - self._asked < PATIENCE
+        # a browser that asked within a minute is there
+        asked = self._said is None or began - self._asked < 60.0
         if not asked or began < self._next:
             return self._said
         topics = np.asarray(model.components_)
         self._positions = turned(map_positions(topics), self._positions)
-        kept = ExportedTopics.of(topics, MOST_ENTRIES)
+        kept = ExportedTopics.of(topics, 500_000)
         said = model_facts(model, self._name, topics, kept, positions=self._positions)
         ended = time.monotonic()
-        self._next = ended + max(EVERY, (ended - began) / LARGEST_SHARE)
+        self._next = ended + max(EVERY, (ended - began) / 0.05)
         return said
 
 
@@ -128,7 +121,7 @@ def nothing_yet(name: str) -> dict[str, Any]:
 def turned(
     positions: NDArray[np.float64], former: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return positions turned, and mirrored, as near as can be to former ones: Procrustes.
+    """Rotate and mirror positions to former ones (Procrustes).
 
     >>> corner = np.array([[1.0, 0.0], [0.0, 0.5], [-1.0, 0.2]])
     >>> bool(np.allclose(turned(corner @ [[0.0, -1.0], [1.0, 0.0]], corner), corner))
@@ -137,8 +130,7 @@ def turned(
     if former is None or former.shape != positions.shape:
         return positions
     left, _, right = np.linalg.svd(positions.T @ former)
-    found: NDArray[np.float64] = positions @ left @ right
-    return found
+    return np.asarray(positions @ left @ right)
 
 
 def _shares(model: Any) -> dict[str, Any]:
@@ -147,10 +139,9 @@ def _shares(model: Any) -> dict[str, Any]:
     if watch is None or len(watch.points) < 2:
         return {"shares": None, "before": None}
     shares = watch.points.shares
-    earlier = shares[max(len(shares) - 11, 0) : -1]
     return {
         "shares": [round(float(x), 6) for x in shares[-1]],
-        "before": [round(float(x), 6) for x in earlier.mean(axis=0)],
+        "before": [round(float(x), 6) for x in shares[-11:-1].mean(axis=0)],
     }
 
 

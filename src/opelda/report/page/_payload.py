@@ -10,17 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._word_ranking import SMALLEST
 from opelda.report.page._gathered import Gathered
 
-ALIGNED = 8  # bytes: a typed array in a page must begin at a multiple of its items' size
-# Probabilities in a page: 4 bytes each, about 3 when compressed.
-MOST_ENTRIES = 4_000_000
 LEVELS = 65_535  # of 16 bits
-SMALLEST = 1e-30  # of a probability, as for ranking words
-WORDS_AT_ONCE = 2**22  # entries looked at in one go
 SHOWN = 30  # words of a topic that a page shows at a time
-LAMBDAS = np.linspace(0.0, 1.0, 21)
-RATIOS = 10.0 ** -np.arange(0.25, 8.25, 0.25)
 
 
 def as_base64(values: Any, dtype: Any) -> str:
@@ -35,15 +29,15 @@ def as_base64(values: Any, dtype: Any) -> str:
 def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Return a header and arrays as gzipped bytes in base64; the same values, the same bytes.
 
-    A line of JSON, in which `arrays` lists names, types and lengths, and then the arrays, each
-    beginning at a multiple of eight bytes.
+    A line of JSON, with names, types and lengths of the arrays, and then the arrays, aligned to
+    eight bytes, as typed arrays in a page need.
     """
     listed = [[name, array.dtype.name, int(array.size)] for name, array in arrays.items()]
     line = json.dumps({**header, "arrays": listed}).encode()
-    parts = [line + b" " * (-(len(line) + 1) % ALIGNED) + b"\n"]
+    parts = [line + b" " * (-(len(line) + 1) % 8) + b"\n"]
     for array in arrays.values():
         data = _bytes(array)
-        parts += [data, bytes(-len(data) % ALIGNED)]
+        parts += [data, bytes(-len(data) % 8)]
     return base64.b64encode(gzip.compress(b"".join(parts), 6, mtime=0)).decode()
 
 
@@ -58,31 +52,28 @@ def _bytes(array: NDArray[Any]) -> bytes:
 
 @dataclass(frozen=True)
 class ExportedTopics:
-    """For each word its most probable topics, and one probability for all other topics.
+    """For each word its most probable topics, and one probability for all other topics."""
 
-    Attributes
-    ----------
-    offsets : int64 array (V + 1,)
-    topic : uint16 array
-        Ascending for each word.
-    log_value : float32 array
-        The logarithms of p(w|t).
-    rest : float32 array (V,)
-        The mean of p(w|t) over the topics that are not listed.
-    ratio : float
-        Entries were left out below this part of the word's largest; 0 where none was.
-    """
-
-    offsets: NDArray[np.int64]
-    topic: NDArray[np.uint16]
-    log_value: NDArray[np.float32]
-    rest: NDArray[np.float32]
-    ratio: float
+    offsets: NDArray[np.int64]  # (V + 1,)
+    topic: NDArray[np.uint16]  # ascending for each word
+    log_value: NDArray[np.float32]  # log p(w|t)
+    rest: NDArray[np.float32]  # (V,), the mean of p(w|t) over the topics that are not listed
+    ratio: float  # entries below this part of the word's largest are left out
 
     @classmethod
-    def of(cls, topics: NDArray[Any], most: int = MOST_ENTRIES) -> "ExportedTopics":
-        """Keep at most `most` entries of topics (K, V), the largest of each word."""
-        ratio = 0.0 if topics.size <= most else _ratio(topics, most)
+    def of(cls, topics: NDArray[Any], most: int = 4_000_000) -> "ExportedTopics":
+        """Keep at most `most` entries of topics (K, V), the largest of each word.
+
+        An entry has 4 bytes, about 3 when compressed.
+        """
+        ratio = 0.0
+        if topics.size > most:  # the smallest ratio that keeps few enough entries
+            ratios = 10.0 ** -np.arange(0.25, 8.25, 0.25)
+            n = np.zeros(len(ratios), np.int64)
+            for words in _pieces(topics):
+                relative = words / np.maximum(words.max(axis=1, keepdims=True), SMALLEST)
+                n += [int((relative >= each).sum()) for each in ratios]
+            ratio = float(ratios[n <= most].min(initial=1.0))
         parts = [_listed(columns, ratio) for columns in _pieces(topics)]
         counts, listed, values, rests = (np.concatenate(part) for part in zip(*parts, strict=True))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -106,10 +97,7 @@ class ExportedTopics:
     def ranked_words(
         self, n_topics: int, marginal: NDArray[np.float64]
     ) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-        """Return for each topic the words that are among its best for some lambda, and p(w|t).
-
-        The relevance lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)), see `rank_words`.
-        """
+        """Return each topic's best words by relevance for any lambda (`rank_words`), and p(w|t)."""
         all_words = np.repeat(np.arange(len(self.rest)), np.diff(self.offsets))
         order = np.argsort(self.topic, kind="stable")
         ends = np.searchsorted(self.topic[order], np.arange(1, n_topics))
@@ -119,7 +107,7 @@ class ExportedTopics:
             words, values = all_words[mine], self.log_value[mine].astype(np.float64)
             chosen = np.zeros(len(words), np.bool_)
             n = min(SHOWN, len(words))
-            for part in 1.0 - LAMBDAS if n else ():
+            for part in 1.0 - np.linspace(0.0, 1.0, 21) if n else ():
                 score = values - part * logs[words]
                 chosen[np.argpartition(-score, n - 1)[:n]] = True
             found.append((words[chosen], np.exp(values[chosen])))
@@ -128,18 +116,9 @@ class ExportedTopics:
 
 def _pieces(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
     """Yield the topics of some words at a time, word-major."""
-    size = max(1, WORDS_AT_ONCE // len(topics))
+    size = max(1, 2**22 // len(topics))
     for start in range(0, topics.shape[1], size):
         yield np.ascontiguousarray(topics[:, start : start + size].T, np.float64)
-
-
-def _ratio(topics: NDArray[Any], most: int) -> float:
-    """Return the smallest ratio to a word's largest entry that keeps at most `most` entries."""
-    n = np.zeros(len(RATIOS), np.int64)
-    for words in _pieces(topics):
-        relative = words / np.maximum(words.max(axis=1, keepdims=True), SMALLEST)
-        n += [int((relative >= ratio).sum()) for ratio in RATIOS]
-    return float(RATIOS[n <= most].min(initial=1.0))
 
 
 def _listed(words: NDArray[np.float64], ratio: float) -> tuple[NDArray[Any], ...]:
@@ -155,7 +134,7 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
     """Return the documents that the page lists."""
     entries = list(found.entries.values())
     index = {number: i for i, number in enumerate(found.entries)}
-    typical = [[index[n] for n in row if n in index] for row in found.typical()]
+    typical = [[index[n] for n in row if n in index] for row in found.typical]
     told = [i for i, entry in enumerate(entries) if entry.text is not None or entry.counts]
     weights = _concatenated([entry.weights for entry in entries], np.float64)
     arrays: dict[str, NDArray[Any]] = {

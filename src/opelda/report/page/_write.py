@@ -22,8 +22,6 @@ from opelda.report.page._gathered import Gathered
 from opelda.report.page._payload import ExportedTopics
 
 BLOCK = 4096
-N_TYPICAL, MANY_TOPICS, N_TYPICAL_OF_MANY = 10, 200, 4
-POLICY = "img-src data: blob:; base-uri 'none'; form-action 'none'"
 
 
 @columns_without_names()
@@ -49,32 +47,27 @@ def write_report(
     ----------
     model : fitted learner of opelda
     corpus : documents
-        A `Corpus`, or anything that `opelda.corpus.stream` reads; texts are shown where there are
-        any. They are read once, in bounded memory.
+        A `Corpus`, or anything that `opelda.corpus.stream` reads once, in bounded memory.
     path : path
-        The file, which appears in one step.
+        The file, written in one step, and returned.
     title : str, optional
-        By default the corpus's name, where it is a file or a folder.
+        By default the name of the corpus's file or folder.
     name : str
-        What the page calls the model.
+        The model's name.
     time, by : str, optional
-        Columns of the documents' times and groups, for topics over time and by group; found by
-        their usual names, such as "date" and "section", if not given.
-    compare : fitted learner, optional
-        Another model, whose topics are shown beside those they match.
+        Columns of times and groups; by default columns with usual names, such as "date" and
+        "section".
+    compare : fitted learner, compare_name : str, optional
+        Another model, whose topics are matched to the model's, and its name.
     held_out : counts, Corpus or texts, optional
-        Documents that the model has not learned from, for the score; by default 1,000 of `corpus`.
+        Documents not learned from, for the score; by default 1,000 of `corpus`.
     stability : bool
-        Whether to learn topics anew from up to 10,000 of the documents with another seed, to see
-        which come again.
+        Whether to learn topics anew from up to 10,000 of the documents with another seed, for the
+        stability of the topics.
     progress : callable, optional
-        Called with what is done and the documents done so far.
+        Called with the current step and the number of documents done.
     **reading
         As for `opelda.corpus.stream`, such as ``text_column``.
-
-    Returns
-    -------
-    Path
 
     Examples
     --------
@@ -95,8 +88,7 @@ def write_report(
         corpus = model._checked(corpus)  # a table of counts, by its columns' names
     opened = stream(corpus, batch_size=BLOCK, vocabulary=vocabulary, metadata=metadata, **reading)
     batches = opened.batches(vocabulary, n_words, learn=False)
-    many = len(model.components_) > MANY_TOPICS
-    found = Gathered(model, N_TYPICAL_OF_MANY if many else N_TYPICAL, time=time, by=by)
+    found = Gathered(model, 10 if len(model.components_) <= 200 else 4, time=time, by=by)
     for batch in batches:
         found.add(batch)
         tell("inferring", found.n_docs)
@@ -140,12 +132,14 @@ def page(meta: dict[str, Any], **data: str) -> str:
     style, script, text = (
         assets.joinpath(f"page.{k}").read_text("utf-8") for k in ("css", "js", "html")
     )
-    sources = f"script-src {_digest(script)}; style-src {_digest(style)}"
+    hashes = [base64.b64encode(hashlib.sha256(x.encode()).digest()) for x in (script, style)]
+    sources = "script-src 'sha256-{}'; style-src 'sha256-{}'".format(*map(bytes.decode, hashes))
+    policy = f"{sources}; img-src data: blob:; base-uri 'none'; form-action 'none'"
     connect = "; connect-src 'self'" if meta.get("live") else ""
     elements = [("meta", "application/json", as_json(meta))]
     elements += [(name, "text/plain", packed) for name, packed in data.items()]
     parts = {
-        "policy": f"default-src 'none'; {sources}; {POLICY}{connect}",
+        "policy": f"default-src 'none'; {policy}{connect}",
         "title": html.escape(_sound(meta["title"])),
         "style": style,
         "script": script,
@@ -164,9 +158,5 @@ def as_json(meta: dict[str, Any]) -> str:
 
 
 def _sound(text: str) -> str:
-    """Return a text without halves of characters, such as bytes that were no UTF-8 leave."""
+    """Return a text without lone surrogates, such as invalid UTF-8 leaves."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

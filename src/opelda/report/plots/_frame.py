@@ -36,16 +36,27 @@ def frame(
     ax: Any, width: float, height: float, n_panels: int = 0, most_columns: int = 1, note: str = "",
     **how: Any,
 ) -> Iterator[Any]:  # fmt: skip
-    """Give the axes to draw on in the style of all figures: those given, or those of a new figure.
+    """Yield axes in the style of all figures: those given, or those of a new figure.
 
-    With `n_panels` an array of so many, each of that size. A note is written below a new figure
-    only.
+    With `n_panels`, yield an array of axes, each of that size. A note is below a new figure only.
     """
     with matplotlib().rc_context(STYLE):
         if ax is None:
-            axes = _new_axes(width, height, n_panels, most_columns, how)
+            import matplotlib.pyplot as plt
+
+            n = max(n_panels, 1)
+            n_columns = min(n, most_columns)
+            n_rows = -(-n // n_columns)
+            figure = plt.figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
+            axes = figure.subplots(n_rows, n_columns, squeeze=False, **how).ravel()
+            for axis in axes[n:]:
+                axis.remove()
+            yield axes[:n] if n_panels else axes[0]
+            if note:
+                letters = int(14 * figure.get_figwidth())
+                figure.supxlabel(written(note, letters, 4), fontsize="x-small", color=GREY)
         elif not n_panels:
-            axes = ax
+            yield ax
         else:
             axes = np.atleast_1d(np.asarray(ax, object)).ravel()
             if len(axes) < n_panels:
@@ -54,29 +65,11 @@ def frame(
                     "fewer topics.",
                     "ax",
                 )
-            axes = axes[:n_panels]
-        yield axes
-        if note and ax is None:
-            figure = np.ravel(axes)[0].figure
-            width = int(14 * figure.get_figwidth())  # letters
-            figure.supxlabel(written(note, width, 4), fontsize="x-small", color=GREY)
-
-
-def _new_axes(width: float, height: float, n_panels: int, most_columns: int, how: Any) -> Any:
-    import matplotlib.pyplot as plt
-
-    n = max(n_panels, 1)
-    n_columns = min(n, most_columns)
-    n_rows = -(-n // n_columns)
-    figure = plt.figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
-    axes = figure.subplots(n_rows, n_columns, squeeze=False, **how).ravel()
-    for axis in axes[n:]:
-        axis.remove()
-    return axes[:n] if n_panels else axes[0]
+            yield axes[:n_panels]
 
 
 def matplotlib() -> Any:
-    """Return the library, or say in a sentence that it is not there."""
+    """Import matplotlib, or raise an error that says how to install it."""
     try:
         import matplotlib
     except ImportError:
@@ -87,9 +80,7 @@ def matplotlib() -> Any:
 
 
 def written(text: str, width: int = 60, lines: int = 1) -> str:
-    r"""Return a text from anywhere as matplotlib is to write it, cut to some lines of some letters.
-
-    Dollars would mark a formula, and line breaks are only those made here.
+    r"""Return a text for matplotlib: wrapped, cut to some lines, and without formulas.
 
     >>> written("a $x$"), written("tea, cup, pot", 10), written("tea, cup, pot", 9, 2)
     ('a \\$x\\$', 'tea, cup…', 'tea, cup,\npot')
@@ -101,7 +92,7 @@ def written(text: str, width: int = 60, lines: int = 1) -> str:
 def bars(
     axis: Any, names: list[str], shares: Any, title: str, most: float, ends: Any = None
 ) -> None:
-    """Draw named shares as bars on a scale up to `most`, and intervals by their ends as lines."""
+    """Draw named shares as bars on a scale up to `most`, and intervals as lines."""
     from matplotlib.ticker import MaxNLocator
 
     places = range(len(names))
@@ -128,14 +119,14 @@ def bars(
 
 
 def percent(axis: Any, largest: float, few: float = 0.02) -> None:
-    """Write shares on an axis as percent, with decimals only where there are few."""
+    """Write shares on an axis as percent, with decimals only if all are small."""
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0, None if largest < few else 0))
 
 
 def tidy(axes: Any) -> None:
-    """Draw a grid behind, plain numbers on logarithmic axes, and no frame."""
+    """Draw a grid, plain numbers on logarithmic axes, and no frame."""
     from matplotlib.ticker import LogLocator
 
     axes.grid(color=LIGHT, lw=0.6)

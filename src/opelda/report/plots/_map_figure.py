@@ -12,7 +12,6 @@ from opelda.metrics._topics import GivenTopics
 from opelda.report._topic_map import map_positions
 from opelda.report.plots._frame import BLUE, frame, written
 
-LENGTHS = (28, 16)  # letters of a label, and of one for which there is not enough room
 EDGE = 12.0  # points around all circles
 # below, above, right, left, and the corners between these
 SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
@@ -21,16 +20,15 @@ Array = NDArray[np.float64]
 
 
 def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None) -> Any:
-    """Draw topics on a plane, similar ones beside each other, as large as their weights.
+    """Draw a map of topics: similar ones close together, their areas proportional to weights.
 
-    Circles that would hide each other are moved apart. Each topic has its number, and as many as
-    fit, the heaviest first, their labels.
+    Circles do not overlap. Each topic has its number, and the heaviest have their labels.
 
     Parameters
     ----------
     topics : array (K, V), Topics or fitted model
     n_labels : int, optional
-        At most so many labels; by default no fewer than fit.
+        The largest number of labels; by default as many as fit.
     ax : Axes, optional
         Its units will be points.
 
@@ -49,9 +47,8 @@ def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None
         axis.set_xticks([])
         axis.set_yticks([])
         axis.spines[:].set_visible(False)
-        axis.figure.draw_without_rendering()  # only now it is known how large it is
-        window = axis.get_window_extent()
-        box = np.array([window.width, window.height]) / axis.figure.dpi * 72
+        axis.figure.draw_without_rendering()  # only now its size is known
+        box = _extent(axis)
         axis.set_xlim(0, box[0])
         axis.set_ylim(0, box[1])
         # in square points; at most a third of the map is covered
@@ -69,7 +66,7 @@ def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None
 
 
 def spread(places: Array, radii: Array, box: Array) -> Array:
-    """Spread circles over a box, near ones near each other, and none over another."""
+    """Spread circles over a box without overlaps."""
     low, high = places.min(axis=0), places.max(axis=0)
     inner = np.maximum(box - 2 * (EDGE + radii.max()), 1.0)
     scale = inner / np.maximum(high - low, 1e-6)
@@ -95,13 +92,13 @@ def _label(
     axis: Any, numbers: list[Any], labels: list[tuple[int, str]], places: Array, radii: Array,
     box: Array,
 ) -> None:  # fmt: skip
-    """Write labels beside circles: none over another, over a number or over another circle."""
+    """Write labels beside circles, without overlaps."""
     taken = [_bounds(at, _extent(text) + 2) for at, text in zip(places, numbers, strict=True)]
     size = 8 if len(places) <= 40 else 7
     for k, label in labels:
         others = np.arange(len(places)) != k
         reach = 1 + max(radii[k], _extent(numbers[k])[1] / 2)
-        for shown in dict.fromkeys(written(label, length) for length in LENGTHS):
+        for shown in dict.fromkeys((written(label, 28), written(label, 16))):
             if shown == "…":  # a word that is longer
                 continue
             text = axis.text(0, 0, shown, ha="center", va="center", fontsize=size)
@@ -118,19 +115,18 @@ def _label(
 
 
 def _extent(text: Any) -> Array:
-    """Return the width and height of a text in points."""
-    found = text.get_window_extent()
-    extent: Array = np.array([found.width, found.height]) / text.figure.dpi * 72
-    return extent
+    """Return the width and height of a text or axes in points."""
+    window = text.get_window_extent()
+    return np.array([window.width, window.height]) / float(text.figure.dpi) * 72
 
 
 def _bounds(middle: Array, extent: Array) -> Array:
-    """Return a rectangle: left and lower end, right and upper end."""
+    """Return the lower left and the upper right corner."""
     return np.stack([middle - extent / 2, middle + extent / 2])
 
 
 def _is_free(bounds: Array, taken: list[Array], places: Array, radii: Array, box: Array) -> bool:
-    """Whether a rectangle is in the box, and over no other one and no circle."""
+    """Whether a rectangle is in the box, and overlaps no other one and no circle."""
     low, high = bounds
     lows, highs = np.moveaxis(np.array(taken), 1, 0)
     over = (low < highs).all(axis=1) & (high > lows).all(axis=1)

@@ -32,18 +32,16 @@ def plot_over_time(
     level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw how corrected shares changed over time, with intervals (see `topics_over_time`).
+    """Draw corrected shares over time, with intervals (see `topics_over_time`).
 
     Parameters
     ----------
     model, corpus, dates, unit, level
         As for `topics_over_time`.
     topics : iterable of int, optional
-        Those wanted, 8 at most; by default the `n_topics` whose share changed most.
-    n_topics : int
-        Up to 8.
+        At most 8; by default the `n_topics` (up to 8) whose share changed most.
     min_docs : int
-        Times with fewer documents are left out, for their shares say little.
+        Bins with fewer documents are left out.
     ax : Axes, optional
 
     Examples
@@ -72,7 +70,7 @@ def plot_over_time(
             "{unit}, or give more documents.",
             unit=...,
         )
-    found = found.only(kept)
+    found = SharesByBin._make(part[kept] for part in found)
     chosen = _chosen(found, topics, n_topics, len(LINES))
     labels = labels_of(model)
     starts = [bins.starts[i] for i in found.bins]
@@ -110,17 +108,14 @@ def plot_groups(
     level: float = 0.95,
     ax: Any = None,
 ) -> Any:
-    """Draw topics' corrected shares of groups of documents, with intervals (see `topics_by`).
-
-    A panel for each topic, all on one scale.
+    """Draw corrected shares by group, a panel for each topic (see `topics_by`).
 
     Parameters
     ----------
     model, corpus, column, n_groups, level
         As for `topics_by`.
     topics : iterable of int, optional
-        Those wanted; by default the `n_topics` in which the groups differ most.
-    n_topics : int
+        By default the `n_topics` in which the groups differ most.
     ax : Axes or array of Axes, optional
         One for each topic.
 
@@ -138,13 +133,11 @@ def plot_groups(
     found = corpus_shares(model, corpus, index, len(names), level)
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
     labels, n = labels_of(model), len(found.bins)
-    ticks = [
-        f"{written(names[i], 24)} ({n_docs:,})"
-        for i, n_docs in zip(found.bins, found.n_docs, strict=True)
-    ]
+    counted = zip(found.bins, found.n_docs, strict=True)
+    ticks = [f"{written(names[i], 24)} ({n_docs:,})" for i, n_docs in counted]
     most = float(np.fmax(found.shares, found.high)[:, chosen].max())
-    size = 2.7, 0.24 * n + 0.95
-    with frame(ax, *size, len(chosen), 3, note=INTERVALS_NOTE, sharey=True) as axes:
+    height = 0.24 * n + 0.95
+    with frame(ax, 2.7, height, len(chosen), 3, note=INTERVALS_NOTE, sharey=True) as axes:
         for axis, k in zip(axes, chosen, strict=True):
             title = f"{k} {written(labels[k], 24, 2)}"
             ends = found.low[:, k], found.high[:, k]
@@ -167,9 +160,9 @@ def plot_effect(
     effects : sequence of EffectRow
         As `estimate_effect` returns them.
     term : str, optional
-        The one drawn, as in the table; by default the first after the intercept.
+        As in the table; by default the first after the intercept.
     n_topics : int
-        At most so many, those whose intervals are furthest from 0 in standard errors.
+        The largest number of topics, those furthest from 0 in standard errors.
     ax : Axes, optional
 
     Examples
@@ -207,14 +200,13 @@ def plot_effect(
 def _chosen(
     found: SharesByBin, topics: Iterable[int] | None, n_topics: int, most: int
 ) -> list[int]:
-    """Return the topics wanted, or those that differ most from label to label."""
-    n = found.shares.shape[1]
+    """Return the topics wanted, or those whose shares differ most between bins."""
     if topics is None:
         n_topics = min(whole("n_topics", n_topics), most)
         weights = found.n_docs / found.n_docs.sum()
-        spread: NDArray[Any] = weights @ (found.shares - weights @ found.shares) ** 2
-        return [int(k) for k in np.argsort(-spread, kind="stable")[:n_topics]]
-    wanted = chosen_topics(topics, n)
+        variances: NDArray[Any] = weights @ (found.shares - weights @ found.shares) ** 2
+        return [int(k) for k in np.argsort(-variances, kind="stable")[:n_topics]]
+    wanted = chosen_topics(topics, found.shares.shape[1])
     if not 1 <= len(wanted) <= most:
         raise InputError(f"must name 1 to {most} topics, got {len(wanted)}.", "topics")
     return wanted

@@ -1,4 +1,4 @@
-"""An axis of time in bins: as many labels as there is room for, at round times."""
+"""An axis of time in bins, with labels at round times."""
 
 import datetime as dt
 from typing import Any
@@ -29,7 +29,7 @@ num2date: Any = dates.num2date
 
 
 class BinLocator(Locator):
-    """Ticks at the beginnings of bins, so far apart that their labels do not meet."""
+    """Ticks at the beginnings of bins, whose labels do not overlap."""
 
     axis: Any
 
@@ -38,11 +38,10 @@ class BinLocator(Locator):
         self.letters = max(map(len, _label(starts[0], unit).split("\n")))
 
     def __call__(self) -> Any:
-        """Return the places of the ticks."""
         return self.tick_values(*self.axis.get_view_interval())
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return the places of ticks from one day to another."""
+        """Return the positions of ticks between two days."""
         axes = self.axis.axes
         n_labels = axes.bbox.width / axes.figure.dpi * 72 / (0.66 * self.letters + 1.0) / SIZE
         least = abs(vmax - vmin) / max(n_labels, 1e-3) / (SHORTEST[self.unit] / DAY)
@@ -66,7 +65,7 @@ def time_axis(axis: Any, starts: list[dt.datetime], unit: str) -> None:
 
 
 def gaps_after(starts: list[dt.datetime]) -> list[int]:
-    """Return which times come after a gap: more than three times the usual step.
+    """Return the places of times after a gap of more than three usual steps.
 
     >>> gaps_after([dt.datetime(1987, month, 1) for month in (1, 2, 3, 10, 11)])
     [3]
@@ -81,13 +80,13 @@ def _label(moment: dt.datetime, unit: str) -> str:
 
 
 def _moment(at: float) -> dt.datetime:
-    """Return the time at a place, which may have been rounded down."""
+    """Return the time at a position, which may have been rounded down."""
     found: dt.datetime = num2date(at).replace(tzinfo=None)
     return found + dt.timedelta(seconds=1)
 
 
 def _number(start: dt.datetime, unit: str) -> int:
-    """Return how many bins there are before this one."""
+    """Return the number of bins before this one."""
     if unit in MONTHS:
         return (12 * start.year + start.month - 1) // MONTHS[unit]
     return (start - FIRST) // SHORTEST[unit]

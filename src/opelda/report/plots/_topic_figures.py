@@ -8,20 +8,11 @@ import numpy as np
 from opelda._validation import whole
 from opelda._word_ranking import Rank
 from opelda.errors import InputError
-from opelda.metrics._ranking import topic_weights
+from opelda.metrics._ranking import shares_or_even
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._topic_table import topic_table
 from opelda.report._topic_tree import TopicTree, topic_tree
-from opelda.report.plots._frame import (
-    BLUE,
-    GREY,
-    LIGHT,
-    LINES,
-    bars,
-    frame,
-    tidy,
-    written,
-)  # fmt: skip
+from opelda.report.plots._frame import BLUE, GREY, LIGHT, LINES, bars, frame, tidy, written
 
 
 def plot_topics(
@@ -40,9 +31,8 @@ def plot_topics(
     topics, n_words, by
         As for `topic_table`; bars are always probabilities.
     only : iterable of int, optional
-        The numbers of the topics wanted, in the order wanted; by default the `n_topics` heaviest.
-    n_topics : int
-        At most so many panels, if `only` is not given.
+        The numbers of the topics, in the order wanted; by default the `n_topics` heaviest, or the
+        first ones if weights are unknown.
     ax : Axes or array of Axes, optional
         One for each topic.
 
@@ -53,12 +43,13 @@ def plot_topics(
     >>> [float(bar.get_width()) for bar in axes[0].patches]
     [0.7, 0.3]
     """
-    measured = MeasuredTopics.of(topics)
-    chosen = heaviest_topics(topics, n_topics) if only is None else list(only)
-    table = topic_table(topics, n_words, by=by, only=chosen)
+    if only is None:
+        weights = shares_or_even(topics, len(MeasuredTopics.of(topics).weights))
+        only = np.argsort(-weights, kind="stable")[: whole("n_topics", n_topics)].tolist()
+    table = topic_table(topics, n_words, by=by, only=only)
     if not len(table):
         raise InputError("must name at least one topic.", "only")
-    n_rows = min(n_words, measured.n_words)
+    n_rows = len(table[0].words)
     most = max(max(row.probabilities) for row in table)
     with frame(ax, 2.4, 0.21 * n_rows + 0.98, len(table), 4) as axes:
         for axis, row in zip(axes, table, strict=True):
@@ -69,15 +60,13 @@ def plot_topics(
 
 
 def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = None) -> Any:
-    """Draw the hierarchy of topics: those that are merged first are similar, or small.
-
-    A node is as far to the left as merging there loses, and has its words where there is room.
+    """Draw the hierarchy of topics, with the loss of each merger and its words if they fit.
 
     Parameters
     ----------
-    topics : array (K, V), Topics, fitted model, or what `topic_tree` returns
+    topics : array (K, V), Topics, fitted model or TopicTree
     n_words : int
-        Words of a node, if a tree is still to be made.
+        Words of a node, unless a tree is given.
     ax : Axes, optional
 
     Examples
@@ -94,8 +83,6 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
     top = max(float(heights.max()), 1e-12)
     parents = np.full(len(heights), top * 1.15)
     with frame(ax, 8.0, min(max(0.17 * n_topics, 1.6) + 0.7, 60.0)) as axis:
-        from matplotlib.ticker import MaxNLocator
-
         for row in tree.merges:
             parts = [row.first, row.second]
             parents[parts] = heights[row.node]
@@ -117,7 +104,7 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
         axis.set_ylim(n_topics - 0.4, -0.6)
         axis.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
         axis.set_xlim(top * 1.15, 0.0)
-        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.locator_params(axis="x", nbins=4)
         axis.set_xlabel("nats per token lost by merging")
         axis.yaxis.tick_right()
         axis.tick_params(axis="y", length=0, labelsize="small")
@@ -127,12 +114,11 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
 
 
 def plot_learning(model: Any, *, ax: Any = None) -> Any:
-    """Draw how the score went while the model learned.
+    """Draw the learning curve.
 
     Parameters
     ----------
     model : fitted model
-        With a `learning_curve_`.
     ax : Axes, optional
 
     Examples
@@ -192,12 +178,3 @@ def plot_history(found: Any, *, ax: Any = None) -> Any:
         axis.legend()
         tidy(axis)
     return axis
-
-
-def heaviest_topics(topics: GivenTopics, n: int) -> list[int]:
-    """Return the numbers of the heaviest topics, or the first ones where weights are not known."""
-    whole("n_topics", n)
-    shares = topic_weights(topics)
-    n_topics = len(MeasuredTopics.of(topics).weights)
-    order = np.arange(n_topics) if shares is None else np.argsort(-shares, kind="stable")
-    return [int(k) for k in order[:n]]
