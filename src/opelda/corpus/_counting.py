@@ -25,65 +25,49 @@ Counts = Counted | sparse.csr_array
 Progress = Callable[[int, int | None, int | None], Any]
 
 
-class BlockCounter:
-    """Counts a source's blocks, texts by a tokenizer."""
+def count_blocks(
+    blocks: Iterator[Block], tokenizer: Tokenizer, n_threads: int
+) -> Iterator[tuple[Block, Counts, Tokenizer]]:
+    """Yield each block with its counts and the tokenizer that the first texts decided, in order.
 
-    def __init__(self, source: Source, tokenizer: Tokenizer) -> None:
-        self.source = source
-        self.tokenizer = tokenizer
-        # whoever asks for stop words wants them out of counted documents too
-        found = tokenizer.stop_words == "auto"  # from texts, of which there are none there
-        self.stop_words = tokenizer._removed[1:] if found else tokenizer._removed
+    The next blocks are counted meanwhile. With 0 threads, no block is read before the one before
+    it was used.
+    """
 
-    def run(self, blocks: Iterator[Block], n_threads: int) -> Iterator[tuple[Block, Counts]]:
-        """Yield each block with its counts, in order; the next ones are being counted meanwhile.
+    def count(block: Block, tokenizer: Tokenizer) -> tuple[Block, Counts, Tokenizer]:
+        counts = block.documents
+        if isinstance(counts, pl.Series):
+            counts = tokenizer.count(counts, n_jobs=1)  # blocks are counted side by side
+        elif isinstance(counts, list):
+            counts = count_words(counts, "Document {}".format, tokenizer)
+        return block, counts, tokenizer
 
-        Without threads, read no block before the one before it was used.
-        """
-        if not n_threads:
-            for block in blocks:
-                self._settle(block)
-                yield block, self._count(block)
-            return
-        waiting: deque[Future[tuple[Block, Counts]]] = deque()
-        with ThreadPoolExecutor(n_threads) as pool:
-            try:
-                while True:
-                    try:
-                        block = next(blocks)
-                    except StopIteration:
-                        break
-                    except Exception as error:  # what was read before it counts all the same
-                        waiting.append(Future())
-                        waiting[-1].set_exception(error)
-                        break
-                    self._settle(block)
-                    waiting.append(pool.submit(lambda one: (one, self._count(one)), block))
-                    del block  # none is held here while its counts are used
-                    if len(waiting) > 2 * n_threads:
-                        yield waiting.popleft().result()
-                while waiting:
+    waiting: deque[Future[tuple[Block, Counts, Tokenizer]]] = deque()
+    with ThreadPoolExecutor(max(n_threads, 1)) as pool:
+        try:
+            while True:
+                try:
+                    block = next(blocks)
+                except StopIteration:
+                    break
+                except Exception as error:  # what was read before it counts all the same
+                    waiting.append(Future())
+                    waiting[-1].set_exception(error)
+                    break
+                if isinstance(block.documents, pl.Series):
+                    tokenizer = tokenizer.resolved(block.documents)
+                elif isinstance(block.documents, list):
+                    texts = [text for text in block.documents if isinstance(text, str)]
+                    tokenizer = tokenizer.resolved(texts)
+                waiting.append(pool.submit(count, block, tokenizer))
+                del block  # none is held here while its counts are used
+                if len(waiting) > 2 * n_threads:
                     yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
-
-    def _settle(self, block: Block) -> None:
-        """Let the first texts decide the language and whatever else the tokenizer leaves open."""
-        texts: Any = block.documents
-        if isinstance(texts, list):
-            texts = [text for text in texts if isinstance(text, str)]
-        if isinstance(texts, pl.Series | list):
-            self.tokenizer = self.tokenizer.resolved(texts)
-
-    def _count(self, block: Block) -> Counts:
-        """Return counts over words, or over the columns of the source."""
-        documents = block.documents
-        if isinstance(documents, pl.Series):
-            return self.tokenizer.count(documents, n_jobs=1)  # blocks are counted side by side
-        if isinstance(documents, list):
-            return count_words(documents, "Document {}".format, self.tokenizer)
-        return documents
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def limited(
@@ -120,19 +104,25 @@ class Merger:
     """Collects counts, over columns known beforehand or over the words that turn up."""
 
     def __init__(
-        self, counter: BlockCounter, vocabulary: Vocabulary | None, n_threads: int
+        self,
+        source_words: list[str] | None,
+        tokenizer: Tokenizer,
+        vocabulary: Vocabulary | None,
+        n_threads: int,
     ) -> None:
+        self.tokenizer = tokenizer
         self.n_docs = 0
         self.n_unknown = 0.0
         self.words_found = False
-        self._counter = counter
+        # whoever asks for stop words wants them out of counted documents too
+        found = tokenizer.stop_words == "auto"  # from texts, of which there are none there
+        self._left_out = tokenizer._removed[1:] if found else tokenizer._removed
         self._given = vocabulary
         self._n_threads = n_threads
-        words = counter.source.words
         self._columns, self._remap = vocabulary, None
-        if words is not None:  # of the source's columns, which are numbered otherwise
-            self._columns = Vocabulary(words) if vocabulary is None else vocabulary
-            self._remap = self._columns.columns(words)
+        if source_words is not None:  # of its columns, which are numbered otherwise
+            self._columns = Vocabulary(source_words) if vocabulary is None else vocabulary
+            self._remap = self._columns.columns(source_words)
         self._parts: list[sparse.csr_array] = []
         self._table = _text.WordTable()
         # per word: documents that hold it, and how often it occurs
@@ -184,7 +174,7 @@ class Merger:
         self, min_df: Any, max_df: Any, max_features: int | None
     ) -> tuple[sparse.csr_array, Vocabulary | None]:
         """Return all counts and the words of their columns."""
-        tokenizer = self._counter.tokenizer.decided
+        tokenizer = self.tokenizer.decided
         if self.words_found:
             found, df, total = self.found()
             order = np.array(sorted(range(len(found)), key=found.__getitem__), np.int64)
@@ -214,7 +204,7 @@ class Merger:
             total = np.asarray(X.sum(axis=0), np.float64)
             keep = kept_words(df, total, X.shape[0], min_df, max_df, max_features)
         if self._columns is not None:
-            left_out = self._columns.columns(self._counter.stop_words)
+            left_out = self._columns.columns(self._left_out)
             keep[left_out[left_out >= 0]] = False
         if not keep.all():
             X = keep_columns(X, keep)

@@ -1,6 +1,5 @@
 """A whole collection into memory, as counts."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from opelda._count_matrix import counts
 from opelda._validation import flag, number, threads
 from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
-from opelda.corpus._counting import BlockCounter, Merger, Progress, limited
+from opelda.corpus._counting import Merger, Progress, count_blocks, limited
 from opelda.corpus._duplicates import BANDS, NEARLY_THE_SAME, copies, without_copies
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._vocabulary import Vocabulary
@@ -125,14 +124,15 @@ def read(
         tokenizer = vocabulary.tokenizer
     if tokenizer is None and isinstance(source, Corpus) and source.vocabulary is not None:
         tokenizer = source.vocabulary.tokenizer
-    counter = BlockCounter(opened, Tokenizer() if tokenizer is None else tokenizer)
+    tokenizer = Tokenizer() if tokenizer is None else tokenizer
     n_threads = threads(n_jobs)
     blocks = limited(opened, BLOCK, limit, progress)
-    if vocabulary is None and isinstance(counter.tokenizer.phrases, float):
-        blocks = _with_phrases(counter, blocks, n_threads)
-    merger = Merger(counter, vocabulary, n_threads)
+    if vocabulary is None and isinstance(tokenizer.phrases, float):
+        held = list(blocks)  # for the phrases of all texts
+        tokenizer, blocks = _with_phrases(tokenizer, held, n_threads), iter(held)
+    merger = Merger(opened.words, tokenizer, vocabulary, n_threads)
     beside: list[tuple[Beside, int]] = []
-    for block, counted in counter.run(blocks, n_threads):
+    for block, counted, merger.tokenizer in count_blocks(blocks, tokenizer, n_threads):
         merger.add(counted)
         beside.append((block.beside, len(block)))
     if not merger.n_docs:
@@ -189,17 +189,14 @@ def near_duplicates(
     return copies(X, least, n_bands)
 
 
-def _with_phrases(
-    counter: BlockCounter, blocks: Iterator[Block], n_threads: int
-) -> Iterator[Block]:
-    """Let the counter know the phrases of all texts, which are held meanwhile."""
-    held, least = list(blocks), counter.tokenizer.phrases
+def _with_phrases(tokenizer: Tokenizer, held: list[Block], n_threads: int) -> Tokenizer:
+    """Return the tokenizer with the language of the first texts and the phrases of all."""
     texts = next((b.documents for b in held if isinstance(b.documents, pl.Series)), None)
-    if texts is not None:
-        known = replace(counter.tokenizer, phrases=()).resolved(texts)
-        pairs = BlockCounter(counter.source, replace(known, ngrams=2))
-        merger = Merger(pairs, None, n_threads)
-        for _, counted in pairs.run(iter(held), n_threads):
-            merger.add(counted)
-        counter.tokenizer = replace(known, phrases=chosen(*merger.found(), least))
-    return iter(held)
+    if texts is None:
+        return tokenizer
+    known = replace(tokenizer, phrases=()).resolved(texts)
+    pairs = replace(known, ngrams=2)
+    merger = Merger(None, pairs, None, n_threads)
+    for _, counted, _ in count_blocks(iter(held), pairs, n_threads):
+        merger.add(counted)
+    return replace(known, phrases=chosen(*merger.found(), tokenizer.phrases))

@@ -9,7 +9,7 @@ import polars as pl
 from opelda._validation import threads, whole
 from opelda.corpus._block import Patience, Source
 from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch, Seekable
-from opelda.corpus._counting import BlockCounter, limited
+from opelda.corpus._counting import count_blocks, limited
 from opelda.corpus._kinds import are_documents, is_column, is_matrix, is_table
 from opelda.corpus._matrix import Counted, remap_columns, row_sums, with_columns
 from opelda.corpus._problems import Problems
@@ -141,11 +141,10 @@ class Stream(DocumentStream):
         if vocabulary is None and n_words is None:
             vocabulary = self.vocabulary
         tokenizer = Tokenizer() if vocabulary is None else vocabulary.tokenizer
-        counter = BlockCounter(self._source, tokenizer)
         blocks = limited(self._source, self.batch_size, self._limit, position=self.position)
         # what waits is not read ahead: nor is what an iterator gives, which would be gone
         n_threads = 0 if self._source.waits or self.once else self._n_threads
-        for block, counts in counter.run(blocks, n_threads):
+        for block, counts, resolved in count_blocks(blocks, tokenizer, n_threads):
             if not isinstance(counts, Counted) and self._source.words is not None:
                 counts = Counted.of(counts, self._source.words)
             texts, change = block.documents, None
@@ -168,8 +167,7 @@ class Stream(DocumentStream):
                     min_df = None if has_texts else 1  # of texts, rare words wait
                     vocabulary = Vocabulary(growing=True, max_features=MAX_FEATURES, min_df=min_df)
                 if learn:
-                    resolved = counter.tokenizer if has_texts else None
-                    X, change = vocabulary.learn_counted(counts, resolved)
+                    X, change = vocabulary.learn_counted(counts, resolved if has_texts else None)
                     n_unknown = change.n_unknown_tokens
                 else:
                     columns = vocabulary.columns(counts.words)
