@@ -1,4 +1,7 @@
-"""Names of learners, methods, presets and engines, without their slow imports."""
+"""Names of what can be chosen, known without importing it; and names made fit for a terminal.
+
+The registries are made from these: importing one of them takes scikit-learn, a second or two.
+"""
 
 LEARNERS = (
     "MLOPE", "OnlineOPE", "StreamingOPE", "OnlineVB", "StreamingVB", "OnlineCVB0", "OnlineCGS",
@@ -20,7 +23,7 @@ NAMELESS = "x0, x1, ... are columns without names; name them by model.set_featur
 
 
 def printable(text: str) -> str:
-    r"""Escape characters that move a terminal's cursor.
+    r"""Keep a text from moving the cursor: names, labels and words come from anywhere.
 
     >>> printable("a\x1b[31m\nb")
     'a\\x1b[31m\\nb'

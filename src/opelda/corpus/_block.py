@@ -59,14 +59,13 @@ class Block:
 
     @property
     def names(self) -> list[str] | None:
-        """What the source calls the documents, "" where that is missing; None: nobody knows."""
-        return [name or "" for name in self.beside[None]] if None in self.beside else None
+        """What the source calls the documents."""
+        return names_of(self.beside)
 
     @property
     def metadata(self) -> pl.DataFrame | None:
-        """The columns of the source that are kept beside the documents; None where none are."""
-        beside = [values.alias(name) for name, values in self.beside.items() if name is not None]
-        return pl.DataFrame(beside) if beside else None
+        """The columns of the source that are kept beside the documents."""
+        return metadata_of(self.beside)
 
     def __len__(self) -> int:
         documents = self.documents
@@ -130,7 +129,10 @@ class Source:
     patience = Patience()
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield the documents from a position on, so many at a time; fewer if patience runs out."""
+        """Yield the documents from a position on, so many at a time.
+
+        Fewer at the end, and where documents had to wait longer than their `patience` for more.
+        """
         raise NotImplementedError
 
     def progress(self) -> tuple[int, int] | None:
@@ -138,12 +140,23 @@ class Source:
         return None
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
-        """Let a pipe end as soon as this is true."""
+        """Let a pipe end as soon as this is true; others do not wait."""
 
     def wait_at_most(self, patience: Patience) -> None:
-        """Limit how long documents wait for a full mini-batch, of a source that waits for more."""
+        """Give documents so long after they came at the latest; of a source that waits for them."""
         if self.waits:
             self.patience = patience
+
+
+def names_of(beside: Beside) -> list[str] | None:
+    """Return what the documents are called, "" where that is missing; None: nobody knows."""
+    return [name or "" for name in beside[None]] if None in beside else None
+
+
+def metadata_of(beside: Beside) -> pl.DataFrame | None:
+    """Return the other columns as a table; None where there are none."""
+    columns = [values.alias(name) for name, values in beside.items() if name is not None]
+    return pl.DataFrame(columns) if columns else None
 
 
 def rows_of(beside: Beside, first: int, after: int) -> Beside:

@@ -28,9 +28,10 @@ class Corpus:
         The words of the columns and how texts are made into words; None where the source names
         no words.
     names : list of str or None
-        The source's names of its documents.
+        What the source calls its documents.
     metadata : polars.DataFrame or None
-        The columns that were kept beside the counts: texts, null where a value is missing.
+        The columns that were kept beside the counts, a row a document: texts as the source has
+        them, null where a value is missing.
     n_skipped : int
         Documents that could not be read and were passed over.
     problems : tuple of str
@@ -82,17 +83,20 @@ class MiniBatch:
     X : CSR array (documents, words)
         float32 counts, int32 column numbers, sorted, without zeros.
     position : fit for JSON
-        Where `mini_batches` goes on after this batch.
+        What to give `mini_batches` to go on after this batch.
     change : VocabularyChange or None
-        The batch's effect on the vocabulary; None for a matrix.
+        What the batch did to the vocabulary; None for a matrix, which does nothing to it.
     n_unknown_tokens : float
         Token mass that has no column.
     vocabulary : Vocabulary or None
-        The words of the columns; None where columns have no words.
+        The words of the columns; None where documents are counted without.
+    names : list of str or None
+        What the source calls the documents.
     n_tokens : float64 array or None
         Tokens of each document, those without a column among them.
-    names, metadata
-        As in `Corpus`.
+    metadata : polars.DataFrame or None
+        The columns that `stream` was asked to keep, a row a document: texts as the source has
+        them, null where a value is missing.
     texts : polars.Series or None
         The documents as they were read, where all are texts.
 
@@ -117,7 +121,7 @@ class MiniBatch:
 
 @runtime_checkable
 class Seekable(Protocol):
-    """A source that knows its position and goes on from one."""
+    """A source that says where it is and goes on from there; others are read up to a place."""
 
     position: Any
 
@@ -129,17 +133,18 @@ class Seekable(Protocol):
 class DocumentStream(Seekable, Protocol):
     """Documents that come as mini-batches and know where they go on.
 
-    `stream` returns one; `mini_batches` and ``fit_stream`` accept any object with these attributes
-    and methods.
+    What `stream` returns, and what `mini_batches` and ``fit_stream`` accept: any object with these
+    attributes and methods.
 
     Attributes
     ----------
     vocabulary : Vocabulary or None
-        The words that documents are counted with by default.
+        The words that documents are counted with unless `batches` is given others.
     position : fit for JSON
-        Where to go on after the last mini-batch that was taken; None at the beginning.
+        Where to go on after the last mini-batch that was taken; None at the beginning. A checkpoint
+        keeps it, and nobody but the stream looks into it.
     problems : Problems
-        The documents that could not be read so far: ``n_skipped`` and the ``first`` few.
+        What could not be read so far: ``n_skipped`` and the ``first`` few.
 
     Examples
     --------
@@ -161,7 +166,8 @@ class DocumentStream(Seekable, Protocol):
     ) -> Iterator[MiniBatch]:
         """Yield the mini-batches from `position` on.
 
-        The vocabulary (None: the stream's own) learns from each mini-batch just before it is
-        yielded. `n_words` is the number of columns where columns have no words.
+        Words are counted with a vocabulary, which learns from each mini-batch just before it is
+        yielded; None: the stream's own. `n_words` is the number of columns where these have no
+        words.
         """
         ...

@@ -22,7 +22,10 @@ BANDS, HASHES = 16, 4
 
 
 def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
-    """Return a corpus without near copies; `bounds` are min_df and max_df of words that stay."""
+    """Return a corpus without its near copies.
+
+    With bounds of `read`, `min_df` and `max_df`, its words are those of the documents that stay.
+    """
     stay = np.flatnonzero(copies(corpus.X) < 0)
     X, words = corpus.X[stay], corpus.vocabulary
     if bounds is not None and words is not None:

@@ -81,7 +81,7 @@ def row_sums(counts: sparse.csr_array) -> NDArray[np.float64]:
 
 
 def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_array, float]:
-    """Return a copy of a caller's counts with `n_words` columns, and the mass of those beyond."""
+    """Return a copy of anybody's counts with `n_words` columns, and the mass of those beyond."""
     matrix = counts(item, where)
     if matrix.shape[1] >= 2**31:
         raise InputError(
@@ -89,10 +89,10 @@ def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_ar
         )
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()  # the copy's: explicit ones, and what single precision rounds to zero
-    if n_words is not None:
-        return with_columns(matrix, n_words)
-    words = matrix.indices.astype(np.int32, copy=False)
-    return csr(matrix.data, words, matrix.indptr, matrix.shape), 0.0
+    if n_words is None:  # not remapped: there may be many more columns than entries
+        words = matrix.indices.astype(np.int32, copy=False)
+        return csr(matrix.data, words, matrix.indptr, matrix.shape), 0.0
+    return with_columns(matrix, n_words)
 
 
 def with_columns(X: sparse.csr_array, n_columns: int) -> tuple[sparse.csr_array, float]:

@@ -5,9 +5,11 @@ from typing import Any, Literal
 from opelda._validation import choice
 from opelda.errors import DataWarning, InputError, warn
 
+REMEMBERED, NAMED = 20, 3
+
 
 class Problems:
-    """The documents of a source that could not be read: how many, and the first 20.
+    """The documents of a source that could not be read: how many, and the first few.
 
     >>> problems = Problems("skip")
     >>> problems.add("notes.jsonl, line 3", "is not JSON", "correct the line")
@@ -19,11 +21,13 @@ class Problems:
         self.on_error = choice("on_error", on_error, ("stop", "skip"))
         self.n_skipped = 0
         self.first: list[str] = []
-        self._reported: list[tuple[str, str, str, dict[str, Any]]] = []
         self._binary: list[str] = []  # files skipped since the last warning
 
     def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
-        """Report one document; `advice` is that of `InputError`, for the remedy."""
+        """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
+
+        `advice` is that of `InputError`, for the remedy.
+        """
         if self.on_error == "stop":
             raise InputError(
                 f"{where} {what}; {remedy}, or pass over such documents with {{on_error}}.",
@@ -31,9 +35,8 @@ class Problems:
                 **advice,
             )
         self.n_skipped += 1
-        if len(self.first) < 20:
+        if len(self.first) < REMEMBERED:
             self.first.append(f"{where} {what}.")
-            self._reported.append((where, what, remedy, advice))
 
     def skip_binary(self, file: str) -> None:
         """Skip a binary file of a folder."""
@@ -43,17 +46,9 @@ class Problems:
         """Warn of the binary files skipped since the last warning."""
         if not self._binary:
             return
-        n_files, named = len(self._binary), ", ".join(self._binary[:3])
-        more = f" and {n_files - 3:,} more" if n_files > 3 else ""
+        n_files, named = len(self._binary), ", ".join(self._binary[:NAMED])
+        more = f" and {n_files - NAMED:,} more" if n_files > NAMED else ""
         what = "file that is" if n_files == 1 else "files that are"
         self._binary.clear()
-        warn(f"Skipped {n_files:,} {what} not text: {named}{more}.", DataWarning)
-
-    def take(self, provisional: "Problems") -> None:
-        """Report the problems found provisionally, and clear them there."""
-        for where, what, remedy, advice in provisional._reported:
-            self.add(where, what, remedy, **advice)
-        self.n_skipped += provisional.n_skipped - len(provisional._reported)
-        provisional.n_skipped = 0
-        provisional.first.clear()
-        provisional._reported.clear()
+        message = f"Skipped {n_files:,} {what} not text: {named}{more}."
+        warn(message, DataWarning)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opelda._count_matrix import counts
 from opelda._validation import flag, number, threads
-from opelda.corpus._block import Beside, Block, joined_columns
+from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import Merger, Progress, count_blocks, limited
 from opelda.corpus._duplicates import BANDS, NEARLY_THE_SAME, copies, without_copies
@@ -51,10 +51,11 @@ def read(
     Parameters
     ----------
     source : path, or documents in memory
-        A file, compressed or not; a folder; a pattern such as ``"logs/*.jsonl"``; a list of
-        `pathlib.Path`; ``"-"``, standard input. Or an iterable of texts, word lists, mappings from
-        word to count, dictionaries with a text, or gensim's (id, count) lists; a column or a data
-        frame of pandas, polars or Arrow; a matrix of counts; a corpus.
+        A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
+        ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or an iterable of
+        texts (strings in a list always are), word lists, mappings from word to count, dictionaries
+        with a text, or gensim's (id, count) lists (with its ``Dictionary`` as `column_words`); a
+        column or a data frame of pandas, polars or Arrow; a matrix of counts; a corpus.
     format : str
         One of `opelda.corpus.formats.FORMATS`, or "auto": by the file's name and its beginning.
     text_column : str or list of str, optional
@@ -137,15 +138,15 @@ def read(
     if not merger.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
     X, words = merger.finish(min_df, max_df, max_features)
-    joined = Block([], None, joined_columns(beside))
+    columns = joined_columns(beside)
     corpus = Corpus(
         X,
         words,
-        joined.names,
+        names_of(columns),
         n_skipped=opened.problems.n_skipped,
         problems=tuple(opened.problems.first),
         n_unknown_tokens=merger.n_unknown,
-        metadata=joined.metadata,
+        metadata=metadata_of(columns),
     )
     if not flag("dedupe", dedupe):
         return corpus

@@ -292,20 +292,25 @@ def mini_batches(
     source : iterable, DocumentStream, Corpus, column or data frame
         Documents (a text, a sequence of words, a mapping from word to count, a dictionary with a
         text), which are gathered into batches; or whole mini-batches: matrices of counts, or lists
-        of documents other than texts. `NOTHING` says that there is no document yet.
+        of documents other than texts. An empty list is an empty document. `NOTHING`, which says
+        that there is no document yet, and matrices without rows are passed over.
     batch_size : int
-        Documents per batch; fewer before a mini-batch of the source's own, at the end, and after
-        `max_wait`.
+        Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
+        after `max_wait`.
     vocabulary : Vocabulary or None
         Words to count; it learns from each batch just before the batch is yielded. None: the one of
         the stream or corpus, else an empty one that grows to 100,000 columns.
     n_words : int or None
-        Columns of matrices where there is no vocabulary; None: as many as the first matrix has.
+        Columns of matrices where there is no vocabulary; those beyond are left out and counted as
+        unknown. None: as many as the first matrix has.
     position : as in `MiniBatch`, or None
-        Where to go on: a source with ``seek(position)`` goes there, others are read again and known
-        items passed over. A number passes over that many items.
-    max_wait, meanwhile
-        As `Stream.wait_at_most` takes them.
+        Where to go on. A source with ``position`` and ``seek(position)`` is asked to go there.
+        Others are read again: items that were read before are recognised and passed over. A number
+        passes over that many items.
+    max_wait : float or None
+        Seconds that documents wait for a batch to be full at most; see `Stream.wait_at_most`.
+    meanwhile : callable or None
+        Called now and then while documents are waited for.
     by_content : bool
         Whether positions identify items by their content. False: by their number, without hashing.
 

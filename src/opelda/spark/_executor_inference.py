@@ -1,4 +1,4 @@
-"""Inference on executors by a model that each worker loads once."""
+"""A model on executors: loaded once by each worker, asked for many batches of documents."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -40,6 +40,7 @@ TYPES = {
     CERTIFICATE: pa.struct([(name, pa.float64()) for name in BOUNDS]),
     SCORE: pa.struct([(name, pa.float64()) for name in SCORES]),
 }
+HELD_OUT = 0.3  # of a document's tokens, as everywhere
 SCORED_BY = 0  # the seed of splits, the same for every model: scores compare
 
 _loaded: OrderedDict[str, Any] = OrderedDict()  # models of this process, the last two
@@ -54,6 +55,7 @@ class Shipped:
 
     @classmethod
     def of(cls, model: Any) -> "Shipped":
+        """Take a model."""
         with TemporaryDirectory() as folder:
             path = Path(folder, "model")
             save(model, path, documents=False)
@@ -61,7 +63,7 @@ class Shipped:
         return cls(data, sha256(data).hexdigest())
 
     def load(self) -> Any:
-        """Return the model, with one thread: a task has one core."""
+        """Return the model, on one thread: a task has a core."""
         if self.digest not in _loaded:
             with TemporaryDirectory() as folder:
                 path = Path(folder, "model")
@@ -77,7 +79,7 @@ class Shipped:
 def inferring(
     shipped: Shipped, wanted: tuple[str, ...], *, texts: bool
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Return a function from documents to the wanted parts, for `arrow_udf`."""
+    """Return a function from documents to what is wanted of them, for `arrow_udf`."""
 
     def infer(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         model = shipped.load()
@@ -87,7 +89,7 @@ def inferring(
         for column in columns:
             yield _answered(model, counter, column, wanted)
 
-    # pyspark derives the kind of function from these
+    # pyspark looks at these to know what kind of function it is
     infer.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
     return infer
 
@@ -95,11 +97,11 @@ def inferring(
 def _answered(
     model: Any, counter: Counter, column: pa.Array, wanted: tuple[str, ...]
 ) -> pa.StructArray:
-    """Return the wanted parts for the documents of a column; null for null."""
+    """Return what is wanted of the documents of a column; null where these are."""
     missing = pc.is_null(column)
     matrix, known = counter(column).astype(np.float32), ~missing.to_numpy(zero_copy_only=False)
     n_docs, n_topics = len(column), model._state.weights.n_topics
-    if not known.any():  # a model refuses no documents
+    if not known.any():  # which a model takes for a mistake
         return pa.nulls(n_docs, pa.struct([(part, TYPES[part]) for part in wanted]))
     answers: dict[str, pa.Array] = {}
     found = model.infer(matrix) if CERTIFICATE in wanted else None
@@ -117,7 +119,7 @@ def _answered(
 
 
 def dense_vectors(rows: NDArray[np.float64]) -> pa.StructArray:
-    """Return rows as unwrapped vectors of MLlib."""
+    """Return rows as vectors of MLlib, unwrapped."""
     ends = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * rows.shape[1])
     parts = [
         pa.array(np.full(len(rows), DENSE_VECTOR, np.int8)),
@@ -135,9 +137,9 @@ def _spread(values: NDArray[Any], known: NDArray[np.bool_]) -> pa.Array:
 
 
 def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log probability of each document's held-out tokens, and their number."""
-    alike = np.zeros(matrix.shape[0], np.int64)  # a batch's other documents must not matter
-    observed, held = split_numbered(matrix, 0.3, SCORED_BY, alike)
+    """Return the log probability of each document's held-out tokens by its others, and how many."""
+    alike = np.zeros(matrix.shape[0], np.int64)  # for who else is in a batch must not matter
+    observed, held = split_numbered(matrix, HELD_OUT, SCORED_BY, alike)
     engine, state = get_engine("cpu", 1), model._state
     topics = Topics(model._read(state))
     alpha = as_prior(model.doc_topic_prior, topics.n_topics)

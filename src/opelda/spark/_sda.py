@@ -1,10 +1,12 @@
-"""Streaming Bayes spread over partitions (Broderick et al. 2013), synchronously.
+"""Streaming Bayes spread over partitions (Broderick et al. 2013).
 
-lambda <- lambda + sum_p (statistics of partition p by lambda), in the order of the partitions.
+lambda <- lambda + sum_p (what partition p adds), all of them by the same lambda, in the order of
+the partitions: synchronous, so that a run can be repeated. The sum depends on how documents are
+divided by rounding alone.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -24,10 +26,12 @@ from opelda.spark._blocks import COUNTS, SCHEMA, PackedDocuments, record, rows_o
 from opelda.spark._cluster import Cluster, collected
 from opelda.spark._worker import Batches, Counter, Numbering, settle
 
+ROUNDS = 20  # MLlib's number of iterations
+
 
 @dataclass(frozen=True)
 class Slice:
-    """The documents of packed blocks in a range of keys."""
+    """Some documents of packed blocks: those of a range of keys."""
 
     numbering: Numbering
     n_words: int
@@ -35,12 +39,15 @@ class Slice:
     last: float
 
     def __call__(self, batches: Batches) -> Iterator[sparse.csr_array]:
+        """Yield counts."""
         for row in rows_of(batches):
             block, keys = self.numbering(PackedDocuments.of(row))
             place = keys.astype(np.float64) / 2.0**64
             chosen = np.flatnonzero((place >= self.first) & (place < self.last))
             if len(chosen):
-                yield replace(block, rows=block.rows.take(chosen)).matrix(self.n_words)
+                yield PackedDocuments(0, block.rows.take(chosen), chosen.astype(np.int32)).matrix(
+                    self.n_words
+                )
 
 
 @dataclass(frozen=True)
@@ -50,13 +57,14 @@ class Column:
     counter: Counter
 
     def __call__(self, batches: Batches) -> Iterator[sparse.csr_array]:
+        """Yield counts."""
         for batch in batches:
             yield self.counter(batch.column(0))
 
 
 @dataclass(frozen=True)
 class Explain:
-    """Sums up the statistics of a partition's documents."""
+    """Sums up what a partition's documents add to topics."""
 
     documents: Slice | Column
     weights: HostWeights
@@ -64,6 +72,7 @@ class Explain:
     divide: bool
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield one row."""
         from pyspark import TaskContext
 
         settle()
@@ -85,7 +94,7 @@ class Explain:
 
 
 def explain(table: DataFrame, task: Explain) -> Statistics | None:
-    """Return the statistics of all partitions of a table; None without documents."""
+    """Return what all partitions of a table add; None where they hold no documents."""
     rows = sorted(collected(table.mapInArrow(task, SCHEMA)), key=lambda row: row.part)
     total: Statistics | None = None
     for row in rows:
@@ -98,7 +107,7 @@ def explain(table: DataFrame, task: Explain) -> Statistics | None:
 
 
 def add(plan: Plan, state: State, table: DataFrame, documents: Slice | Column) -> int:
-    """Update topics with the documents of a table; return their number."""
+    """Update topics with the documents of a table; return how many there were."""
     t, rule = state.n_updates + 1, plan.rule
     task = Task(plan.method, plan.alpha, state.seed | t << 32)
     divide = bool(getattr(rule, "divide", True))
@@ -118,7 +127,7 @@ def add(plan: Plan, state: State, table: DataFrame, documents: Slice | Column) -
 
 
 def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | None) -> None:
-    """Learn from a collection, a range of keys in each round; 20 rounds as in MLlib."""
+    """Learn from a collection, a range of keys in each round."""
     plan: Plan = model._plan()
     state = plan.start(cluster.n_words)
     if plan.schedule.init == "documents":
@@ -126,7 +135,7 @@ def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | 
         seed_topics(plan.engine, state.weights, sample, state.seed)
     state.vocabulary, model.n_features_in_, model._state = words, cluster.n_words, state
     reporter = Reporter(model, plan.listeners, n_docs_total=cluster.n_docs)
-    n_rounds = n_rounds or 20
+    n_rounds = n_rounds or ROUNDS
     with plan.listeners(model):
         for number in range(n_rounds):
             started = perf_counter()

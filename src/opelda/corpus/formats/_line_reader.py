@@ -127,12 +127,10 @@ class LineReader:
         self._patience.given()
         return self.take(n_lines)
 
-    def goes_on(self) -> bool:
-        """Whether there may be more, though no lines were taken; what came is no document."""
-        if not self._patience.paused:
-            return False
-        self._patience.given()
-        return True
+    @property
+    def is_paused(self) -> bool:
+        """Whether no more lines were there for now, though the source goes on."""
+        return self._patience.paused
 
     def put_back(self, data: bytes) -> None:
         """Take back the lines that were taken last."""
@@ -214,7 +212,7 @@ def blocks_of_lines(reader: LineReader, options: Options, parse: Parse) -> Itera
 
 
 def one_block(reader: LineReader, options: Options, parse: ParseBytes) -> Block | None:
-    """Return the next block; None at the end.
+    """Return the next block, an empty one where lines waited for too long; None at the end.
 
     A bad line of a pipe ends a block before it, for what was read will not come again.
     """
@@ -227,8 +225,6 @@ def one_block(reader: LineReader, options: Options, parse: ParseBytes) -> Block 
             break
         first = reader.line + 1
         data = reader.take(min(missing, most), max(left, 1))
-        if not data and not texts and reader.goes_on():
-            continue
         if not data:
             break
         try:
@@ -245,7 +241,7 @@ def one_block(reader: LineReader, options: Options, parse: ParseBytes) -> Block 
         for name, values in (columns or {}).items():
             padded(beside.setdefault(name, []), len(texts)).extend(values)
         texts.extend(some)
-    if not texts:
+    if not texts and not reader.is_paused:
         return None
     kept = {name: cells(padded(values, len(texts))) for name, values in beside.items()}
     return Block(as_series(texts), reader.position, kept)

@@ -68,7 +68,7 @@ def _read_layout(
     reader: LineReader, options: Options, delimiters: str, quoted: bool
 ) -> Layout | None:
     """Learn from the first row, which is taken unless columns are given by number."""
-    data = reader.take(1)
+    data = reader.take_all(1)
     if not data:
         return None
     where = f"{reader.label}, line 1"

@@ -18,11 +18,8 @@ from opelda.corpus.formats._input import printable
 from opelda.corpus.formats._line_reader import LineReader
 from opelda.errors import InputError
 
-# Files whose last positions are kept, should the files grow; of others a digest is kept.
-N_ENDS = 100
-# Bytes at either end of a file that stand for all of it; files beside one that are looked at.
-END = 1 << 12
-N_BESIDE = 100
+N_ENDS = 100  # files whose last positions are kept, should they grow; of others a digest is kept
+END = 1 << 12  # bytes at either end of a file that stand for all of it
 
 # A file, and the position to go on from in it.
 Part = tuple[Input, Any]
@@ -39,7 +36,14 @@ class Files(Source):
         self.inputs, self.format, self.options = inputs, format, options
         self.problems = options.problems
         self.label = inputs[0].label if len(inputs) == 1 else f"{len(inputs)} files"
-        self.words = _common_words(inputs, format, options)
+        self.words = format.words(inputs[0], options)
+        for input in inputs[1:] if options.column_words is None else ():
+            if format.words(input, options) != self.words:
+                raise InputError(
+                    f"{input.label} has another vocabulary beside it than {inputs[0].label}; read "
+                    "them apart, or give one for both with {column_words}.",
+                    column_words=...,
+                )
         self.reopens = all(input.reopens for input in inputs)
         self.waits = not self.reopens
         self.has_words = format.kind == "text" or self.words is not None
@@ -59,9 +63,7 @@ class Files(Source):
                 for block in as_wanted(input, self.format, self.options, at, joiner):
                     at = block.position
                     where = self.position(number, at)
-                    if joiner.add(block) or self.patience.paused:
-                        self.patience.given()
-                        yield joiner.take(where)
+                    yield from self.joined(block, joiner, where)
                 if input.is_file and len(self.inputs) > 1:
                     size = input.n_read if self.format.in_lines else input.size or 0
                     self._done.append(key_of(input, size))
@@ -72,6 +74,14 @@ class Files(Source):
             raise
         if joiner:
             yield joiner.take(where)
+
+    def joined(self, block: Block, joiner: BlockJoiner, where: Any) -> Iterator[Block]:
+        """Yield a block of the wanted size as soon as there is one, or patience runs out."""
+        is_full = len(block) > 0 and joiner.add(block)
+        if is_full or self.patience.paused:
+            self.patience.given()
+            if joiner:
+                yield joiner.take(where)
 
     def left(self, position: Any) -> Iterator[tuple[int, Input, Any]]:
         """Yield the files that are left to read, their numbers, and the position in each."""
@@ -93,8 +103,11 @@ class Files(Source):
                 ends = [end for end in ends if end is reached or end[0] != _name(input)]
                 continue
             found = next((end for end in ends if self._was_reached(input, end)), None)
-            if found is None and reached in ends and self._is_rotated(input, reached):
-                found = reached
+            # or in a file of that name, which is none of those given: it was rotated
+            is_named = reached[0] == _name(input) and self.format.in_lines and input.is_file
+            if found is None and reached in ends and is_named:
+                others = any(self._was_reached(other, reached) for other in self.inputs)
+                found = None if others else reached
             if found is None:
                 input.report("is new: all of it is read")
                 yield number, input, None
@@ -135,20 +148,11 @@ class Files(Source):
         if not input.is_file or input.is_folder:
             return bool(end[0] == _name(input))
         if self.format.in_lines:
-            return (
-                isinstance(end[1], dict)
-                and "tail" in end[1]
-                and was_reached(input, self.options, end[1])
-            )
+            return has_tail(end[1]) and was_reached(input, self.options, end[1])
         match end[2]:
             case [int(size), str(key)]:
                 return key_of(input, size).hex() == key
         return False
-
-    def _is_rotated(self, input: Input, end: list[Any]) -> bool:
-        """Whether a position was reached in a file of that name, which is none of those given."""
-        same_name = end[0] == _name(input) and self.format.in_lines and input.is_file
-        return same_name and not any(self._was_reached(other, end) for other in self.inputs)
 
     def _note_end(self, input: Input, at: Any) -> None:
         if at is not None and self.format.in_lines:
@@ -204,6 +208,11 @@ def key_of(input: Input, size: int) -> bytes:
     return digest.digest()
 
 
+def has_tail(at: Any) -> bool:
+    """Whether a position identifies a file of lines by the bytes before it."""
+    return isinstance(at, dict) and "tail" in at
+
+
 def was_reached(input: Input, options: Options, at: Any) -> bool:
     """Whether a position was reached in this file, by the bytes before it."""
     try:
@@ -220,26 +229,21 @@ def goes_on(input: Input, options: Options, at: Any, ends: Sequence[Any] = ()) -
     that were put aside after that, but for those that were read to one of the `ends`, and the whole
     of the file.
     """
-    if not (isinstance(at, dict) and "tail" in at and input.is_file):
+    if not (has_tail(at) and input.is_file):
         if input.is_file:
             input.report("goes on where reading stopped")
         return [(input, at)]
     if was_reached(input, options, at):
         input.report(f"goes on after line {at['line']:,}")
         return [(input, at)]
+    other = f"than the one that was read up to line {at['line']:,}"
     for path in _beside(input.path or Path()):
         former = Input.of(path)
         if was_reached(former, options, at):
-            report(
-                f"{input.label} is a new file, and {former.label} the one that was read up to line "
-                f"{at['line']:,}: that is read to its end before."
-            )
+            report(f"{input.label} is another file {other}: {former.label} is read to its end.")
             aside = put_aside(input, path.stat().st_mtime_ns, options, ends)
             return [(former, at), *(part for part in aside if part[0].path != path), (input, None)]
-    report(
-        f"{input.label} is another file than the one that was read up to line {at['line']:,}, "
-        "which is not beside it: all of it is new."
-    )
+    report(f"{input.label} is another file {other}, which is not beside it: all of it is new.")
     return [(input, None)]
 
 
@@ -258,28 +262,15 @@ def put_aside(input: Input, since: int, options: Options, ends: Sequence[Any]) -
 
 
 def _beside(path: Path) -> list[Path]:
-    """Return the other files in the folder whose names begin as this one's, newest first."""
+    """Return up to 100 other files in the folder whose names begin as this one's, newest first."""
     with os.scandir(path.parent) as entries:
         found = [
             (entry.stat().st_mtime_ns, path.parent / entry.name)
             for entry in entries
             if entry.name.startswith(path.stem) and entry.name != path.name and entry.is_file()
         ]
-    return [other for _, other in sorted(found, reverse=True)[:N_BESIDE]]
+    return [other for _, other in sorted(found, reverse=True)[:100]]
 
 
 def _name(input: Input) -> str:
     return "-" if input.path is None else printable(input.path.name)
-
-
-def _common_words(inputs: list[Input], format: Format, options: Options) -> list[str] | None:
-    """Return the words of the columns, which must be the same for all files."""
-    words = format.words(inputs[0], options)
-    for input in inputs[1:] if options.column_words is None else ():
-        if format.words(input, options) != words:
-            raise InputError(
-                f"{input.label} has another vocabulary beside it than {inputs[0].label}; read them "
-                "apart, or give one for both with {column_words}.",
-                column_words=...,
-            )
-    return words

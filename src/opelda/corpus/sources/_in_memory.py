@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,13 @@ from opelda.corpus._kinds import (
     package_of,
 )
 from opelda.corpus._matrix import as_counts
-from opelda.corpus._problems import Problems
 from opelda.corpus._replay import item_key, report
 from opelda.corpus.formats import AUTO, Options
 from opelda.corpus.formats._text_columns import (
     TEXTUAL,
     cells,
     choose_from_frame,
+    column_text,
     columns_beside,
     is_plain,
     require,
@@ -37,9 +37,6 @@ from opelda.corpus.formats._text_columns import (
 )
 from opelda.corpus.sources._items import ItemsOfOneKind
 from opelda.errors import InputError
-
-# Rows before a position by which a collection is known again.
-N_KNOWN = 100
 
 
 class InMemory(Source):
@@ -51,15 +48,16 @@ class InMemory(Source):
     def __init__(
         self,
         documents: pl.Series | sparse.csr_array,
-        problems: Problems,
+        options: Options,
         words: Sequence[str] | None,
         beside: Beside | None = None,
     ) -> None:
-        self.label = "The column" if isinstance(documents, pl.Series) else "The matrix"
-        self.documents, self.problems = documents, problems
+        are_texts = isinstance(documents, pl.Series)
+        self.label = "The column" if are_texts else "The matrix"
+        self.documents, self.problems = documents, options.problems
         self.beside = beside or {}
         self.words = None if words is None else [str(word) for word in words]
-        self.has_words = words is not None or isinstance(documents, pl.Series)
+        self.has_words = words is not None or are_texts
         n_columns = 0 if isinstance(documents, pl.Series) else documents.shape[1]
         if self.words is not None and len(self.words) < n_columns:
             raise InputError(
@@ -86,7 +84,8 @@ class InMemory(Source):
         return 0
 
     def _tail(self, row: int) -> str:
-        rows = self.documents[max(row - N_KNOWN, 0) : row]
+        """Return a digest of the 100 rows before a position."""
+        rows = self.documents[max(row - 100, 0) : row]
         return item_key(rows.to_list() if isinstance(rows, pl.Series) else rows).decode().strip()
 
 
@@ -94,7 +93,6 @@ def in_memory(
     source: Any, options: Options, words: list[str] | None, *, by_content: bool
 ) -> Source:
     """Return the documents of a source in memory; `by_content` is that of `Items`."""
-    problems = options.problems
     if is_mapping(source):
         raise InputError(
             "is a mapping, which could be a table or one document; give a data frame or a list of "
@@ -103,30 +101,21 @@ def in_memory(
         )
     if isinstance(source, Corpus):
         beside = _beside_corpus(source, options)
-        return InMemory(source.X, problems, source.words if words is None else words, beside)
+        return InMemory(source.X, options, source.words if words is None else words, beside)
     pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
     frame = None if pandas_counts and not options.text_columns else as_frame(source)
     if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
-        plain = [name for name, kind in frame.schema.items() if is_plain(kind)]
-        others = [name for name in plain if _holds_texts(frame[name])]
-        others = [name for name in others if name not in usual_columns(others)]
-        names, label = frame.columns, "The data frame"
-        chosen = choose_from_frame(names, frame.dtypes, options.text_columns, label)
-        kept = columns_beside(names, chosen, options, label, "column", plain, others)
-        beside = {name: cells(frame[column]) for name, column in kept.items()}
-        texts = [as_text(frame, column) for column in chosen]
-        joined = reduce(lambda before, after: before + " " + after, texts)
-        return InMemory(joined, problems, words, beside)
-    if frame is not None:
-        return _matrix(frame, options, words)
-    documents = as_documents(source)
-    if isinstance(documents, pl.Series):
-        require((), wanted_columns(options), "The column of texts")
-        return InMemory(documents, problems, words)
-    if documents is not None:
+        return _texts_of(frame, options, words)
+    if frame is None and (documents := as_documents(source)) is not None:
+        if isinstance(documents, pl.Series):
+            require((), wanted_columns(options), "The column of texts")
+            return InMemory(documents, options, words)
         return ItemsOfOneKind(documents, options, words, by_content=by_content)
-    if is_matrix(source):
-        return _matrix(source, options, words)
+    if frame is not None or is_matrix(source):
+        require((), wanted_columns(options), "The matrix")
+        X = source if frame is None else frame
+        called = getattr(X, "columns", None) if words is None else words
+        return InMemory(as_counts(X, None, "The matrix")[0], options, called)
     if isinstance(source, Iterable):
         return ItemsOfOneKind(source, options, words, by_content=by_content)
     raise InputError(
@@ -134,6 +123,34 @@ def in_memory(
         f"{type(source).__name__}.",
         "source",
     )
+
+
+def _texts_of(frame: pl.DataFrame, options: Options, words: list[str] | None) -> InMemory:
+    """Return the texts of a table, and the columns beside them."""
+    plain = [name for name, kind in frame.schema.items() if is_plain(kind)]
+    others = [name for name in plain if _holds_texts(frame[name])]
+    others = [name for name in others if name not in usual_columns(others)]
+    names, label = frame.columns, "The data frame"
+    chosen = choose_from_frame(names, frame.dtypes, options.text_columns, label)
+    kept = columns_beside(names, chosen, options, label, "column", plain, others)
+    beside = {name: cells(frame[column]) for name, column in kept.items()}
+    try:
+        texts = [evaluate(frame[c], partial(column_text, frame[c].dtype)) for c in chosen]
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"{label} has a column that is no text ({error}); name another with {{text_column}}.",
+            text_column=...,
+        ) from None
+    joined = reduce(lambda before, after: before + " " + after, texts)
+    return InMemory(joined, options, words, beside)
+
+
+def _holds_texts(column: pl.Series) -> bool:
+    """Whether most of the first 100 values have at least three words."""
+    if column.dtype != pl.String:
+        return False
+    texts = [text for text in column.head(100).to_list() if text is not None]
+    return sum(len(text.split()) >= 3 for text in texts) > len(texts) / 2
 
 
 def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
@@ -148,12 +165,6 @@ def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
     elif corpus.names is not None and options.name_column is None:
         beside[None] = cells(corpus.names)
     return {name: values for name, values in beside.items() if len(values) == len(corpus)}
-
-
-def _matrix(X: Any, options: Options, words: Sequence[str] | None) -> InMemory:
-    require((), wanted_columns(options), "The matrix")
-    called = getattr(X, "columns", None) if words is None else words
-    return InMemory(as_counts(X, None, "The matrix")[0], options.problems, called)
 
 
 def as_frame(source: Any) -> pl.DataFrame | None:
@@ -182,44 +193,18 @@ def as_documents(source: Any) -> pl.Series | list[Any] | None:
             source = pl.Series(source)
         except (TypeError, ValueError, pl.exceptions.PolarsError):  # a type that polars has not
             source = np.array([*source.to_pylist(), None], object)[:-1]
-    if isinstance(source, pl.Series):
-        if source.dtype in (*TEXTUAL, pl.Null):
-            return _filled(source.cast(pl.String))
-        return [[] if value is None else value for value in source.to_list()]
-    values = source.tolist()
-    if all(isinstance(value, str) or is_missing(value) for value in values):
-        return _filled(cells(values))
-    return [[] if is_missing(value) else value for value in values]
-
-
-def as_text(frame: pl.DataFrame, column: str) -> pl.Series:
-    """Return a column as texts: words joined by a space, nothing for the missing."""
-    values = frame[column]
-    is_list = values.dtype == pl.List(pl.String)
-
-    def text(value: pl.Expr) -> pl.Expr:
-        words = value.list.join(" ", ignore_nulls=True) if is_list else value
-        return words.cast(pl.String).fill_null("")
-
-    try:
-        return evaluate(values, text)
-    except pl.exceptions.PolarsError:
-        raise InputError(
-            f"The data frame has {values.dtype} in its column {column!r}, which is no text; name "
-            "another."
-        ) from None
-
-
-def _holds_texts(column: pl.Series) -> bool:
-    """Whether most of the first 100 values have at least three words."""
-    if column.dtype != pl.String:
-        return False
-    texts = [text for text in column.head(100).to_list() if text is not None]
-    return sum(len(text.split()) >= 3 for text in texts) > len(texts) / 2
-
-
-def _filled(texts: pl.Series) -> pl.Series:
+    if isinstance(source, pl.Series) and source.dtype in (*TEXTUAL, pl.Null):
+        texts = source.cast(pl.String)
+    else:
+        values = source.to_list() if isinstance(source, pl.Series) else source.tolist()
+        if isinstance(source, pl.Series) or not _are_texts(values):
+            return [[] if is_missing(value) else value for value in values]
+        texts = cells(values)
     return evaluate(texts, lambda text: text.fill_null(""))
+
+
+def _are_texts(values: list[Any]) -> bool:
+    return all(isinstance(value, str) or is_missing(value) for value in values)
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -235,7 +220,7 @@ def _distinct(names: list[str]) -> list[str]:
 def _column(column: Any) -> pl.Series:
     """Return a column of pandas; values of several kinds as objects."""
     values = column.tolist()
-    if all(isinstance(value, str) or is_missing(value) for value in values):
+    if _are_texts(values):
         return cells(values)
     values = [v.tolist() if isinstance(v, np.ndarray) else v for v in values]
     values = [None if is_missing(value) else value for value in values]

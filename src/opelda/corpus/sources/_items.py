@@ -1,6 +1,6 @@
 """Items of an iterable as a source: texts, records, word lists, mappings, mini-batches."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -11,7 +11,7 @@ from scipy import sparse
 from opelda.corpus._block import Beside, Block, Documents, Source, row_number
 from opelda.corpus._corpus import Seekable
 from opelda.corpus._document_counts import count_words
-from opelda.corpus._kinds import is_bag, is_document, is_empty, is_matrix, is_missing, is_record
+from opelda.corpus._kinds import is_bag, is_document, is_empty, is_matrix, is_record
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._replay import NOTHING, NewItems
 from opelda.corpus.formats import Options
@@ -22,12 +22,13 @@ from opelda.corpus.formats._text_columns import (
     columns_beside,
     listed,
     require,
+    text_under,
     wanted_columns,
 )
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
-# Of each kind of documents the name, and the test of an item; whatever is no document at all passes
+# The name of each kind of documents, and the test of an item; whatever is no document at all passes
 # as words, and is refused where these are counted.
 KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "texts": ("texts", lambda item: isinstance(item, str)),
@@ -41,13 +42,14 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 class Items(Source):
-    """Documents from an iterable.
+    """Documents from an iterable, and mini-batches.
 
     A position identifies the items before it by their content, or is their number. A stream may
     get `NOTHING` from an iterable that has no document at the moment.
     """
 
     label = "The iterable"
+    kind: str | None = None  # of all documents, where they are of one
 
     def __init__(self, items: Iterable[Any], options: Options, *, by_content: bool) -> None:
         self.items, self.options = items, options
@@ -57,12 +59,11 @@ class Items(Source):
         self.keys: list[str] | None = None  # that records have their text under
         self.kept: dict[str | None, str] = {}  # keys beside them
         self._by_content = by_content
-        self._seeks = isinstance(items, Seekable)
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on."""
         new: SoughtItems | NewItems
-        if self._seeks:
+        if self.kind is None and isinstance(self.items, Seekable):
             new = SoughtItems(self.items, position)
         else:
             if not isinstance(position, dict):
@@ -70,15 +71,15 @@ class Items(Source):
             new = NewItems(self.items, position, by_content=self._by_content)
         for first, run in self._runs(iter(new), block_size):
             try:
-                documents, n_items = self._documents(run, first), len(run)
+                documents = self._documents(run, first)
             except InputError:
-                n_items = 0 if self.reopens else self._n_good(run, first)
-                if 0 < n_items < len(run):  # they will not come again
-                    documents, run = self._documents(run[:n_items], first), run[:n_items]
-                    yield Block(documents, new.position(first + n_items), self._beside(run))
+                n_good = 0 if self.reopens else self._n_good(run, first)
+                if 0 < n_good < len(run):  # they will not come again
+                    good, position = run[:n_good], new.position(first + n_good)
+                    yield Block(self._documents(good, first), position, self._beside(good))
                 raise
             if not isinstance(documents, sparse.csr_array) or documents.shape[0]:
-                yield Block(documents, new.position(first + n_items), self._beside(run))
+                yield Block(documents, new.position(first + len(run)), self._beside(run))
 
     def _runs(self, items: Iterator[tuple[int, Any]], most: int) -> Iterator[tuple[int, list[Any]]]:
         """Yield runs of documents, and mini-batches alone, with the number of the first item.
@@ -89,23 +90,19 @@ class Items(Source):
         first = 0
         try:
             for number, item in items:
+                is_batch = item is not NOTHING and self._is_batch(item)
                 if item is NOTHING:
                     self.patience.meanwhile()
-                elif self._is_batch(item):
-                    if run:
-                        self.patience.given()
-                        yield first, run
-                        run = []
-                    yield number, [item]
-                    continue
-                else:
+                elif not is_batch:
                     first = first if run else number
                     run.append(item)
                     self.patience.came()
-                if len(run) == most or (run and self.patience.is_over):
+                if run and (is_batch or len(run) == most or self.patience.is_over):
                     self.patience.given()
                     yield first, run
                     run = []
+                if is_batch:
+                    yield number, [item]
         except Exception:
             if run and not self.reopens:  # what came before will not come again
                 yield first, run
@@ -124,16 +121,16 @@ class Items(Source):
 
     def _is_batch(self, item: Any) -> bool:
         """Whether an item is a mini-batch, or no document at all."""
-        if is_document(item):
+        if self.kind is not None or is_document(item):
             return False
         # bytes, and other iterables that are no documents, are refused where they are counted
         return is_matrix(item) or isinstance(item, list | tuple) or not isinstance(item, Iterable)
 
     def _documents(self, run: list[Any], first: int) -> Documents:
         """Return what is counted: of documents of any kinds, or of one mini-batch."""
-        if len(run) > 1 or not self._is_batch(run[0]):
+        item = run[0]
+        if len(run) > 1 or not self._is_batch(item):
             return self._counted(run, lambda i: f"Item {first + i}")
-        (item,) = run
         if isinstance(item, list | tuple):
             if any(isinstance(document, str) for document in item):
                 raise InputError(
@@ -162,7 +159,7 @@ class Items(Source):
         if not isinstance(item, Mapping) or not item or self.keys == []:
             return item
         if self.keys is None:  # the first one decides for all
-            self.keys = text_keys(item, (), where) if is_record(item) else []
+            self.keys = choose_keys(item, where) if is_record(item) else []
         return record_text(item, self.keys, where) if self.keys else item
 
     def _beside(self, items: list[Any]) -> Beside:
@@ -183,17 +180,24 @@ class ItemsOfOneKind(Items):
         by_content: bool,
     ) -> None:
         super().__init__(items, options, by_content=by_content)
-        self.words, self._seeks = words, False
-        self.items, number, first = self._peeked(items)
-        where, wanted = f"Item {number}", options.text_columns
+        self.words = words
+        number, first = self._peek()
+        where, wanted = f"Item {number}", list(options.text_columns)
         self.kind = "words"
         if isinstance(first, str):
             self.kind = "texts"
         elif not is_empty(first) and (wanted or is_record(first)):
             self.kind = "records"
-            self.keys = text_keys(first, wanted, where)
-            plain = [key for key in _keys(first) if not isinstance(first[key], Mapping)]
-            self.kept = columns_beside(_keys(first), self.keys, options, where, "key", plain)
+            if not isinstance(first, Mapping):
+                raise InputError(
+                    f"{where} is not a dictionary but {type(first).__name__}; give dictionaries "
+                    "only, or leave {text_column} out.",
+                    text_column=...,
+                )
+            self.keys = wanted or choose_keys(first, where)
+            names = [key for key in first if isinstance(key, str)]
+            plain = [key for key in names if not isinstance(first[key], Mapping)]
+            self.kept = columns_beside(names, self.keys, options, where, "key", plain)
         elif not is_empty(first) and is_bag(first):
             self.kind = "bags"
         else:  # so that what is no document is not taken for one of a kind
@@ -202,27 +206,23 @@ class ItemsOfOneKind(Items):
             require((), wanted_columns(options), self.label, "key")
         self.has_words = words is not None or self.kind != "bags"
 
-    def _peeked(self, items: Iterable[Any]) -> tuple[Iterable[Any], int, Any]:
-        """Return the items, the number of the first that is not empty, and that one, or []."""
-        iterator = iter(items)
+    def _peek(self) -> tuple[int, Any]:
+        """Return the number of the first item that is not empty, and that one, or []."""
+        iterator = iter(self.items)
         taken: list[Any] = []
         for item in iterator:
-            if item is NOTHING:
-                continue
-            taken.append(item)
-            if not is_empty(item):
-                break
-        # a generator: what was taken must be put back
-        items = items if self.reopens else chain(taken, iterator)
+            if item is not NOTHING:
+                taken.append(item)
+                if not is_empty(item):
+                    break
+        if not self.reopens:  # a generator: what was taken must be put back
+            self.items = chain(taken, iterator)
         if not taken or is_empty(taken[-1]):
-            return items, len(taken), []
-        return items, len(taken) - 1, taken[-1]
-
-    def _is_batch(self, item: Any) -> bool:
-        return False
+            return len(taken), []
+        return len(taken) - 1, taken[-1]
 
     def _documents(self, run: list[Any], first: int) -> Documents:
-        name, is_usual = KINDS[self.kind]
+        name, is_usual = KINDS[self.kind or "words"]
         for i, item in enumerate(run, first):
             if not is_usual(item) and not is_empty(item):  # empty documents are of any kind
                 kind = "a list of (id, count)" if is_bag(item) else f"of type {type(item).__name__}"
@@ -230,18 +230,17 @@ class ItemsOfOneKind(Items):
                     f"Item {i} is {kind}, but the documents before it are {name}; give documents "
                     "of one kind."
                 )
-        if self.kind == "texts":
-            return as_series([item if isinstance(item, str) else "" for item in run])
-        if self.kind == "records":
-            numbered, keys = enumerate(run, first), self.keys or []
-            return as_series([record_text(one, keys, f"Item {i}") for i, one in numbered])
         if self.kind == "bags":
             return self._bags(run, first)
-        return count_words(run, lambda i: f"Item {first + i}", Tokenizer())
+        if self.kind == "words":
+            return count_words(run, lambda i: f"Item {first + i}", Tokenizer())
+        if self.kind == "texts":
+            return as_series([item if isinstance(item, str) else "" for item in run])
+        keys, numbered = self.keys or [], enumerate(run, first)
+        return as_series([record_text(one, keys, f"Item {i}") for i, one in numbered])
 
     def _bags(self, bags: list[Any], first: int) -> sparse.csr_array:
         """Count what gensim calls a corpus: lists of (id, count)."""
-        width = None if self.words is None else len(self.words)
         ends = np.cumsum([0, *map(len, bags)])
         try:
             pairs = np.array([pair for bag in bags for pair in bag], np.float64).reshape(-1, 2)
@@ -250,7 +249,7 @@ class ItemsOfOneKind(Items):
                 f"The items from {first} on hold a number too large for a word or its count."
             ) from None
         ids = pairs[:, 0].astype(np.int64)
-        most = 2**31 - 1 if width is None else width
+        most = 2**31 - 1 if self.words is None else len(self.words)
         bad = (ids < 0) | (ids >= most) | (ids != pairs[:, 0])
         if bad.any():
             at = int(np.argmax(bad))
@@ -259,7 +258,7 @@ class ItemsOfOneKind(Items):
                 f"Item {item} has the word number {pairs[at, 0]:g}, but numbers go from 0 to "
                 f"{most - 1}; give the vocabulary that the documents were counted with."
             )
-        width = int(ids.max(initial=-1)) + 1 if width is None else width
+        width = int(ids.max(initial=-1)) + 1 if self.words is None else most
         counts = sparse.csr_array((pairs[:, 1], ids, ends), shape=(len(bags), width))
         return as_counts(counts, None, f"Items from {first} on")[0]
 
@@ -287,45 +286,15 @@ class SoughtItems:
         return self._positions[n_items]
 
 
-def text_keys(first: Any, wanted: Sequence[str], where: str) -> list[str]:
-    """Return the keys under which records have their text: those asked for, or found by name."""
-    if not isinstance(first, Mapping):
-        raise InputError(
-            f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
-            "or leave {text_column} out.",
-            text_column=...,
-        )
-    return list(wanted) or choose_keys(first, where)
-
-
 def record_text(item: Any, keys: list[str], where: str) -> str:
     """Return the text under the keys, joined by a space; a key that is missing has none."""
     if not isinstance(item, Mapping):  # an empty list
         return ""
-    found = [key for key in keys if key in item]
-    if not found:
-        raise InputError(
-            f"{where} has no key {' or '.join(map(repr, keys))}; {listed(_keys(item))}: give "
-            "{text_column}.",
-            text_column=...,
-        )
-    return " ".join(_text(item[key], f"{where}, {key!r},") for key in found)
-
-
-def _keys(item: Mapping[Any, Any]) -> list[str]:
-    return [key for key in item if isinstance(key, str)]
-
-
-def _text(value: Any, where: str) -> str:
-    if isinstance(value, str):
-        return value
-    if is_missing(value):
-        return ""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
-        return " ".join(value)
-    raise InputError(
-        f"{where} is not a text but {type(value).__name__}; name another with {{text_column}}.",
-        text_column=...,
-    )
+    try:
+        text = text_under(item, keys)
+        what = f"has no key {' or '.join(map(repr, keys))}; " + listed([*map(str, item)]) + ": give"
+    except TypeError as error:
+        text, what = None, f"holds {error} where the text should be; name another with"
+    if text is None:
+        raise InputError(f"{where} {what} {{text_column}}.", text_column=...)
+    return text

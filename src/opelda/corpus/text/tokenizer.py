@@ -48,13 +48,16 @@ class Tokenizer:
         Whether upper-case letters become lower-case first, by the rules of Unicode.
     pattern : str or None
         What a word is. None: two or more letters, marks, digits and underscores in a row, with a
-        letter among them. ``COUNT_VECTORIZER``: what scikit-learn's finds. ``WHITESPACE``: whatever
-        white space separates. Else a regular expression of Rust's `regex`, without groups that
-        capture, whose matches are the words.
+        letter among them. ``COUNT_VECTORIZER``, scikit-learn's ``r"(?u)\b\w\w+\b"``: exactly what
+        Python's `re` finds. ``WHITESPACE``: whatever white space separates, as `str.split` does.
+        Anything else is a regular expression of Rust's `regex`, whose matches are the words; it has
+        no look-around, no references to groups, and no groups that capture.
     stop_words : str, iterable of str or None
-        Words to leave out: those of the language that the texts seem to be in ("auto"), of a
-        language ("english", "en", "de", ...; all but English need ``opelda[languages]``), of
-        scikit-learn ("sklearn"), given ones, or none. For a file see `stop_words_from`.
+        Words to leave out. "auto": those of the language that the texts seem to be in, see
+        `resolved`. A language's name or code ("english", "en", "de", ...): its list; all but
+        English need ``pip install 'opelda[languages]'``. "sklearn": scikit-learn's English list.
+        None: none. Lower-casing and the pattern apply to these words as to texts, except to a list
+        given with CountVectorizer's pattern. For a file see `stop_words_from`.
     stem : str or None
         A language's name or code whose Snowball algorithm reduces the words left to their stems;
         needs ``opelda[languages]``.
@@ -64,17 +67,23 @@ class Tokenizer:
     extra_stop_words : iterable of str
         Words to leave out besides `stop_words`.
     phrases : bool, float or iterable of str
-        Pairs of neighbouring words that are one word, such as "health care". True: those of at
-        least 10 texts and a normalised pointwise mutual information of 0.5, or of the number given.
+        Pairs of neighbouring words, after leaving out stop words, that are one word, such as
+        "health care". True: those that come together more often than chance, in at least 10 texts,
+        with a normalised pointwise mutual information of 0.5 or of the number given; `read` looks
+        at all texts, a stream at its first ones.
     split : callable or None
-        A function of your own from a text to the list of its words, instead of `pattern`. Models
-        hold only its name: see `opelda.load`.
+        A function of your own from a text to the list of its words, instead of `pattern`. It gets
+        texts after `keep_markup` and `lower`, one at a time. Models hold only the function's name:
+        see `opelda.load`.
     unspaced : {"auto", "words", "pairs"} or None
-        Whether Chinese, Japanese, Thai, Lao, Khmer and Burmese are cut into ICU's words, which need
-        ``opelda[segmentation]``, or into all pairs of neighbouring characters; None: not at all.
+        How runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese are cut where there is no
+        `pattern`: into the words of ICU's dictionaries, which needs ``pip install
+        'opelda[segmentation]'``, or into all pairs of neighbouring characters; None: not at all.
+        "auto": into words where texts are in these scripts and the package is there.
     keep_markup : bool
-        Whether URLs, e-mail addresses, @names, HTML, XML and debris of wikis become words, and
-        entities such as ``&eacute;`` are not decoded.
+        Whether URLs, e-mail addresses, @names, HTML and XML tags, comments and scripts, and debris
+        of wiki tables become words. Otherwise they are left out first, and entities such as
+        ``&eacute;`` are their letters.
 
     Attributes
     ----------
@@ -87,9 +96,9 @@ class Tokenizer:
 
     Notes
     -----
-    Lower-casing and the pattern apply to stop words as to texts, except to a list given with
-    ``COUNT_VECTORIZER``. The same settings (``stop_words=None`` and ``keep_markup=True`` among
-    them) give the matrix of scikit-learn's `CountVectorizer`, its columns in another order.
+    The same settings (``stop_words=None`` and ``keep_markup=True`` among them) give the matrix of
+    scikit-learn's `CountVectorizer`, its columns in another order. Lower-casing is polars', whose
+    Unicode may be newer than Python's.
 
     Examples
     --------

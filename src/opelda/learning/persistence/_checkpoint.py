@@ -30,7 +30,7 @@ from opelda.learning.streaming._events import TIMES_FILE
 
 
 class Checkpoint:
-    """A folder with a model and its position in a source, locked by one run at a time.
+    """A folder that holds a model and its position in a source; one run at a time may use it.
 
     A source that can seek makes its own positions; `corpus.mini_batches` makes all others.
     """
@@ -74,7 +74,7 @@ class Checkpoint:
     def resume(self, model: Any) -> Any:
         """Restore the model of the checkpoint; return the position in the source, or None."""
         check_own(model, "A checkpoint holds")
-        ours, arrays = parameters(model)  # refuses parameters that no file holds
+        ours, arrays = parameters(model)  # refuses what a file cannot hold before learning
         if not self.path.exists():
             return None
         stored = StoredModel.read(self.path)
@@ -130,7 +130,7 @@ class Checkpoint:
                 f"{self.path} has other parameters than {learner}; choose another folder."
             )
         for key, value in ours.items():
-            # parameters that do not change the topics
+            # these do not change what is learned
             if key in ("n_passes", "transform_method", "max_loss", "sparse_output"):
                 continue
             if key == "random_state" and None in (value, theirs[key]):
@@ -148,7 +148,7 @@ class Checkpoint:
 
 
 def note_time(folder: Path, n_documents: int) -> None:
-    """Add the time to a folder's file, if the system allows."""
+    """Add the time to a folder's file; a failure loses times and nothing else."""
     with suppress(OSError), _opened(folder / TIMES_FILE, os.O_APPEND) as file:
         if os.fstat(file.fileno()).st_size > 100_000:  # every second line will do
             lines = file.readlines()
@@ -165,7 +165,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _opened(path: Path, flags: int = 0) -> Any:
-    """Open a plain file; a link in the folder could point anywhere."""
+    """Open a plain file; whoever can write to the folder could point a link anywhere."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{path.name} is a symbolic link")
     # a pipe would wait

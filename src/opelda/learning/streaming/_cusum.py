@@ -1,7 +1,8 @@
-"""CUSUM (Page 1954): measures of a stream's blocks, watched for a lasting change.
+"""Measures of a stream, block by block, each watched for a lasting change against its own past.
 
-A lane sums the log likelihood ratios of a change against none, and restarts at 0. Without a change
-the sum reaches `limit` once in exp(limit) blocks or more (Lorden 1971).
+CUSUM (Page 1954): a lane adds up how much likelier each block is after a change than before it, and
+begins again whenever "before" is likelier. Without a change the sum reaches `limit` once in
+exp(limit) blocks or more (Lorden 1971), if blocks vary as past blocks did.
 """
 
 from dataclasses import dataclass, replace
@@ -11,16 +12,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST = 15  # past blocks before a lane is judged
-AT_LEAST = 4  # blocks of an alarm
-MARGIN = 2.0  # standard errors of the usual level
+LEAST = 15  # past blocks, before a lane is judged
+AT_LEAST = 4  # blocks of an alarm: a single odd block raises none
+MARGIN = 2.0  # standard errors of the usual level, which few blocks leave uncertain
 SMALLEST = 1e-12  # divisor
 
 Array = NDArray[np.float64]
 
 
 class Alarms(NamedTuple):
-    """Lanes that changed, and their levels before and since."""
+    """The lanes that changed, upwards or downwards, and their levels before and since."""
 
     up: NDArray[np.bool_]
     down: NDArray[np.bool_]
@@ -30,11 +31,11 @@ class Alarms(NamedTuple):
 
 @dataclass(frozen=True)
 class Lanes:
-    """Measures, a column of `table` each; never changed in place.
+    """Some measures, a column of `table` each; nothing is changed in place.
 
     Rows of `table`: number of blocks, weight, mean and variance (of a weight of 1) of the past; the
-    sums of rises and falls; number, weight, total and squares of blocks since a sum restarted,
-    which join the past when both sums are 0; weight and total since each sum restarted.
+    sums upwards and downwards; number, weight, total and squares of the blocks since one of the
+    sums began, which join the past when both have ended; weight and total since each sum began.
     """
 
     table: Array
@@ -42,6 +43,7 @@ class Lanes:
 
     @classmethod
     def of(cls, n_lanes: int, **how: float) -> "Lanes":
+        """Begin without a past."""
         return cls(np.zeros((14, n_lanes)), **how)
 
     def increments(self, values: Array, weights: Array) -> Array:
@@ -49,7 +51,7 @@ class Lanes:
         raise NotImplementedError
 
     def pooled(self, own: Array, known: NDArray[np.bool_], common: float) -> Array:
-        """Shrink each lane's number towards the mean of known lanes, which counts as 20 blocks."""
+        """Draw each lane's number towards the mean of known lanes, as if by 20 more blocks."""
         blocks = self.table[0]
         mean = own[known].mean() if known.any() else common
         found: Array = (blocks * own + 20 * mean) / (blocks + 20)
@@ -57,10 +59,11 @@ class Lanes:
 
     @cached_property
     def variance(self) -> Array:
+        """The variance of a weight of 1."""
         return self.pooled(self.table[3], self.table[0] > 1, 0.0)
 
     def see(self, values: Array, weights: Array, limit: float) -> tuple["Lanes", Alarms]:
-        """Add a block of levels and weights; a weight of 0 is no observation."""
+        """Add a block: the lanes' levels and weights; a weight of 0 is no observation."""
         table = self.table.copy()
         blocks, _, mean, _ = self.table[:4]
         seen = weights > 0
@@ -68,7 +71,8 @@ class Lanes:
         judged = seen & (blocks >= LEAST)
         more = np.where(judged, self.increments(values, weights), 0.0)
         table[4:6] = np.maximum(table[4:6] + np.minimum(more, limit / AT_LEAST), 0.0)
-        # A deviation counts as three standard deviations at most.
+        # A deviation counts as three standard deviations at most, and for more if the mean is of
+        # few blocks.
         usual = 3.0 * np.sqrt(self.variance / np.maximum(weights, SMALLEST))
         off = np.where(judged, np.clip(values - mean, -usual, usual), values - mean)
         squares = off**2 * weights * blocks / (blocks + 1)
@@ -89,6 +93,7 @@ class Lanes:
         return replace(self, table=table), Alarms(up, down & ~up, mean, now)
 
     def renewed(self, lanes: NDArray[np.integer]) -> "Lanes":
+        """Forget the past of some lanes."""
         table = self.table.copy()
         table[:, lanes] = 0.0
         return replace(self, table=table)
@@ -96,7 +101,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class ShareLanes(Lanes):
-    """Shares of tokens, whose counts vary as a multiple of Poisson; a change is by `factor`."""
+    """Shares of tokens, watched for a change by `factor`; counts vary by a multiple of Poisson."""
 
     signed: ClassVar[bool] = False
     factor: float = 1.2
@@ -115,12 +120,13 @@ class ShareLanes(Lanes):
 
     @cached_property
     def _high(self) -> Array:
-        """The upper bound of the usual level."""
+        """The highest level that may still be the usual one."""
         spread, mean, tokens = self.spread, self.table[2], np.maximum(self.table[1], 1.0)
         found: Array = mean + MARGIN * np.sqrt(spread * mean / tokens) + MARGIN**2 * spread / tokens
         return found
 
     def increments(self, values: Array, weights: Array) -> Array:
+        """Return those of Poisson counts, divided by the spread."""
         spread, tokens = self.spread, np.maximum(self.table[1], 1.0)
         mean, log = self.table[2], np.log(self.factor)
         low = np.maximum(mean - MARGIN * np.sqrt(spread * mean / tokens), 0.0)
@@ -132,11 +138,12 @@ class ShareLanes(Lanes):
 
 @dataclass(frozen=True)
 class LevelLanes(Lanes):
-    """Mean log probabilities of tokens, normal variables; a change is a fall by `drop` nats."""
+    """Mean log probabilities of tokens, watched for a fall by `drop` nats."""
 
     drop: float = 0.0
 
     def increments(self, values: Array, weights: Array) -> Array:
+        """Return those of normal variables."""
         unit = np.maximum(self.variance, SMALLEST)
         deviation = np.sqrt(unit / np.maximum(weights, SMALLEST))
         error = MARGIN * np.sqrt(unit / np.maximum(self.table[1], SMALLEST))
@@ -147,7 +154,7 @@ class LevelLanes(Lanes):
 
 
 def _merge(table: Array, lanes: NDArray[np.bool_]) -> None:
-    """Add the blocks of restarted sums to the past, which counts as 100 blocks at most."""
+    """Add the blocks of sums that ended to the past, of which 100 blocks count."""
     blocks, weight, mean, variance = table[:4, lanes]
     more, more_weight, total, squares = table[6:10, lanes]
     both = np.maximum(blocks + more, 1.0)

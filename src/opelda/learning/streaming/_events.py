@@ -1,4 +1,4 @@
-"""Events of a stream, and the times of its checkpoints."""
+"""Events of a stream, and the times of its checkpoints, which are in a file beside them."""
 
 from collections.abc import Mapping
 from contextlib import suppress

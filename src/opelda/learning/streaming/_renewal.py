@@ -1,8 +1,9 @@
-"""A new theme of a stream gets a topic of its own, in the place of the smallest one.
+"""A theme that is new in a stream gets a topic of its own: the one that is needed least.
 
-Sweeps do not separate a theme from a topic that took it in. So new documents of a window are
-compared with older ones before each round of sweeps: bursting words that come together make a
-theme. The theme replaces the smallest topic if its documents gain more than the loss of the topic.
+Tokens hold each other where they are, so that a topic which takes in a theme stays a mixture. So
+before a window is swept its new documents are compared with the older ones: words that burst and
+come together make a theme. The smallest topic becomes the theme's if the theme's documents gain
+more by their own words than is lost without that topic. A theme that returns has its topic.
 """
 
 from dataclasses import replace
@@ -24,18 +25,21 @@ Numbers = NDArray[np.int64]
 
 
 class Theme(NamedTuple):
-    """A theme of the new documents, and the topic to replace."""
+    """A theme of the new documents, and the topic that is to become it."""
 
-    words: Numbers  # bursting, the most frequent first
-    tokens: Numbers  # numbers of its documents' tokens in the window
+    words: Numbers  # that burst, the most frequent first
+    tokens: Numbers  # of its documents, by their numbers in the window
     n_docs: int
     share: float  # of the new documents
     topic: int
-    heirs: Numbers  # per word the other topic with most of it
+    heirs: Numbers  # per word the topic with most of it, but for this one
 
 
 def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:
-    """Return the theme of the last documents that gains most, if any; keep `n_seeded` topics."""
+    """Return the theme of the last documents that gains most by a topic of its own, if any.
+
+    The first `n_seeded` topics stay as they are.
+    """
     rows, n_old, n_topics = kept.rows, kept.rows.n_docs - n_new, weights.n_topics
     if n_old < n_new or n_topics < 2 or n_seeded == n_topics:
         return None
@@ -45,7 +49,7 @@ def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0
     recent = kept.divided(n_old)[1]
     ids = recent.token_words.astype(np.int64)
     sizes, lately = (np.bincount(part.topics, minlength=n_topics) for part in (kept, recent))
-    now = sizes * (n_new / rows.n_docs) + lately  # a topic may be new itself
+    now = sizes * (n_new / rows.n_docs) + lately  # one may be new itself
     topic = n_seeded + int(now[n_seeded:].argmin())
     heirs = _heirs(weights.host().rows, topic)
     of_topic = ids[recent.topics == topic]
@@ -68,7 +72,7 @@ def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0
 
 
 def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, HostWeights]:
-    """Replace a topic by a theme; the topic's words go to the heirs."""
+    """Give a theme its topic, whose former words go to the heirs."""
     rows, topic, heirs = weights.rows.copy(), theme.topic, theme.heirs
     rows[np.arange(len(rows)), heirs] += rows[:, topic]
     kept, cells = window.kept, window.outside.cells
@@ -90,7 +94,7 @@ def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, Ho
 
 
 def _bursting(rows: Rows, n_old: int) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return words twice as frequent from document `n_old` on, and their former shares."""
+    """Return words that are twice as frequent from document `n_old` on, and their shares before."""
     n_words = int(rows.words.max(initial=-1)) + 1
     parts = np.split(rows.words, [int(rows.indptr[n_old])])
     before, now = (np.bincount(part, minlength=n_words) for part in parts)
@@ -108,9 +112,10 @@ def _bursting(rows: Rows, n_old: int) -> tuple[Numbers, NDArray[np.float64]]:
 def _together(
     rows: Rows, words: Numbers, usual: NDArray[np.float64]
 ) -> list[tuple[Numbers, Numbers]]:
-    """Group words that come together; return groups, and documents full of a group's words.
+    """Group words that come together; return each group and the documents full of its words.
 
-    Two words come together in five documents, five times and four standard deviations above chance.
+    Two words come together in five documents, five times and four standard deviations more than by
+    chance.
     """
     numbers = np.full(int(rows.words.max()) + 1, -1)
     numbers[words] = np.arange(len(words))
@@ -122,7 +127,7 @@ def _together(
     pairs = (have.T @ have).tocoo()
     times = have.sum(axis=0)
     chance = times[pairs.row] * times[pairs.col] / rows.n_docs
-    # frequent words come together if they are nearer to "always" than to chance
+    # or, of words that many documents have, nearer to "always" than to chance
     nearer = np.sqrt(chance * np.minimum(times[pairs.row], times[pairs.col]))
     linked = (pairs.data >= 5) & (pairs.data > np.minimum(5.0 * chance, nearer))
     linked &= pairs.data - chance > 4.0 * np.sqrt(chance)
@@ -132,14 +137,14 @@ def _together(
     found = []
     for number in np.flatnonzero(np.bincount(group, minlength=n_groups) > 1):
         own = group == number
-        # four times as many of the words as usual, and one more
+        # four times as many of the words as usual, and another one
         full = have @ own.astype(float) > 1.0 + 4.0 * usual[own].sum() * sizes
         found.append((words[own], np.flatnonzero(full)))
     return found
 
 
 def _heirs(rows: NDArray[np.float32], topic: int) -> Numbers:
-    """Return the topic with most of each word, except `topic`."""
+    """Return the topic with most of each word, but for one topic."""
     left, right = rows[:, :topic], rows[:, topic + 1 :]
     best = np.stack([part.max(axis=1, initial=-1.0) for part in (left, right)])
     heirs = [part.argmax(axis=1) if part.shape[1] else 0 for part in (left, right)]
