@@ -20,12 +20,6 @@ COMMANDS = (
     "serve", "evaluate", "convert", "info",
 )  # fmt: skip
 
-# by pydantic's types of errors
-WANTED = {
-    "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}",
-    "int_parsing": "a whole number", "float_parsing": "a number",
-}  # fmt: skip
-
 app = typer.Typer(
     name="opelda",
     help="Topics from text: learn them, look at them, and use them on new documents.",
@@ -98,13 +92,10 @@ def command(*examples: str) -> Callable[[Any], Any]:
             ]
 
         def run(**values: Any) -> None:
-            from opelda.cli._outputs import check_given  # which imports this module
-
             with reported(debug=values["debug"]):
                 for group, kind in groups.items():
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
-                check_given(values.get("model"), values.get("corpus"))
                 with warnings_noted(values["show"]):
                     function(**values)
 
@@ -166,23 +157,15 @@ def run(args: Sequence[str] | None) -> int:
                 return code if isinstance(code, int) else 0
         except typer.Abort:
             return Code.INTERRUPTED
-        except typer.Exit as error:
-            return error.exit_code
-        except Exception as error:
+        except typer.Exit as ended:
+            return ended.exit_code
+        except Exception as failed:
+            error: Any = failed
             if not is_usage_error(error):
                 raise
             if type(error).__name__ != "NoArgsIsHelpError":  # the help has been shown
                 context = getattr(error, "ctx", None)
                 where = "opelda" if context is None else context.command_path
-                message = " ".join(_usage(error).split())
+                message = " ".join(error.format_message().split())
                 tell(f"{message.rstrip('.')}; see '{where} --help'.")
             return Code.MISTAKE
-
-
-def _usage(error: Any) -> str:
-    """Say what is wrong with the command line, in our words where pydantic checked a value."""
-    for found in getattr(error.__cause__, "errors", list)():
-        if found["type"] in WANTED:
-            wanted = WANTED[found["type"]].format(**found.get("ctx", {}))
-            return f"{' / '.join(error.param.opts)} must be {wanted}, got {found['input']!r}"
-    return str(error.format_message())

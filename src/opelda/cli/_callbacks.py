@@ -38,28 +38,6 @@ def learning_display(show: Show, *, lines: bool = False) -> Any:
     return display
 
 
-class Summaries:
-    """A callback that shows the heaviest topics after N documents, or after a time such as 5m."""
-
-    needs_gap: ClassVar[bool] = False
-
-    def __init__(self, show: Show, every: str) -> None:
-        from opelda._validation import Every  # imports NumPy
-
-        self._show, self._every = show, Every("summary_every", every)
-
-    def __call__(self, report: Any) -> None:
-        if self._show.quiet or not self._every.is_due(report.n_docs):
-            return
-        note(
-            self._show,
-            f"{count(report.model.n_docs_seen_, 'document')}, {count(report.n_words, 'word')}, "
-            f"{report.docs_per_second:,.0f} docs/s",
-        )
-        print_topics(heaviest(report.model), error=True)
-        self._every.done()
-
-
 def name_markup(words: Any, document_frequency: Any, n_docs: int, show: Show) -> None:
     """Name frequent words that look like mark-up; an ambiguous one only beside others."""
     markup, enough = MARKUP.split(), max(3, 0.01 * n_docs)
@@ -70,45 +48,42 @@ def name_markup(words: Any, document_frequency: Any, n_docs: int, show: Show) ->
         note(show, f"these look like mark-up: {named}; leave them out with --stop-words +FILE.")
 
 
-class MarkupNotice:
-    """A callback that names words of mark-up once, after 1,000 documents of a stream."""
+class StreamNotes:
+    """A callback that prints events, the heaviest topics every so often, and mark-up once."""
 
     needs_gap: ClassVar[bool] = False
 
-    def __init__(self, show: Show) -> None:
-        self._show, self._done = show, False
+    def __init__(self, show: Show, summary_every: str) -> None:
+        from opelda._validation import Every  # imports NumPy
+
+        self._show, self._knows_markup = show, False
+        self._every = Every("summary_every", summary_every) if summary_every != "0" else None
 
     def __call__(self, report: Any) -> None:
+        if self._show.quiet:
+            return
         words = report.model._state.vocabulary
-        if not self._done and words is not None and words.n_docs >= 1_000:
-            self._done = True
+        if not self._knows_markup and words is not None and words.n_docs >= 1_000:
+            self._knows_markup = True
             name_markup(words, words.document_frequency, words.n_docs, self._show)
+        if self._every is not None and self._every.is_due(report.n_docs):
+            n_docs, n_words = count(report.model.n_docs_seen_, "document"), report.n_words
+            tell(f"{n_docs}, {count(n_words, 'word')}, {report.docs_per_second:,.0f} docs/s")
+            print_topics(heaviest(report.model), error=True)
+            self._every.done()
+        for event in report.events:
+            tell(str(event))
 
 
 def _line_of(event: Any, encoding: str | None = None) -> str:
-    """Return an event as a line of JSON."""
     text = json.dumps(event.as_dict(), ensure_ascii=False, allow_nan=False)
     return safe_json(text, encoding) + "\n"
-
-
-class EventNotes:
-    """A callback that prints events on standard error."""
-
-    needs_gap: ClassVar[bool] = False
-
-    def __init__(self, show: Show) -> None:
-        self._show = show
-
-    def __call__(self, report: Any) -> None:
-        for event in report.events:
-            note(self._show, str(event))
 
 
 class EventLines:
     """A callback that writes events to standard output (-) or at the end of a file, at once.
 
-    A stream that goes on from a checkpoint repeats the events after that checkpoint. Their lines
-    are in the file already, and are not written twice.
+    A stream that goes on from a checkpoint repeats the events after it: these are skipped.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -171,8 +146,7 @@ def _last_events(path: Path) -> list[Any]:
 class EventCommands:
     """A callback that runs a command for each event, with its line as standard input.
 
-    Commands run one at a time in a thread; their output goes to standard error. Events beyond the
-    queue's room are dropped. The first failure and the number of dropped events are reported.
+    Commands run one at a time in a thread. Events beyond the queue's room are dropped.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -224,11 +198,7 @@ class EventCommands:
 
 
 def address_of(given: str) -> tuple[str, int]:
-    """Return the host and the port of what ``--serve`` was given.
-
-    >>> address_of("127.0.0.1:8000"), address_of("8000"), address_of("[::1]:0")
-    (('127.0.0.1', 8000), ('127.0.0.1', 8000), ('::1', 0))
-    """
+    """Return the host and the port of what ``--serve`` was given."""
     host, _, port = given.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not port.isascii() or not port.isdecimal() or int(port) > 65535:

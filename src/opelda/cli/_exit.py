@@ -74,11 +74,7 @@ def is_usage_error(error: BaseException) -> bool:
 
 
 def sentence(error: BaseException) -> str:
-    """Say what happened in one line.
-
-    >>> sentence(FileNotFoundError(2, "No such file or directory", "a.txt"))
-    'a.txt: No such file or directory.'
-    """
+    """Say what happened in one line."""
     text = error.worded(as_option) if isinstance(error, InputError) else str(error)
     text = " ".join(text.split())
     if isinstance(error, OpeldaError):

@@ -165,11 +165,7 @@ def tokenizer_of(text: StreamText) -> Any:
 
 
 def _stop_words(given: str) -> tuple[Any, list[str]]:
-    """Return a language's code, None, or the words of a file; and the words of files added to it.
-
-    >>> _stop_words("en"), _stop_words("none")
-    (('en', []), (None, []))
-    """
+    """Return a language's code, None, or the words of a file; and the words of added files."""
     from opelda.corpus import stop_words_from
 
     first, *more = _parts(given)
@@ -192,11 +188,7 @@ def _parts(given: str) -> list[str]:
 
 
 def as_bound(name: str, given: str | None) -> int | float | None:
-    """Return a number of documents, or a share of them.
-
-    >>> as_bound("min_df", "5"), as_bound("max_df", "0.5"), as_bound("max_df", "50%")
-    (5, 0.5, 0.5)
-    """
+    """Return a number of documents, or a share of them."""
     if given is None:
         return None
     try:

@@ -19,11 +19,7 @@ COMMON = ""
 
 
 def dashed(class_name: str) -> str:
-    """Return what the command line calls a learner.
-
-    >>> dashed("MLOPE"), dashed("OnlineCVB0"), dashed("TopicModel")
-    ('ml-ope', 'online-cvb0', 'topic-model')
-    """
+    """Return what the command line calls a learner."""
     return re.sub("^(ML|[A-Z][a-z]+)", r"\1-", class_name).lower()
 
 
@@ -48,17 +44,11 @@ AS_JSON = option("--json", "Print one JSON object, for programs.", False)
 JOBS = option("--jobs -j N", "Threads; every core if not given.", min=1)
 TOPICS = option("--topics -k K", "Number of topics; 100.", min=1)
 ONLY = option("--only N", "Show this topic (repeatable).", min=0)
-ENGINE = option(
-    "--engine NAME",
-    "Where it runs: cpu (the default), cuda (an NVIDIA GPU), auto (the GPU where that is faster) "
-    "or reference (slow, plain NumPy).",
-    choices=_names.ENGINES,
-    panel=RUNNING,
-)
+ENGINES = "cpu (the default), cuda (an NVIDIA GPU), auto (the faster) or reference (plain NumPy)."
+ENGINE = option("--engine NAME", f"Where it runs: {ENGINES}", choices=_names.ENGINES, panel=RUNNING)
 TRANSFORM_METHOD = option(
     "--transform-method same|METHOD",
-    "How the model infers documents' topics: same (as while learning) or a method; if not given as "
-    "while learning, but em in the place of ope, which predicts words better.",
+    "Method of inference, or same: that of learning. If not given the same, but em for ope.",
     choices=("same", *_names.METHODS),
     panel=INFERENCE,
 )
@@ -72,9 +62,8 @@ class Accuracy:
 
     max_loss: str | None = option(
         "--max-loss NATS",
-        "Nats, such as 0.01, a document's likelihood may be below the optimum; or nats for each of "
-        "its tokens, such as 0.0001/token. Others get the most likely mixture, which may predict "
-        "short texts worse (see `opelda evaluate`).",
+        "Nats a document's likelihood may be below the optimum: 0.01, or 0.0001/token. Others get "
+        "the most likely mixture, which may predict short texts worse.",
     )
 
     def parameters(self) -> dict[str, Any]:
@@ -110,10 +99,11 @@ class Show:
     PANEL: ClassVar[str] = RUNNING
 
     quiet: bool = option("--quiet -q", "Print results and errors only.", False, panel=COMMON)
-    verbose: bool = option(
-        "--verbose -v", "Print a line per update, and every document skipped.", False
-    )
+    verbose: bool = option("--verbose -v", "Print a line per update, and what is skipped.", False)
     debug: bool = option("--debug", "Show tracebacks (or set OPELDA_DEBUG=1).", False)
+
+
+SUMMARIES = {name: format.summary for name, format in FORMATS.items()}
 
 
 @dataclass(frozen=True)
@@ -122,27 +112,18 @@ class NamelessReading:
 
     PANEL: ClassVar[str] = READING
 
-    format: str = option(
-        "--format -f FORMAT",
-        "The files' format; found out if not given.",
-        "auto",
-        choices={name: format.summary for name, format in FORMATS.items()},
-    )
+    format: str = option("--format -f FORMAT", "Found out if not given.", "auto", choices=SUMMARIES)
     text_column: list[str] | None = option(
-        "--text-column -t COLUMN",
-        "Column or key that holds the text (repeatable).",
-        panel=COMMON,
+        "--text-column -t COLUMN", "Key or column that holds the text (repeatable).", panel=COMMON
     )
     encoding: str = option("--encoding NAME", "Of texts; UTF-8 if not given.", "utf-8")
-    column_words: str | None = option(
-        "--column-words FILE", "The columns' words, one per line; found beside the corpus."
-    )
+    column_words: str | None = option("--column-words FILE", "The columns' words, a line each.")
     first_id: int | None = option(
-        "--first-id N", "Number of the first word, if not the format's usual.", min=0, max=1
+        "--first-id N", "Number of the first word, if unusual.", min=0, max=1
     )
     on_error: str = option(
         "--on-error stop|skip",
-        "stop at a malformed document, or skip and count it.",
+        "What to do at a malformed document.",
         "stop",
         choices=("stop", "skip"),
     )
@@ -154,7 +135,7 @@ class Reading(NamelessReading):
     """How documents and their names are read."""
 
     name_column: str | None = option(
-        "--name-column COLUMN", "Column or key that names the documents; found by its name."
+        "--name-column COLUMN", "Key or column of the documents' names."
     )
 
 
@@ -164,18 +145,16 @@ class Columns:
 
     PANEL: ClassVar[str] = COMMON
 
-    time: str | None = option("--time COLUMN", "Column or key of the documents' times.")
+    time: str | None = option("--time COLUMN", "Key or column of the documents' times.")
     unit: str | None = option(
         f"--unit {'|'.join(_names.UNITS)}",
-        "Length of each time; as fits if not given.",
+        "Length of each time.",
         choices=_names.UNITS,
         panel=RESULTS,
     )
-    by: str | None = option(
-        "--by COLUMN", "Column or key of the documents' groups, such as a section."
-    )
+    by: str | None = option("--by COLUMN", "Key or column of the documents' groups.")
     effect: list[str] | None = option(
-        "--effect COLUMN", "Column or key that shares of topics are regressed on (repeatable)."
+        "--effect COLUMN", "Regress shares of topics on this (repeatable)."
     )
 
     def check(self) -> None:
@@ -201,39 +180,28 @@ class StreamText:
 
     stop_words: str | None = option(
         "--stop-words en|auto|none|FILE|+FILE",
-        "Words to leave out: a language such as en, auto (the texts' own), none, or a file with a "
-        "word a line; +FILE adds a file to the texts' own language, en+FILE to another.",
+        "Words to leave out, of a language or of a file; +FILE and en+FILE add a file.",
         choices=("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
         panel=COMMON,
     )
-    stem: str | None = option(
-        "--stem LANGUAGE", "Reduce words to stems of a language, such as english."
-    )
-    ngrams: int | None = option("--ngrams N", "2: pairs of words are words too.", min=1, max=2)
-    phrases: bool = option("--phrases", "Let frequent pairs of words become single words.", False)
+    stem: str | None = option("--stem LANGUAGE", "Reduce words to stems, as of english.")
+    ngrams: int | None = option("--ngrams N", "2: also pairs of words.", min=1, max=2)
+    phrases: bool = option("--phrases", "Make frequent pairs of words single words.", False)
     pattern: str | None = option("--pattern REGEX", "Regular expression of a word.")
     keep_markup: bool = option(
         "--keep-markup", "Keep URLs, HTML, e-mail addresses and @names as words.", False
     )
     no_lower: bool = option("--no-lower", "Keep capital letters apart.", False)
-    max_features: int | None = option(
-        "--max-features N", "Keep the most frequent words only.", min=1
-    )
-    min_df: str | None = option(
-        "--min-df N|SHARE", "Leave out words of fewer documents: 5, or a share: 0.001."
-    )
+    max_features: int | None = option("--max-features N", "Keep the most frequent words.", min=1)
+    min_df: str | None = option("--min-df N|SHARE", "Leave out words of fewer documents.")
 
 
 @dataclass(frozen=True)
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
-    max_df: str | None = option(
-        "--max-df N|SHARE", "Leave out words of more documents: 10000, or a share: 0.5."
-    )
-    dedupe: bool = option(
-        "--dedupe", "Leave out documents that are nearly copies of earlier ones.", False
-    )
+    max_df: str | None = option("--max-df N|SHARE", "Leave out words of more documents: 9, 0.5.")
+    dedupe: bool = option("--dedupe", "Leave out near copies of earlier documents.", False)
 
 
 @dataclass(frozen=True)
@@ -243,23 +211,17 @@ class Learning:
     PANEL: ClassVar[str] = LEARNING
 
     preset: str | None = option(
-        f"--preset {'|'.join(_names.PRESETS)}",
-        "The settings: best (the default), fast, or paper; options for learning replace one each.",
-        choices=_names.PRESETS,
-        panel=COMMON,
+        "--preset best|fast|paper", "The settings; best.", choices=_names.PRESETS, panel=COMMON
     )
     seeds: str | None = option(
-        "--seed-words FILE", "File of your own topics: 'name: word, word'.", panel=COMMON
+        "--seed-words FILE", "Lines 'name: word, word' of your topics.", panel=COMMON
     )
     learner: str | None = option(
-        "--learner NAME",
-        "In place of a preset, a learner of the paper with the paper's settings: "
-        f"{', '.join(LEARNERS)}.",
-        choices=LEARNERS.keys(),
+        "--learner NAME", f"In place of a preset: {', '.join(LEARNERS)}.", choices=LEARNERS.keys()
     )
     batch_size: int | None = option("--batch-size N", "Documents per update.", min=1)
     doc_topic_prior: float | None = option(
-        "--alpha X", "Prior of a document's topics; 1/topics, and sweeps adapt it."
+        "--alpha X", "Prior of a document's topics; 1/topics, adapted."
     )
     topic_word_prior: float | None = option("--eta X", "Prior of a topic's words.")
     n_iter: int | None = option("--iterations N", "Steps of inference per document.", min=1)
@@ -273,21 +235,14 @@ class CollectionLearning(Learning):
 
     n_passes: int | None = option(
         "--passes N",
-        "Times through the collection; by default so many that 400,000 documents are seen (fast: "
-        "100,000), at most 20; paper: one.",
+        "Times through the documents, so that 400,000 are seen (fast: 100,000).",
         min=1,
     )
     n_sweeps: int | None = option(
-        "--sweeps N",
-        "Closing sweeps of Gibbs sampling through the collection: better topics for more time, "
-        "most of all for short texts; best: 80, fast and paper: none.",
-        min=0,
+        "--sweeps N", "Closing sweeps of Gibbs sampling; best: 80, fast and paper: none.", min=0
     )
     n_runs: int | None = option(
-        "--runs N",
-        "Learn N times, with other seeds, keep the run most like the others, and show the "
-        "stability of its topics; once if not given.",
-        min=1,
+        "--runs N", "Learn N times, and keep the run most like the others.", min=1
     )
 
 

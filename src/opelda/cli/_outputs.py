@@ -109,19 +109,6 @@ def check_model_output(given: str, sources: Sequence[str] = ()) -> Path:
     return path
 
 
-def check_given(model: str | None, corpus: Any) -> None:
-    """Reject an empty path of documents, and documents in the place of the model."""
-    sources = [corpus] if isinstance(corpus, str) else corpus or []
-    if "" in sources:
-        raise InputError("The path of a corpus cannot be empty; give a file, a folder or -.")
-    if model is not None and os.path.isfile(model) and not is_model(model):
-        for source in filter(is_model, sources):
-            raise InputError(
-                f"{model} is not a model, but {source} is one: they look swapped; give the model "
-                "first."
-            )
-
-
 def is_model(path: str | Path) -> bool:
     """Whether a file looks like a model's, by its first bytes."""
     try:

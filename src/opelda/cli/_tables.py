@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
+from scipy import sparse
 from xlsxwriter import Workbook
 from xlsxwriter.exceptions import FileCreateError
 
@@ -42,11 +43,7 @@ Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
 
 
 def format_of(output: str) -> str:
-    """Return the format that a file's name stands for.
-
-    >>> format_of("theta.parquet"), format_of("theta.csv.gz"), format_of("-")
-    ('parquet', 'csv', 'jsonl')
-    """
+    """Return the format that a file's name stands for."""
     if output == "-":
         return "jsonl"
     plain, compression = without_suffix(output)
@@ -77,10 +74,9 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
 def best_topics(
     facts: pl.DataFrame, theta: NDArray[np.float32], labels: Sequence[str], n: int, least: float
 ) -> pl.DataFrame:
-    """Return a row for each document: number, label and weight of its best topics, and the facts.
+    """Return a row for each document: number, label and weight of its best topics, and facts.
 
-    Topics that weigh less than `least` are left empty, but for the first; so are all topics of a
-    document without a word of the model.
+    Topics lighter than `least` are empty, but for the first, and all of documents without words.
     """
     named = pl.Series(labels, dtype=pl.String)
     # of equals the lower number
@@ -281,40 +277,31 @@ class _Parquet:
 
 
 class _Npz:
-    """Arrays that grow on disk, put together as an archive for `numpy.load`."""
+    """An archive for `numpy.load`, or with sparse mixtures for `scipy.sparse.load_npz`."""
 
     def __init__(self, folder: str, min_weight: float | None) -> None:
-        self.folder, self.min_weight = folder, min_weight
-        self.dtypes: dict[str, np.dtype[Any]] = {}
-        self.names: list[str] = []
-        self.n_topics = self.n_kept = 0
+        self.min_weight, self.names = min_weight, list[str]()
+        self.parts: dict[str, list[Any]] = {}
 
     def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
-        arrays = {name: facts[name].to_numpy() for name in facts.columns[1:]}
-        if self.min_weight is None:
-            arrays["theta"] = theta
-        else:
-            keep = _kept(theta, self.min_weight)
-            ends = self.n_kept + np.cumsum(keep.sum(axis=1))
-            arrays["data"] = theta[keep]
-            arrays["indices"] = np.nonzero(keep)[1].astype(np.int32)
-            arrays["indptr"] = ends if self.names else np.insert(ends, 0, 0)
-            self.n_kept, self.n_topics = int(ends[-1]), keep.shape[1]
         # NumPy gives every name the room of the longest
         self.names += (str(name)[:1_000] for name in facts["document"])
-        for name, values in arrays.items():
-            dtype = self.dtypes.setdefault(name, values.dtype)
-            with open(Path(self.folder, name), "ab") as file:
-                file.write(np.ascontiguousarray(values, dtype).data)
+        for name in facts.columns[1:]:
+            self.parts.setdefault(name, []).append(facts[name].to_numpy())
+        keep = None if self.min_weight is None else _kept(theta, self.min_weight)
+        mixtures = theta if keep is None else sparse.csr_array(np.where(keep, theta, 0))
+        self.parts.setdefault("theta", []).append(mixtures)
 
     def join(self, file: Any) -> None:
+        mixtures = self.parts.pop("theta")
         arrays: dict[str, Any] = {"document": np.array(self.names)}
-        for name, dtype in self.dtypes.items():
-            values = np.memmap(Path(self.folder, name), dtype, "r")
-            arrays[name] = values.reshape(len(self.names), -1) if name == "theta" else values
-        if self.min_weight is not None:  # as `scipy.sparse.load_npz` reads it
-            arrays["shape"] = np.array([len(self.names), self.n_topics])
-            arrays["format"] = np.array(b"csr")
+        arrays |= {name: np.concatenate(parts) for name, parts in self.parts.items()}
+        if self.min_weight is None:
+            arrays["theta"] = np.concatenate(mixtures)
+        else:
+            X = sparse.vstack(mixtures, format="csr")
+            arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr.astype(np.int64)}
+            arrays |= {"shape": np.array(X.shape), "format": np.array(b"csr")}
         np.savez(file, **arrays)
 
 
@@ -328,10 +315,7 @@ def _kept(theta: NDArray[np.float32], min_weight: float) -> NDArray[np.bool_]:
 def _mixtures(
     facts: pl.DataFrame, theta: NDArray[np.float32], min_weight: float | None, nested: bool = False
 ) -> pl.DataFrame:
-    """Return facts with a column for each topic, or with the topics that weigh enough.
-
-    `nested` puts a document's topics into one cell; without, sparse ones have a row each.
-    """
+    """Return facts with a column for each topic, or with the topics that weigh enough."""
     if min_weight is None and nested:
         return facts.with_columns(pl.Series("theta", list(theta)))
     if min_weight is None:

@@ -22,20 +22,12 @@ Progress = Callable[[int, int | None, int | None], None]
 
 
 def count(number: float, singular: str, plural: str | None = None) -> str:
-    """Return a number with what it counts.
-
-    >>> count(1, "document"), count(12500, "document"), count(0, "entry", "entries")
-    ('1 document', '12,500 documents', '0 entries')
-    """
+    """Return a number with what it counts."""
     return f"{number:,.0f} {singular if number == 1 else plural or singular + 's'}"
 
 
 def duration(seconds: float, digits: int = 1) -> str:
-    """Return a time.
-
-    >>> duration(0.0123), duration(4.25), duration(75), duration(4000), duration(4.25, 0)
-    ('0.01 s', '4.2 s', '1 min 15 s', '1 h 6 min', '4 s')
-    """
+    """Return a time."""
     if seconds < 60:
         return f"{seconds:.{2 if seconds < 1 and digits else digits}f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -43,11 +35,7 @@ def duration(seconds: float, digits: int = 1) -> str:
 
 
 def share(part: float | None) -> str:
-    """Return a part of the whole in percent.
-
-    >>> share(0.1234), share(0.0004), share(None)
-    ('12.3%', '<0.1%', '-')
-    """
+    """Return a part of the whole in percent."""
     if part is None:
         return "-"
     return f"{part:.1%}" if part >= 0.001 or part == 0 else "<0.1%"
@@ -150,10 +138,7 @@ def print_table(
     error: bool = False,
     styles: Sequence[str] = (),
 ) -> None:
-    """Write a table as wide as the terminal; without a terminal a line for each row.
-
-    `right` names the columns of numbers; the last column takes the room that is left.
-    """
+    """Write a table as wide as the terminal; without a terminal a line for each row."""
     from rich.table import Table
     from rich.text import Text
 

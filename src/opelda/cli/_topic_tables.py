@@ -137,11 +137,7 @@ def note_similar(topics: Any, path: str, show: Show) -> None:
 
 
 def labels_from(given: list[str]) -> dict[int, str]:
-    """Return labels by topic.
-
-    >>> labels_from(["17=health care", "3="])
-    {17: 'health care', 3: ''}
-    """
+    """Return labels by topic."""
     labels: dict[int, str] = {}
     for text in given:
         found = re.fullmatch(r"\s*([0-9]{1,9})\s*=(.*)", text, re.DOTALL)

@@ -5,20 +5,10 @@ from math import exp
 from time import perf_counter
 from typing import Any
 
+from opelda.cli import _terminal as terminal
 from opelda.cli._models import learner_name, seeds_found, seeds_text, topic_facts
 from opelda.cli._options import Show
-from opelda.cli._terminal import (
-    count,
-    duration,
-    heaviest,
-    note,
-    plain,
-    print_facts,
-    print_json,
-    print_line,
-    print_topics,
-    topic_as_plain,
-)
+from opelda.cli._terminal import count, note
 from opelda.cli._topic_tables import note_similar
 
 
@@ -130,10 +120,10 @@ def print_fitted(
         return  # without scoring, which takes time
     scored = to_score(corpus.X) if held_out is None else held_out
     score = None if scored is None else float(model.score(scored))
-    topics, (n_docs, n_words) = heaviest(model), corpus.X.shape
+    topics, (n_docs, n_words) = terminal.heaviest(model), corpus.X.shape
     found = topic_facts(model.coherence_, model.topic_stability_, seeds_found(model))
     if as_json:
-        print_json(
+        terminal.print_json(
             {
                 **facts,
                 "learner": learner_name(model),
@@ -150,17 +140,19 @@ def print_fitted(
                 "near_copies": corpus.n_duplicates,
                 "problems": list(corpus.problems),
                 "documents_seen": model.n_docs_seen_,
-                "held_out_score": None if held_out is None else plain(score),
-                "training_score": plain(score) if held_out is None else None,
+                "held_out_score": None if held_out is None else terminal.plain(score),
+                "training_score": terminal.plain(score) if held_out is None else None,
                 **found,
-                "first_topics": [topic_as_plain(row) for row in topics],
+                "first_topics": [terminal.topic_as_plain(row) for row in topics],
             }
         )
         return
 
     def time(told: str, seconds: float) -> str:
         rate = n_docs / max(seconds, 1e-9)
-        return f"{duration(seconds)} ({count(n_docs, 'document')}{told}, {rate:,.0f} docs/s)"
+        return (
+            f"{terminal.duration(seconds)} ({count(n_docs, 'document')}{told}, {rate:,.0f} docs/s)"
+        )
 
     n_passes = facts["runs"] * (facts["passes"] + facts["sweeps"])
     empty = f" ({corpus.n_empty:,} empty)" if corpus.n_empty else ""
@@ -169,7 +161,10 @@ def print_fitted(
         ("words", f"{n_words:,} ({count(float(corpus.X.sum()), 'token')})"),
         ("topics", f"{model.n_components:,} by {how_learned(model)}"),
         ("reading", time("", facts["reading_seconds"])),
-        ("learning", time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"])),
+        (
+            "learning",
+            time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"]),
+        ),
     ]
     if score is not None:
         name, of = (
@@ -184,7 +179,7 @@ def print_fitted(
         lines.append(("stability", said))
     if "seed_words_in_top_20" in found:
         lines.append(("seed words", seeds_text(found["seed_words_in_top_20"])))
-    print_facts([*lines, ("model", facts["model"])])
-    print_line()
-    print_topics(topics)
+    terminal.print_facts([*lines, ("model", facts["model"])])
+    terminal.print_line()
+    terminal.print_topics(topics)
     note_similar(model.components_, facts["model"], show)

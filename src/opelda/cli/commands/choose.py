@@ -40,14 +40,10 @@ def choose(
     *,
     corpus: list[str] = SOURCES,
     n_topics: str | None = option(
-        "--topics -k K,K,...", "Numbers of topics to try; up to five if not given."
+        "--topics -k K,K,...", "Numbers to try; up to five if not given."
     ),
-    n_runs: int = option(
-        "--runs N", "Times to learn with each number, with other seeds.", 3, min=2
-    ),
-    output: list[str] | None = option(
-        "--output -o FILE", "Table (.csv, .tsv, .xlsx) or figure (.png, .svg, .pdf) (repeatable)."
-    ),
+    n_runs: int = option("--runs N", "Times to learn with each number of topics.", 3, min=2),
+    output: list[str] | None = option("--output -o FILE", "Table or figure (repeatable)."),
     n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     learning: Learning,

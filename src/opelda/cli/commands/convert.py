@@ -1,7 +1,6 @@
 """`opelda convert`: a corpus as counts."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ def convert(
     target: str = argument("B", "What to write."),
     to: str | None = option(
         "--to FORMAT",
-        "Format to write; by its name if not given.",
+        "By the name if not given.",
         choices={name: FORMATS[name].summary for name in COUNTS},
     ),
     n_jobs: int | None = JOBS,
@@ -82,12 +81,9 @@ def _check_outputs(
         if target != "-":
             check_output(target, [source])
         return None
-    read_too: list[str | Path | None] = [reading.column_words, *stop_word_files(text)]
-    if os.path.exists(target) or os.path.exists(sidecar):
-        # the source's vocabularies are looked for only if there is something to lose
-        read_too += _vocabularies(source, reading.format)
-    check_output(target, [source], read_too)
-    check_output(sidecar, [source], read_too)
+    read_too = [reading.column_words, *stop_word_files(text)]
+    for output in (target, sidecar):
+        check_output(output, [source], read_too)
     for suffix in ("", *SUFFIXES):
         other = without_suffix(target)[0] + suffix
         if other != target and os.path.isfile(other):
@@ -109,18 +105,6 @@ def _check_sidecar(documents: Any, target: str, kind: str) -> None:
             f"{beside[0]} exists, and the vocabulary of {target} would be written there; remove "
             "it, or choose another name."
         )
-
-
-def _vocabularies(source: str, format: str) -> Iterator[Path | None]:
-    """Yield the vocabularies that lie beside a source and are read with it."""
-    from opelda.corpus.formats import Options, detect, expand
-    from opelda.corpus.formats._vocab import locate
-
-    for input in expand(source, format) if format in ("auto", *FORMATS) else ():
-        if input.is_folder or input.size is not None:  # a pipe must not be looked into
-            known = detect(input) if format == "auto" else FORMATS[format]
-            found = locate(input, Options()) if known.kind == "counts" else None
-            yield None if found is None else found.path
 
 
 def _written_format(target: str, to: str | None) -> str:

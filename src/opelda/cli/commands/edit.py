@@ -22,9 +22,7 @@ def edit(
     *,
     model: str = MODEL,
     corpus: list[str] | None = argument(
-        "CORPUS",
-        "Documents for --split; if not given, the last ones of a stream. - is standard input.",
-        None,
+        "CORPUS", "Documents for --split; a stream has its own.", None
     ),
     merge: list[str] | None = option("--merge N,N,...", "Make one of these topics (repeatable)."),
     remove: list[int] | None = option("--remove N", "Leave this topic out (repeatable).", min=0),
@@ -33,9 +31,7 @@ def edit(
     ),
     into: int | None = option("--into N", "Parts of each topic that is split; 2.", min=2),
     output: str | None = option("--output -o FILE", "Where the edited model goes."),
-    in_place: bool = option(
-        "--in-place", "Replace the model itself; a stream goes on from that.", False
-    ),
+    in_place: bool = option("--in-place", "Replace the model or the checkpoint itself.", False),
     n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     reading: NamelessReading,
@@ -128,11 +124,7 @@ def _print(
 
 
 def _changes(numbers: dict[int, list[int]]) -> list[str]:
-    """Return which topics have which numbers now, those that moved alike together.
-
-    >>> _changes({0: [0], 1: [], 2: [1], 3: [2], 4: [3, 5], 5: [4]})
-    ['1 -> none', '2-3 -> 1-2', '4 -> 3, 5', '5 -> 4']
-    """
+    """Return which topics have which numbers now, those that moved alike together."""
     runs: list[tuple[int, int, list[int]]] = []  # from a topic to another, and of the first what
     for topic, parts in numbers.items():
         if parts == [topic]:
@@ -151,11 +143,7 @@ def _changes(numbers: dict[int, list[int]]) -> list[str]:
 
 
 def _numbers(text: str) -> list[int]:
-    """Return the topics to be merged.
-
-    >>> _numbers("3, 17")
-    [3, 17]
-    """
+    """Return the topics to be merged."""
     if re.fullmatch(r"\s*[0-9]{1,9}\s*(,\s*[0-9]{1,9}\s*)+", text) is None:
         raise InputError(f"--merge must be numbers of topics, as 3,17, not {text!r}.")
     return [int(part) for part in text.split(",")]

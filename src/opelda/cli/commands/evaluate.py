@@ -16,12 +16,8 @@ from opelda.cli._terminal import count, plain, print_facts, print_json
 def evaluate(
     *,
     model: str = MODEL,
-    corpus: list[str] = argument(
-        "CORPUS", "Documents the model has not learned from; - is standard input."
-    ),
-    n_splits: int = option(
-        "--splits N", "Random splits into tokens seen and tokens to predict.", 5, min=1
-    ),
+    corpus: list[str] = argument("CORPUS", "Held-out documents; - is standard input."),
+    n_splits: int = option("--splits N", "Random splits of each document's tokens.", 5, min=1),
     n_words: int = option("--words -n N", "Top words for coherence.", 10, min=2),
     n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,

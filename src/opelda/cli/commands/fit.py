@@ -6,24 +6,12 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from opelda.cli import _options as options
 from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display, name_markup
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import as_given, read_corpus, read_over
 from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
-from opelda.cli._options import (
-    AS_JSON,
-    ENGINE,
-    JOBS,
-    SOURCES,
-    TOPICS,
-    CollectionLearning,
-    NamelessReading,
-    Show,
-    Text,
-    complete_model,
-    refuse,
-)
 from opelda.cli._outputs import check_model_output, save_model
 from opelda.cli._terminal import count, note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
@@ -44,22 +32,22 @@ OUTPUT = "model.opelda"
 )
 def fit(
     *,
-    corpus: list[str] = SOURCES,
-    n_components: int | None = TOPICS,
+    corpus: list[str] = options.SOURCES,
+    n_components: int | None = options.TOPICS,
     output: str | None = option("--output -o FILE", f"Where the model goes; {OUTPUT}."),
     valid: str | None = option("--valid CORPUS", "Held-out documents to score the topics on."),
     resume: str | None = option(
         "--continue MODEL",
         "Go on with this model, with its words, from these documents.",
-        autocompletion=complete_model,
+        autocompletion=options.complete_model,
     ),
-    n_jobs: int | None = JOBS,
-    learning: CollectionLearning,
-    reading: NamelessReading,
-    text: Text,
-    engine: str | None = ENGINE,
-    as_json: bool = AS_JSON,
-    show: Show,
+    n_jobs: int | None = options.JOBS,
+    learning: options.CollectionLearning,
+    reading: options.NamelessReading,
+    text: options.Text,
+    engine: str | None = options.ENGINE,
+    as_json: bool = options.AS_JSON,
+    show: options.Show,
 ) -> None:
     """Learn the topics of a collection and save them as a model.
 
@@ -72,7 +60,7 @@ def fit(
     else:
         if n_components is not None:
             raise InputError("-k has no effect with --continue; leave one out.")
-        refuse(text, "the model makes texts into words as it learned to")
+        options.refuse(text, "the model makes texts into words as it learned to")
         model = changed(load_model(resume, n_jobs, engine), learning)
     begun = perf_counter()
     try:
@@ -158,7 +146,11 @@ def _more(model: Any, documents: Any, n_passes: int) -> None:
 
 
 def _held_out(
-    valid: str, documents: Any, reading: NamelessReading, show: Show, jobs: int | None
+    valid: str,
+    documents: Any,
+    reading: options.NamelessReading,
+    show: options.Show,
+    jobs: int | None,
 ) -> Any:
     """Read the documents to score on, which are counted with the collection's own words."""
     from opelda.metrics._token_split import can_be_split

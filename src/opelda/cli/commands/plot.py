@@ -50,9 +50,7 @@ USEFUL = {
 def plot(
     *,
     model: str = MODEL,
-    corpus: list[str] | None = argument(
-        "CORPUS", "Documents, for times, groups and effects; - is standard input.", None
-    ),
+    corpus: list[str] | None = argument("CORPUS", "Documents for times, groups and effects.", None),
     output: str = option("--output -o FILE", "A .png, .svg or .pdf file.", "topics.png"),
     kind: str | None = option(
         f"--kind {'|'.join(KINDS)}",
@@ -61,7 +59,7 @@ def plot(
         choices=KINDS,
     ),
     n_topics: int | None = option(
-        "--topics -k N", "Topics, at most; 12 with words, 20 with effects, else 6.", min=1
+        "--topics -k N", "Topics at most; 12 with words, else 6 or 20.", min=1
     ),
     only: list[int] | None = ONLY,
     n_words: int | None = option("--words -n N", "Words per topic; 8.", min=1),

@@ -22,18 +22,14 @@ def report(
     corpus: list[str] = SOURCES,
     output: str = option("--output -o FILE", "The page.", "report.html"),
     title: str | None = option("--title TEXT", "Of the page; the corpus's name if not given."),
-    time: str | None = option(
-        "--time COLUMN", "Column of the documents' times; found by its name."
-    ),
-    by: str | None = option("--by COLUMN", "Column of the documents' groups; found by its name."),
+    time: str | None = option("--time COLUMN", "Of times; found by its name if not given."),
+    by: str | None = option("--by COLUMN", "Of groups; found by its name if not given."),
     compare: str | None = option("--compare MODEL", "Another model, shown beside this one."),
     held_out: list[str] | None = option(
-        "--valid FILE",
-        "Documents that the model has not learned from, for the score (repeatable). If not given, "
-        "1,000 of CORPUS are scored.",
+        "--valid FILE", "Held-out documents to score (repeatable)."
     ),
     stability: bool = option(
-        "--stability/--no-stability", "Learn topics again to measure their stability.", True
+        "--stability/--no-stability", "Learn again to see what is stable.", True
     ),
     n_jobs: int | None = JOBS,
     accuracy: Accuracy,

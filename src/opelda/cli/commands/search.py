@@ -23,9 +23,7 @@ def search(
     corpus: str = argument("CORPUS", "A file, a folder or a pattern; - is standard input."),
     words: list[str] | None = argument("WORDS", "Words to look for.", None),
     topic: int | None = option("--topic N", "Documents that have much of this topic.", min=0),
-    like: str | None = option(
-        "--like TEXT|FILE", "Documents like this text, or like that of this file."
-    ),
+    like: str | None = option("--like TEXT|FILE", "Documents like this text or file."),
     n: int = option("--number -n N", "Documents shown, at most.", 10, min=1),
     n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,

@@ -19,23 +19,12 @@ from opelda.errors import InputError
 def serve(
     *,
     model: str = MODEL,
-    host: str = option(
-        "--host HOST",
-        "Name or address to listen at; this machine alone, 127.0.0.1, if not given.",
-        "127.0.0.1",
-    ),
-    port: int = option(
-        "--port N", "Port to listen at; 0 is any that is free.", 8000, min=0, max=65535
-    ),
+    host: str = option("--host HOST", "Address to listen at; this machine's own.", "127.0.0.1"),
+    port: int = option("--port N", "Port to listen at; 0 is a free one.", 8000, min=0, max=65535),
     max_bytes: int = option("--max-bytes N", "Largest body of a request.", 1_000_000, min=1),
     max_docs: int = option("--max-docs N", "Most texts of a request.", 1_000, min=1),
-    timeout: str = option(
-        "--timeout TIME", "Time for a request to be sent and answered; 10s.", "10s"
-    ),
-    corpus: list[str] | None = option(
-        "--corpus FILE",
-        "Documents for the page at / (repeatable), which is about the model alone without any.",
-    ),
+    timeout: str = option("--timeout TIME", "For a request and its answer; 10s.", "10s"),
+    corpus: list[str] | None = option("--corpus FILE", "Documents for the page at / (repeatable)."),
     accuracy: Accuracy,
     n_jobs: int | None = JOBS,
     show: Show,

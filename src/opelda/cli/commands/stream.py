@@ -4,40 +4,14 @@ from os.path import basename
 from typing import Any
 
 from opelda.cli import _callbacks as callbacks
+from opelda.cli import _models as models
+from opelda.cli import _options as options
+from opelda.cli import _terminal as terminal
 from opelda.cli._app import argument, command, option
 from opelda.cli._exit import Stop, Stoppable, StoppedError
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
-from opelda.cli._models import (
-    check_same,
-    checkpoint_file,
-    new_learner,
-    on_machine,
-    seeds_found,
-    seeds_text,
-)
-from opelda.cli._options import (
-    AS_JSON,
-    ENGINE,
-    JOBS,
-    RUNNING,
-    TOPICS,
-    Learning,
-    NamelessReading,
-    Show,
-    StreamText,
-    given_options,
-)
 from opelda.cli._outputs import check_model_output, check_output
-from opelda.cli._terminal import (
-    count,
-    heaviest,
-    note,
-    noted,
-    print_facts,
-    print_json,
-    print_topics,
-    skipped_documents,
-)
+from opelda.cli._terminal import count, note
 from opelda.errors import InputError
 
 
@@ -53,47 +27,36 @@ def stream(
     *,
     source: list[str] = argument("SOURCE", "Files, a folder, or - for standard input."),
     checkpoint: str = option(
-        "--checkpoint DIR", "Folder that keeps the model and the place in the source.", ...
+        "--checkpoint DIR", "Keeps the model and the place in the source.", ...
     ),
-    n_components: int | None = TOPICS,
+    n_components: int | None = options.TOPICS,
     output: str | None = option("--output -o FILE", "Save the model here too, at the end."),
     follow: bool = option(
-        "--follow", "Wait for more lines of a file or more files of a folder.", False
+        "--follow", "Wait for more lines of a file, or files of a folder.", False
     ),
     every: str = option(
-        "--every TIME|N",
-        "Between two checkpoints: a time such as 30s (the default), 5m or 1h, which is also how "
-        "long documents wait at most to be learned from; or a number of updates.",
-        "30s",
+        "--every TIME|N", "Time or updates between checkpoints; a time ends waiting.", "30s"
     ),
     events: str | None = option(
-        "--events -|FILE",
-        "Write events (topics that rise, fade or change, new words, worse prediction) as lines of "
-        "JSON to standard output (-) or at the end of a file.",
+        "--events -|FILE", "Write events as lines of JSON to standard output or a file."
     ),
-    serve: str | None = option(
-        "--serve HOST:PORT",
-        "Show a page about the stream to browsers at this address, such as 127.0.0.1:8000, while "
-        "it is learned; a port alone is of this machine.",
-    ),
-    n_jobs: int | None = JOBS,
-    learning: Learning,
-    reading: NamelessReading,
-    text: StreamText,
-    engine: str | None = ENGINE,
+    serve: str | None = option("--serve HOST:PORT", "Show a page about the stream to browsers."),
+    n_jobs: int | None = options.JOBS,
+    learning: options.Learning,
+    reading: options.NamelessReading,
+    text: options.StreamText,
+    engine: str | None = options.ENGINE,
     summary_every: str = option(
         "--summary-every TIME|N",
-        "Time or documents between two summaries of topics; 0 is never.",
+        "Between summaries of topics; 0 is never.",
         "1m",
-        panel=RUNNING,
+        panel=options.RUNNING,
     ),
     on_event: str | None = option(
-        "--on-event COMMAND",
-        "Run this command for each event, with its JSON as input.",
-        panel=RUNNING,
+        "--on-event COMMAND", "Run this for each event.", panel=options.RUNNING
     ),
-    as_json: bool = AS_JSON,
-    show: Show,
+    as_json: bool = options.AS_JSON,
+    show: options.Show,
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
 
@@ -117,17 +80,17 @@ def stream(
     from opelda.corpus._stream import MAX_FEATURES
     from opelda.learning.callbacks import OnEvent
 
-    summaries = None if summary_every == "0" else callbacks.Summaries(show, summary_every)
-    former_file = checkpoint_file(checkpoint)
+    notes = callbacks.StreamNotes(show, summary_every)
+    former_file = models.checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
-        model = new_learner(learning, n_components)
+        model = models.new_learner(learning, n_components)
     else:
-        check_same(former, learning, n_components, checkpoint)
+        models.check_same(former, learning, n_components, checkpoint)
         model = clone(former)
         if learning.transform_method is not None:
             model.set_params(transform_method=learning.transform_method)
-    on_machine(model, n_jobs, engine)
+    models.on_machine(model, n_jobs, engine)
     min_df: Any = as_bound("min_df", text.min_df)  # a share of all documents is refused there
     opened = open_stream(
         source_of(source),
@@ -146,12 +109,11 @@ def stream(
         del former  # fit_stream reads it again
     if lines or commands:
         OnEvent(print).begin(model)  # rejects a learner that notices no events
-    shown = callbacks.learning_display(show, lines=True), callbacks.MarkupNotice(show), summaries
-    listeners = (*shown, callbacks.EventNotes(show), lines, commands, site)
+    listeners = callbacks.learning_display(show, lines=True), notes, lines, commands, site
     model.callbacks = [listener for listener in listeners if listener is not None]
     if site is not None:
         site.tell(show)
-    with Stop() as stop, noted(show):
+    with Stop() as stop, terminal.noted(show):
         try:
             documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)
@@ -168,10 +130,10 @@ def stream(
         if path is not None:
             opelda.save(model, path)
         n_docs, n_words, problems = model.n_docs_seen_, model.n_features_in_, opened.problems
-        skipped_documents(problems.n_skipped, problems.first, show)
-        seeds = seeds_found(model)
+        terminal.skipped_documents(problems.n_skipped, problems.first, show)
+        seeds = models.seeds_found(model)
         if as_json:
-            print_json(
+            terminal.print_json(
                 {
                     "checkpoint": checkpoint,
                     "model": None if path is None else str(path),
@@ -185,9 +147,9 @@ def stream(
                 }
             )
         elif not show.quiet and events != "-":
-            print_topics(heaviest(model))
+            terminal.print_topics(terminal.heaviest(model))
             if seeds:
-                print_facts([("seed words", seeds_text(seeds))])
+                terminal.print_facts([("seed words", models.seeds_text(seeds))])
         saved = "" if path is None else f"; the model is in {path}"
         note(
             show,
@@ -204,9 +166,9 @@ def _title(source: list[str]) -> str:
     return ", ".join("Standard input" if name == "-" else name for name in names)
 
 
-def _check_same_words(words: Any, former: Any, checkpoint: str, text: StreamText) -> None:
+def _check_same_words(words: Any, former: Any, checkpoint: str, text: options.StreamText) -> None:
     """Reject options for texts that are not those the checkpoint was made with."""
-    if not given_options(text) or words is None:
+    if not options.given_options(text) or words is None:
         return
     from opelda.corpus.text.tokenizer import going_on_as
 

@@ -4,34 +4,13 @@ from dataclasses import asdict
 from typing import Any
 
 from opelda._names import NAMELESS
+from opelda.cli import _options as options
+from opelda.cli import _topic_tables as tables
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import (
-    AS_JSON,
-    JOBS,
-    MODEL,
-    ONLY,
-    RESULTS,
-    Columns,
-    Reading,
-    Show,
-    given_options,
-    refuse,
-)
 from opelda.cli._outputs import TABLES, check_output
 from opelda.cli._terminal import by_weight, count, note, print_json, print_topics, topic_as_plain
-from opelda.cli._topic_tables import (
-    labels_by_command,
-    labels_from,
-    note_similar,
-    print_effects,
-    print_shares,
-    print_with_documents,
-    show_changes,
-    show_tree,
-    typical_documents,
-)
 from opelda.errors import InputError
 
 RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
@@ -53,63 +32,48 @@ ORDERS = ("weight", "number")
 )
 def topics(
     *,
-    model: str = MODEL,
-    corpus: list[str] | None = argument(
-        "CORPUS", "Documents to look at; - is standard input.", None
-    ),
+    model: str = options.MODEL,
+    corpus: list[str] | None = argument("CORPUS", "Documents; - is standard input.", None),
     n_words: int = option("--words -n N", "Words per topic.", 10, min=1),
     rank: str = option(
         f"--rank {'|'.join(RANKS)}",
-        "How words are ranked: relevance (probable here rather than elsewhere), probability, "
-        "tfidf, frex (frequent and exclusive), or coherence (relevant, and in the same documents "
-        "of CORPUS).",
+        "How words are ranked.",
         RANKS[0],
         choices=RANKS,
-        panel=RESULTS,
+        panel=options.RESULTS,
     ),
     lambda_: float | None = option(
         "--lambda X",
-        "For relevance: 1 is probability, 0 is lift; 0.6.",
+        "Relevance: 1 is probability, 0 lift; 0.6.",
         min=0.0,
         max=1.0,
-        panel=RESULTS,
+        panel=options.RESULTS,
     ),
-    only: list[int] | None = ONLY,
+    only: list[int] | None = options.ONLY,
     sort: str = option(
-        f"--sort {'|'.join(ORDERS)}",
-        "The heaviest first, or by number.",
-        ORDERS[0],
-        choices=ORDERS,
-        panel=RESULTS,
+        "--sort weight|number", "Order of topics.", ORDERS[0], choices=ORDERS, panel=options.RESULTS
     ),
-    docs: int | None = option(
-        "--docs N", "Show N documents of CORPUS that are typical of each topic.", min=1
-    ),
-    columns: Columns,
-    tree: bool = option(
-        "--tree", "Show topics as a tree: merged step by step, the most alike first.", False
-    ),
+    docs: int | None = option("--docs N", "Show N typical documents of CORPUS per topic.", min=1),
+    columns: options.Columns,
+    tree: bool = option("--tree", "Merge similar topics step by step.", False),
     since: str | None = option(
-        "--since TIME|N",
-        "Of a stream: how topics moved, their words, and events, in the last 1h, 1d or N documents "
-        "before its last checkpoint.",
+        "--since TIME|N", "How a stream's topics moved in the last 1h or N documents."
     ),
     label: list[str] | None = option(
-        "--label TOPIC=TEXT", "Name a topic, saved in the model (repeatable)."
+        "--label TOPIC=TEXT", "Name a topic in the model (repeatable)."
     ),
     label_with: str | None = option(
         "--label-with COMMAND",
-        "Name topics by a command, such as one that asks a language model: it gets a request with "
-        "a topic's words, and documents of CORPUS if given, and prints a name. Saved.",
-        panel=RESULTS,
+        "Name topics by a command that gets their words.",
+        panel=options.RESULTS,
     ),
     output: str | None = option(
-        "--output -o FILE", "Write times, groups or effects: .csv, .tsv or .xlsx."
+        "--output -o FILE", "Write shares or effects as .csv, .tsv or .xlsx."
     ),
-    n_jobs: int | None = JOBS,
-    as_json: bool = AS_JSON,
-    reading: Reading,
-    show: Show,
+    n_jobs: int | None = options.JOBS,
+    as_json: bool = options.AS_JSON,
+    reading: options.Reading,
+    show: options.Show,
 ) -> None:
     """Show a model's topics: their share of the tokens, a label, and their words.
 
@@ -124,7 +88,7 @@ def topics(
     choice("sort", sort, ORDERS)
     if lambda_ is not None and rank not in ("relevance", "coherence"):
         raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
-    over = given_options(columns)
+    over = options.given_options(columns)
     if tree or since is not None:
         others = only or docs or corpus or label or label_with or output or over
         if others or rank != RANKS[0] or sort != ORDERS[0] or (tree and since):
@@ -134,9 +98,9 @@ def topics(
                 "columns, --output and a CORPUS out."
             )
         if tree:
-            show_tree(load_model(model, n_jobs), model, n_words, as_json=as_json)
+            tables.show_tree(load_model(model, n_jobs), model, n_words, as_json=as_json)
         else:
-            show_changes(model, str(since), n_words, as_json=as_json)
+            tables.show_changes(model, str(since), n_words, as_json=as_json)
         return
     columns.check()
     asked = {"--docs": docs, "--rank coherence": rank == "coherence"}
@@ -145,7 +109,7 @@ def topics(
     if not corpus:
         if needs:
             raise InputError(f"{needs[0]} looks at documents of a CORPUS; name it after the model.")
-        refuse(reading, "no documents are read without a CORPUS")
+        options.refuse(reading, "no documents are read without a CORPUS")
     elif not needs and label_with is None:
         raise InputError(
             "Documents are shown with --docs, as --docs 3, or by columns, as --time date; give one "
@@ -158,7 +122,7 @@ def topics(
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
     if label:
-        _save_labels(model, labels_from(label), show)
+        _save_labels(model, tables.labels_from(label), show)
     how: dict[str, Any] = {"by": rank, "only": only or None}
     if lambda_ is not None:
         how["lambda_"] = lambda_
@@ -171,7 +135,7 @@ def topics(
             if not as_json:
                 if stored.words is None:
                     note(show, NAMELESS)
-                note_similar(stored.components, model, show)
+                tables.note_similar(stored.components, model, show)
             return
     from opelda.report import topic_table
 
@@ -195,26 +159,32 @@ def topics(
         elif as_json:
             print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})
         else:
-            (print_effects if columns.effect else print_shares)(rows)
+            (tables.print_effects if columns.effect else tables.print_shares)(rows)
         note(show, rows.note)
         return
     if label_with is not None:
-        found = typical_documents(learned, 4, corpus, reading, show, n_jobs) if corpus else ()
-        _save_labels(model, labels_by_command(label_with, learned, found, only or None, show), show)
+        found = (
+            tables.typical_documents(learned, 4, corpus, reading, show, n_jobs) if corpus else ()
+        )
+        _save_labels(
+            model, tables.labels_by_command(label_with, learned, found, only or None, show), show
+        )
         learned = load_model(model, n_jobs)
     if rank == "coherence":
         how["X"] = read_over(columns_of(learned), corpus or [], reading, show, n_jobs).X
     table, found = topic_table(learned, n_words, **how), None
     if docs is not None:
-        found = typical_documents(learned, docs, corpus or [], reading, show, n_jobs)
+        found = tables.typical_documents(learned, docs, corpus or [], reading, show, n_jobs)
     _print(table, rank, sort, model, found, as_json=as_json)
     if not as_json:
         if not learned._knows_words():
             note(show, NAMELESS)
-        note_similar(learned.components_, model, show)
+        tables.note_similar(learned.components_, model, show)
 
 
-def _rows_by(columns: Columns, model: Any, documents: Any, topics: list[int], n_words: int) -> Any:
+def _rows_by(
+    columns: options.Columns, model: Any, documents: Any, topics: list[int], n_words: int
+) -> Any:
     """Return shares of topics by time or group, or effects of columns on them."""
     from opelda import report
 
@@ -243,10 +213,10 @@ def _print(
     elif documents is None:
         print_topics(rows)
     else:
-        print_with_documents(rows, documents)
+        tables.print_with_documents(rows, documents)
 
 
-def _save_labels(given: str, labels: dict[int, str], show: Show) -> None:
+def _save_labels(given: str, labels: dict[int, str], show: options.Show) -> None:
     """Give topics labels, in the model's own file."""
     from opelda.model_file import change
 

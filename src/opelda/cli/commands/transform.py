@@ -23,32 +23,19 @@ def transform(
     corpus: list[str] = SOURCES,
     output: str = option(
         "--output -o FILE",
-        "A .xlsx, .csv, .tsv, .parquet, .jsonl or .npz file (text also .gz, .zst, ...); JSON Lines "
-        "on standard output if not given.",
+        "A .xlsx, .csv, .tsv, .parquet, .jsonl or .npz file; - is JSON Lines.",
         "-",
     ),
     dense: bool | None = option(
         "--dense/--sparse",
-        "For machines: a column for each topic, or only the topics that matter, a row for each of "
-        "a document's. If not given, .xlsx, .csv and .tsv have a row a document with its best "
-        "topics, JSON Lines are sparse, and others dense.",
+        "Every topic, or those that matter; if not given the best in .xlsx, .csv and .tsv.",
     ),
-    top: int | None = option(
-        "--top N", "Best topics in a row, with their labels and weights; 3.", min=1
-    ),
+    top: int | None = option("--top N", "Best topics in a row, with label and weight; 3.", min=1),
     certificate: bool | None = option(
-        "--certificate/--no-certificate",
-        "With the loss of each document, which bounds how much better any other mixture could be; "
-        "if not given, where no best topics are written.",
-        panel=RESULTS,
+        "--certificate/--no-certificate", "With the loss of each document or not.", panel=RESULTS
     ),
     min_weight: float | None = option(
-        "--min-weight WEIGHT",
-        "Leave out lighter topics than this, unless dense; 0.01, or none for sparse mixtures of "
-        "the method exact. A document's heaviest always stays.",
-        min=0.0,
-        max=1.0,
-        panel=RESULTS,
+        "--min-weight X", "Leave out lighter topics; 0.01.", min=0.0, max=1.0, panel=RESULTS
     ),
     n_jobs: int | None = JOBS,
     inference: Inference,
