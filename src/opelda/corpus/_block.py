@@ -13,24 +13,24 @@ from opelda.corpus._matrix import Counted, stacked
 from opelda.corpus._problems import Problems
 from opelda.errors import InputError
 
-# Columns of texts beside the documents, null where something is missing: those of the source by
-# their names, and under None what the documents are called.
+# Columns of texts beside the documents by name, null for missing values; None is the key of the
+# documents' own names.
 Beside = dict[str | None, pl.Series]
-# Texts still to be tokenised (no nulls), also among other documents; counts over words of their
-# own; or counts whose columns are those of the source's vocabulary.
+# Texts still to be tokenised (no nulls), also among other documents; counts over their own words;
+# or counts over the columns of the source's vocabulary.
 Documents = pl.Series | list[Any] | Counted | sparse.csr_array
 
 
 class Patience:
-    """The time that the documents of a mini-batch wait for the next ones, at the most.
+    """The longest time that documents wait for a full mini-batch.
 
-    A source says when documents `came` and when they were `given`. In between, and only while it
-    has to wait for more, it asks whether the time `is_over`.
+    A source calls `came` and `given`. In between, while it waits for more documents, it checks
+    whether the time `is_over`.
     """
 
     def __init__(self, seconds: float = inf, meanwhile: Callable[[], None] | None = None) -> None:
         self.seconds = seconds
-        self.meanwhile = meanwhile or (lambda: None)  # called now and then by whoever waits
+        self.meanwhile = meanwhile or (lambda: None)  # called while a source waits
         self.paused = False  # whether the last read of a pipe was given up for now
         self._since: float | None = None
 
@@ -54,18 +54,19 @@ class Block:
     """Some consecutive documents."""
 
     documents: Documents
-    position: Any  # where the source goes on after these documents; fit for JSON
+    position: Any  # where the source continues after these documents; fit for JSON
     beside: Beside = field(default_factory=dict)
 
     @property
     def names(self) -> list[str] | None:
-        """What the source calls the documents."""
-        return names_of(self.beside)
+        """The names of the documents, "" for missing ones; None without names."""
+        return [name or "" for name in self.beside[None]] if None in self.beside else None
 
     @property
     def metadata(self) -> pl.DataFrame | None:
-        """The columns of the source that are kept beside the documents."""
-        return metadata_of(self.beside)
+        """The columns that are kept beside the documents; None without any."""
+        beside = [values.alias(name) for name, values in self.beside.items() if name is not None]
+        return pl.DataFrame(beside) if beside else None
 
     def __len__(self) -> int:
         documents = self.documents
@@ -74,7 +75,7 @@ class Block:
         return len(documents)
 
     def first(self, n_docs: int) -> "Block":
-        """Return its first documents, with the position after all of them: for the last block."""
+        """Return the first documents of a last block, with the position after the whole block."""
         documents = self.documents
         if isinstance(documents, Counted):
             documents = Counted.of(documents.counts[:n_docs], documents.words)
@@ -84,7 +85,7 @@ class Block:
 
 
 class BlockJoiner:
-    """Joins blocks of one kind until there are enough documents."""
+    """Joins blocks of the same kind until there are enough documents."""
 
     def __init__(self, size: int) -> None:
         self.missing = size  # documents that are still wanted
@@ -105,7 +106,7 @@ class BlockJoiner:
         return self.missing <= 0
 
     def take(self, position: Any) -> Block:
-        """Return all of them as one block that ends at a position, and begin anew."""
+        """Return the blocks as a single block that ends at a position, and start again."""
         blocks, self._blocks, self.missing = self._blocks, [], self._size
         if len(blocks) == 1:
             return replace(blocks[0], position=position)
@@ -129,10 +130,7 @@ class Source:
     patience = Patience()
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield the documents from a position on, so many at a time.
-
-        Fewer at the end, and where documents had to wait longer than their `patience` for more.
-        """
+        """Yield blocks of documents from a position on, smaller ones if patience runs out."""
         raise NotImplementedError
 
     def progress(self) -> tuple[int, int] | None:
@@ -140,23 +138,12 @@ class Source:
         return None
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
-        """Let a pipe end as soon as this is true; others do not wait."""
+        """Let a pipe end as soon as this is true."""
 
     def wait_at_most(self, patience: Patience) -> None:
-        """Give documents so long after they came at the latest; of a source that waits for them."""
+        """Limit how long documents wait for a full mini-batch, of a source that waits for more."""
         if self.waits:
             self.patience = patience
-
-
-def names_of(beside: Beside) -> list[str] | None:
-    """Return what the documents are called, "" where that is missing; None: nobody knows."""
-    return [name or "" for name in beside[None]] if None in beside else None
-
-
-def metadata_of(beside: Beside) -> pl.DataFrame | None:
-    """Return the other columns as a table; None where there are none."""
-    columns = [values.alias(name) for name, values in beside.items() if name is not None]
-    return pl.DataFrame(columns) if columns else None
 
 
 def rows_of(beside: Beside, first: int, after: int) -> Beside:
@@ -165,7 +152,7 @@ def rows_of(beside: Beside, first: int, after: int) -> Beside:
 
 
 def joined_columns(parts: Sequence[tuple[Beside, int]]) -> Beside:
-    """Return the columns of parts that have so many rows each; what one does not have is null."""
+    """Return the columns of parts with their numbers of rows; missing columns are null."""
     names = dict.fromkeys(name for beside, _ in parts for name in beside)
     return {
         name: pl.concat(

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-# The usual names, the likeliest first, as `spelled` spells them: of texts; of titles, which come
-# before the text, or are it where there is no other; of what names, dates and groups documents.
+# The usual names in order of preference, as `spelled` spells them: of texts; of titles, which come
+# before the text or replace a missing one; of names, times and groups of documents.
 _USUAL = """
 text body content abstract document doc article description summary message review comment tweet
 post sentence;
@@ -29,7 +29,7 @@ KEPT = {*TIMES, *GROUPS}
 
 
 def usual(names: Sequence[str]) -> list[str]:
-    """Return the usual name of a title, if there is one, and that of the text."""
+    """Return the usual names of a title and of the text, without missing ones."""
     title, text = first_named(TITLES, names), first_named(TEXTS, names)
     return [name for name in (title, text) if name is not None]
 

@@ -28,14 +28,13 @@ class Corpus:
         The words of the columns and how texts are made into words; None where the source names
         no words.
     names : list of str or None
-        What the source calls its documents.
+        Names of the documents, where the source has names.
     metadata : polars.DataFrame or None
-        The columns that were kept beside the counts, a row a document: texts as the source has
-        them, null where a value is missing.
+        The columns that were kept beside the counts: texts, null where a value is missing.
     n_skipped : int
         Documents that could not be read and were passed over.
     problems : tuple of str
-        The first few of those.
+        Messages about the first of these documents.
     n_unknown_tokens : float
         Tokens left out because a given vocabulary has no column for them.
     n_duplicates : int
@@ -76,29 +75,26 @@ class Corpus:
 
 @dataclass(frozen=True)
 class MiniBatch:
-    """Counts of some documents and where the stream goes on after them.
+    """Counts of some documents and the stream's position after them.
 
     Attributes
     ----------
     X : CSR array (documents, words)
         float32 counts, int32 column numbers, sorted, without zeros.
     position : fit for JSON
-        What to give `mini_batches` to go on after this batch.
+        Where `mini_batches` continues after this batch.
     change : VocabularyChange or None
-        What the batch did to the vocabulary; None for a matrix, which does nothing to it.
+        The batch's effect on the vocabulary; None for a matrix.
     n_unknown_tokens : float
         Token mass that has no column.
     vocabulary : Vocabulary or None
-        The words of the columns; None where documents are counted without.
-    names : list of str or None
-        What the source calls the documents.
+        The words of the columns; None where columns have no words.
     n_tokens : float64 array or None
         Tokens of each document, those without a column among them.
-    metadata : polars.DataFrame or None
-        The columns that `stream` was asked to keep, a row a document: texts as the source has
-        them, null where a value is missing.
+    names, metadata
+        As in `Corpus`.
     texts : polars.Series or None
-        The documents as they were read, where all are texts.
+        The original documents, where all are texts.
 
     Examples
     --------
@@ -121,30 +117,29 @@ class MiniBatch:
 
 @runtime_checkable
 class Seekable(Protocol):
-    """A source that says where it is and goes on from there; others are read up to a place."""
+    """A source that can tell its position and resume from it."""
 
     position: Any
 
     def seek(self, position: Any) -> None:
-        """Go on from a position that the same source gave."""
+        """Continue from a position of the same source."""
 
 
 @runtime_checkable
 class DocumentStream(Seekable, Protocol):
-    """Documents that come as mini-batches and know where they go on.
+    """Documents that come as mini-batches, with a position to resume from.
 
-    What `stream` returns, and what `mini_batches` and ``fit_stream`` accept: any object with these
-    attributes and methods.
+    `stream` returns one; `mini_batches` and ``fit_stream`` accept any object with these attributes
+    and methods.
 
     Attributes
     ----------
     vocabulary : Vocabulary or None
-        The words that documents are counted with unless `batches` is given others.
+        The words that documents are counted with by default.
     position : fit for JSON
-        Where to go on after the last mini-batch that was taken; None at the beginning. A checkpoint
-        keeps it, and nobody but the stream looks into it.
+        The position after the last mini-batch that was taken; None at the beginning.
     problems : Problems
-        What could not be read so far: ``n_skipped`` and the ``first`` few.
+        The documents that could not be read so far: ``n_skipped`` and the ``first`` few.
 
     Examples
     --------
@@ -166,8 +161,7 @@ class DocumentStream(Seekable, Protocol):
     ) -> Iterator[MiniBatch]:
         """Yield the mini-batches from `position` on.
 
-        Words are counted with a vocabulary, which learns from each mini-batch just before it is
-        yielded; None: the stream's own. `n_words` is the number of columns where these have no
-        words.
+        The vocabulary (None: the stream's own) learns from each mini-batch just before it is
+        yielded. `n_words` is the number of columns where columns have no words.
         """
         ...

@@ -50,7 +50,7 @@ def count_blocks(
                     block = next(blocks)
                 except StopIteration:
                     break
-                except Exception as error:  # what was read before it counts all the same
+                except Exception as error:  # raised after the counts of earlier blocks
                     waiting.append(Future())
                     waiting[-1].set_exception(error)
                     break
@@ -60,7 +60,7 @@ def count_blocks(
                     texts = [text for text in block.documents if isinstance(text, str)]
                     tokenizer = tokenizer.resolved(texts)
                 waiting.append(pool.submit(count, block, tokenizer))
-                del block  # none is held here while its counts are used
+                del block  # free its memory while its counts are used
                 if len(waiting) > 2 * n_threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -77,10 +77,7 @@ def limited(
     progress: Progress | None = None,
     position: Any = None,
 ) -> Iterator[Block]:
-    """Yield a source's blocks up to so many documents, and say how far reading is.
-
-    At the end, warn of skipped files.
-    """
+    """Yield a source's blocks up to a number of documents; report progress and skipped files."""
     most = whole("limit", limit) if limit is not None else 2**63
     n_docs, reopens = 0, True
     while reopens and n_docs < most:
@@ -114,13 +111,13 @@ class Merger:
         self.n_docs = 0
         self.n_unknown = 0.0
         self.words_found = False
-        # whoever asks for stop words wants them out of counted documents too
-        found = tokenizer.stop_words == "auto"  # from texts, of which there are none there
+        # stop words that the user names are left out of counted documents, too
+        found = tokenizer.stop_words == "auto"
         self._left_out = tokenizer._removed[1:] if found else tokenizer._removed
         self._given = vocabulary
         self._n_threads = n_threads
         self._columns, self._remap = vocabulary, None
-        if source_words is not None:  # of its columns, which are numbered otherwise
+        if source_words is not None:  # the source numbers its columns differently
             self._columns = Vocabulary(source_words) if vocabulary is None else vocabulary
             self._remap = self._columns.columns(source_words)
         self._parts: list[sparse.csr_array] = []
@@ -130,7 +127,7 @@ class Merger:
         self._total = np.zeros(1024, np.float64)
 
     def add(self, counts: Counts) -> None:
-        """Take in the next block."""
+        """Add the counts of the next block."""
         if self._columns is None:
             part = self._merged(counts) if isinstance(counts, Counted) else counts
         else:
@@ -185,7 +182,7 @@ class Merger:
             columns[order] = np.arange(len(order), dtype=np.int32)
             with ThreadPoolExecutor(self._n_threads) as pool:
                 moved = pool.map(lambda part: remap_columns(part, columns, len(order)), self._parts)
-                for number, (part, _) in enumerate(moved):  # each replaces what it was made of
+                for number, (part, _) in enumerate(moved):  # replaces its original, to save memory
                     self._parts[number] = part
             kept = [found[code] for code in order]
             words = Vocabulary.known(kept, df[order], tokenizer=tokenizer)
@@ -268,7 +265,7 @@ def kept_words(
 
 
 def _bound(name: str, value: Any, n_docs: int) -> float:
-    """Return a bound in documents; a float is a share of them."""
+    """Return a bound in documents; a float is a share of all documents."""
     if not isinstance(value, float | np.floating):
         return whole(name, value)
     if not 0.0 <= value <= 1.0:

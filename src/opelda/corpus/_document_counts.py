@@ -45,7 +45,7 @@ def count_words(
             else:
                 codes.extend(map(code_of, _tokens(document)))
                 weights.extend([1] * (len(codes) - len(weights)))
-        except TypeError as error:  # what is not a document, or a token that has no hash
+        except TypeError as error:  # not a document, or a token without a hash
             raise InputError(
                 f"{where(number)} is not a document ({error}); "
                 "give a text, a sequence of words or a mapping from word to count."
@@ -78,7 +78,7 @@ def count_words(
 
 
 def as_list(documents: Iterable[Any]) -> list[Any]:
-    """Return documents as a list; one alone is no sequence of them."""
+    """Return documents as a list; refuse a single document."""
     if isinstance(documents, str | bytes | Mapping):
         raise InputError(
             f"must be a sequence of documents, got one {type(documents).__name__}; for a single "
@@ -101,7 +101,7 @@ def _tokens(document: Any) -> Iterable[Any]:
 
 
 def _as_numbers(weights: list[Any]) -> NDArray[np.float64]:
-    """Return the counts in double precision, NaN for what is not a number."""
+    """Return the counts in double precision, NaN for anything but numbers."""
     try:
         array = np.array(weights)
         if array.ndim == 1 and (array.dtype.kind in "biuf" or not len(weights)):

@@ -15,17 +15,14 @@ from opelda.corpus._matrix import keep_columns
 from opelda.corpus._vocabulary import Vocabulary
 
 NEARLY_THE_SAME = 0.8
-LEAST_WORDS = 5  # of fewer distinct words some are the same by chance: those are no copies
-# Two documents are compared if for one of the bands the smallest hashes of their words agree, for
-# all of its hash functions: at a similarity of .8 with a probability of .9998.
+LEAST_WORDS = 5  # documents of fewer distinct words can be alike by chance: never copies
+# Two documents are compared if the smallest hashes of their words agree for all hash functions of a
+# band: at a similarity of .8 with a probability of .9998.
 BANDS, HASHES = 16, 4
 
 
 def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
-    """Return a corpus without its near copies.
-
-    With bounds of `read`, `min_df` and `max_df`, its words are those of the documents that stay.
-    """
+    """Return a corpus without near copies; `bounds` are min_df and max_df of words that stay."""
     stay = np.flatnonzero(copies(corpus.X) < 0)
     X, words = corpus.X[stay], corpus.vocabulary
     if bounds is not None and words is not None:
@@ -48,7 +45,7 @@ def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
 def copies(
     counts: sparse.csr_array, least: float = NEARLY_THE_SAME, n_bands: int = BANDS
 ) -> NDArray[np.int64]:
-    """Return of which earlier document each one is nearly a copy, -1 for the others."""
+    """Return the earlier document that each document nearly copies, or -1."""
     ones = (counts.data > 0).astype(np.int32)
     words = sparse.csr_array((ones, counts.indices, counts.indptr), shape=counts.shape)
     words.eliminate_zeros()
@@ -62,7 +59,7 @@ def copies(
         order = np.argsort(keys, kind="stable")  # in a bucket the earlier documents first
         ordered, documents = keys[order], left[order]
         begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-        # each with the first of its bucket, and with the one before it
+        # compare each document with the first of its bucket and with its predecessor
         first = documents[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
         before = np.concatenate((documents[:1], documents[:-1]))
         for other in (first, before):

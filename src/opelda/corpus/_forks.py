@@ -37,24 +37,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
-def lacks_pool() -> bool:
-    """Whether this process was forked from one in which polars had started its pool."""
-    return _is_lost
-
-
 def evaluate(column: "pl.Series", expression: "Callable[[pl.Expr], pl.Expr]") -> "pl.Series":
     """Return an expression of a column, evaluated in this thread where the pool is lacking."""
     import polars as pl
 
-    return evaluate_table(column.rename("column").to_frame(), expression(pl.col("column")))
-
-
-def evaluate_table(table: "pl.DataFrame", expression: "pl.Expr") -> "pl.Series":
-    """Return the same of a table."""
-    import polars as pl
-
     padding = [pl.lit(0).alias(f"{i}") for i in range(pl.thread_pool_size())] if _is_lost else []
-    return table.select_seq(expression, *padding).to_series()
+    table = column.rename("column").to_frame()
+    return table.select_seq(expression(pl.col("column")), *padding).to_series()
 
 
 def contains(column: "pl.Series", pattern: str) -> "pl.Series":
@@ -63,7 +52,7 @@ def contains(column: "pl.Series", pattern: str) -> "pl.Series":
 
 
 def require_pool(label: str) -> None:
-    """Raise `InputError` where the pool is lacking, for what cannot be read without it."""
+    """Raise `InputError` where the pool is lacking, for sources that need it."""
     if _is_lost:
         raise InputError(
             f"{label} cannot be read in a process that was forked after its parent had used "

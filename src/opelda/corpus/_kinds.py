@@ -1,7 +1,6 @@
-"""Kinds of objects that users give: counts, a table, a column, a document, several of them.
+"""Kinds of objects that users give: counts, a table, a column, a document, several documents.
 
-The one place that tells these apart. It imports neither polars, pandas nor Arrow: what is theirs is
-known by its package.
+Types of polars, pandas and Arrow are known by their packages, without importing these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,14 +85,14 @@ def is_record(item: Any) -> bool:
     """Whether this is a dictionary with a text, or a missing one, and not counts of words."""
     if not is_mapping(item):
         return False
-    # whatever is no number is no count either
+    # anything but a number cannot be a count
     if any(not isinstance(value, Real | Decimal | np.bool_) for value in item.values()):
         return True
     return any(is_missing(item[key]) for key in usual([k for k in item if isinstance(k, str)]))
 
 
 def is_empty(item: Any) -> bool:
-    """Whether this is a document without words, of whatever kind the others are."""
+    """Whether this is a document without words, of any kind."""
     if isinstance(item, np.ndarray):
         return item.size == 0
     return (isinstance(item, list | tuple) or is_mapping(item)) and not item
@@ -107,7 +106,7 @@ def is_missing(value: Any) -> bool:
 
 
 def first_of(items: Iterable[Any]) -> Any:
-    """Return the first item that is neither empty nor missing; where there is none, ""."""
+    """Return the first item that is neither empty nor missing; "" without any."""
     return next((item for item in items if not is_missing(item) and not is_empty(item)), "")
 
 
@@ -118,12 +117,12 @@ def are_documents(items: Any) -> bool:
         return is_document(first) or is_bag(first)
     if is_table(items) or is_column(items):
         return not holds_numbers(items)
-    # counts do not come as what can be gone through only once
+    # an iterator never holds counts
     return isinstance(items, Iterator) or (isinstance(items, np.ndarray) and items.shape == (0,))
 
 
 def _is_called(item: Any, *names: str) -> bool:
-    """Whether a type of pandas, polars or Arrow has one of these names."""
+    """Whether this is an object of pandas, polars or Arrow of a type with such a name."""
     known = package_of(item) in ("pandas", "polars", "pyarrow")
     return known and any(base.__name__.endswith(names) for base in type(item).__mro__)
 

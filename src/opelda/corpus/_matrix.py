@@ -34,7 +34,7 @@ class Counted:
 def by_appearance(
     codes: NDArray[np.int32], n_codes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the codes that occur in the order of first appearance, and their places; -1: none."""
+    """Return codes in the order of first appearance, and each code's place there or -1."""
     held, first = np.unique(codes, return_index=True)
     held = held[np.argsort(first)]
     places = np.full(n_codes, -1, np.int32)
@@ -62,7 +62,7 @@ def keep_columns(counts: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.cs
 
 
 def stacked(parts: list[sparse.csr_array], n_columns: int) -> sparse.csr_array:
-    """Return matrices one below the other, with so many columns."""
+    """Return the rows of all matrices, with `n_columns` columns."""
     if not parts:
         return sparse.csr_array(np.zeros((0, n_columns), np.float32))
     starts = np.cumsum([0, *(part.nnz for part in parts)])
@@ -81,7 +81,7 @@ def row_sums(counts: sparse.csr_array) -> NDArray[np.float64]:
 
 
 def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_array, float]:
-    """Return a copy of anybody's counts with `n_words` columns, and the mass of those beyond."""
+    """Return a copy of a caller's counts with `n_words` columns, and the mass beyond."""
     matrix = counts(item, where)
     if matrix.shape[1] >= 2**31:
         raise InputError(
@@ -89,14 +89,14 @@ def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_ar
         )
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()  # the copy's: explicit ones, and what single precision rounds to zero
-    if n_words is None:  # not remapped: there may be many more columns than entries
-        words = matrix.indices.astype(np.int32, copy=False)
-        return csr(matrix.data, words, matrix.indptr, matrix.shape), 0.0
-    return with_columns(matrix, n_words)
+    if n_words is not None:
+        return with_columns(matrix, n_words)
+    words = matrix.indices.astype(np.int32, copy=False)
+    return csr(matrix.data, words, matrix.indptr, matrix.shape), 0.0
 
 
 def with_columns(X: sparse.csr_array, n_columns: int) -> tuple[sparse.csr_array, float]:
-    """Return counts with so many columns, and the mass of those beyond."""
+    """Return counts with `n_columns` columns, and the mass of further columns."""
     columns = np.arange(X.shape[1], dtype=np.int32)
     columns[n_columns:] = -1
     return remap_columns(X, columns, n_columns)
@@ -109,7 +109,7 @@ def csr(
     shape: tuple[int, int],
 ) -> sparse.csr_array:
     """Return CSR of sorted, distinct words."""
-    if len(words) < 2**31:  # SciPy would widen the columns' numbers to the type of these
+    if len(words) < 2**31:  # else SciPy would widen the columns' numbers, too
         ends = ends.astype(np.int32, copy=False)
     X = sparse.csr_array((data, words, ends), shape=shape)
     X.has_canonical_format = True

@@ -5,11 +5,9 @@ from typing import Any, Literal
 from opelda._validation import choice
 from opelda.errors import DataWarning, InputError, warn
 
-REMEMBERED, NAMED = 20, 3
-
 
 class Problems:
-    """The documents of a source that could not be read: how many, and the first few.
+    """The documents of a source that could not be read: how many, and the first 20.
 
     >>> problems = Problems("skip")
     >>> problems.add("notes.jsonl, line 3", "is not JSON", "correct the line")
@@ -24,10 +22,7 @@ class Problems:
         self._binary: list[str] = []  # files skipped since the last warning
 
     def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
-        """Report one document: "{where} {what}; {remedy}, or pass over such with on_error='skip'".
-
-        `advice` is that of `InputError`, for the remedy.
-        """
+        """Report one document; `advice` is that of `InputError`, for the remedy."""
         if self.on_error == "stop":
             raise InputError(
                 f"{where} {what}; {remedy}, or pass over such documents with {{on_error}}.",
@@ -35,7 +30,7 @@ class Problems:
                 **advice,
             )
         self.n_skipped += 1
-        if len(self.first) < REMEMBERED:
+        if len(self.first) < 20:
             self.first.append(f"{where} {what}.")
 
     def skip_binary(self, file: str) -> None:
@@ -46,9 +41,8 @@ class Problems:
         """Warn of the binary files skipped since the last warning."""
         if not self._binary:
             return
-        n_files, named = len(self._binary), ", ".join(self._binary[:NAMED])
-        more = f" and {n_files - NAMED:,} more" if n_files > NAMED else ""
+        n_files, named = len(self._binary), ", ".join(self._binary[:3])
+        more = f" and {n_files - 3:,} more" if n_files > 3 else ""
         what = "file that is" if n_files == 1 else "files that are"
         self._binary.clear()
-        message = f"Skipped {n_files:,} {what} not text: {named}{more}."
-        warn(message, DataWarning)
+        warn(f"Skipped {n_files:,} {what} not text: {named}{more}.", DataWarning)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opelda._count_matrix import counts
 from opelda._validation import flag, number, threads
-from opelda.corpus._block import Beside, Block, joined_columns, metadata_of, names_of
+from opelda.corpus._block import Beside, Block, joined_columns
 from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import Merger, Progress, count_blocks, limited
 from opelda.corpus._duplicates import BANDS, NEARLY_THE_SAME, copies, without_copies
@@ -51,11 +51,10 @@ def read(
     Parameters
     ----------
     source : path, or documents in memory
-        A file, compressed or not (.gz, .xz, .bz2, .zst); a folder; a pattern such as
-        ``"logs/*.jsonl"``; a list of `pathlib.Path`; ``"-"``, standard input. Or an iterable of
-        texts (strings in a list always are), word lists, mappings from word to count, dictionaries
-        with a text, or gensim's (id, count) lists (with its ``Dictionary`` as `column_words`); a
-        column or a data frame of pandas, polars or Arrow; a matrix of counts; a corpus.
+        A file, compressed or not; a folder; a pattern such as ``"logs/*.jsonl"``; a list of
+        `pathlib.Path`; ``"-"``, standard input. Or an iterable of texts, word lists, mappings from
+        word to count, dictionaries with a text, or gensim's (id, count) lists; a column or a data
+        frame of pandas, polars or Arrow; a matrix of counts; a corpus.
     format : str
         One of `opelda.corpus.formats.FORMATS`, or "auto": by the file's name and its beginning.
     text_column : str or list of str, optional
@@ -63,7 +62,7 @@ def read(
         name, such as "text" or "abstract".
     name_column : str or False, optional
         The column, or key, that names the documents. By default the first of "title", "id", "name"
-        and the like; False: none.
+        and the like; False: no names.
     metadata : str or list of str, optional
         Columns, or keys, that are kept beside the counts. "auto", also in a list: those with usual
         names of a time or a group, such as "date" or "author".
@@ -74,7 +73,7 @@ def read(
     min_df, max_df : int or float, optional
         Leave out words in fewer or more documents; a float is a share of the documents. By default,
         of words found in texts, at least 5 documents (2 in fewer than 1,000, 1 in fewer than 50)
-        and at most half of them.
+        and at most half of the documents.
     max_features : int, optional
         Keep the most frequent words only.
     on_error : {"stop", "skip"}
@@ -86,7 +85,7 @@ def read(
     first_id : {0, 1}, optional
         The number of the first word, where a file does not follow its format's custom.
     limit : int, optional
-        Read the first so many documents only.
+        Read the first `limit` documents only.
     dedupe : bool
         Leave out near copies of earlier documents; see `near_duplicates`.
     n_jobs : int, optional
@@ -138,15 +137,15 @@ def read(
     if not merger.n_docs:
         raise InputError(f"{opened.label} holds no documents; look at what is in there.")
     X, words = merger.finish(min_df, max_df, max_features)
-    columns = joined_columns(beside)
+    joined = Block([], None, joined_columns(beside))
     corpus = Corpus(
         X,
         words,
-        names_of(columns),
+        joined.names,
         n_skipped=opened.problems.n_skipped,
         problems=tuple(opened.problems.first),
         n_unknown_tokens=merger.n_unknown,
-        metadata=metadata_of(columns),
+        metadata=joined.metadata,
     )
     if not flag("dedupe", dedupe):
         return corpus
@@ -156,7 +155,7 @@ def read(
 def near_duplicates(
     documents: Any, threshold: float = NEARLY_THE_SAME, *, n_bands: int = BANDS
 ) -> NDArray[np.int64]:
-    """Return of which earlier document each one is nearly a copy.
+    """Return the earlier document that each document nearly copies, or -1.
 
     Two documents are nearly the same if Jaccard's coefficient of their words is at least
     `threshold`. Candidates are found by MinHash (Broder 1997) and compared word by word. Copies of
@@ -168,7 +167,7 @@ def near_duplicates(
     threshold : float
         The least share of common words.
     n_bands : int
-        More of them find more of the pairs near the threshold and take more time.
+        More bands find more pairs near the threshold and take more time.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Records read of a source that cannot go back, recognised by their content when they come again.
+"""Records of a source that cannot be reopened, recognised by their content when they recur.
 
 A record is a line, or the key of an item. Memory is bounded: digests of about a thousand prefixes
 and of the last thousand records.
@@ -18,7 +18,7 @@ from opelda.corpus._kinds import is_matrix
 from opelda.errors import InputError
 
 N_LAST, N_MARKS = 1000, 1024
-SURE = 16  # so many records that begin a source as they began it before are no coincidence
+SURE = 16  # equal first records that are no coincidence
 SIZE = 8  # bytes of a digest
 
 
@@ -40,7 +40,7 @@ class Seen:
         self.n = 0
         self.step = 1  # marks are at its multiples, and at the powers of two below it
         self.marks: dict[int, bytes] = {}
-        self.last = list(last)  # of whatever was read, also of the source before this one
+        self.last = list(last)  # also of earlier sources
         self._hash = blake2b(digest_size=SIZE)
 
     def end(self, further: bytes = b"") -> bytes:
@@ -50,7 +50,7 @@ class Seen:
         return hashed.digest()
 
     def add(self, lines: bytes, *, known: bool = False) -> None:
-        """Add whole lines; those that are `known` are among the last ones already."""
+        """Add whole lines; `known` lines are among the last records already."""
         if not lines:
             return
         lines = ended(lines)
@@ -89,7 +89,7 @@ class Former(NamedTuple):
     """The records of a former run, as its position has them."""
 
     n: int
-    marks: dict[int, bytes]  # with that of all of them
+    marks: dict[int, bytes]  # with the mark of all records
     last: list[bytes]
 
     @classmethod
@@ -113,7 +113,7 @@ class Recognised(NamedTuple):
     """The outcome of looking at how a source begins."""
 
     seen: Seen  # with the records that are passed over
-    held: list[Any]  # records that were looked at and are new
+    held: list[Any]  # records that were read and are new
     how: str  # the end of a sentence
 
 
@@ -228,7 +228,7 @@ NOTHING = Nothing()
 
 
 class NewItems:
-    """The new items of an iterable, from a position on, and the position after so many of them.
+    """The new items of an iterable from a position on, and the position after any of them.
 
     If `by_content`, a position holds digests of the items; if not, it is the number of items.
     """
@@ -268,7 +268,7 @@ class NewItems:
             number += is_item
 
     def position(self, n_items: int) -> dict[str, Any] | int:
-        """Return the position after so many items."""
+        """Return the position after `n_items` items."""
         if not self._by_content:
             return n_items
         seen = self._seen or Seen()
@@ -296,5 +296,5 @@ def item_key(item: Any) -> bytes:
 
 
 def report(sentence: str) -> None:
-    """Log how a source goes on."""
+    """Log how a source continues."""
     logging.getLogger("opelda.corpus").info(sentence)

@@ -1,4 +1,4 @@
-"""Documents as mini-batches, in constant memory, with a position to go on from."""
+"""Documents as mini-batches, in constant memory, with a position to resume from."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
@@ -35,13 +35,13 @@ class Stream(DocumentStream):
         None where the source has numbered columns without names.
     batch_size : int
     position : fit for JSON
-        Where the source goes on after the last mini-batch that was taken; None at the beginning.
+        The position after the last mini-batch that was taken; None at the beginning.
     problems : Problems
         What could not be read so far: ``n_skipped`` and the ``first`` few.
 
     Notes
     -----
-    After `seek` the log ``opelda.corpus`` (INFO) says what was recognised.
+    After `seek` the log ``opelda.corpus`` (INFO) reports the recognised documents.
 
     Examples
     --------
@@ -77,16 +77,16 @@ class Stream(DocumentStream):
 
     @property
     def once(self) -> bool:
-        """Whether what was read is gone: the source is a pipe, or an iterator."""
+        """Whether the source is a pipe or an iterator, which cannot be read twice."""
         return not self._source.reopens
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
-        """Let a pipe end, with what was read of it, as soon as a condition is met.
+        """End a pipe after the documents read so far as soon as a condition is met.
 
         Parameters
         ----------
         is_ended : callable
-            Asked before every read, and ten times a second while there is nothing to read.
+            Called before every read, and ten times a second while the pipe is empty.
         """
         self._source.end_when(is_ended)
 
@@ -106,7 +106,7 @@ class Stream(DocumentStream):
         self._source.wait_at_most(Patience(seconds, meanwhile))
 
     def seek(self, position: Any) -> None:
-        """Go on from a position that a mini-batch of the same source gave."""
+        """Continue from the position of a mini-batch of the same source."""
         self.position = position
 
     def __iter__(self) -> Iterator[MiniBatch]:
@@ -179,7 +179,7 @@ class Stream(DocumentStream):
             )  # fmt: skip
 
     def _check_width(self, n_columns: int, n_words: int) -> None:
-        """Refuse numbered columns that cannot be those that are counted over."""
+        """Refuse numbered columns that do not fit the words."""
         fewer = self._source.may_lack_columns and n_columns < n_words
         if n_columns != n_words and not fewer:
             raise InputError(
@@ -226,11 +226,11 @@ def stream(
         What words are counted with. By default a corpus's own, the words that the source comes
         with, or else an empty one that grows.
     min_df, max_features : int or None
-        Those of a vocabulary that begins empty, see `Vocabulary`. With ``max_features=None`` memory
-        grows for ever.
+        Limits of a vocabulary that is empty at first, see `Vocabulary`. With ``max_features=None``
+        memory grows without bound.
     follow : bool
-        Wait for more at the end: for what is written to the file, or for new files in the folder.
-        Only full mini-batches are given then, unless `Stream.wait_at_most` says otherwise.
+        Wait at the end for more lines of the file, or more files in the folder. Mini-batches are
+        then full, unless `Stream.wait_at_most` limits the wait.
 
     Returns
     -------
@@ -285,32 +285,27 @@ def mini_batches(
 ) -> Iterator[MiniBatch]:
     """Yield mini-batches of counts from a source of documents or matrices.
 
-    The source is read no further than the batch being made, and no more than one batch is held.
+    The source is read no further than the current batch, and only this batch is held.
 
     Parameters
     ----------
     source : iterable, DocumentStream, Corpus, column or data frame
         Documents (a text, a sequence of words, a mapping from word to count, a dictionary with a
         text), which are gathered into batches; or whole mini-batches: matrices of counts, or lists
-        of documents other than texts. An empty list is an empty document. `NOTHING`, which says
-        that there is no document yet, and matrices without rows are passed over.
+        of documents other than texts. `NOTHING` says that no document is ready.
     batch_size : int
-        Documents per batch. Fewer come before a mini-batch of the source's own, at the end, and
-        after `max_wait`.
+        Documents per batch; fewer before a mini-batch of the source's own, at the end, and after
+        `max_wait`.
     vocabulary : Vocabulary or None
         Words to count; it learns from each batch just before the batch is yielded. None: the one of
         the stream or corpus, else an empty one that grows to 100,000 columns.
     n_words : int or None
-        Columns of matrices where there is no vocabulary; those beyond are left out and counted as
-        unknown. None: as many as the first matrix has.
+        Columns of matrices without a vocabulary; None: those of the first matrix.
     position : as in `MiniBatch`, or None
-        Where to go on. A source with ``position`` and ``seek(position)`` is asked to go there.
-        Others are read again: items that were read before are recognised and passed over. A number
-        passes over that many items.
-    max_wait : float or None
-        Seconds that documents wait for a batch to be full at most; see `Stream.wait_at_most`.
-    meanwhile : callable or None
-        Called now and then while documents are waited for.
+        Where to continue: by ``seek(position)`` of the source, or else past the items that are
+        recognised, or past a number of items.
+    max_wait, meanwhile
+        As `Stream.wait_at_most` takes them.
     by_content : bool
         Whether positions identify items by their content. False: by their number, without hashing.
 

@@ -15,7 +15,7 @@ from opelda.errors import InputError
 
 @dataclass(frozen=True)
 class Generated:
-    """Documents and what they were drawn from.
+    """Documents with their topics and mixtures.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ def generate(
     doc_topic_prior, topic_word_prior : float
         alpha and eta of the symmetric Dirichlet priors of mixtures and topics.
     separated : bool
-        Easy topics instead of drawn ones: each has 90% of its mass on a block of words of its own,
-        where the n-th word has a share in proportion to 1/n; the rest is spread over all blocks.
+        Easy topics instead of drawn ones: each has 90% of its mass on its own block of words, in
+        proportion to 1/n for the n-th word, and the rest on all blocks.
     random_state : int, Generator or None
         What `numpy.random.default_rng` takes.
 
@@ -112,10 +112,10 @@ def generate_stream(
     random_state: int = 0,
     first_batch: int = 0,
 ) -> Iterator[list[dict[str, float]]]:
-    """Yield mini-batches of documents ``{word: count}`` over words that come and go for ever.
+    """Yield mini-batches of documents ``{word: count}`` over words that come and leave.
 
-    Each topic owns every ``n_topics``-th word of an endless list, of which `n_words` are in use at
-    a time. A word is rare at first, common in its middle age, and rare again before it leaves.
+    Each topic owns every ``n_topics``-th word of an endless list; `n_words` are in use at a time.
+    A word is rare at first, common in its middle age, and rare again before it leaves.
 
     Parameters
     ----------
@@ -153,7 +153,9 @@ def generate_stream(
     n_new = whole("new_words_per_batch", new_words_per_batch, 0)
     seed, first_batch = whole("random_state", random_state, 0), whole("first_batch", first_batch, 0)
 
-    def batches() -> Iterator[list[dict[str, float]]]:  # so that mistakes are told at once
+    def batches() -> Iterator[
+        list[dict[str, float]]
+    ]:  # a generator of its own: mistakes are raised at once
         age = np.sin(np.pi * (np.arange(n_words) + 0.5) / n_words)
         for index in count(first_batch):
             size = batch_size if n_docs is None else min(batch_size, n_docs - index * batch_size)

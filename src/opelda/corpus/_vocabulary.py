@@ -46,16 +46,15 @@ class Vocabulary:
     max_features : int or None
         Columns at most.
     when_full : {"evict", "refuse"}
-        What becomes of new words when no column is left: they take those of rare, stale words, or
-        are dropped. A word's document frequency counts a tenth less for every mini-batch since it
-        was last seen. Dropped words are counted, not remembered.
+        Whether new words, when no column is left, replace rare, stale words or are dropped. A
+        word's document frequency counts a tenth less for every mini-batch since its last sight.
     min_df : int or None
         Documents that must have had a new word before it gets a column; until then its tokens are
         unknown. None is as for `read`: 1 in the first 50 documents, 2 up to 1,000, then 5. At most
         ``2 * max_features`` words wait, or 500,000; stale ones of few documents are forgotten.
     tokenizer : Tokenizer or None
-        How texts are made into words. None: ``Tokenizer()``. The first texts that a growing
-        vocabulary learns from decide stop words "auto"; a fixed vocabulary counts all of its words.
+        How texts are made into words. None: ``Tokenizer()``. Its "auto" is decided by the first
+        texts that a growing vocabulary learns from; a fixed vocabulary counts all its words.
 
     Attributes
     ----------
@@ -125,7 +124,7 @@ class Vocabulary:
         *,
         tokenizer: Tokenizer | None = None,
     ) -> Self:
-        """Return a fixed vocabulary of words that so many documents had."""
+        """Return a fixed vocabulary of words with their document frequencies."""
         vocabulary = cls(words, tokenizer=tokenizer)
         vocabulary._frequency[:] = document_frequency
         return vocabulary
@@ -141,11 +140,11 @@ class Vocabulary:
         return self._frequency.copy()
 
     def index(self, word: str) -> int:
-        """Return the word's column, -1 if it has none."""
+        """Return the word's column, -1 without one."""
         return self._index.get(word, -1)
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return each word's column, -1 for those that have none."""
+        """Return each word's column, -1 without one."""
         return np.fromiter(map(self.index, words), np.int32, len(words))
 
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
@@ -167,9 +166,8 @@ class Vocabulary:
     ) -> tuple[sparse.csr_array, VocabularyChange]:
         """Count the words of a stream's next mini-batch and let the vocabulary follow.
 
-        New words get columns in the order of how many of these documents have them, ties by first
-        appearance. If a document cannot be used, nothing is changed; the error calls it
-        ``where(number)``.
+        New words get columns by their document frequency here, ties by first appearance. A bad
+        document changes nothing; the error calls it ``where(number)``.
 
         Returns
         -------
@@ -219,7 +217,7 @@ class Vocabulary:
     def _admit(
         self, words: list[str], frequency: NDArray[np.intp], columns: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        """Enter in `columns` what is given to words without one; return the reused, ascending."""
+        """Enter the new words' columns in `columns`; return the reused columns, ascending."""
         numbers = [i for i in np.flatnonzero(columns < 0).tolist() if encodable(words[i])]
         enough = usual_min_df(self.n_docs) if self.min_df is None else self.min_df
         if enough > 1:
@@ -252,8 +250,8 @@ class Vocabulary:
         """Return columns to reuse for newcomers of these document frequencies, largest first."""
         # Of the columns not seen in this update, by strength (document frequency, a tenth less for
         # every update since the last sight), then last sight, then number. The weakest goes to the
-        # strongest newcomer, if it is not the stronger one: as one series rises while the other
-        # falls, the first pair that does not fit is the end.
+        # strongest newcomer unless it is stronger: strengths rise while frequencies fall, so that
+        # the first pair that does not fit is the last.
         idle = np.flatnonzero(self._last_seen < self.n_updates)
         age = (self.n_updates - self._last_seen[idle]).astype(np.float64)
         strength = self._frequency[idle] * 0.9**age
@@ -267,7 +265,7 @@ class Vocabulary:
     def _ready(
         self, words: list[str], numbers: list[int], frequency: NDArray[np.intp], enough: int
     ) -> list[int]:
-        """Count documents of words that wait; return those of the words that have had enough."""
+        """Count documents of waiting words; return the words that have enough."""
         waiting, ready = self._waiting, []
         for i, more in zip(numbers, frequency[numbers].tolist(), strict=True):
             word = words[i]
@@ -276,9 +274,8 @@ class Vocabulary:
                 ready.append(i)
             else:
                 waiting[str(word)] = n
-        # When too many wait, forget a quarter: of the half that was seen longest ago, those of the
-        # fewest documents. So stale words cannot keep new ones out, nor can a flood of new ones
-        # drive out at once what was seen before.
+        # When too many wait, forget a quarter: the rarer half of the half seen longest ago. So
+        # stale words cannot keep new words out, nor a flood of new words drive out all others.
         most = 500_000 if self.max_features is None else 2 * self.max_features
         while len(waiting) > most:
             old = sorted(islice(waiting.items(), (len(waiting) + 1) // 2), key=itemgetter(1))

@@ -1,7 +1,6 @@
 """Words that can be columns, as plain arrays and back; changes of a vocabulary.
 
-Nothing that comes back from a file is trusted: whatever it holds, the answer is a vocabulary or an
-`InputError`.
+Files are not trusted: any content gives a vocabulary or an `InputError`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ FEW = 50  # documents that say little about which words are rare, or common
 
 
 def encodable(word: str) -> bool:
-    """Whether the word has a UTF-8 form; lone surrogates have none."""
+    """Whether the word has a UTF-8 form, unlike lone surrogates."""
     try:
         return word.isascii() or bool(word.encode())
     except UnicodeEncodeError:
@@ -92,10 +91,9 @@ def damaged(what: str) -> InputError:
 
 
 def usual_min_df(n_docs: int) -> int:
-    """Return how many of so many documents must have a word where nobody said.
+    """Return the default of min_df for a number of documents.
 
-    In thousands of documents, words of one or two are misspellings and names: they make the model
-    large and no topic clearer.
+    In thousands of documents, words of one or two documents are misspellings and names.
     """
     return 1 if n_docs < FEW else 2 if n_docs < 1_000 else 5
 
@@ -109,15 +107,15 @@ class VocabularyChange:
     n_words_before, n_words : int
         Columns before and after.
     reused : int32 array
-        Columns that were given to another word, ascending: what was learned there is void.
+        Columns that were given to another word, ascending: their topic weights are void.
     n_added : int
         Words that got a column, new or reused.
     n_evicted : int
-        Words that lost theirs.
+        Words that lost their column.
     n_dropped : int
         Distinct words of the mini-batch left without a column.
     n_unknown_tokens : float
-        How often those occurred.
+        Tokens of the dropped words.
 
     Examples
     --------

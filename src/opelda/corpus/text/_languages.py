@@ -22,9 +22,9 @@ ENGLISH_WORDS = tuple(
 )
 AUTO = "auto"
 ENGLISH = "en"
-SKLEARN = "sklearn"  # the English list of models saved before there was one of our own
+SKLEARN = "sklearn"  # the English list of models saved before opelda had its own
 INSTALL = "pip install 'opelda[languages]'"
-# by ISO 639-1 codes; all other names are those of the Snowball algorithms
+# Snowball algorithms by ISO 639-1 codes
 _STEMMERS = """
 ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english eo:esperanto es:spanish
 et:estonian eu:basque fa:persian fi:finnish fr:french ga:irish hi:hindi hu:hungarian hy:armenian
@@ -100,14 +100,14 @@ def listed(code: str) -> tuple[str, ...]:
 
         return tuple(sorted(ENGLISH_STOP_WORDS))
     words = _package("stop_words").get_stop_words(code)
-    # without entries of several words: being common together makes none of them common
+    # without entries of several words: each word alone may be rare
     return tuple(sorted(word for word in words if not word.split()[1:]))
 
 
 def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None:
     """Return the code of the language whose `removed` words cover most of the sample, or None.
 
-    Warn of a language that is recognised by a few of its words and whose list is not installed.
+    Warn if the texts seem to be in a language whose list is not installed.
     """
     totals = sample.counts.sum(axis=0)
     number_of = dict(zip(sample.words, totals.tolist(), strict=True))
@@ -163,11 +163,11 @@ def checked_stem(stem: Any) -> str | None:
 
 
 def stems(words: list[str], algorithm: str) -> list[str]:
-    """Return each word's stem; the word itself where nothing would be left of it."""
+    """Return each word's stem; the word itself where the stem would be empty."""
     return [_stem(word, algorithm) for word in words]
 
 
-# Stemming in Python is slow, and words come again in every block; a few tens of megabytes at most.
+# stemming in Python is slow, and words recur in every block; a few tens of megabytes
 @lru_cache(maxsize=250_000)
 def _stem(word: str, algorithm: str) -> str:
     with ONE_AT_A_TIME:

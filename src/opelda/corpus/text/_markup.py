@@ -1,8 +1,8 @@
 r"""Mark-up taken out of texts: URLs, e-mail addresses, @names, HTML tags and entities, wiki debris.
 
-A text is decoded (`&eacute;` is a letter of its word), then all that one regular expression finds
-becomes a space. Both are spelled so that Rust and JavaScript read them alike: the report page, too,
-goes by `SPELLED`. There are no groups: with them Rust would be five times slower.
+A text is decoded (`&eacute;` is a letter of its word), then a space replaces each match of a
+regular expression. Rust and JavaScript read the patterns alike: the report page uses `SPELLED`.
+Groups would make Rust five times slower.
 """
 
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # polars is imported on first use: commands without texts sta
 
 FEW = 64  # texts up to which Python is faster: polars takes 80 us for a call
 LONG = 2_000  # characters beyond which Python, which may try a pattern at every place, is not asked
-# Of "&", as many times as it was escaped.
+# "&", escaped any number of times
 AMPERSAND = r"&(?:(?:amp|AMP|#0*38|#[xX]0*26);)+"
 REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,7});|\\u[0-9A-Fa-f]{4}"
 ENTITIES = {name: chr(point) for name, point in name2codepoint.items()} | {"apos": "'"}
@@ -63,9 +63,9 @@ _DEBRIS = (
     r"(?:\\[nrt]){2,}",
 )
 REMOVED = "|".join((*_TAGS, *_ADDRESSES, *_DEBRIS))
-# Without one of these there is nothing to do: most texts are looked at once.
+# Without such a sign a text stays: most texts are scanned once.
 SIGNS = r"[<&@=\\]|//|(?:www|WWW|Www)\.|\.[a-z]{2,4}/|\[\[|\{\{|https?:?/?\u2026"
-# One of these is in every text that has one of those: found in a quarter of the time.
+# Every text with a sign has one of these, which are found in a quarter of the time.
 PLAIN_SIGNS = ("<", "&", "@", "=", "\\", "/", "ww.", "WW.", "[[", "{{", "\u2026")
 
 
@@ -79,7 +79,7 @@ _ampersand, _reference, _removed = map(re.compile, PATTERNS.values())
 
 
 def without_markup(texts: "pl.Series") -> "pl.Series":
-    """Return texts with a space in the place of each piece of mark-up."""
+    """Return texts with a space instead of each piece of mark-up."""
     if len(texts) <= FEW:
         import polars as pl
 
@@ -119,7 +119,7 @@ def _cleaned(texts: "pl.Series") -> "pl.Series":
 
 
 def _character(reference: str) -> str | None:
-    """Return what a reference stands for; a space for what is no character, None for no name."""
+    """Return a reference's character; a space for an invalid number, None for an unknown name."""
     if reference[:2] in ("&#", "\\u"):
         digits = reference[2:].rstrip(";")
         point = int(digits.lstrip("xX"), 10 if digits.isdecimal() and reference[0] == "&" else 16)

@@ -34,7 +34,7 @@ def checked_phrases(phrases: Any, ngrams: tuple[int, int]) -> float | tuple[str,
 def chosen(
     words: Sequence[str], document_frequency: NDArray[Any], total: NDArray[Any], least: Any
 ) -> tuple[str, ...]:
-    """Return the phrases among words and pairs of them, by how often each occurs."""
+    """Return the phrases among words and pairs of words, by how often each occurs."""
     number_of = dict(zip(words, total.tolist(), strict=True))
     pairs = [
         (word, *word.split(" "))
@@ -53,7 +53,7 @@ def chosen(
 def join(
     codes: NDArray[np.int32], ends: NDArray[np.int64], keys: NDArray[np.int64], n_words: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return codes with phrases in the place of their words, from the left; -1 is left out.
+    """Return codes with phrases instead of their words, from the left; -1 is left out.
 
     Phrase i has the code ``n_words + i``; the key of words a and b is ``a n_words + b``. Keys rise.
     """
@@ -79,7 +79,7 @@ def join(
 
 
 def keys_of(phrases: Any, words: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return those of the phrases whose words there are, and their keys, which rise."""
+    """Return the phrases whose words are known, and their keys, which rise."""
     code_of = {word: code for code, word in enumerate(words)}
     known = {}
     for phrase in phrases:

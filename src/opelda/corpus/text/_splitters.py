@@ -27,7 +27,7 @@ AUTO, WORDS, PAIRS = "auto", "words", "pairs"  # values of `Tokenizer.unspaced`
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 INSTALL = "pip install 'opelda[segmentation]'"
 ONE_AT_A_TIME = Lock()  # blocks are counted by several threads, which a function may not expect
-# the planes that have characters, other than those of private use
+# the planes that have characters, without private use
 ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
 
 Split = Callable[[str], Sequence[str]]
@@ -97,7 +97,7 @@ def checked_pattern(pattern: Any) -> str | None:
     import polars as pl
 
     shown = f"{pattern!r:.80}"
-    # a pattern that matches nothing at all does so somewhere in one of these
+    # a pattern that can match the empty text does so in one of these
     probes = pl.Series(["", "a", " ", "Ab 1_-\té。\n."])
     try:
         groups = pl.Series([""]).str.extract_groups(pattern).struct.fields
@@ -155,7 +155,7 @@ def _python_class(pattern: str) -> NDArray[np.bool_]:
 
 
 def found_unspaced(sample: "pl.Series") -> str:
-    """Return how such texts are cut, by what is in a sample and what is installed."""
+    """Return how texts like a sample are cut with the installed packages."""
     n_texts = int(contains(sample, _unspaced_runs().pattern).sum())
     if not n_texts or n_texts < 0.01 * len(sample):  # fewer are not worth the package's time
         return PAIRS
@@ -206,7 +206,7 @@ def _unspaced_runs() -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """In the place of a function that a file does not hold."""
+    """Stands for a function, which a file cannot hold."""
 
     name: str
 
@@ -231,7 +231,7 @@ def checked_split(split: Any, pattern: Any) -> Split | None:
 
 
 def name_of(split: Split) -> str:
-    """Return a function's name, for those who have to give it again."""
+    """Return a function's name."""
     if isinstance(split, Forgotten):
         return split.name
     own = split if hasattr(split, "__qualname__") else type(split)

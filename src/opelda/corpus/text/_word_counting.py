@@ -28,7 +28,7 @@ WORDS_PER_CALL = 5_000  # entered into a table in the time of counting one text 
 
 
 def as_texts(texts: Any) -> "pl.Series":
-    """Return a Series of strings without nulls, or say which document is none."""
+    """Return a Series of strings without nulls; refuse other documents."""
     import polars as pl
 
     if isinstance(texts, pl.Series):
@@ -70,7 +70,7 @@ def _odd_letters() -> frozenset[str]:
     import polars as pl
 
     odd = {"\u03a3"}  # it goes by the letters around it: their classes may differ
-    for plane in range(0, 0x110000, 0x10000):  # one at a time: all of them take 300 MB
+    for plane in range(0, 0x110000, 0x10000):  # plane by plane: all characters take 300 MB
         points = range(max(plane, 0x80), plane + 0x10000)
         letters = [chr(point) for point in points if not 0xD800 <= point < 0xE000]
         by_polars = pl.Series(letters).str.to_lowercase().to_list()
@@ -98,7 +98,7 @@ def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
         return _count_run(texts, tokenizer, removed)
     with ThreadPoolExecutor(len(runs)) as pool:
         parts = list(pool.map(lambda run: _count_run(run, tokenizer, removed), runs))
-    # words in order of first appearance in every part are so in all, one part after the other
+    # words stay in the order of first appearance
     table = _text.WordTable()
     columns = [table.add(part.words) for part in parts]
     moved = [
@@ -121,7 +121,7 @@ def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -
     first = len(table.add(removed))  # the words that are left out have the first codes
     pairs = tokenizer.unspaced == PAIRS
     codes, ends = coded(texts, table, tokenizer.pattern, tokenizer.split, pairs=pairs)
-    # what becomes of each code: nothing, itself, or its stem
+    # the new number of each code; -1 for words left out
     renamed = np.arange(-first, len(table) - first, dtype=np.int32)
     np.maximum(renamed, -1, out=renamed)
     if tokenizer.stem is not None:
@@ -146,7 +146,7 @@ def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -
 
 
 def checked_ngrams(ngrams: Any) -> tuple[int, int]:
-    """Return from how many to how many words one may be made of."""
+    """Return the least and the most words of an n-gram."""
     known = {"1": (1, 1), "2": (1, 2), "(1, 1)": (1, 1), "(1, 2)": (1, 2), "(2, 2)": (2, 2)}
     found = known.get(repr(tuple(ngrams) if isinstance(ngrams, list) else ngrams))
     if found is None:
@@ -155,7 +155,7 @@ def checked_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 class FewTexts:
-    """Counts few texts, over a table of the words that is made anew when these have changed."""
+    """Counts few texts over a table of the words, which is rebuilt when these have changed."""
 
     def __init__(self) -> None:
         # version, tokenizer, table, columns and their number, changed in one step for threads
@@ -198,9 +198,9 @@ class FewTexts:
             if texts is None:
                 return None
             ends, held, counts = table.count_known(texts, columns, **runs)
-        except UnicodeEncodeError:  # a lone surrogate: the other way names the document
+        except UnicodeEncodeError:  # a lone surrogate: counting many texts names the document
             return None
         return csr(counts, held, ends, (len(texts), n_columns))
 
     def __reduce__(self) -> tuple[type["FewTexts"], tuple[()]]:
-        return FewTexts, ()  # a copy, or what was pickled, makes a table of its own
+        return FewTexts, ()  # a copy builds its own table

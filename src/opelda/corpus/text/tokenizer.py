@@ -47,17 +47,13 @@ class Tokenizer:
     lower : bool
         Whether upper-case letters become lower-case first, by the rules of Unicode.
     pattern : str or None
-        What a word is. None: two or more letters, marks, digits and underscores in a row, with a
-        letter among them. ``COUNT_VECTORIZER``, scikit-learn's ``r"(?u)\b\w\w+\b"``: exactly what
-        Python's `re` finds. ``WHITESPACE``: whatever white space separates, as `str.split` does.
-        Anything else is a regular expression of Rust's `regex`, whose matches are the words; it has
-        no look-around, no references to groups, and no groups that capture.
+        The pattern of words. None: two or more letters, marks, digits and underscores in a row,
+        with at least one letter. ``COUNT_VECTORIZER``: scikit-learn's. ``WHITESPACE``: anything
+        between white space. Else a regular expression of Rust's `regex` without capturing groups.
     stop_words : str, iterable of str or None
-        Words to leave out. "auto": those of the language that the texts seem to be in, see
-        `resolved`. A language's name or code ("english", "en", "de", ...): its list; all but
-        English need ``pip install 'opelda[languages]'``. "sklearn": scikit-learn's English list.
-        None: none. Lower-casing and the pattern apply to these words as to texts, except to a list
-        given with CountVectorizer's pattern. For a file see `stop_words_from`.
+        Words to leave out: the list of the texts' own language ("auto"), of a language ("english",
+        "en", "de", ...; others than English need ``opelda[languages]``), of scikit-learn
+        ("sklearn"), or your own. For a file see `stop_words_from`.
     stem : str or None
         A language's name or code whose Snowball algorithm reduces the words left to their stems;
         needs ``opelda[languages]``.
@@ -67,23 +63,17 @@ class Tokenizer:
     extra_stop_words : iterable of str
         Words to leave out besides `stop_words`.
     phrases : bool, float or iterable of str
-        Pairs of neighbouring words, after leaving out stop words, that are one word, such as
-        "health care". True: those that come together more often than chance, in at least 10 texts,
-        with a normalised pointwise mutual information of 0.5 or of the number given; `read` looks
-        at all texts, a stream at its first ones.
+        Pairs of neighbouring words that count as a word, such as "health care". True: pairs in at
+        least 10 texts with a normalised pointwise mutual information of 0.5, or the number given.
     split : callable or None
-        A function of your own from a text to the list of its words, instead of `pattern`. It gets
-        texts after `keep_markup` and `lower`, one at a time. Models hold only the function's name:
-        see `opelda.load`.
+        Your own function from a text to the list of its words, instead of `pattern`. Models hold
+        only its name: see `opelda.load`.
     unspaced : {"auto", "words", "pairs"} or None
-        How runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese are cut where there is no
-        `pattern`: into the words of ICU's dictionaries, which needs ``pip install
-        'opelda[segmentation]'``, or into all pairs of neighbouring characters; None: not at all.
-        "auto": into words where texts are in these scripts and the package is there.
+        Whether Chinese, Japanese, Thai, Lao, Khmer and Burmese are cut into ICU's words, which need
+        ``opelda[segmentation]``, or into all pairs of neighbouring characters; None: not at all.
     keep_markup : bool
-        Whether URLs, e-mail addresses, @names, HTML and XML tags, comments and scripts, and debris
-        of wiki tables become words. Otherwise they are left out first, and entities such as
-        ``&eacute;`` are their letters.
+        Whether URLs, e-mail addresses, @names, HTML, XML and debris of wikis become words, and
+        entities such as ``&eacute;`` are not decoded.
 
     Attributes
     ----------
@@ -96,9 +86,9 @@ class Tokenizer:
 
     Notes
     -----
-    The same settings (``stop_words=None`` and ``keep_markup=True`` among them) give the matrix of
-    scikit-learn's `CountVectorizer`, its columns in another order. Lower-casing is polars', whose
-    Unicode may be newer than Python's.
+    Lower-casing and the pattern apply to stop words as to texts, except to a list given with
+    ``COUNT_VECTORIZER``. The same settings (``stop_words=None`` and ``keep_markup=True`` among
+    them) give the matrix of scikit-learn's `CountVectorizer`, its columns in another order.
 
     Examples
     --------
@@ -175,10 +165,10 @@ class Tokenizer:
         return count(column, self.resolved(column), threads(n_jobs))
 
     def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
-        """Return the tokenizer with what is "auto" replaced by what the sample calls for.
+        """Return the tokenizer with "auto" settings decided by a sample.
 
-        The language is the one whose list of stop words covers most of the words of the first 5,000
-        texts; none where that is too little to be a language. Phrases are those of these texts.
+        The first 5,000 texts count. Their language is the one whose list of stop words covers most
+        of their words; None below a tenth.
 
         Examples
         --------
@@ -247,9 +237,7 @@ class Tokenizer:
         if isinstance(settings, Mapping):
             settings = since | {"keep_markup": True} | dict(settings)
         if not isinstance(settings, Mapping) or sorted(map(str, settings)) != sorted(names):
-            raise InputError(
-                f"A tokenizer's settings must be {', '.join(names)}, no more, no less."
-            )
+            raise InputError(f"A tokenizer's settings must be {', '.join(names)}.")
         kinds = {"stop_words": str | list | tuple | None, "extra_stop_words": list | tuple}
         for name, kind in kinds.items():
             if not isinstance(settings[name], kind):
@@ -267,7 +255,7 @@ class Tokenizer:
 
     @property
     def _left_open(self) -> dict[str, Any]:
-        """The settings that texts are still to decide, and what they are without texts."""
+        """The settings that texts still decide, with their values without texts."""
         left_open: dict[str, Any] = {}
         if self.stop_words == AUTO:
             left_open["stop_words"] = None
@@ -279,7 +267,7 @@ class Tokenizer:
 
     @property
     def _removed(self) -> list[str]:
-        """The words left out, of those whose language is known, after the empty word."""
+        """The words left out, after the empty word; no list of an undecided language."""
         known: Any = self.decided
         how = self.lower, self.pattern, known.unspaced
         removed = left_out(*how, known.stop_words)
@@ -307,7 +295,7 @@ def left_out(
     unspaced: str | None,
     stop_words: str | tuple[str, ...] | None,
 ) -> list[str]:
-    """Return stop words as they come out of texts, after the empty word."""
+    """Return stop words as texts yield them, after the empty word."""
     if stop_words is None:
         return [""]
     given = listed(stop_words) if isinstance(stop_words, str) else stop_words
@@ -319,7 +307,7 @@ def left_out(
 
 
 def going_on_as(given: Tokenizer, learned: Tokenizer) -> Tokenizer:
-    """Return the tokenizer with what it leaves open as the learned one has it."""
+    """Return the tokenizer with undecided settings from the learned tokenizer."""
     taken = {name: getattr(learned, name) for name in given._left_open}
     if (given.stop_words, learned.stop_words) == (ENGLISH, SKLEARN):  # of former models
         taken["stop_words"] = SKLEARN
@@ -327,13 +315,13 @@ def going_on_as(given: Tokenizer, learned: Tokenizer) -> Tokenizer:
 
 
 def recalling(learned: Tokenizer, given: Tokenizer) -> Tokenizer:
-    """Return the learned one with the other's function where it has nothing but its name."""
+    """Return the learned tokenizer with the given function, if only its name is known."""
     same = given.split is not None and learned.split == Forgotten(name_of(given.split))
     return replace(learned, split=given.split) if same else learned
 
 
 def with_split(learned: Tokenizer | None, split: Any) -> Tokenizer:
-    """Return the learned one with the function that its file named."""
+    """Return the learned tokenizer with the function that its file named."""
     if learned is None or not isinstance(learned.split, Forgotten):
         raise InputError("is not needed: no function cut texts into the model's words.", "split")
     return replace(learned, split=split)
