@@ -13,8 +13,6 @@ from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._input import PEEK_BYTES, Input, NotTextError
 from opelda.errors import InputError
 
-# Ends of names that say too little.
-VAGUE = (".txt", ".text", ".dat", ".json")
 LDAC = re.compile(rb"(\d+)((?:\s+\d+:\d+(?:\.\d+)?)*)\s*")
 NUMBER = re.compile(rb"\d+\s*")
 JAVA = b"\xac\xed\x00\x05"
@@ -34,11 +32,15 @@ def detect(input: Input) -> Format:
 
 
 def by_name(plain_name: str) -> Format | None:
-    """Return the format that a file's name says; None if it says none."""
+    """Return the format that a file's name says; None if it says none, or too little."""
     if plain_name.startswith("docword."):
         return FORMATS["uci"]
-    every = ((end, one) for one in FORMATS.values() for end in one.suffixes if end not in VAGUE)
-    ends = {end: one for end, one in every if plain_name.endswith(end)}
+    ends = {
+        end: format
+        for format in FORMATS.values()
+        for end in format.suffixes
+        if plain_name.endswith(end) and end not in (".txt", ".text", ".dat", ".json")
+    }
     return ends[max(ends, key=len)] if ends else None
 
 
@@ -51,30 +53,27 @@ def expand(path: Any, format: str = "auto") -> list[Input]:
     input.
     """
     input = Input.of(path)
-    if input.path is None or os.path.exists(input.path):
-        return _in_folder(input, format) if input.is_folder else [input]
-    text = os.fspath(input.path)
-    if not glob.has_magic(text):
+    if input.is_folder and format != "files":
+        return _in_folder(input, format)
+    if input.path is None or os.path.exists(input.path) or not glob.has_magic(str(input.path)):
         return [input]
-    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    found = sorted(filter(os.path.isfile, glob.glob(os.fspath(input.path), recursive=True)))
     if not found:
         raise InputError(f"No file matches {input.label}; check the pattern.")
     return [Input.of(path) for path in found]
 
 
 def _in_folder(input: Input, format: str) -> list[Input]:
-    if format == "files":
-        return [input]
-    every = sorted(visible_files(os.fspath(input.path or "")))
-    paths = [path for path in every if not is_vocabulary(path)]
+    paths = sorted(visible_files(os.fspath(input.path or "")))
+    inputs = [Input.of(path) for path in paths if not is_vocabulary(path)]
     if format != "auto":
-        if not paths:
+        if not inputs:
             raise InputError(f"{input.label} has no files in it; give another folder.")
-        return [Input.of(path) for path in paths]
-    kinds = {by_name(Input.of(path).plain_name) for path in paths}
+        return inputs
+    kinds = {by_name(one.plain_name) for one in inputs}
     known = {kind.name for kind in kinds if kind is not None}
     if not known:
-        return [Input.of(path) for path in paths] if _all_json(paths) else [input]
+        return inputs if _are_json(inputs) else [input]
     if len(known) < len(kinds):
         return [input]
     if len(known) > 1:
@@ -82,15 +81,15 @@ def _in_folder(input: Input, format: str) -> list[Input]:
             f"{input.label} has files of several formats ({', '.join(sorted(known))}); "
             "give those of one, as with a pattern."
         )
-    return [Input.of(path) for path in paths]
+    return inputs
 
 
-def _all_json(paths: list[str]) -> bool:
+def _are_json(inputs: list[Input]) -> bool:
     """Whether files whose names say nothing are all JSON Lines, as dumps of wikis are."""
-    if paths and all(Input.of(path).plain_name.endswith(".json") for path in paths):
+    if inputs and all(one.plain_name.endswith(".json") for one in inputs):
         return True
     try:
-        return bool(paths) and all(_by_content(Input.of(path)) == "jsonl" for path in paths)
+        return bool(inputs) and all(_by_content(one) == "jsonl" for one in inputs)
     except InputError:
         return False
 
@@ -110,67 +109,69 @@ def is_vocabulary(path: str) -> bool:
 
 def _by_content(input: Input) -> str:
     """Return the format's name that the first lines of a file speak for."""
-    # of a pipe no more lines are waited for than are needed
+    # of a pipe no more lines are waited for than are needed: text and JSON show in the first
     head = b"" if input.reopens else input.peek(1)
-    if not _is_settled(head):
+    line = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
+    if not line.strip() or b"\0" in line or NUMBER.match(line):
         head = input.peek()
     if head.startswith(b"PAR1"):
         return "parquet"
-    if head.startswith(b"PK\x03\x04"):
-        if b".npy" in head[:200]:
-            return "npz"
-        raise NotTextError(f"{input.label} is a zip archive; unpack it first.")
-    if head.startswith(JAVA):
-        raise NotTextError(
-            f"{input.label} is in a binary form of Java's, as mallet import-file writes it, which "
-            "only MALLET reads; give the texts that it was made of."
-        )
-    if head[257:262] == b"ustar":
-        raise NotTextError(f"{input.label} is a tar archive; unpack it first, as with tar -xf.")
+    if head.startswith(b"PK\x03\x04") and b".npy" in head[:200]:
+        return "npz"
     if head.startswith(UTF_16):
         return "lines"
-    if b"\0" in head or head.startswith(PDF):
-        raise NotTextError(
-            f"{input.label} is not text and of no known format; if it is text all the same, "
-            "say {format}.",
-            format="lines",
-        )
+    _refuse_binary(head, input.label)
     head = head.removeprefix(codecs.BOM_UTF8)
     if head.startswith(b"%%MatrixMarket"):
         return "mm"
+    is_cut = len(head) >= PEEK_BYTES
     lines = head.split(b"\n")
-    if len(head) >= PEEK_BYTES and len(lines) > 1:
+    if is_cut and len(lines) > 1:
         lines.pop()  # it may go on
     lines = [line for line in lines if line.strip()]
     if not lines:
         return "lines"
-    if _is_json(lines[0].strip(), input, cut=len(head) >= PEEK_BYTES):
+    if _is_json(lines[0].strip(), input, is_cut):
         return "jsonl"
     is_uci = all(map(NUMBER.fullmatch, lines[:3])) and all(map(TRIPLE.fullmatch, lines[3:]))
     if len(lines) >= 3 and is_uci:
         return "uci"
-    if any(b":" in line for line in lines) and all(map(_is_ldac, lines)):
+    pairs = [LDAC.fullmatch(line) for line in lines]
+    if any(b":" in line for line in lines) and all(
+        found is not None and int(found[1][:9]) == len(found[2].split()) for found in pairs
+    ):
         return "ldac"
     return "lines"
 
 
-def _is_settled(head: bytes) -> bool:
-    """Whether the first line says that a file is plain text or JSON, whatever the others are."""
-    head = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
-    may_be_counts = any(one.match(head) for one in (NUMBER, LDAC))
-    return bool(head.strip()) and b"\0" not in head and not may_be_counts
+def _refuse_binary(head: bytes, label: str) -> None:
+    """Refuse archives and other files that are not text."""
+    if head.startswith(JAVA):
+        raise NotTextError(
+            f"{label} is in a binary form of Java's, as mallet import-file writes it, which "
+            "only MALLET reads; give the texts that it was made of."
+        )
+    if head.startswith(b"PK\x03\x04") or head[257:262] == b"ustar":
+        kind = "zip" if head.startswith(b"PK") else "tar"
+        raise NotTextError(f"{label} is a {kind} archive; unpack it first.")
+    if b"\0" in head or head.startswith(PDF):
+        raise NotTextError(
+            f"{label} is not text and of no known format; if it is text all the same, "
+            "say {format}.",
+            format="lines",
+        )
 
 
-def _is_json(line: bytes, input: Input, cut: bool) -> bool:
+def _is_json(line: bytes, input: Input, is_cut: bool) -> bool:
     """Whether a first line is a JSON value a line; what is JSON in another form is refused."""
     if line[:1] not in (b"{", b"["):
         return False
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        if cut and re.match(rb'\{\s*"', line):
-            return True
         value = None
+        if is_cut and re.match(rb'\{\s*"', line):
+            return True
     if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], str)):
         return True
     if input.plain_name.endswith(".json") or isinstance(value, list):
@@ -178,8 +179,3 @@ def _is_json(line: bytes, input: Input, cut: bool) -> bool:
             f"{input.label} is not JSON Lines, a value a line; make it so, as with jq -c '.[]'."
         )
     return False
-
-
-def _is_ldac(line: bytes) -> bool:
-    found = LDAC.fullmatch(line)
-    return found is not None and int(found[1][:9]) == len(found[2].split())

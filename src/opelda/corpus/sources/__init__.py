@@ -10,15 +10,10 @@ from typing import Any, Literal
 from opelda.corpus._block import Source
 from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.formats import (
-    FORMATS,
-    Format,
-    Input,
-    Options,
-    detect,
-    expand,
-    read_vocabulary,
-)
+from opelda.corpus.formats import FORMATS, Format, Options
+from opelda.corpus.formats._detect import detect, expand
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.sources._files import Files
 from opelda.corpus.sources._folder import Folder
 from opelda.corpus.sources._followed import GrowingFile
@@ -62,10 +57,40 @@ def checked_options(
         metadata=_columns("metadata", metadata),
         encoding=encoding,
         column_words=os.fsdecode(column_words) if is_path else None,
-        words=None if is_path else as_words(column_words),
+        words=None if is_path else _as_words(column_words),
         first_id=first_id,
         problems=Problems(on_error),
     )
+
+
+def _columns(parameter: str, given: Any) -> tuple[str, ...]:
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,)
+    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
+        raise InputError(
+            f"must be the name of a column, or a list of names, got {given!r}; a column's number "
+            "goes as a string, as '2'.",
+            parameter,
+        )
+    return tuple(given)
+
+
+def _as_words(column_words: Any) -> list[str] | None:
+    """Return the words of a list of them, a mapping from number to word, or gensim's Dictionary."""
+    if column_words is None:
+        return None
+    if isinstance(column_words, Vocabulary):
+        return list(column_words.words)
+    numbers = getattr(column_words, "token2id", None)  # gensim's, from word to number
+    if isinstance(numbers, Mapping):
+        column_words = {number: word for word, number in numbers.items()}
+    if not isinstance(column_words, Mapping):
+        return [str(word) for word in column_words]
+    if not all(isinstance(number, int) and number >= 0 for number in column_words):
+        raise InputError("must map the columns' numbers, from 0 on, to words.", "column_words")
+    # a number that was filtered away has no word; it must not become another's
+    width = max(column_words, default=-1) + 1
+    return [str(column_words.get(i, f"word {i}")) for i in range(width)]
 
 
 def open_source(
@@ -76,7 +101,7 @@ def open_source(
     in_pieces: bool = False,  # whether no more than a few blocks will be held at a time
 ) -> Source:
     """Return the documents that a user's source stands for."""
-    paths = as_paths(source)
+    paths = _as_paths(source)
     if paths is None:
         if options.format != "auto":
             raise InputError(
@@ -90,25 +115,27 @@ def open_source(
     if follow and len(paths) > 1:
         raise InputError("Only one file or one folder can be followed; give one.")
     input = Input.of(paths[0])
-    if follow and input.path is not None:
-        if not input.is_folder:
-            found = _format(input, options)
-            found.check(options, input.label)
-            return GrowingFile(input, found, options)
+    if follow and input.path is not None and input.is_folder:
         if options.format != "auto":
             FORMATS[options.format].check(options, input.label)
         formats = partial(_arriving, format=options.format)
         return Folder(input.path, options, formats, follow=True, words=_words(options))
-    inputs = [input for path in paths for input in expand(path, options.format)]
+    follow = follow and input.path is not None
+    inputs = [input] if follow else [one for path in paths for one in expand(path, options.format)]
     if not inputs:
         raise InputError("The list of files is empty; give at least one.")
-    kinds = {one.name: one for one in (_format(input, options) for input in inputs)}
+    auto = options.format == "auto"
+    kinds = {
+        one.name: one for one in (detect(i) if auto else FORMATS[options.format] for i in inputs)
+    }
     if len(kinds) > 1:
         raise InputError(
             f"The files are of different formats ({', '.join(sorted(kinds))}); read them apart."
         )
     (found,) = kinds.values()
     found.check(options, inputs[0].label)
+    if follow:
+        return GrowingFile(input, found, options)
     files = Files(inputs, found, options)
     folder = inputs[0].path
     if in_pieces and len(inputs) == 1 and folder is not None and inputs[0].is_folder:
@@ -116,7 +143,7 @@ def open_source(
     return files
 
 
-def as_paths(source: Any) -> list[Any] | None:
+def _as_paths(source: Any) -> list[Any] | None:
     """Return the paths or open files that a source consists of; None where it is no such thing."""
     if isinstance(source, str | os.PathLike | Input) or hasattr(source, "readable"):
         return [source]
@@ -134,25 +161,6 @@ def as_paths(source: Any) -> list[Any] | None:
     return None
 
 
-def as_words(column_words: Any) -> list[str] | None:
-    """Return the words of a list of them, a mapping from number to word, or gensim's Dictionary."""
-    if column_words is None:
-        return None
-    if isinstance(column_words, Vocabulary):
-        return list(column_words.words)
-    numbers = getattr(column_words, "token2id", None)  # gensim's, from word to number
-    if isinstance(numbers, Mapping):
-        column_words = {number: word for word, number in numbers.items()}
-    if isinstance(column_words, Mapping):
-        if not all(isinstance(number, int) and number >= 0 for number in column_words):
-            raise InputError("must map the columns' numbers, from 0 on, to words.", "column_words")
-        # a number that was filtered away has no word; it must not become another's
-        return [
-            str(column_words.get(i, f"word {i}")) for i in range(max(column_words, default=-1) + 1)
-        ]
-    return [str(word) for word in column_words]
-
-
 def _names_a_file(text: str) -> bool:
     """Whether a text looks like a path, with a suffix or a folder, and a file lies there."""
     if len(text) > 4096 or len(text.split()) != 1 or not ("." in text.strip(".") or "/" in text):
@@ -163,14 +171,10 @@ def _names_a_file(text: str) -> bool:
         return False
 
 
-def _format(input: Input, options: Options) -> Format:
-    return detect(input) if options.format == "auto" else FORMATS[options.format]
-
-
 def _words(options: Options) -> list[str] | None:
     """Return the words that were given for the columns, or those of the file that was."""
-    beside = options.column_words
-    return options.words if beside is None else read_vocabulary(Input.of(beside))
+    named = options.column_words
+    return options.words if named is None else read_vocabulary(Input.of(named))
 
 
 def _arriving(input: Input, format: str) -> Format | None:
@@ -184,15 +188,3 @@ def _arriving(input: Input, format: str) -> Format | None:
             "into it."
         )
     return None if found is None or found.name == "lines" else found
-
-
-def _columns(parameter: str, given: Any) -> tuple[str, ...]:
-    if given is None or isinstance(given, str):
-        return () if given is None else (given,)
-    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
-        raise InputError(
-            f"must be the name of a column, or a list of names, got {given!r}; a column's number "
-            "goes as a string, as '2'.",
-            parameter,
-        )
-    return tuple(given)

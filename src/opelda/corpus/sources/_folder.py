@@ -4,9 +4,8 @@ import os
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -19,12 +18,11 @@ from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats._text_columns import as_series
 from opelda.corpus.formats.texts import file_text, named_files
 from opelda.corpus.sources import _followed
-from opelda.corpus.sources._files import as_wanted, was_reached
+from opelda.corpus.sources._files import as_wanted, has_tail, was_reached
 from opelda.errors import InputError
 
 
-@dataclass(frozen=True, order=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     """A file as it was found."""
 
     name: str  # its path within the folder
@@ -94,6 +92,7 @@ class Folder(Source):
             yield joiner.take(_position(done, None, None))
 
     def _of(self, file: FoundFile, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
+        """Yield the documents of a file."""
         input = Input.of(file.path)
         try:
             format = self._format_of(input)
@@ -139,9 +138,8 @@ class Folder(Source):
         if is_first:
             n_known = sum(file.key in done for file in files)
             report(f"{self.label} goes on: {n_known:,} of {len(files):,} files were read already.")
-        in_lines = isinstance(at, dict) and "tail" in at
         same = of is None or any(file.name == begun and file.key.hex() == of for file in files)
-        return done, begun, at if in_lines or same else None
+        return done, begun, at if has_tail(at) or same else None
 
 
 def _position(done: set[bytes], begun: FoundFile | None, at: Any) -> dict[str, Any]:
