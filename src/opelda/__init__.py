@@ -19,22 +19,13 @@ logging.getLogger("opelda").addHandler(logging.NullHandler())
 
 # imported on first use: `import opelda` alone stays quick
 _SUBPACKAGES = (
-    "corpus",
-    "engines",
-    "errors",
-    "inference",
-    "learning",
-    "metrics",
-    "optimize",
-    "report",
-    "selection",
-    "serve",
-    "spark",
-)
-_LEARNERS = (*LEARNERS, "TopicModel")
-_MODEL_FILE = ("follow", "load", "save")
+    "corpus", "engines", "errors", "inference", "learning", "metrics", "optimize", "report",
+    "selection", "serve", "spark",
+)  # fmt: skip
+_PLACES = dict.fromkeys((*LEARNERS, "TopicModel"), "opelda.learning")
+_PLACES |= dict.fromkeys(("follow", "load", "save"), "opelda.model_file")
 
-__all__ = ["__version__", *_SUBPACKAGES, *_LEARNERS, *_MODEL_FILE]
+__all__ = ["__version__", *_SUBPACKAGES, *_PLACES]
 
 
 def __getattr__(name: str) -> Any:
@@ -42,10 +33,8 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("opelda")
     if name in _SUBPACKAGES:
         return import_module(f"opelda.{name}")
-    if name in _LEARNERS:
-        return getattr(import_module("opelda.learning"), name)
-    if name in _MODEL_FILE:
-        return getattr(import_module("opelda.model_file"), name)
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'opelda' has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Matrices of counts that callers give, checked: native code trusts what comes out of here."""
+"""Checks of count matrices, which native code relies on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,17 +20,35 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
     if X.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
     with _refused(name):
-        matrix = sparse.csr_array(X)  # checks lengths; has none of the caller's flags, maybe stale
-        _check_indices(matrix)
+        matrix = sparse.csr_array(X)  # checks lengths, and drops flags that may be stale
+        words, indptr = matrix.indices, matrix.indptr
+        # SciPy does not check indices. Taken for unsigned numbers, negative ones are large.
+        largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
+        if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
+            raise ValueError("indices point outside it")
     if not matrix.has_canonical_format:
         matrix = matrix.astype(np.float64) if matrix.dtype.kind in "biu" else matrix.copy()
         matrix.sum_duplicates()
-    _check_counts(matrix, name)
+    data = matrix.data
+    # NaN fails both comparisons, so that the extremes show every invalid value
+    if (
+        data.dtype.kind != "b"
+        and len(data)
+        and not (data.min() >= 0 and data.max() <= LARGEST_COUNT)
+    ):
+        at = int(np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0])
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        # scikit-learn's estimator checks look for these words
+        what = "Negative values in data: " if data[at] < 0 else ""
+        raise InputError(
+            f"{what}{name}[{row}, {matrix.indices[at]}] is {data[at]}; "
+            f"counts must be from 0 to {LARGEST_COUNT:g}."
+        )
     return matrix
 
 
 def additive(X: Any, name: str = "X") -> Any:
-    """Return X such that converting it to CSR adds repeated entries exactly; refuse masked ones.
+    """Return X in a type in which CSR adds repeated entries exactly; refuse masked entries.
 
     Whole numbers would wrap around; in doubles all sums up to the largest count are exact.
     """
@@ -46,12 +64,16 @@ def additive(X: Any, name: str = "X") -> Any:
             name,
         )
     is_sparse = isinstance(X, sparse.sparray | sparse.spmatrix)
-    if is_sparse and X.format in ("csc", "bsr"):  # SciPy would convert them unchecked
+    if not is_sparse or X.format == "csr":
+        return X
+    if X.format in ("csc", "bsr"):  # SciPy would convert them unchecked
         with _refused(name):
-            _check_ends(X)
-    if is_sparse and X.format != "csr" and X.dtype.kind in "biu":
-        return X.astype(np.float64)
-    return X
+            X.check_format(full_check=True)  # ignores ends if the last is 0, and remainders
+            if (np.diff(X.indptr) < 0).any():
+                raise ValueError("index pointer values must form a non-decreasing sequence")
+            if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):
+                raise ValueError(f"blocks of shape {X.blocksize} do not fill it")
+    return X.astype(np.float64) if X.dtype.kind in "biu" else X
 
 
 def _sparse(X: Any, name: str) -> Any:
@@ -69,7 +91,7 @@ def _sparse(X: Any, name: str) -> Any:
         )
     if array.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {array.dtype}.", name)
-    # SciPy knows neither halves nor another machine's bytes
+    # SciPy accepts neither half precision nor another machine's byte order
     known = np.float32 if array.dtype == np.float16 else array.dtype.newbyteorder("=")
     return sparse.csr_array(array.astype(known, copy=False))
 
@@ -84,37 +106,3 @@ def _refused(name: str) -> Iterator[None]:
             "own constructors and check it with X.check_format(full_check=True).",
             name,
         ) from None
-
-
-def _check_ends(X: Any) -> None:
-    X.check_format(full_check=True)  # passes over ends where the last is 0, and over remainders
-    if (np.diff(X.indptr) < 0).any():
-        raise ValueError("index pointer values must form a non-decreasing sequence")
-    if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):
-        raise ValueError(f"blocks of shape {X.blocksize} do not fill it")
-
-
-def _check_indices(matrix: sparse.csr_array) -> None:
-    """SciPy does not look at the indices it is given; native code must be able to trust them."""
-    words, indptr = matrix.indices, matrix.indptr
-    # one look at the largest finds negative numbers, too, if they are taken for unsigned ones
-    largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
-    if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
-        raise ValueError("indices point outside it")
-
-
-def _check_counts(matrix: sparse.csr_array, name: str) -> None:
-    data = matrix.data
-    if data.dtype.kind == "b" or not len(data):
-        return
-    # NaN fails both comparisons, so one pass over the extremes finds every bad value
-    if data.min() >= 0 and data.max() <= LARGEST_COUNT:
-        return
-    at = int(np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0])
-    row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-    # scikit-learn's estimator checks look for these words
-    what = "Negative values in data: " if data[at] < 0 else ""
-    raise InputError(
-        f"{what}{name}[{row}, {matrix.indices[at]}] is {data[at]}; "
-        f"counts must be from 0 to {LARGEST_COUNT:g}."
-    )

@@ -1,7 +1,4 @@
-"""Names of what can be chosen, known without importing it; and names made fit for a terminal.
-
-The registries are made from these: importing one of them takes scikit-learn, a second or two.
-"""
+"""Names of learners, methods, presets and engines, without their slow imports."""
 
 LEARNERS = (
     "MLOPE", "OnlineOPE", "StreamingOPE", "OnlineVB", "StreamingVB", "OnlineCVB0", "OnlineCGS",
@@ -23,7 +20,7 @@ NAMELESS = "x0, x1, ... are columns without names; name them by model.set_featur
 
 
 def printable(text: str) -> str:
-    r"""Keep a text from moving the cursor: names, labels and words come from anywhere.
+    r"""Escape characters that move a terminal's cursor.
 
     >>> printable("a\x1b[31m\nb")
     'a\\x1b[31m\\nb'

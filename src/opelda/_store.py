@@ -1,7 +1,6 @@
-"""Named arrays and a JSON header in one file: replaced as a whole, read without trusting it.
+"""Named arrays and a JSON header in one safetensors file, written in one step.
 
-The file is a plain safetensors file whose metadata has three strings: `kind`, `version` and
-`header` (JSON).
+The metadata has three strings: `kind`, `version` and `header` (JSON). Files are not trusted.
 """
 
 import json
@@ -23,8 +22,6 @@ from opelda.errors import InputError, ModelFileError
 CODED = {"F64": "<f8", "I64": "<i8", "F32": "<f4", "I32": "<i4", "U16": "<u2", "U8": "u1"}
 TYPES: dict[str, np.dtype[Any]] = {k: np.dtype(v) for k, v in (CODED | {"BOOL": "?"}).items()}
 CODES = {dtype.newbyteorder("="): code for code, dtype in TYPES.items()}
-# A few bytes of JSON can become hundreds in memory: what is large belongs into an array.
-LARGEST_HEADER = 10_000_000
 
 
 def write(
@@ -35,9 +32,7 @@ def write(
     kind: str,
     version: int,
 ) -> None:
-    """Write arrays (floats, integers, bytes or booleans) and a header that JSON can hold.
-
-    Afterwards there is either the old file or the new one. A link is followed.
+    """Write arrays and a header of JSON values; a failure keeps the old file.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "example")
@@ -45,9 +40,15 @@ def write(
     >>> read(path, kind="example", newest=1)
     ({'x': array([0, 1, 2])}, {'alpha': 0.1}, 1)
     """
-    # widest first, so that every array starts on a multiple of its own width
+    # widest first, which aligns every array
     names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
-    metadata = {"kind": kind, "version": str(version), "header": _header_text(dict(header))}
+    try:
+        text = _to_text(dict(header))
+        if json.loads(text) != header:
+            raise ValueError("keys must be strings, and sequences lists")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"The header cannot be written as JSON: {error}.") from None
+    metadata = {"kind": kind, "version": str(version), "header": text}
     table = _table(metadata, {name: arrays[name] for name in names})
     target = as_path(path)
     try:
@@ -69,20 +70,17 @@ def write(
 def read(
     path: str | os.PathLike[str], *, kind: str, newest: int
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], int]:
-    """Read what `write` wrote: the arrays, the header and the version, `newest` at most.
-
-    Nothing in the file is run or believed. The arrays are new, writable and contiguous.
-    """
+    """Read arrays, header and version, which is `newest` at most."""
     source = as_path(path)
     opened: Any = safe_open
     try:
         if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would wait, a device never end
             raise ModelFileError(f"{str(source)!r} is not a file; give the path of an {kind} file.")
-        with open(source, "rb") as file:  # says why it cannot; to safetensors it is just missing
+        with open(source, "rb") as file:  # safetensors' errors lack the reason
             begins = file.read(9)
         if begins[8:] not in (b"{", b""):  # eight bytes of length, then JSON
             raise ModelFileError(f"{str(source)!r} is not an {kind} file; give the path of one.")
-        # reading, not mapping: a mapped file that shrinks kills the process
+        # a mapped file that shrinks would kill the process
         with opened(source, "numpy", backend="pread") as file:
             header, version = _read_header(file.metadata() or {}, source, kind, newest)
             return {name: _read_array(file, name) for name in sorted(file.keys())}, header, version
@@ -100,25 +98,22 @@ def read(
 
 def _table(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return everything before the data: metadata, types, shapes and offsets."""
-    # safetensors' own writer lists the metadata in a random order, and makes a temporary file of
-    # its own that a kill leaves behind under a name nobody can find again
+    # safetensors' own writer has a random order of metadata, and a kill leaves its temporary file
     contents: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, array in arrays.items():
         code = CODES.get(array.dtype.newbyteorder("="))
         if code is None:
-            allowed = ", ".join(str(dtype) for dtype in CODES)
-            raise InputError(
-                f"Array {name!r} has type {array.dtype}; convert it to one of {allowed}."
-            )
+            allowed = ", ".join(map(str, CODES))
+            raise InputError(f"Array {name!r} has type {array.dtype}; convert it to {allowed}.")
         offsets = [end, end + array.nbytes]
         contents[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": offsets}
         end = offsets[1]
     text = _to_text(contents).encode()
-    if len(text) > LARGEST_HEADER:
+    if len(text) > 10_000_000:
         raise InputError(
-            f"The header takes {len(text):,} bytes, more than {LARGEST_HEADER:,}; "
-            "put what is large into an array."
+            f"The header takes {len(text):,} bytes, more than 10,000,000; put what is large into "
+            "an array."
         )
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text
@@ -138,9 +133,10 @@ def _read_header(
             f"{str(source)!r} was made by a newer opelda (version {version} of {kind} files, this "
             f"one reads up to {newest}); upgrade opelda."
         )
-    header = _from_text(metadata.get("header", ""))
+    header = json.loads(metadata.get("header", ""))
     if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
+    _to_text(header)  # refuses numbers that are not finite
     return header, int(version)
 
 
@@ -154,35 +150,10 @@ def _read_array(file: Any, name: str) -> NDArray[Any]:
     return np.require(array, TYPES[code].newbyteorder("="), ["C", "W"])  # copied only if need be
 
 
-def _header_text(header: dict[str, Any]) -> str:
-    """Return a header as JSON, which must give it back as it is."""
-    try:
-        text = _to_text(header)
-        if json.loads(text) == header:
-            return text
-        reason = "keys must be strings, and sequences lists"
-    except (TypeError, ValueError, RecursionError) as error:
-        reason = str(error)
-    raise InputError(f"The header cannot be written as JSON: {reason}.")
-
-
 def _to_text(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text.encode()  # refuses lone surrogates
     return text
-
-
-def _from_text(text: str) -> Any:
-    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("its header names something twice")
-        return dict(pairs)
-
-    if len(text) > LARGEST_HEADER:
-        raise ValueError("its header is too long")
-    value = json.loads(text, object_pairs_hook=distinct)
-    _to_text(value)  # refuses numbers that are not finite
-    return value
 
 
 def as_path(path: Any) -> Path:

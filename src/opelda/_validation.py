@@ -1,7 +1,6 @@
-"""Checks of what callers give, below everything else: one rule and one sentence for each mistake.
+"""Checks of parameters: one rule and one sentence for each mistake.
 
-Each function takes the parameter's name, which the error carries, and returns the value in the one
-form that the rest of the package works with.
+Each function takes the parameter's name, for the error, and returns the checked value.
 """
 
 import multiprocessing
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from opelda.errors import InputError
 
-# between these a count times a weight stays within single precision, whatever the topics
+# a count times a weight stays within single precision
 SMALLEST_COUNT, LARGEST_COUNT = 1e-20, 1e13
 
 
@@ -100,7 +99,7 @@ def _cores() -> int:
 def _in_worker() -> bool:
     if multiprocessing.parent_process() is not None or "pyspark.worker" in sys.modules:
         return True
-    joblib = sys.modules.get("joblib.parallel")  # where nobody imported it, it runs nothing
+    joblib = sys.modules.get("joblib.parallel")  # only an imported joblib runs workers
     return joblib is not None and bool(joblib.get_active_backend()[0].nesting_level)
 
 
@@ -111,9 +110,9 @@ def real_array(
     *,
     advice: str = "give finite numbers",
 ) -> NDArray[np.float64]:
-    """Return a copy in double precision, all of it finite; of one shape, where that is given.
+    """Return a finite copy in double precision; check its shape if one is given.
 
-    The name may describe, such as "the value of g1 at iteration 3"; then it is no parameter.
+    A name such as "the value of g1 at iteration 3" is a description instead of a parameter.
     """
 
     def wrong(text: str) -> InputError:
@@ -157,13 +156,13 @@ class Every:
     def __init__(
         self, name: str, given: Any, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._steps, self.seconds = steps_or_seconds(name, given, "smh")  # the other is 0
+        self._steps, self.seconds = steps_or_seconds(name, given, "smh")
         self._clock = clock
         self._last: int | None = None  # step at which it was done
         self._n_steps, self._began, self._next = 0, 0.0, 0.0
 
     def is_due(self, n_steps: int) -> bool:
-        """Whether to do it now, after so many steps in all."""
+        """Whether `n_steps` steps call for it now."""
         self._n_steps, self._began = n_steps, self._clock()
         if self._last is None:
             return True
@@ -172,13 +171,13 @@ class Every:
         return self._began >= self._next
 
     def done(self) -> None:
-        """Note that it was done, in the time since `is_due`: at most a tenth of all time."""
+        """Note that it was done since `is_due`; it takes a tenth of the time at most."""
         self._last, now = self._n_steps, self._clock()
         self._next = now + max(self.seconds, (now - self._began) * 9)
 
 
 def steps_or_seconds(name: str, given: Any, units: str = "smhd") -> tuple[int, float]:
-    """Return a number of steps and a time in seconds, one of which is given and the other 0.
+    """Return a number of steps and a time in seconds; the one not given is 0.
 
     >>> steps_or_seconds("since", "1000"), steps_or_seconds("since", "1.5h")
     ((1000, 0.0), (0, 5400.0))

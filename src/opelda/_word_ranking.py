@@ -1,4 +1,4 @@
-"""The words that stand for topics, and labels made of them; needs NumPy alone."""
+"""Top words and labels of topics, by NumPy alone."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,8 +16,8 @@ RANKS: tuple[Rank, ...] = get_args(Rank)
 LAMBDA = 0.6
 SMALLEST = 1e-30  # smaller probabilities and sums count as this: they can be divided by
 DIGITS = 6  # of distances: sums in another order give the same ones
-# Duplicate topics: merging pairs above this similarity lost less than 0.02 nats per token on three
-# collections; a fourth had none (benchmarks/tidying.py).
+# Duplicate topics: merging pairs above this similarity lost less than 0.02 nats per token
+# (benchmarks/tidying.py).
 NEARLY_THE_SAME = 0.9
 
 
@@ -56,7 +56,7 @@ def best_words(
     table: NDArray[Any], n: int, factors: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the ids of each topic's n best words, and their probabilities times the factors."""
-    # one topic at a time in double precision, never all of them
+    # double precision for one topic at a time
     rows = (np.maximum(row, SMALLEST, dtype=np.float64) * factors for row in table)
     found = [(ids, row[ids]) for row in rows for ids in heaviest(row[np.newaxis], n)]
     return np.array([ids for ids, _ in found]), np.array([scores for _, scores in found])
@@ -110,7 +110,7 @@ def word_labels(table: NDArray[Any], words: Sequence[str], n_words: int = 3) -> 
 
 
 def _apart(words: Iterable[str]) -> list[str]:
-    """Take words of which none begins with another."""
+    """Return words without prefixes of each other."""
     taken: list[str] = []
     for word in words:
         if not any(word.startswith(other) or other.startswith(word) for other in taken):
@@ -119,7 +119,7 @@ def _apart(words: Iterable[str]) -> list[str]:
 
 
 def _different(best_words: Sequence[Sequence[str]], n_words: int) -> list[str]:
-    """Return labels of so many words, or of as many more as it takes to tell topics apart.
+    """Return labels of `n_words` words, or of more words if labels are equal.
 
     >>> _different([["tea", "cup", "pot"], ["tea", "cup", "mug"], ["jug"], ["jug"]], 2)
     ['tea, cup, pot', 'tea, cup, mug', 'jug (2)', 'jug (3)']

@@ -38,8 +38,8 @@ class InputError(OpeldaError, ValueError):
     parameter : str, optional
         The invalid parameter.
     **advice
-        Parameters to set: ``{name}`` in the message becomes the name and the value, which may be
-        ``...`` for none.
+        Parameters to set: ``{name}`` in the message becomes the name and the value, if that is not
+        ``...``.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class DataWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called opelda, past its own frames and those of scikit-learn."""
+    """Warn at the line that called opelda, skipping frames of opelda and scikit-learn."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("opelda", "sklearn"):
         level, frame = level + 1, frame.f_back

@@ -25,7 +25,7 @@ from opelda.learning._curve import Sample, drawn
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
 from opelda.learning._plan import Plan
-from opelda.learning._representation import ShowsTopics, with_names
+from opelda.learning._representation import with_names
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
@@ -74,7 +74,7 @@ def compared_words(model: Any) -> Any:
     return heaviest_words(model, min(20, model._state.weights.n_words))
 
 
-class Learner(EditsTopics, ShowsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
+class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
     """An inference method and an update rule, which a subclass names."""
 
     @learns_alone

@@ -1,4 +1,4 @@
-"""Topics merged, removed or split: the topics there are then, and how tables carry over."""
+"""How tables with a column per topic follow a merger, removal or split of topics."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ GONE = -1
 
 @dataclass(frozen=True)
 class Edit:
-    """The topics from now on, and the former topics that each is made of.
+    """A change of topics.
 
-    `origin` has the heaviest former topic of each, `joins` pairs of any other former topic and the
-    one that takes it in; all other former topics are gone. The `parts` of a split topic all have it
-    as their origin.
+    `origin` has the heaviest former topic of each new one, `joins` pairs of any other former topic
+    and its new one; all other former topics are gone. The `parts` of a split topic have the same
+    origin.
     """
 
     origin: NDArray[np.int64]  # (K',)
@@ -28,11 +28,11 @@ class Edit:
     parts: tuple[int, ...] = ()
     shares: NDArray[np.float64] | None = None  # (V, parts) of each word's weight; rows sum to 1
     sizes: NDArray[np.float64] | None = None  # (parts,) of the topic; they sum to 1
-    tokens: NDArray[np.integer] | None = None  # the topics of a window's tokens from now on
+    tokens: NDArray[np.integer] | None = None  # new topics of a window's tokens
 
     @classmethod
     def merging(cls, groups: Iterable[Sequence[int]], weights: NDArray[np.float64]) -> "Edit":
-        """Make one topic of each group, with the lowest number; the others move up."""
+        """Join each group in its lowest number; later topics move up."""
         goes_to = np.arange(len(weights))
         for group in groups:
             goes_to[list(group)] = min(group)
@@ -40,7 +40,7 @@ class Edit:
 
     @classmethod
     def removing(cls, topics: Sequence[int], weights: NDArray[np.float64]) -> "Edit":
-        """Leave topics out; the others move up."""
+        """Remove topics; later topics move up."""
         goes_to = np.arange(len(weights))
         goes_to[list(topics)] = GONE
         return cls._of(goes_to, weights)
@@ -61,7 +61,7 @@ class Edit:
     def splitting(
         cls, topic: int, n_before: int, shares: NDArray[np.float64], sizes: NDArray[np.float64]
     ) -> "Edit":
-        """Make parts of a topic: the first has its number, the others come after all topics."""
+        """Split a topic: the first part keeps its number, other parts come last."""
         more = len(sizes) - 1
         origin = np.concatenate((np.arange(n_before), np.full(more, topic)))
         parts = (topic, *range(n_before, n_before + more))

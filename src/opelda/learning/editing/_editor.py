@@ -1,4 +1,4 @@
-"""Topics edited by people: merged, removed, split; learning goes on from what is left."""
+"""Merging, removing and splitting topics of a learned model."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -50,18 +50,15 @@ class EditsTopics(ReadsTopics):
         Returns
         -------
         dict from int to int
-            The number of each former topic from now on.
+            The new number of each former topic.
 
         Examples
         --------
         >>> from opelda import OnlineOPE
         >>> from opelda.corpus import generate
-        >>> X = generate(200, n_words=50, n_topics=3).X
-        >>> model = OnlineOPE(5, random_state=0).fit(X)
+        >>> model = OnlineOPE(5, random_state=0).fit(generate(200, n_words=50, n_topics=3).X)
         >>> model.merge_topics([[1, 3], [2, 4]])
         {0: 0, 1: 1, 2: 2, 3: 1, 4: 2}
-        >>> model.components_.shape, model.transform(X).shape
-        ((3, 50), (200, 3))
         """
         state = self._editable()
         given: list[Any] = list(groups) if isinstance(groups, Iterable) else [groups]
@@ -89,7 +86,7 @@ class EditsTopics(ReadsTopics):
         Returns
         -------
         dict from int to int
-            The number of each of the others from now on.
+            The new number of each remaining topic.
 
         Examples
         --------
@@ -216,10 +213,10 @@ def _check_once(topics: list[int]) -> None:
 def likeliest_topics(
     kept: Assignments, gone: Sequence[int], topics: NDArray[Any], alpha: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Return the tokens' topics; tokens of removed topics get the likeliest of the others.
+    """Return the tokens' topics, with tokens of removed topics in their likeliest topics.
 
-    That is the topic with the largest (N_dk + alpha_k) beta_kj, N_dk being the document's tokens of
-    topics that stay; `topics` is beta (K, V).
+    These maximise (N_dk + alpha_k) beta_kj, where N_dk counts the document's other tokens; `topics`
+    is beta (K, V).
     """
     found, words = kept.topics.astype(np.int64), kept.token_words
     documents = np.repeat(np.arange(kept.rows.n_docs), np.diff(kept.ends))
@@ -240,7 +237,7 @@ class Parts(NamedTuple):
 
     weights: Weights  # of the parts alone
     shares: NDArray[np.float64]  # (V, parts) of each word's weight in the topic
-    sizes: NDArray[np.float64]  # (parts,) of all of it
+    sizes: NDArray[np.float64]  # (parts,) of the topic; they sum to 1
 
 
 def expected_counts(
@@ -275,18 +272,17 @@ def token_counts(kept: Assignments, topic: int, n_words: int) -> sparse.csr_arra
 def parts_of(
     counts: sparse.csr_array, weights: NDArray[Any], n_parts: int, seed: int, **machine: Any
 ) -> Parts:
-    """Learn so many topics from the tokens of one, whose words have these weights."""
-    # fewer than two tokens of the topic say nothing of what goes together
+    """Learn the parts of a topic from its token counts; `weights` are its words' weights."""
+    # words of one document come together: it needs two tokens
     told = counts[np.flatnonzero(counts.sum(axis=1) >= 2.0)]
     if told.shape[0] < n_parts:
         raise InputError(
             f"Only {told.shape[0]} of the documents have two tokens of the topic, which are too "
             f"few to split it into {n_parts}; give more documents that it is in."
         )
-    # words by their own numbers would be laid out for nothing
     words = np.unique(told.indices)
-    # A small alpha, for most documents are about one of the parts; given, for one that is learned
-    # would begin by giving a part to common words.
+    # A small alpha, as most documents are about one part. A learned alpha would first give a part
+    # to common words.
     model = learning.TopicModel(n_parts, doc_topic_prior=0.1, random_state=seed, **machine)
     model.fit(told[:, words])
     host = model._state.weights.host()

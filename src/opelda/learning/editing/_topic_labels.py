@@ -63,7 +63,7 @@ def _to_arrays(labels: Mapping[int, str]) -> tuple[Arrays, Header]:
 def _from_arrays(arrays: Arrays, _: Header, shape: tuple[int, int]) -> dict[int, str]:
     topics, texts = arrays.get("topics"), unpack_words(arrays)
     if topics is None or topics.dtype != np.int64 or topics.shape != (len(texts),):
-        raise ValueError("its labels do not say of which topics they are")
+        raise ValueError("its labels have no topics")
     labels = changed_labels({}, dict(zip(topics.tolist(), texts, strict=True)), shape[1])
     if list(labels) != topics.tolist() or list(labels.values()) != texts:
         raise ValueError("its labels are out of order or blank")

@@ -30,7 +30,7 @@ from opelda.learning.streaming._events import TIMES_FILE
 
 
 class Checkpoint:
-    """A folder that holds a model and its position in a source; one run at a time may use it.
+    """A folder with a model and its position in a source, locked by one run at a time.
 
     A source that can seek makes its own positions; `corpus.mini_batches` makes all others.
     """
@@ -74,7 +74,7 @@ class Checkpoint:
     def resume(self, model: Any) -> Any:
         """Restore the model of the checkpoint; return the position in the source, or None."""
         check_own(model, "A checkpoint holds")
-        ours, arrays = parameters(model)  # refuses what a file cannot hold before learning
+        ours, arrays = parameters(model)  # refuses parameters that no file holds
         if not self.path.exists():
             return None
         stored = StoredModel.read(self.path)
@@ -107,7 +107,11 @@ class Checkpoint:
 
     def commit(self, model: Any, position: Any) -> None:
         """Write the model and the position in the source, or neither."""
-        if not _is_json(position):
+        try:
+            is_json = json.loads(json.dumps(position)) == position
+        except (TypeError, ValueError, RecursionError):
+            is_json = False
+        if not is_json:
             raise InputError(
                 f"The source's position is {position!r}; it must be made of what JSON can hold: "
                 "numbers, strings, lists, and dictionaries whose keys are strings."
@@ -130,7 +134,7 @@ class Checkpoint:
                 f"{self.path} has other parameters than {learner}; choose another folder."
             )
         for key, value in ours.items():
-            # these do not change what is learned
+            # parameters that do not change the topics
             if key in ("n_passes", "transform_method", "max_loss", "sparse_output"):
                 continue
             if key == "random_state" and None in (value, theirs[key]):
@@ -148,7 +152,7 @@ class Checkpoint:
 
 
 def note_time(folder: Path, n_documents: int) -> None:
-    """Add the time to a folder's file; a failure loses times and nothing else."""
+    """Add the time to a folder's file, if the system allows."""
     with suppress(OSError), _opened(folder / TIMES_FILE, os.O_APPEND) as file:
         if os.fstat(file.fileno()).st_size > 100_000:  # every second line will do
             lines = file.readlines()
@@ -157,15 +161,8 @@ def note_time(folder: Path, n_documents: int) -> None:
         file.write(b"%d %.3f\n" % (n_documents, time.time()))
 
 
-def _is_json(value: Any) -> bool:
-    try:
-        return bool(json.loads(json.dumps(value)) == value)
-    except (TypeError, ValueError, RecursionError):
-        return False
-
-
 def _opened(path: Path, flags: int = 0) -> Any:
-    """Open a plain file; whoever can write to the folder could point a link anywhere."""
+    """Open a plain file; a link in the folder could point anywhere."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{path.name} is a symbolic link")
     # a pipe would wait

@@ -1,4 +1,4 @@
-"""A model as named arrays and plain values, and back; nothing in them could run code."""
+"""Models to arrays and plain values, and back."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -53,7 +53,7 @@ OF_RULE = {
 
 
 def check_own(model: Any, what: str) -> None:
-    """Refuse a model that could not be loaded without the code of its class."""
+    """Refuse a model of a user's class, whose code is in no file."""
     name = type(model).__name__
     if learning.LEARNERS.get(name) is not type(model):
         raise InputError(
@@ -63,7 +63,6 @@ def check_own(model: Any, what: str) -> None:
 
 
 def write_model(path: Any, model: Any, stream: Any = None, *, documents: bool = True) -> None:
-    """Write a model file in one step; see `as_parts`."""
     arrays, header = as_parts(model, stream, documents=documents)
     _store.write(path, arrays, header, kind=KIND, version=FORMAT)
 
@@ -71,9 +70,9 @@ def write_model(path: Any, model: Any, stream: Any = None, *, documents: bool = 
 def as_parts(
     model: Any, stream: Any = None, *, documents: bool = True
 ) -> tuple[Arrays, dict[str, Any]]:
-    """Return a fitted model's arrays and header; refuse what could not be loaded again.
+    """Return a fitted model's arrays and header; refuse a model that could not be loaded.
 
-    `stream` is what a checkpoint says of its source, `documents` whether to keep those of a window.
+    `stream` is a checkpoint's source; `documents` includes the documents of a window.
     """
     state: State = model._state
     weights = state.weights
@@ -82,7 +81,7 @@ def as_parts(
     sizes = {weights.n_words, int(model.n_features_in_)}
     if state.vocabulary is not None:
         sizes.add(len(state.vocabulary))
-    if len(sizes) > 1:  # a stream that failed for want of memory
+    if len(sizes) > 1:  # a stream ran out of memory
         raise InputError(
             f"The model's words and topics do not agree ({sorted(sizes)} words): learning failed "
             "between the two, and it is not saved."
@@ -144,7 +143,7 @@ def _packed(name: str, words: Any) -> Arrays:
 
 
 def parameters(model: Any) -> tuple[Header, Arrays]:
-    """Return the parameters as plain values, and their arrays, whose value is "array"."""
+    """Return the parameters as plain values; arrays are apart and have the value "array"."""
     values: Header = {}
     arrays: Arrays = {}
     for name, value in model.get_params(deep=False).items():
@@ -159,7 +158,6 @@ def parameters(model: Any) -> tuple[Header, Arrays]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return a parameter's value as JSON has it."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -172,7 +170,7 @@ def _plain(name: str, value: Any) -> Any:
             )
         return {"method": value.name, "parameters": _all_plain(value.get_params(deep=False))}
     if name == "seeds":
-        seeds = checked_seeds(value)  # (a header's objects have no order)
+        seeds = checked_seeds(value)  # as pairs: a header's objects have no order
         pairs = [list(pair) for pair in seeds.words.items()]
         return [pairs, seeds.strength] if isinstance(value, Seeds) else pairs
     if isinstance(value, PerToken):
@@ -247,7 +245,7 @@ def _vocabulary(stored: StoredModel) -> Vocabulary | None:
 
 
 def _as_given(stored: StoredModel, name: str, value: Any) -> Any:
-    """Return a file's value of a parameter as it was given; raise `ValueError` for bad ones."""
+    """Return a parameter of a file as its user gave it."""
     if value == "array" and name in PRIORS:
         array = stored.array(f"parameters.{name}", np.float64)
         if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
@@ -286,10 +284,10 @@ def _object(stored: StoredModel, value: Header, kind: str, classes: dict[str, An
 
 
 def as_today(values: Header, known: Iterable[str]) -> Header:
-    """Return the parameters of any version's file under today's names, which mean the same.
+    """Return the parameters of a file of any version under today's names.
 
-    Before there was a `transform_method`, no preset meant "best", or "paper" where a method or a
-    rule was given, and a method that was given was that of `transform` too.
+    Before `transform_method`, a preset of None meant "best", or "paper" with a given method or
+    rule, and a given method was that of `transform`, too.
     """
     values = {k: v for k, v in values.items() if k not in ("n_jobs", "verbose")}  # once saved
     per_token = values.pop("max_loss_per_token", None)

@@ -84,11 +84,7 @@ def checksum(arrays: Arrays, header: Header) -> int:
 
 @dataclass(frozen=True)
 class StoredModel:
-    """The arrays and the header of a model file.
-
-    Properties and methods check what they return and raise `ValueError`; `read` and `topics` raise
-    the file's error.
-    """
+    """The arrays and the header of a model file; its methods raise `ValueError` for damage."""
 
     arrays: Arrays
     header: Header
@@ -115,7 +111,7 @@ class StoredModel:
         return array
 
     def part(self, name: str) -> Arrays:
-        """Return the arrays whose names begin with ``name.``, without that."""
+        """Return the arrays with the prefix ``name.``."""
         prefix = name + "."
         return {k.removeprefix(prefix): v for k, v in self.arrays.items() if k.startswith(prefix)}
 
@@ -142,7 +138,7 @@ class StoredModel:
     def rows(self) -> NDArray[np.float32]:
         """Weights of the words in the topics (V, K); the prior's share is apart."""
         rows, padding = self._by_topic(self.array("rows", np.float32, 2))
-        # extremes, of which NaN is neither: comparing all would make an array of the topics' shape
+        # NaN fails both comparisons; comparing every entry would need an array of this shape
         good = not rows.size or (rows.min() >= 0 and rows.max() < np.inf)
         if not good or padding.any():
             raise ValueError("its topics hold values that cannot be weights")
@@ -164,7 +160,7 @@ class StoredModel:
         return prior
 
     def _by_topic(self, table: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the columns of the topics, and those that version 1 padded rows with."""
+        """Return the columns of the topics, and the padding of version 1."""
         n_topics = self.n_topics
         if table.shape[1] != (-(-n_topics // 16) * 16 if self.version == 1 else n_topics):
             raise ValueError("its topics have the wrong shape")

@@ -1,27 +1,25 @@
-"""Measures of a stream, block by block, each watched for a lasting change against its own past.
+"""CUSUM (Page 1954): measures of a stream's blocks, watched for a lasting change.
 
-CUSUM (Page 1954): a lane adds up how much likelier each block is after a change than before it, and
-begins again whenever "before" is likelier. Without a change the sum reaches `limit` once in
-exp(limit) blocks or more (Lorden 1971), if blocks vary as past blocks did.
+A lane sums the log likelihood ratios of a change against none, and restarts at 0. Without a change
+the sum reaches `limit` once in exp(limit) blocks or more (Lorden 1971).
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST = 15  # past blocks, before a lane is judged
-AT_LEAST = 4  # blocks of an alarm: a single odd block raises none
-MARGIN = 2.0  # standard errors of the usual level, which few blocks leave uncertain
+LEAST = 15  # past blocks before a lane is judged
+AT_LEAST = 4  # blocks of an alarm
+MARGIN = 2.0  # standard errors of the usual level
 SMALLEST = 1e-12  # divisor
 
 Array = NDArray[np.float64]
 
 
 class Alarms(NamedTuple):
-    """The lanes that changed, upwards or downwards, and their levels before and since."""
+    """Lanes that changed, and their levels before and since."""
 
     up: NDArray[np.bool_]
     down: NDArray[np.bool_]
@@ -31,11 +29,11 @@ class Alarms(NamedTuple):
 
 @dataclass(frozen=True)
 class Lanes:
-    """Some measures, a column of `table` each; nothing is changed in place.
+    """Measures, a column of `table` each; never changed in place.
 
     Rows of `table`: number of blocks, weight, mean and variance (of a weight of 1) of the past; the
-    sums upwards and downwards; number, weight, total and squares of the blocks since one of the
-    sums began, which join the past when both have ended; weight and total since each sum began.
+    sums of rises and falls; number, weight, total and squares of blocks since a sum restarted,
+    which join the past when both sums are 0; weight and total since each sum restarted.
     """
 
     table: Array
@@ -43,38 +41,30 @@ class Lanes:
 
     @classmethod
     def of(cls, n_lanes: int, **how: float) -> "Lanes":
-        """Begin without a past."""
         return cls(np.zeros((14, n_lanes)), **how)
 
-    def increments(self, values: Array, weights: Array) -> Array:
-        """Return log likelihood ratios (2, n) of a rise and of a fall against no change."""
+    def judged(self, values: Array, weights: Array) -> tuple[Array, Array]:
+        """Return log likelihood ratios (2, n) of rises and falls, and variances."""
         raise NotImplementedError
 
-    def pooled(self, own: Array, known: NDArray[np.bool_], common: float) -> Array:
-        """Draw each lane's number towards the mean of known lanes, as if by 20 more blocks."""
-        blocks = self.table[0]
+    def pooled(self, own: Array, known: NDArray[np.bool_], common: float) -> Any:
+        """Shrink each lane's number towards the mean of known lanes, which counts as 20 blocks."""
         mean = own[known].mean() if known.any() else common
-        found: Array = (blocks * own + 20 * mean) / (blocks + 20)
-        return found
-
-    @cached_property
-    def variance(self) -> Array:
-        """The variance of a weight of 1."""
-        return self.pooled(self.table[3], self.table[0] > 1, 0.0)
+        return (self.table[0] * own + 20 * mean) / (self.table[0] + 20)
 
     def see(self, values: Array, weights: Array, limit: float) -> tuple["Lanes", Alarms]:
-        """Add a block: the lanes' levels and weights; a weight of 0 is no observation."""
+        """Add a block of levels and weights; a weight of 0 is no observation."""
         table = self.table.copy()
         blocks, _, mean, _ = self.table[:4]
         seen = weights > 0
         values = np.where(seen, values, mean)
-        judged = seen & (blocks >= LEAST)
-        more = np.where(judged, self.increments(values, weights), 0.0)
-        table[4:6] = np.maximum(table[4:6] + np.minimum(more, limit / AT_LEAST), 0.0)
-        # A deviation counts as three standard deviations at most, and for more if the mean is of
-        # few blocks.
-        usual = 3.0 * np.sqrt(self.variance / np.maximum(weights, SMALLEST))
-        off = np.where(judged, np.clip(values - mean, -usual, usual), values - mean)
+        known = seen & (blocks >= LEAST)
+        ratios, variance = self.judged(values, weights)
+        more = np.minimum(np.where(known, ratios, 0.0), limit / AT_LEAST)
+        table[4:6] = np.maximum(table[4:6] + more, 0.0)
+        # A deviation counts as three standard deviations at most.
+        usual = 3.0 * np.sqrt(variance / np.maximum(weights, SMALLEST))
+        off = np.where(known, np.clip(values - mean, -usual, usual), values - mean)
         squares = off**2 * weights * blocks / (blocks + 1)
         table[6:10] += np.stack((seen, weights, weights * (mean + off), squares))
         for side, at in ((4, 10), (5, 12)):
@@ -93,7 +83,6 @@ class Lanes:
         return replace(self, table=table), Alarms(up, down & ~up, mean, now)
 
     def renewed(self, lanes: NDArray[np.integer]) -> "Lanes":
-        """Forget the past of some lanes."""
         table = self.table.copy()
         table[:, lanes] = 0.0
         return replace(self, table=table)
@@ -101,60 +90,43 @@ class Lanes:
 
 @dataclass(frozen=True)
 class ShareLanes(Lanes):
-    """Shares of tokens, watched for a change by `factor`; counts vary by a multiple of Poisson."""
+    """Shares of tokens, whose counts vary as a multiple of Poisson; a change is by `factor`."""
 
     signed: ClassVar[bool] = False
     factor: float = 1.2
 
-    @cached_property
-    def spread(self) -> Array:
-        """The variance of shares, relative to independent tokens; at least 1."""
-        blocks, _, mean, own = self.table[:4]
-        known = (blocks > 1) & (mean > 0)
+    def judged(self, values: Array, weights: Array) -> tuple[Array, Array]:
+        blocks, tokens, mean, own = self.table[:4]
+        tokens, known = np.maximum(tokens, 1.0), (blocks > 1) & (mean > 0)
         times = np.where(known, own / np.maximum(mean, SMALLEST), 0.0)
-        return np.maximum(self.pooled(times, known, 1.0), 1.0)
-
-    @cached_property
-    def variance(self) -> Array:
-        return self.spread * self._high
-
-    @cached_property
-    def _high(self) -> Array:
-        """The highest level that may still be the usual one."""
-        spread, mean, tokens = self.spread, self.table[2], np.maximum(self.table[1], 1.0)
-        found: Array = mean + MARGIN * np.sqrt(spread * mean / tokens) + MARGIN**2 * spread / tokens
-        return found
-
-    def increments(self, values: Array, weights: Array) -> Array:
-        """Return those of Poisson counts, divided by the spread."""
-        spread, tokens = self.spread, np.maximum(self.table[1], 1.0)
-        mean, log = self.table[2], np.log(self.factor)
-        low = np.maximum(mean - MARGIN * np.sqrt(spread * mean / tokens), 0.0)
-        rise = log * values - (self.factor - 1.0) * self._high
-        fall = (1.0 - 1.0 / self.factor) * low - log * values
-        found: Array = np.stack((rise, fall)) * weights / spread
-        return found
+        spread = np.maximum(self.pooled(times, known, 1.0), 1.0)
+        # bounds of the usual level
+        margin = MARGIN * np.sqrt(spread * mean / tokens)
+        high = mean + margin + MARGIN**2 * spread / tokens
+        low = np.maximum(mean - margin, 0.0)
+        rise = np.log(self.factor) * values - (self.factor - 1.0) * high
+        fall = (1.0 - 1.0 / self.factor) * low - np.log(self.factor) * values
+        return np.stack((rise, fall)) * weights / spread, spread * high
 
 
 @dataclass(frozen=True)
 class LevelLanes(Lanes):
-    """Mean log probabilities of tokens, watched for a fall by `drop` nats."""
+    """Mean log probabilities of tokens, normal variables; a change is a fall by `drop` nats."""
 
     drop: float = 0.0
 
-    def increments(self, values: Array, weights: Array) -> Array:
-        """Return those of normal variables."""
-        unit = np.maximum(self.variance, SMALLEST)
+    def judged(self, values: Array, weights: Array) -> tuple[Array, Array]:
+        variance = self.pooled(self.table[3], self.table[0] > 1, 0.0)
+        unit = np.maximum(variance, SMALLEST)
         deviation = np.sqrt(unit / np.maximum(weights, SMALLEST))
         error = MARGIN * np.sqrt(unit / np.maximum(self.table[1], SMALLEST))
         off = (self.table[2] - error - values - self.drop / 2) / deviation
         fall = np.minimum(self.drop / deviation, 2.0) * off
-        found: Array = np.stack((np.full_like(fall, -np.inf), fall))
-        return found
+        return np.stack((np.full_like(fall, -np.inf), fall)), variance
 
 
 def _merge(table: Array, lanes: NDArray[np.bool_]) -> None:
-    """Add the blocks of sums that ended to the past, of which 100 blocks count."""
+    """Add the blocks of restarted sums to the past, which counts as 100 blocks at most."""
     blocks, weight, mean, variance = table[:4, lanes]
     more, more_weight, total, squares = table[6:10, lanes]
     both = np.maximum(blocks + more, 1.0)

@@ -1,4 +1,4 @@
-"""Events of a stream, and the times of its checkpoints, which are in a file beside them."""
+"""Events of a stream, and the times of its checkpoints."""
 
 from collections.abc import Mapping
 from contextlib import suppress

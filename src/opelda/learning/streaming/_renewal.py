@@ -1,9 +1,8 @@
-"""A theme that is new in a stream gets a topic of its own: the one that is needed least.
+"""A new theme of a stream gets a topic of its own, in the place of the smallest one.
 
-Tokens hold each other where they are, so that a topic which takes in a theme stays a mixture. So
-before a window is swept its new documents are compared with the older ones: words that burst and
-come together make a theme. The smallest topic becomes the theme's if the theme's documents gain
-more by their own words than is lost without that topic. A theme that returns has its topic.
+Sweeps do not separate a theme from a topic that took it in. So new documents of a window are
+compared with older ones before each round of sweeps: bursting words that come together make a
+theme. The theme replaces the smallest topic if its documents gain more than the loss of the topic.
 """
 
 from dataclasses import replace
@@ -25,21 +24,18 @@ Numbers = NDArray[np.int64]
 
 
 class Theme(NamedTuple):
-    """A theme of the new documents, and the topic that is to become it."""
+    """A theme of the new documents, and the topic to replace."""
 
-    words: Numbers  # that burst, the most frequent first
-    tokens: Numbers  # of its documents, by their numbers in the window
+    words: Numbers  # bursting, the most frequent first
+    tokens: Numbers  # numbers of its documents' tokens in the window
     n_docs: int
     share: float  # of the new documents
     topic: int
-    heirs: Numbers  # per word the topic with most of it, but for this one
+    heirs: Numbers  # per word the other topic with most of it
 
 
 def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:
-    """Return the theme of the last documents that gains most by a topic of its own, if any.
-
-    The first `n_seeded` topics stay as they are.
-    """
+    """Return the theme of the last documents that gains most, if any; keep `n_seeded` topics."""
     rows, n_old, n_topics = kept.rows, kept.rows.n_docs - n_new, weights.n_topics
     if n_old < n_new or n_topics < 2 or n_seeded == n_topics:
         return None
@@ -49,7 +45,7 @@ def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0
     recent = kept.divided(n_old)[1]
     ids = recent.token_words.astype(np.int64)
     sizes, lately = (np.bincount(part.topics, minlength=n_topics) for part in (kept, recent))
-    now = sizes * (n_new / rows.n_docs) + lately  # one may be new itself
+    now = sizes * (n_new / rows.n_docs) + lately  # a topic may be new itself
     topic = n_seeded + int(now[n_seeded:].argmin())
     heirs = _heirs(weights.host().rows, topic)
     of_topic = ids[recent.topics == topic]
@@ -72,7 +68,7 @@ def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0
 
 
 def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, HostWeights]:
-    """Give a theme its topic, whose former words go to the heirs."""
+    """Replace a topic by a theme; the topic's words go to the heirs."""
     rows, topic, heirs = weights.rows.copy(), theme.topic, theme.heirs
     rows[np.arange(len(rows)), heirs] += rows[:, topic]
     kept, cells = window.kept, window.outside.cells
@@ -94,7 +90,7 @@ def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, Ho
 
 
 def _bursting(rows: Rows, n_old: int) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return words that are twice as frequent from document `n_old` on, and their shares before."""
+    """Return words twice as frequent from document `n_old` on, and their former shares."""
     n_words = int(rows.words.max(initial=-1)) + 1
     parts = np.split(rows.words, [int(rows.indptr[n_old])])
     before, now = (np.bincount(part, minlength=n_words) for part in parts)
@@ -112,10 +108,9 @@ def _bursting(rows: Rows, n_old: int) -> tuple[Numbers, NDArray[np.float64]]:
 def _together(
     rows: Rows, words: Numbers, usual: NDArray[np.float64]
 ) -> list[tuple[Numbers, Numbers]]:
-    """Group words that come together; return each group and the documents full of its words.
+    """Group words that come together; return groups, and documents full of a group's words.
 
-    Two words come together in five documents, five times and four standard deviations more than by
-    chance.
+    Two words come together in five documents, five times and four standard deviations above chance.
     """
     numbers = np.full(int(rows.words.max()) + 1, -1)
     numbers[words] = np.arange(len(words))
@@ -127,7 +122,7 @@ def _together(
     pairs = (have.T @ have).tocoo()
     times = have.sum(axis=0)
     chance = times[pairs.row] * times[pairs.col] / rows.n_docs
-    # or, of words that many documents have, nearer to "always" than to chance
+    # frequent words come together if they are nearer to "always" than to chance
     nearer = np.sqrt(chance * np.minimum(times[pairs.row], times[pairs.col]))
     linked = (pairs.data >= 5) & (pairs.data > np.minimum(5.0 * chance, nearer))
     linked &= pairs.data - chance > 4.0 * np.sqrt(chance)
@@ -137,14 +132,14 @@ def _together(
     found = []
     for number in np.flatnonzero(np.bincount(group, minlength=n_groups) > 1):
         own = group == number
-        # four times as many of the words as usual, and another one
+        # four times as many of the words as usual, and one more
         full = have @ own.astype(float) > 1.0 + 4.0 * usual[own].sum() * sizes
         found.append((words[own], np.flatnonzero(full)))
     return found
 
 
 def _heirs(rows: NDArray[np.float32], topic: int) -> Numbers:
-    """Return the topic with most of each word, but for one topic."""
+    """Return the topic with most of each word, except `topic`."""
     left, right = rows[:, :topic], rows[:, topic + 1 :]
     best = np.stack([part.max(axis=1, initial=-1.0) for part in (left, right)])
     heirs = [part.argmax(axis=1) if part.shape[1] else 0 for part in (left, right)]

@@ -20,23 +20,20 @@ from opelda.engines.seam import extended
 from opelda.errors import InputError
 from opelda.learning._input_counts import as_vocabulary, counts_of
 from opelda.learning._listeners import Reporter
-from opelda.learning._plan import Parameters, Plan, UpdateBatch
+from opelda.learning._plan import Plan, UpdateBatch
+from opelda.learning._representation import ShowsTopics
 from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, learns_alone
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.streaming._window_sweeps import learn
 
 
-class LearnsStreams(Parameters):
+class LearnsStreams(ShowsTopics):
     """The part of a learner that follows streams."""
 
     n_features_in_: int
 
     _state: State
-
-    @property
-    def seed_coverage_(self) -> dict[str, tuple[int, int]]:
-        raise NotImplementedError  # see `ShowsTopics`
 
     @learns_alone
     def fit_stream(
@@ -49,36 +46,33 @@ class LearnsStreams(Parameters):
         checkpoint: str | PathLike[str] | None = None,
         every: int | str = "30s",
     ) -> Self:
-        """Learn from a stream, once through, going on from what was learned before.
+        """Learn from a stream in one pass, or resume learning.
 
         Parameters
         ----------
         source : iterable
-            Mini-batches (matrices of counts, or lists of documents that are not texts), each one
-            update; or documents (texts, sequences of words, mappings from word to count), gathered
-            into mini-batches of `batch_size`. A list of strings is one document: give texts one by
-            one. Or a column or data frame of texts, a corpus, or `opelda.corpus.stream`. An
-            iterable that waits for documents may give `opelda.corpus.NOTHING`: see `every`.
+            Mini-batches (matrices of counts, or lists of documents that are not texts), one update
+            each; documents (texts, sequences of words, mappings from word to count), gathered into
+            mini-batches of `batch_size`; a column or data frame of texts, a corpus, or
+            `opelda.corpus.stream`. A list of strings is one document.
         vocabulary : Vocabulary, optional
-            The words of the columns. By default the source's own, else one that begins empty and
-            grows to 100,000 words, then evicts rare, stale words. The model learns on a copy,
-            `vocabulary_`; `n_words_added_` and `n_words_dropped_` count its changes. Words without
-            a column are counted (`n_unknown_tokens_`) and left out.
+            The words of the columns, of which the model learns a copy, `vocabulary_`. By default
+            the source's own, else a vocabulary that grows to 100,000 words, then evicts rare, stale
+            words. Words without a column are counted (`n_unknown_tokens_`) and left out.
         validation : as X of `fit`, optional
             Documents to score every `validate_every` updates, for callbacks.
         validate_every : int
         checkpoint : path, optional
-            A folder. The model and the position in the source are committed there together: after
-            the first update, every `every`, at the end, and when the source fails. A killed run
-            that is called again with the same source resumes and ends with the same bytes, unless
-            a mini-batch was closed by a timeout. Documents that were learned from are known by
-            their content; a source with `position` and ``seek(position)`` is asked to seek.
+            A folder for the model and the position in the source, committed together after the
+            first update, every `every`, at the end, and when the source fails. A killed run that is
+            called again with the same source resumes and ends with the same bytes, unless a timeout
+            closed a mini-batch. Learned documents are known by their content; a source with
+            `position` and ``seek(position)`` is asked to seek.
         every : int or str
-            Updates between two checkpoints, or a time such as "30s", "5m" or "1h". By time, writing
-            takes a tenth of the time at most. A time is also the timeout of a mini-batch: if a
-            pipe, a followed file or folder, or an iterable without a length gives no more documents
-            by then, those at hand are learned from and committed. With a number of updates, what
-            is learned does not depend on timing.
+            Updates between two checkpoints, or a time such as "30s", "5m" or "1h". Writing takes a
+            tenth of the time at most. A time is also the timeout of a mini-batch: a source that
+            gives no more documents by then (a pipe, a followed file or folder, an iterable that
+            gives `opelda.corpus.NOTHING`) has those at hand learned and committed.
 
         Returns
         -------
@@ -258,18 +252,15 @@ class StreamRun:
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
     """Refuse a vocabulary other than the model's own, or what that began as."""
-    tokenizer = going_on_as(given.tokenizer, own.tokenizer)
-    names = "growing", "max_features", "when_full", "min_df"
-    pairs = {name: (getattr(own, name), getattr(given, name)) for name in names}
-    other = [
-        f"{name}={ours!r}, not {theirs!r}"
-        for name, (ours, theirs) in ({"tokenizer": (own.tokenizer, tokenizer)} | pairs).items()
-        if ours != theirs
-    ]
+    theirs = {"tokenizer": going_on_as(given.tokenizer, own.tokenizer)}
+    theirs |= {n: getattr(given, n) for n in ("growing", "max_features", "when_full", "min_df")}
+    ours = {name: getattr(own, name) for name in theirs}
+    found = (f"{n}={ours[n]!r}, not {theirs[n]!r}" for n in ours if ours[n] != theirs[n])
+    other = next(found, "")
     if not other and not own.growing and own.words != given.words:
-        other = ["other words than the one given"]
+        other = "other words than the one given"
     if other:
         raise InputError(
-            f"The model's own vocabulary has {other[0]}; leave vocabulary= out, or begin with a "
+            f"The model's own vocabulary has {other}; leave vocabulary= out, or begin with a "
             "new model."
         )

@@ -1,7 +1,7 @@
-"""Watching a stream that is learned by sweeps: shares and fit of its topics, its new words.
+"""Watching a stream that is learned by sweeps: shares and fit of its topics, new words.
 
-The topics drawn for new documents, which learning needs anyway, are all that watching sees. History
-and events follow from the documents alone, so that a resumed stream has the same ones.
+Watching reads the topics that learning draws for new documents. History and events follow from the
+documents alone: a resumed stream has the same ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ from opelda.learning.streaming._cusum import Lanes, LevelLanes, ShareLanes
 from opelda.learning.streaming._events import Event
 from opelda.learning.streaming._window import Assignments
 
-BLOCK = 2000  # documents, at least, of one step of the lanes
-SCORED_TOKENS = 500  # of a mini-batch, at most, but for its first document
+BLOCK = 2000  # fewest documents of one step of the lanes
+SCORED_TOKENS = 500  # of a mini-batch
 TOP_WORDS = 10  # of topics and events
 MOST_POINTS, MOST_EVENTS = 64, 256
 LANES = "shares", "fits", "score"
@@ -35,10 +35,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Drawn:
-    """New documents, the topics drawn for their tokens, and the weights that these were drawn by.
-
-    The weights must not have learned from the documents yet.
-    """
+    """New documents, the topics of their tokens, and weights that have not learned from them."""
 
     engine: Engine
     weights: Weights
@@ -49,21 +46,19 @@ class Drawn:
 
     @cached_property
     def cells(self) -> tuple[NDArray[np.intp], NDArray[np.int32], Array]:
-        """Words, topics and weights of the counts."""
+        """Return words, topics and weights of the counts."""
         indptr, topics, data = self.counts.arrays
         words = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         return words, topics, np.ldexp(data.astype(np.float64), -self.counts.shift)
 
     @cached_property
     def logs(self) -> Array:
-        """Log probabilities of the cells' words by their topics."""
         return log_probabilities(self.weights, *self.cells[:2])
 
     def score(self, n_words: int) -> tuple[float, float]:
-        """Return the summed log probabilities of some tokens, and the number of these tokens.
+        """Return the sum of log probabilities of a sample's tokens, and their number.
 
-        Each is predicted from the other tokens of its document; only the first `n_words` words
-        count.
+        The other tokens of the document predict a token; only the first `n_words` words count.
         """
         kept, alpha = self.kept, self.alpha
         lengths = np.diff(kept.ends)
@@ -86,7 +81,7 @@ class Drawn:
         return float(np.log(np.maximum(found, 1e-30), dtype=np.float64).sum()), float(len(ids))
 
     def tops(self, former: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the likeliest words of each topic among the cells' and its former ones."""
+        """Return the likeliest words of each topic, among new and former ones."""
         n_topics, n = former.shape
         old_topics, old = np.nonzero(former >= 0)
         words: NDArray[np.int64] = np.concatenate((self.cells[0], former[old_topics, old]))
@@ -102,7 +97,7 @@ class Drawn:
         return found
 
     def unexpected(self, topic: int) -> NDArray[np.intp]:
-        """Return the words whose tokens of a topic exceed most what the topic expects."""
+        """Return the words that most exceed their expected tokens in a topic."""
         words, topics, weights = self.cells
         here = topics == topic
         words, weights = words[here], weights[here]
@@ -118,7 +113,7 @@ class Drawn:
 
 
 def names_of(columns: NDArray[np.integer], vocabulary: Vocabulary | None) -> tuple[str, ...]:
-    """Return the words of columns; -1 is none."""
+    """Return the words of columns, without -1."""
     named = None if vocabulary is None else vocabulary.words
     return tuple(f"x{j}" if named is None else named[j] for j in columns.tolist() if j >= 0)
 
@@ -126,7 +121,7 @@ def names_of(columns: NDArray[np.integer], vocabulary: Vocabulary | None) -> tup
 def log_probabilities(
     weights: Weights, words: NDArray[np.integer], topics: NDArray[np.integer]
 ) -> Array:
-    """Return the log probabilities of words by topics, pair by pair."""
+    """Return the log probabilities of pairs of a word and a topic."""
     host, totals = weights.host(), weights.totals
     prior = host.prior
     if isinstance(prior, np.ndarray):
@@ -139,17 +134,16 @@ def log_probabilities(
 
 @dataclass(frozen=True)
 class Points:
-    """Shares, rho and first words of all topics, at some numbers of documents."""
+    """A history: shares, rho and first words of all topics, at some numbers of documents."""
 
-    documents: NDArray[np.int64]  # (P,) that were learned from by then
-    shares: NDArray[np.float32]  # (P, K) of the tokens since the point before
+    documents: NDArray[np.int64]  # (P,) learned from
+    shares: NDArray[np.float32]  # (P, K) of the tokens since the previous point
     rho: NDArray[np.float32]  # (P, K)
-    words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first, then -1
-    spacing: int = 1  # blocks from one point to the next, doubled when there are too many
+    words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first, padded with -1
+    spacing: int = 1  # blocks between points, doubled when points are too many
 
     @classmethod
     def none(cls, n_topics: int) -> "Points":
-        """Begin without points."""
         shares = np.zeros((0, n_topics), np.float32)
         words = np.zeros((0, n_topics, TOP_WORDS), np.int32)
         return cls(np.zeros(0, np.int64), shares, shares, words)
@@ -158,16 +152,14 @@ class Points:
         return len(self.documents)
 
     def to_arrays(self) -> Arrays:
-        """Return all but the spacing."""
         return {name: value for name, value in vars(self).items() if name != "spacing"}
 
     def edited(self, edit: Edit) -> "Points":
-        """Return the points of the topics that there are after an edit."""
         shares, rho = edit.added(self.shares), -edit.largest(-self.rho)
         return replace(self, shares=shares, rho=rho, words=self.words[:, edit.origin])
 
     def added(self, document: int, shares: Array, rho: Array, words: NDArray[np.int32]) -> "Points":
-        """Return these and one more; of too many every second one, with the mean shares of two."""
+        """Add a point; if points are too many, join them in pairs."""
         more = Points(
             np.array([document]),
             shares[None].astype(np.float32),
@@ -187,34 +179,32 @@ class Points:
         )
 
     def before(self, document: float) -> int:
-        """Return the last point that is not after a number of documents, else the first one."""
+        """Return the last point up to a number of documents, else the first one."""
         return max(int(np.searchsorted(self.documents, document, "right")) - 1, 0)
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A stream's past, as far as it is known; nothing is changed in place."""
+    """A stream's past; never changed in place."""
 
     shares: Lanes  # of the tokens of new documents, per topic
     fits: Lanes  # log probability of a topic's new tokens by its words
     score: Lanes  # of new documents' tokens
     points: Points
-    n_words: int  # columns that there are
-    n_judged: int  # the first columns, by which fits and score are judged: new words are rarer
+    n_words: int  # columns
+    n_judged: int  # first columns, which fits and score use: new words are rarer
     sums: Array  # (2, 3, K): tokens, judged tokens and their logs, in this block and since a point
     totals: Array  # (3,): documents of this block, score and tokens of its sample
-    young: NDArray[np.int64]  # (3, n): column, documents before it came, documents that had it
-    is_settled: bool = False  # whether topics are not to be learned anew any more
+    young: NDArray[np.int64]  # (3, n): new column, documents before it, documents with it
+    is_settled: bool = False  # whether topics are never learned anew again
     n_blocks: int = 0
-    events: tuple[Event, ...] = ()  # the last ones
-    block_score: float | None = None  # per token, of the block that the last documents ended
+    events: tuple[Event, ...] = ()
+    block_score: float | None = None  # per token, if the last documents ended a block
 
     @classmethod
     def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
-        """Begin without a past."""
         return cls(
-            # Topics wander by a fifth on their own, and bear half of a change; more while they are
-            # still being learned.
+            # Topics wander by a fifth on their own, and more while they are learned anew.
             ShareLanes.of(n_topics, factor=1.4 if is_settled else 2.0),
             LevelLanes.of(n_topics, drop=0.5),  # nats a token
             LevelLanes.of(1, drop=0.1),
@@ -229,11 +219,10 @@ class Watch:
 
     @property
     def n_topics(self) -> int:
-        """K."""
         return int(self.sums.shape[2])
 
     def restarted(self, *, is_settled: bool) -> "Watch":
-        """Forget what is usual, for topics were learned anew; keep history and events."""
+        """Reset the lanes after topics were learned anew; keep history and events."""
         made = Watch.of(self.n_topics, self.n_words, is_settled=is_settled)
         kept = ("points", "young", "n_blocks", "events", "block_score")
         return replace(made, **{name: getattr(self, name) for name in kept})
@@ -241,7 +230,7 @@ class Watch:
     def new_topic(
         self, topic: int, document: int, numbers: Mapping[str, float], words: Sequence[str]
     ) -> "Watch":
-        """Note that a topic is another from now on."""
+        """Note that a topic became a new theme's."""
         some = np.array([topic])
         event = Event("new topic", document, topic, numbers, tuple(words))
         shares, fits = self.shares.renewed(some), self.fits.renewed(some)
@@ -250,16 +239,16 @@ class Watch:
         return replace(self, shares=shares, fits=fits, sums=sums)._noting([event])
 
     def forget(self, columns: NDArray[np.integer], document: int) -> "Watch":
-        """Let columns stand for other words, which are new."""
+        """Give columns to other words, which are new."""
         words = np.where(np.isin(self.points.words, columns), -1, self.points.words)
         young = self.young[:, ~np.isin(self.young[0], columns)]
         points = replace(self.points, words=words)
         return replace(self, points=points, young=_grown(young, columns, document))
 
     def edited(self, edit: Edit) -> "Watch":
-        """Keep the history, and forget what is usual of topics that an edit changed.
+        """Keep the history; reset the lanes of changed topics.
 
-        Tokens of a removed topic go to any others: then nothing is usual.
+        Tokens of a removed topic go to any topic, so a removal resets all lanes.
         """
         watch = self if self.is_settled else self.restarted(is_settled=True)
         gone, numbers = (edit.numbers == GONE).any(), edit.mapping
@@ -276,7 +265,7 @@ class Watch:
         return replace(watch, shares=shares, fits=fits, points=points, sums=sums, events=events)
 
     def after(self, drawn: Drawn, document: int) -> "Watch":
-        """Add new documents, the last of which is the stream's `document`-th."""
+        """Add new documents; `document` is the number of all documents so far."""
         rows, (words, topics, weights) = drawn.kept.rows, drawn.cells
         judged = weights * (words < self.n_judged)
         of = (weights, judged, judged * drawn.logs)
@@ -300,8 +289,7 @@ class Watch:
         """End a block."""
         n_docs, total, n_scored = self.totals
         tokens, judged, logs = self.sums[0]
-        # one false alarm in a million documents, of all lanes together; counted in
-        # benchmarks.streams.drift
+        # One false alarm per million documents in all lanes together (benchmarks.streams.drift).
         limit = log((3 * self.n_topics + 1) / min(1e-6 * n_docs, 1.0))
         shares, moved = self.shares.see(
             tokens / tokens.sum(), np.full(self.n_topics, tokens.sum()), limit
@@ -344,16 +332,15 @@ class Watch:
         return made._noting(events + found)
 
     def _new_words(self, drawn: Drawn, document: int) -> "tuple[Watch, list[Event]]":
-        """Look for words that came lately and are frequent; drop those that are not.
+        """Note frequent new words; drop rare ones.
 
-        A new word is in 20 documents, in 0.2% of those since its first, and would have been in 40
-        of as many documents as came before it.
+        A new word is in 20 documents, in 0.2% of the documents since its first, and at this rate
+        would have been in 40 of the documents before.
         """
         ids, before, had = self.young
         since, share = document - before, 0.002
         if drawn.vocabulary is not None and drawn.vocabulary.n_evicted:
-            # A word without a column may have come before, but not a frequent one: a new word is
-            # three times as frequent as the mean column.
+            # Only rare words lose their columns: a new word is three times as frequent as the mean.
             rows = drawn.kept.rows
             share = max(share, 3.0 * len(rows.words) / rows.n_docs / self.n_words)
         found = (had >= 20) & (had >= share * since) & (had * before >= 40 * since)
@@ -368,7 +355,6 @@ class Watch:
         return made, [Event("new words", document, topic, numbers, words)]
 
     def _tops(self, drawn: Drawn) -> NDArray[np.int32]:
-        """Return the first words of each topic."""
         none = np.full((self.n_topics, TOP_WORDS), -1, np.int32)
         return drawn.tops(self.points.words[-1] if len(self.points) else none)
 
@@ -376,7 +362,6 @@ class Watch:
         return replace(self, events=(*self.events, *events)[-MOST_EVENTS:])
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Return what `from_arrays` takes."""
         arrays = {name: getattr(self, name).table for name in LANES}
         arrays |= {name: getattr(self, name) for name in ("sums", "totals", "young")}
         arrays |= {f"points.{name}": part for name, part in self.points.to_arrays().items()}
@@ -425,6 +410,6 @@ WATCH = Part(Watch.to_arrays, Watch.from_arrays, edited=Watch.edited, reused=Wat
 def _grown(
     young: NDArray[np.int64], columns: NDArray[np.integer], document: int
 ) -> NDArray[np.int64]:
-    """Return young words and more of them, which came after so many documents."""
+    """Add new columns after a number of documents."""
     more = np.stack((columns, np.full(len(columns), document), np.zeros(len(columns))))
     return np.concatenate((young, more.astype(np.int64)), axis=1)

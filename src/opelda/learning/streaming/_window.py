@@ -29,13 +29,13 @@ from opelda.engines.seam import (
 from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.learning.editing._edit import GONE, Edit
 
-# Chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams, best.py): as many
-# documents, or as many tokens, whatever comes first.
+# Bounds of the window, chosen on 1.2 million titles (seed 0) and 100,000 abstracts
+# (benchmarks/streams, best.py).
 MOST_DOCS, MOST_TOKENS = 400_000, 4_000_000
-# Windows of documents in which what left fades to 1 / e (benchmarks.streams.drift: 0 and infinity).
+# Former documents fade to 1 / e in 1.25 windows (benchmarks.streams.drift: 0 and infinity).
 MEMORY = 1.25
-# Topics are learned anew when the window has all its tokens, or this part of its documents: of more
-# documents as few sweeps would learn less (-8.139 from 100,000 titles, -8.161 from 400,000:
+# Topics are learned anew until the window has all its tokens, or this share of its documents: as
+# few sweeps learn less from more documents (-8.139 from 100,000 titles, -8.161 from 400,000:
 # benchmarks/README.md).
 STARTED = 0.25
 TRIED = np.linspace(1.0, 0.0, 11)  # rho
@@ -49,19 +49,16 @@ COUNTERS = "n_new", "n_sweeps", "n_averaged"
 
 @dataclass(frozen=True)
 class Assignments:
-    """Some documents, and the topics of their tokens, document by document."""
+    """Documents and the topics of their tokens."""
 
     rows: Rows
     topics: NDArray[np.uint16]
 
     @classmethod
-    def none(cls) -> "Assignments":
-        rows = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
-        return cls(rows, np.zeros(0, np.uint16))
-
-    @classmethod
     def joined(cls, parts: "list[Assignments]") -> "Assignments":
-        """Return one after the other."""
+        if not parts:
+            rows = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+            return cls(rows, np.zeros(0, np.uint16))
         if len(parts) == 1:
             return parts[0]
         ends = np.cumsum([0, *(part.rows.indptr[-1] for part in parts)])
@@ -74,7 +71,7 @@ class Assignments:
         return cls(rows, np.concatenate([part.topics for part in parts]))
 
     def divided(self, first: int) -> "tuple[Assignments, Assignments]":
-        """Return the documents before a number, and from it on."""
+        """Split the documents before the document `first`."""
         rows, token = self.rows, int(self.ends[first])
         return (
             Assignments(rows.between(0, first), self.topics[:token]),
@@ -82,7 +79,7 @@ class Assignments:
         )
 
     def without(self, entries: NDArray[np.bool_]) -> "Assignments":
-        """Leave out entries, of which `entries` marks the first ones."""
+        """Remove the marked entries; `entries` covers the first ones."""
         if not entries.any():
             return self
         kept = np.ones(len(self.rows.words), bool)
@@ -101,23 +98,21 @@ class Assignments:
         return np.repeat(self.rows.words, tokens_of(self.rows.counts))
 
     def token_numbers(self, documents: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the numbers of the tokens of some documents."""
         lengths = self.ends[documents + 1] - self.ends[documents]
         firsts = self.ends[documents] - np.cumsum(lengths) + lengths
         return np.repeat(firsts, lengths) + np.arange(lengths.sum())
 
     def documents(self, engine: Engine, n_words: int) -> Documents:
-        """Hand the documents to an engine."""
         rows = self.rows
         parts = rows.counts, rows.words, rows.indptr
         return engine.documents(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
 
     def tokens(self, engine: Engine, weights: Weights) -> Any:
-        """Hand the tokens to an engine."""
+        documents = self.documents(engine, weights.n_words)
         return engine.tokens(
-            self.documents(engine, weights.n_words),
+            documents,
             weights.n_topics,
-            copies=np.arange(self.rows.n_docs),  # no need to look for equal ones
+            copies=np.arange(documents.n_docs),  # equal documents need no numbers of their own
             shift=FRACTION_SHIFT,
             topics=self.topics,
         )
@@ -127,27 +122,27 @@ class Assignments:
 class Window:
     """The documents that are swept again and again, and the counts of former documents.
 
-    Nothing in it is changed in place but the list of parts, so that copies can share the arrays.
+    Arrays are never changed in place: copies share them.
     """
 
     alpha: NDArray[np.float64]
     outside: TokenCounts
-    parts: list[Assignments] = field(default_factory=lambda: [Assignments.none()])
+    parts: list[Assignments] = field(default_factory=list)
     forgotten: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # entries
     n_docs: int = 0
     n_tokens: int = 0
     n_new: int = 0  # documents since the last round
-    n_sweeps: int = 0  # made so far: each has a seed of its own
-    n_averaged: int = 0  # of those, that the weights are an average of
-    started: float = 0.0  # what `begun` was when topics were learned anew; 2: they never are
+    n_sweeps: int = 0  # so far: each has a seed of its own
+    n_averaged: int = 0  # sweeps that the weights are an average of
+    started: float = 0.0  # `begun` when topics were learned anew; 2 for never
 
     @classmethod
     def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
-        """Begin; topics learned from `n_docs` documents become counts of former documents."""
+        """Begin a window; topics of `n_docs` documents become counts of former documents."""
         cells, rows = sparse.csr_array((0, weights.n_topics), dtype=np.int64), weights.host().rows
         if n_docs:
             mass = float(weights.sums.sum())
-            # the rows of some rules are probabilities: then a document is one token
+            # where rows are probabilities a document counts as one token
             unit = np.ldexp(max(weights.scale * mass, n_docs) / mass, FRACTION_SHIFT)
             at_once = (rows[i : i + WORDS_AT_ONCE] for i in range(0, len(rows), WORDS_AT_ONCE))
             units = (np.rint(part.astype(np.float64) * unit).astype(np.int64) for part in at_once)
@@ -156,7 +151,6 @@ class Window:
         return cls(alpha, outside, started=2.0 if n_docs else 0.0)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Return what `from_arrays` takes."""
         kept, cells = self.kept, self.outside.cells
         rows, outside = kept.rows, (cells.indptr, cells.indices, cells.data)
         parts: Any = rows.indptr, rows.words, rows.counts, kept.topics, self.alpha, *outside
@@ -201,7 +195,7 @@ class Window:
 
     @property
     def begun(self) -> float:
-        """How much it has of what topics are learned anew from for the last time; 1 is all."""
+        """The share of the documents or tokens that end learning anew."""
         return min(max(self.n_docs / (STARTED * MOST_DOCS), self.n_tokens / MOST_TOKENS), 1.0)
 
     @property
@@ -212,12 +206,12 @@ class Window:
 
     @property
     def is_settled(self) -> bool:
-        """Whether topics are not to be learned anew any more."""
+        """Whether topics are never learned anew again."""
         return self.started >= 1
 
     @property
     def is_due(self) -> bool:
-        """Whether to sweep all documents: a tenth of them came in since the last time."""
+        """Whether to sweep all documents: a tenth of them is new."""
         return self.n_new >= 0.1 * (self.n_docs - self.n_new)
 
     def take(self, more: Assignments) -> None:
@@ -227,12 +221,9 @@ class Window:
         self.n_tokens += len(more.topics)
 
     def forget(self, words: NDArray[np.integer], _: float = 0.0) -> "Window":
-        """Forget words whose columns are other words' from now on, in place.
-
-        Entries are only marked; `kept` leaves them out.
-        """
+        """Mark the entries of words that lost their columns; `kept` removes these entries."""
         gone = np.zeros(words.max() + 2, bool)
-        gone[words] = True  # and not the last, which stands for all words beyond
+        gone[words] = True  # the last stands for all words beyond
         forgotten = np.zeros(sum(len(part.rows.words) for part in self.parts), bool)
         forgotten[: len(self.forgotten)] = self.forgotten
         first = 0
@@ -250,7 +241,7 @@ class Window:
         return self
 
     def edited(self, edit: Edit) -> "Window":
-        """Give the tokens the topics of an edit; topics are never learned anew after it."""
+        """Give the tokens the topics of an edit; never learn topics anew."""
         assert edit.tokens is not None
         return replace(
             self,
@@ -262,18 +253,14 @@ class Window:
         )
 
     def trim(self, engine: Engine, weights: Weights) -> tuple[Any, TokenCounts]:
-        """Move the oldest documents, beyond the bounds, to the fading counts.
-
-        Return the tokens of the others, and their counts.
-        """
+        """Move the oldest documents to the fading counts; return all other tokens and counts."""
         kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
-        # new documents push the rest away, by their share of a full window
+        # former documents fade by the new ones' share of a full window
         fullness = min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
         usual = exp(-fullness * self.n_new / (MEMORY * self.n_docs))
         ends = kept.ends
-        beyond = int(np.searchsorted(ends, ends[-1] - MOST_TOKENS)) if ends[-1] > MOST_TOKENS else 0
-        first = max(self.n_docs - MOST_DOCS, beyond, 0)
-        left, kept = kept.divided(first) if first else (Assignments.none(), kept)
+        beyond = int(np.searchsorted(ends, max(ends[-1] - MOST_TOKENS, 0)))
+        left, kept = kept.divided(max(self.n_docs - MOST_DOCS, beyond))
         self.parts, self.n_docs, self.n_tokens = [kept], kept.rows.n_docs, len(kept.topics)
         tokens = kept.tokens(engine, weights)
         counts = count(engine, weights, tokens)
@@ -285,7 +272,7 @@ class Window:
             cells.data = np.floor(cells.data * part[cells.indices] + 0.5).astype(np.int64)
             cells.eliminate_zeros()
         self.outside = TokenCounts(cells, FRACTION_SHIFT)
-        if first:
+        if left.rows.n_docs:
             self.outside += count(engine, weights, left.tokens(engine, weights))
         return tokens, counts
 
@@ -302,7 +289,7 @@ WINDOW = Part(
 def kept_of_past(
     new: TokenCounts, window: TokenCounts, past: TokenCounts, eta: float, usual: float
 ) -> NDArray[np.float64]:
-    """Return the part of its past that each topic keeps: `usual` where rho is the median's."""
+    """Return the share of its past that each topic keeps: `usual` for the median rho."""
     rho = likeliest_rho(new, window, past, eta)
     found: NDArray[np.float64] = np.clip(usual * rho / max(np.median(rho), 0.1), 0.0, 1.0)
     return found
@@ -311,10 +298,10 @@ def kept_of_past(
 def likeliest_rho(
     new: TokenCounts, window: TokenCounts, past: TokenCounts, eta: float
 ) -> NDArray[np.float64]:
-    """Return each topic's rho, of those tried, that makes its new tokens likeliest.
+    """Return the rho of each topic that makes its new tokens likeliest.
 
     Rho maximises sum_j n_kj log((c_kj + rho p_kj + eta) / sum_i (c_ki + rho p_ki + eta)) + 10 rho,
-    beside the window's counts c; the prior of rho is a truncated exponential.
+    where c are the window's counts; rho has a truncated exponential prior.
     """
     if not new.cells.nnz:
         return np.ones(new.n_topics)
@@ -339,7 +326,7 @@ def _edited(counts: TokenCounts, edit: Edit) -> TokenCounts:
     words, topics = cells.row, edit.numbers[cells.col]
     kept = topics != GONE
     words, topics, data = words[kept], topics[kept], cells.data[kept]
-    if edit.shares is not None:  # whole numbers, of which the first part gets what is left
+    if edit.shares is not None:  # the first part gets the remainder
         here = topics == edit.parts[0]
         all_, at = data[here], words[here]
         for number, share in zip(edit.parts[1:], edit.shares.T[1:], strict=True):
@@ -355,14 +342,13 @@ def _edited(counts: TokenCounts, edit: Edit) -> TokenCounts:
 
 
 def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
-    """Count tokens that have their topics."""
+    """Count tokens without drawing them."""
     shape, alpha = (weights.n_words, weights.n_topics), np.ones(weights.n_topics)
     none = TokenCounts(sparse.csr_array(shape, dtype=np.int64), FRACTION_SHIFT)
     return engine.sweep(weights, tokens, alpha, counts=none, seed=0, n_draws=0)
 
 
 def _resized(cells: sparse.csr_array, n_words: int) -> sparse.csr_array:
-    """Return a copy with as many words."""
     more = np.full(n_words - cells.shape[0], cells.indptr[-1], cells.indptr.dtype)
     parts = cells.data.copy(), cells.indices.copy(), np.concatenate((cells.indptr, more))
     return sparse.csr_array(parts, shape=(n_words, cells.shape[1]))
@@ -371,7 +357,7 @@ def _resized(cells: sparse.csr_array, n_words: int) -> sparse.csr_array:
 def _matrix(
     data: NDArray[Any], columns: NDArray[np.int32], indptr: NDArray[np.int64], n_columns: int
 ) -> sparse.csr_array:
-    """Return a stored matrix; refuse one whose columns are not sorted and distinct."""
+    """Return a stored matrix; its columns must be sorted and distinct."""
     try:
         matrix = sparse.csr_array((data, columns, indptr), shape=(len(indptr) - 1, n_columns))
         matrix.check_format(full_check=True)

@@ -1,9 +1,9 @@
 """Streams learned by sweeps: the last documents are kept, and their tokens drawn again and again.
 
-Early assignments are poor and would never be revised. So the tokens of a window of documents go on
-being drawn while new ones come in; tokens that leave it keep their topics, and fade. While the
-window fills, topics are learned anew from all of it whenever it has grown fourfold, by the passes
-and sweeps of `fit`: topics that began with few documents would stay poor.
+Early assignments are poor and would never be revised. So sweeps draw all tokens of a window of
+documents again; tokens that leave the window keep their topics, and fade. Whenever the window has
+grown fourfold, topics are learned anew from all of it, by the passes and sweeps of `fit`: topics
+that began with few documents would stay poor.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ from opelda.learning.streaming._window import Assignments, Window, count
 
 
 def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
-    """Learn from new documents: by sweeps where the schedule has some, else by one update."""
+    """Learn from new documents, by sweeps if the schedule has any, else by one update."""
     if not plan.schedule.n_sweeps:
         if plan.seeds is not None and not state.n_updates:
             documents = batch.documents
@@ -76,7 +76,7 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
         state.watch = watch
         plan.count(state, batch, 1)
     added = perf_counter()
-    # An interruption leaves the former window, to be swept with the next documents.
+    # After an interruption the next documents sweep the former window.
     if window.starts:
         state.window = _start(plan, state, replace(window))
         state.watch = watch.restarted(is_settled=state.window.is_settled)
@@ -87,7 +87,7 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
 
 
 def _sweep(plan: Plan, state: State, window: Window) -> Window:
-    """Draw the topics of all tokens in the window anew, four times."""
+    """Sweep all tokens of the window four times."""
     engine, weights = plan.engine, state.weights
     tokens, counts = window.trim(engine, weights)
     renewed = _renew(plan, state, window)
@@ -113,7 +113,7 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
 
 
 def _renew(plan: Plan, state: State, window: Window) -> Window:
-    """Give a theme that is new a topic of its own."""
+    """Give a new theme a topic of its own."""
     weights, watch = state.weights, state.watch
     theme = None
     if np.ndim(weights.prior) < 2:  # else topics that were given words keep them
@@ -184,10 +184,10 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
 def _numbers(
     before: NDArray[np.uint16], now: NDArray[np.uint16], n_topics: int, n_seeded: int = 0
 ) -> tuple[NDArray[np.int64], list[int]]:
-    """Return the new topic of each former one, by the tokens that they share, and changed topics.
+    """Match former and new topics by shared tokens; return the matches and changed topics.
 
-    Pairs that share most tokens come first. A topic has changed if its new one has less than half
-    of its tokens. The first `n_seeded` topics, those of seed words, keep their numbers.
+    Pairs with most shared tokens come first. A changed topic shares less than half of its tokens
+    with its match. The first `n_seeded` topics have seed words and keep their numbers.
     """
     pairs, shared = np.unique(before.astype(np.int64) * n_topics + now, return_counts=True)
     order = np.argsort(-shared, kind="stable")
