@@ -105,10 +105,6 @@ def inference_spread(
     n_runs : int
         At least 2. The standard deviation is that of a sample.
 
-    Returns
-    -------
-    InferenceSpread
-
     Examples
     --------
     >>> from opelda.corpus import generate
@@ -120,16 +116,13 @@ def inference_spread(
     measured = MeasuredTopics.of(topics, X=X)
     matrix, prior = measured.counts(X), measured.prior(doc_topic_prior)
     rng = np.random.default_rng(seed(random_state))
-    likelihoods, priors = [], []
-    for _ in range(n_runs):
-        run = infer(
-            matrix, measured.table, doc_topic_prior=prior, method=method, random_state=rng,
-            n_jobs=n_jobs, engine=engine,
-        )  # fmt: skip
-        likelihoods.append(run.log_likelihood)
-        priors.append(run.log_prior)
-    sums = np.add(likelihoods, priors), np.array(likelihoods), np.array(priors)
-    return InferenceSpread(*_spread(sums[0]), *_spread(sums[1]), *_spread(sums[2]), n_runs)
+    how: dict[str, Any] = {"doc_topic_prior": prior, "method": method, "n_jobs": n_jobs}
+    runs = [
+        infer(matrix, measured.table, random_state=rng, engine=engine, **how) for _ in range(n_runs)
+    ]
+    g1 = np.array([run.log_likelihood for run in runs])
+    g2 = np.array([run.log_prior for run in runs])
+    return InferenceSpread(*_spread(g1 + g2), *_spread(g1), *_spread(g2), n_runs)
 
 
 def _spread(runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,7 +1,7 @@
 """Log predictive probability: how well topics predict words of a document from its others."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, fsum, sqrt
 from typing import Any
 
@@ -25,19 +25,17 @@ class PredictiveProbability:
 
     Attributes
     ----------
-    macro : float
-        Mean over documents of each one's mean over its held-out tokens, and over the splits.
-    micro : float
-        Mean over all held-out tokens.
+    macro, micro : float
+        Mean over documents, and splits, of the mean of a document's held-out tokens; mean over all
+        held-out tokens.
     standard_error : float
         Of `macro`, from the spread between documents; infinite for a single document.
     n_documents, n_left_out : int
-        Documents scored, and others: of fewer than 2 tokens, or in no split both observed and
-        held-out words.
+        Documents scored, and documents of fewer than 2 tokens or with no usable split.
     splits : tuple of float
         Mean over documents for each split.
     per_document : float64 array (n_documents,)
-        Mean over the splits for each document scored, to compare other topics by.
+        Mean over the splits for each document scored.
     """
 
     macro: float
@@ -71,10 +69,9 @@ def log_predictive_probability(
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
 ) -> PredictiveProbability:
-    """Predict held-out tokens of each document from the mixture of its other tokens.
+    """Split each document's tokens at random, and predict the held-out part from the other.
 
-    A document's tokens are split at random (`split_tokens`), theta is inferred on the observed
-    part, and the held-out part is scored by `predict_held_out`.
+    `split_tokens` makes the splits, and `predict_held_out` scores them.
 
     Parameters
     ----------
@@ -93,15 +90,8 @@ def log_predictive_probability(
         Share of the tokens to predict.
     n_splits : int
         Random splits to average over. Same seed, same splits, whatever the topics and method.
-    random_state : int, RandomState, Generator or None
-    n_jobs : int or None
-        Threads, as for `opelda.inference.infer`; so is `engine`.
-    engine : str or Engine
-        ``"reference"`` is double precision throughout.
-
-    Returns
-    -------
-    PredictiveProbability
+    random_state, n_jobs, engine
+        As for `opelda.inference.infer`.
 
     Examples
     --------
@@ -124,8 +114,8 @@ def log_predictive_probability(
     rng = np.random.default_rng(seed(random_state))
     # Split when asked to: inference takes its seeds from the same generator in between.
     splits = (split_tokens(matrix, held_out=share, random_state=rng) for _ in range(n_splits))
-    n_left_out = int((~long_enough).sum())
-    return _predicted(splits, measured, doc_topic_prior, method, rng, n_jobs, engine, n_left_out)
+    found = _predicted(splits, measured, doc_topic_prior, method, rng, n_jobs, engine)
+    return replace(found, n_left_out=found.n_left_out + int((~long_enough).sum()))
 
 
 def predict_held_out(
@@ -138,23 +128,18 @@ def predict_held_out(
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
 ) -> PredictiveProbability:
-    """Predict the held-out words of documents that were split already.
+    """Predict the held-out words of split documents.
 
-    theta is inferred on a document's observed part, and its held-out part scored by sum_j d_j
-    log(sum_k theta_k beta_kj) / sum_j d_j, in double precision. A word to which the mixture gives
-    less than 1e-30 counts as that.
+    theta is inferred on a document's observed part; the score of the held-out part is sum_j d_j
+    log(sum_k theta_k beta_kj) / sum_j d_j, in double precision, probabilities being at least 1e-30.
 
     Parameters
     ----------
     splits : iterable of pairs (observed, held_out)
-        Each what `log_predictive_probability` takes as X, all of the same documents. A split
-        leaves out documents with nothing observed or nothing held out.
+        Each as X of `log_predictive_probability`, all of the same documents. Documents with
+        nothing observed or nothing held out are left out of a split.
     topics, doc_topic_prior, method, random_state, n_jobs, engine
         As for `log_predictive_probability`.
-
-    Returns
-    -------
-    PredictiveProbability
 
     Examples
     --------
@@ -177,9 +162,8 @@ def _predicted(
     rng: np.random.Generator,
     n_jobs: int | None,
     engine: str | Engine,
-    n_left_out: int = 0,
 ) -> PredictiveProbability:
-    """Infer and score one split after the other."""
+    """Infer and score all splits."""
     resolved, (how, accuracy) = get_engine(engine, n_jobs), topics.inferred_by(method)
     alpha = as_prior(topics.prior(doc_topic_prior), topics.table.n_topics)
     handle = topics.table.on(resolved)
@@ -205,13 +189,13 @@ def _predicted(
         masses[-1][usable] = hidden.matrix.sum(axis=1)
     if not scores:
         raise InputError("holds no pair of observed and held-out counts.", "splits")
-    return _summary(np.array(scores), np.array(masses), n_left_out)
+    return _summary(np.array(scores), np.array(masses))
 
 
 def _as_pair(
     topics: MeasuredTopics, pair: Any, number: int
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the counts of one split, without explicit zeros."""
+    """Return the two parts of a split, without explicit zeros."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(
             f"must hold pairs of observed and held-out counts, but item {number} is "
@@ -229,10 +213,8 @@ def _as_pair(
     return observed, held
 
 
-def _summary(
-    scores: NDArray[np.float64], masses: NDArray[np.float64], n_left_out: int
-) -> PredictiveProbability:
-    """Average over splits and documents, in any order of them; a mass of 0 is left out."""
+def _summary(scores: NDArray[np.float64], masses: NDArray[np.float64]) -> PredictiveProbability:
+    """Average over splits and documents; scores of mass 0 are left out."""
     scored = masses > 0
     means = np.divide(scores, masses, out=np.zeros_like(scores), where=scored)
     # over the splits first: a document counts once, in however many of them it was scored
@@ -243,7 +225,7 @@ def _summary(
     splits = tuple(_mean(split[known]) for split, known in zip(means, scored, strict=True))
     return PredictiveProbability(
         _mean(per_document), micro, standard_error(per_document), n_docs,
-        n_left_out + len(n_times) - n_docs, splits, per_document,
+        len(n_times) - n_docs, splits, per_document,
     )  # fmt: skip
 
 

@@ -15,8 +15,7 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 def topic_weights(topics: GivenTopics | None) -> NDArray[np.float64] | None:
     """Return each topic's share of the tokens that the model has learned from, or None.
 
-    The shares are those of the tokens that a rule expects of each topic, without the prior's part.
-    Older documents count less where the rule forgets. None for topics without a learner of opelda,
+    Older documents count less if the rule forgets. None for topics without a learner of opelda,
     and for the ML rule, which normalises every topic's weights.
 
     Parameters
@@ -95,7 +94,7 @@ def rank_words(
     if (by == "coherence") != (X is not None):
         said = "must be given with" if X is None else "has no effect without"
         raise InputError(f'{said} by="coherence": the documents that words occur in.', "X")
-    # whole numbers are weights here, and no ids: those are ranked already
+    # here whole numbers are weights, not ids
     table = measured.weights.astype(np.float64) if measured.are_ids else measured.weights
     if weights is None:
         weights = topic_weights(measured.model)
@@ -103,9 +102,7 @@ def rank_words(
     if weights is not None and by != "frex":
         shares = real_array("weights", weights, (len(table),))
         if (shares < 0).any() or shares.sum() <= 0:
-            raise InputError(
-                "must hold numbers of which none is negative and not all are 0.", "weights"
-            )
+            raise InputError("must not be negative, and not all be 0.", "weights")
     shares = shares / shares.sum()
     if by == "coherence":
         few = min(2 * n, measured.n_words)

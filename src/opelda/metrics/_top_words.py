@@ -24,7 +24,7 @@ def top_words(topics: GivenTopics, n_words: int, least: int = 1) -> NDArray[np.i
         bad = np.flatnonzero((ordered[:, 0] < 0) | (np.diff(ordered, axis=1) == 0).any(axis=1))
         if len(bad):
             raise InputError(
-                "as whole numbers must be word ids, none negative and none twice in a topic, but "
+                "as whole numbers must be distinct word ids, but "
                 f"row {bad[0]} is {ids[bad[0]].tolist()}; give weights as floats.",
                 "topics",
             )
@@ -97,9 +97,7 @@ def label_topics(
     measured = MeasuredTopics.of(topics)
     table, words = measured.weights, measured.words(feature_names)
     wanted = chosen_topics(only, len(table), "only")
-    if measured.are_ids:  # here whole numbers are weights
-        table = table.astype(np.float64)
-    labels = word_labels(table, words, n_words)
+    labels = word_labels(table.astype(np.float64) if measured.are_ids else table, words, n_words)
     return [labels[number] for number in wanted]
 
 

@@ -23,21 +23,12 @@ GivenTopics: TypeAlias = Any  # an array, `Topics`, a fitted model or `MeasuredT
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTopics:
-    """Topics, and the model they are of where one was given.
+    """Topics, and their model if one was given."""
 
-    >>> from opelda import OnlineOPE
-    >>> model = OnlineOPE(2, random_state=0).fit([[4, 4, 0], [0, 0, 4]])
-    >>> MeasuredTopics.of(model).words()
-    ('x0', 'x1', 'x2')
-    """
-
-    # As given, single precision staying what it is; a model's rows divided by their sums. An array
-    # of whole numbers may be word ids.
-    weights: NDArray[Any]
+    weights: NDArray[Any]  # a model's rows divided by their sums; whole numbers may be word ids
     model: Any = None
-    given: Topics | None = None  # where `Topics` were given: they have their engines' handles
-    # how the model's `transform` infers; of a learner of opelda alone
-    inference: tuple[Method, Accuracy | None] | None = None
+    given: Topics | None = None  # with its engines' handles
+    inference: tuple[Method, Accuracy | None] | None = None  # of a learner's `transform`
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":
@@ -55,12 +46,11 @@ class MeasuredTopics:
 
     @property
     def n_words(self) -> int:
-        """Number of columns."""
         return int(self.weights.shape[1])
 
     @property
     def are_ids(self) -> bool:
-        """Whether these are whole numbers, which where words are ranked are ids of top words."""
+        """Whether these are whole numbers: the ids of top words where words are ranked."""
         return self.model is None and self.weights.dtype.kind in "iu"
 
     @cached_property
@@ -77,13 +67,12 @@ class MeasuredTopics:
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The vocabulary of the model, where it has one."""
         vocabulary = getattr(self.model, "vocabulary_", None)
         return vocabulary if isinstance(vocabulary, Vocabulary) else None
 
     @property
     def column_words(self) -> tuple[str, ...] | None:
-        """The words of the columns as far as the model knows."""
+        """The model's words of the columns, if it has any."""
         if self.vocabulary is not None:
             return self.vocabulary.words
         names = getattr(self.model, "feature_names_in_", None)
