@@ -1,15 +1,5 @@
 """Topics on Spark: MLlib's `LDA` by another import line, the same topics as on one machine.
 
-Classes
--------
-LDA, LDAModel     a `pyspark.ml` Estimator and Model
-LDAEvaluator      compares models, for `CrossValidator`
-
-Functions
----------
-learn             topics from a Structured Streaming query
-session           a session on this machine, with Java looked for first
-
 It takes pyspark 4.1 or later: ``pip install 'opelda[spark]'``; docs/spark.md shows how.
 """
 

@@ -1,7 +1,8 @@
-"""Documents and counts as rows of a table: blocks of bytes, which Spark moves and keeps."""
+"""Documents and counts as rows of a table: blocks of bytes that Spark moves and keeps."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,25 +32,23 @@ SCHEMA = "kind byte, part long, " + ", ".join(f"{name} binary" for name in BYTES
 ARROW = pa.schema(
     [("kind", pa.int8()), ("part", pa.int64()), *((name, pa.binary()) for name in BYTES)]
 )
-# Of a block, as many documents or entries: a row of a few megabytes.
-MOST_DOCS, MOST_ENTRIES = 32_768, 2**21
+MOST_DOCS, MOST_ENTRIES = 32_768, 2**21  # of a block: a row of a few megabytes
 MOST_BLOCKS = 2**24  # of a part
 SPARSE_VECTOR, DENSE_VECTOR = 0, 1  # the types that MLlib stores in vectors
 
 
 @dataclass(frozen=True)
 class PackedDocuments:
-    """Some documents of a part of a collection, and the topics of their tokens if there are any."""
+    """Some documents of a part of a collection, and the topics of their tokens once drawn."""
 
     part: int
     rows: Rows
     copies: NDArray[np.int32]  # each document's number among those of equal content
-    # of tokens, in the order in which the engine has these; none before they were drawn
+    # of tokens, in the engine's order
     topics: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     number: int = 0  # in its part
 
     def record(self) -> pa.RecordBatch:
-        """Return it as a row."""
         rows, few = self.rows, self.rows.counts.astype(np.uint8)
         return record(
             DOCUMENTS,
@@ -63,7 +62,6 @@ class PackedDocuments:
 
     @classmethod
     def of(cls, row: "Row") -> "PackedDocuments":
-        """Return the documents of a row."""
         words, lengths = row.array("words", np.int32), row.array("lengths", np.int32)
         counts = row.array("counts", np.uint8)
         if len(counts) != len(words):
@@ -77,11 +75,9 @@ class PackedDocuments:
 
     @property
     def content_keys(self) -> NDArray[np.uint64]:
-        """A key per document."""
         return CPUEngine(1).content_keys(self.rows)
 
     def matrix(self, n_words: int) -> sparse.csr_array:
-        """Return the documents' counts."""
         rows = self.rows
         shape = rows.n_docs, n_words
         return sparse.csr_array((rows.counts, rows.words, rows.indptr), shape=shape)
@@ -96,21 +92,19 @@ class Row:
 
     @property
     def kind(self) -> int:
-        """Which of the kinds it is."""
         return int(self.batch.column("kind")[self.at].as_py())
 
     @property
     def part(self) -> int:
-        """The part of the collection, or of the words, that it is of; with a block's number."""
+        """The part of the collection, with a block's number, or the range of words."""
         return int(self.batch.column("part")[self.at].as_py())
 
     def array(self, name: str, dtype: type) -> NDArray[Any]:
-        """Return the bytes of a column as numbers, without a copy."""
+        """Return a column's bytes as numbers, without a copy."""
         return np.frombuffer(self.batch.column(name)[self.at].as_buffer(), dtype)
 
 
 def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-    """Yield the rows of batches."""
     for batch in batches:
         for at in range(batch.num_rows):
             yield Row(batch, at)
@@ -127,12 +121,12 @@ def record(kind: int, part: int, *arrays: NDArray[Any]) -> pa.RecordBatch:
 
 
 def offsets(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return where each of some consecutive pieces begins, and where the last ends."""
+    """Return the begin of each of some consecutive pieces, and the end of the last."""
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
 def divided(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
-    """Yield consecutive documents, few enough for a block; one that is longer is one of its own."""
+    """Yield consecutive documents by blocks; a longer one has a block of its own."""
     ends, first, n_docs = matrix.indptr, 0, matrix.shape[0]
     while first < n_docs:
         fitting = int(np.searchsorted(ends, ends[first] + MOST_ENTRIES, side="right")) - 1
@@ -142,10 +136,7 @@ def divided(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
 
 
 def counts_of_vectors(vectors: pa.Array, n_words: int | None) -> sparse.csr_array:
-    """Return the counts that vectors of MLlib are, unwrapped; their size must be the one given.
-
-    No vector may be null.
-    """
+    """Return the counts of unwrapped vectors of MLlib, of which none is null, of one size."""
     kinds = vectors.field("type").to_numpy(zero_copy_only=False)
     lists, numbers = vectors.field("values"), vectors.field("indices")
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
@@ -170,7 +161,7 @@ def counts_of_vectors(vectors: pa.Array, n_words: int | None) -> sparse.csr_arra
 
 
 def count_records(counts: TokenCounts, n_ranges: int) -> Iterator[pa.RecordBatch]:
-    """Yield counts as rows, one for each range of words that has any."""
+    """Yield counts as rows, one for each range of words with any."""
     starts, topics, values = counts.arrays
     ends = bounds(counts.n_words, n_ranges)
     for part in range(n_ranges):
@@ -183,21 +174,20 @@ def count_records(counts: TokenCounts, n_ranges: int) -> Iterator[pa.RecordBatch
 
 def added_counts(rows: Iterable[Row], n_topics: int) -> sparse.csr_array:
     """Return the sum of counts of one range of words."""
-    total = None
-    for row in rows:
+
+    def cells(row: Row) -> sparse.csr_array:
         starts = offsets(row.array("lengths", np.int32))
         topics = row.array("words", np.uint16).astype(np.int32)
         parts = row.array("counts", np.int64), topics, starts
-        cells = sparse.csr_array(parts, shape=(len(starts) - 1, n_topics))
-        total = cells if total is None else sparse.csr_array(total + cells)
-    assert total is not None
-    return total
+        return sparse.csr_array(parts, shape=(len(starts) - 1, n_topics))
+
+    return reduce(lambda total, part: sparse.csr_array(total + part), map(cells, rows))
 
 
 def joined_counts(
     rows: Iterable[Row], n_ranges: int, shape: tuple[int, int], shift: int
 ) -> TokenCounts:
-    """Return the counts of all words, from rows of parts of collections and ranges of words."""
+    """Return the counts of all words, from rows of all parts and ranges of words."""
     ends, by_range = bounds(shape[0], n_ranges), dict[int, list[Row]]()
     for row in rows:
         by_range.setdefault(row.part, []).append(row)
@@ -211,24 +201,22 @@ def joined_counts(
 
 
 def bounds(n_words: int, n_ranges: int) -> NDArray[np.int64]:
-    """Return the first word of each range, and the end."""
+    """Return the first word of each range, and the end of the last."""
     return np.arange(n_ranges + 1, dtype=np.int64) * n_words // n_ranges
 
 
 def size_record(sizes: SizeHistogram) -> pa.RecordBatch:
-    """Return a histogram as a row."""
     return record(SIZES, 0, sizes.topics, sizes.sizes, sizes.times, sizes.lengths, sizes.n_alike)
 
 
 def sizes_of(row: Row) -> SizeHistogram:
-    """Return the histogram of a row."""
     types = np.int64, np.float64, np.int64, np.float64, np.int64
     return SizeHistogram(*(row.array(*named) for named in zip(BYTES, types, strict=True)))
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The documents of a part, or of all."""
+    """The numbers of a part's documents, or of all."""
 
     n_docs: int = 0
     n_tokens: int = 0
@@ -238,7 +226,6 @@ class Summary:
 
     @classmethod
     def of(cls, matrix: sparse.csr_array) -> "Summary":
-        """Sum up documents."""
         counts = Documents(matrix).part().counts
         units = np.rint(np.ldexp(counts.astype(np.float64), FRACTION_SHIFT))
         return cls(
@@ -252,13 +239,9 @@ class Summary:
     def __add__(self, other: "Summary") -> "Summary":
         if self.n_docs and other.n_docs and self.n_words != other.n_words:
             raise sizes_differ(other.n_words, self.n_words)
-        return Summary(
-            self.n_docs + other.n_docs,
-            self.n_tokens + other.n_tokens,
-            self.units + other.units,
-            self.fractions + other.fractions,
-            max(self.n_words, other.n_words),
-        )
+        both = zip(astuple(self), astuple(other), strict=True)
+        total = Summary(*(own + more for own, more in both))
+        return replace(total, n_words=max(self.n_words, other.n_words))
 
     @property
     def total(self) -> float:
@@ -267,21 +250,19 @@ class Summary:
 
     @property
     def shift(self) -> int:
-        """That of their tokens; see `Tokens`."""
+        """The shift of their tokens; see `Tokens`."""
         return unit_of(not self.fractions, self.total)
 
     def record(self, part: int) -> pa.RecordBatch:
-        """Return it as a row."""
         return record(SUMMARY, part, np.array(astuple(self), np.int64))
 
     @classmethod
     def of_row(cls, row: Row) -> "Summary":
-        """Return that of a row."""
         return cls(*row.array("lengths", np.int64).tolist())
 
 
 def sizes_differ(size: int, expected: int) -> InputError:
-    """Return what to say of a vector of another size than others."""
+    """Return the error for a vector of another size."""
     return InputError(
         f"A document's vector has {size} entries where {expected} words are expected; count all "
         "documents with one CountVectorizer, the one that the model was learned with."

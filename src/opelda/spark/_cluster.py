@@ -1,10 +1,10 @@
-"""A collection in the partitions of a Spark table, swept where it lies."""
+"""A collection in the partitions of a Spark table, swept by executors."""
 
 import pickle
-from collections.abc import Iterator
+from functools import reduce
+from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -42,70 +42,47 @@ from opelda.spark._worker import (
     find_copies,
 )
 
-# Counts that come back from all partitions together are added by the driver up to so many bytes,
-# beyond that by executors, a range of words each: a second stage takes longer than adding them.
+# The driver adds up to so many bytes of counts from all partitions; beyond that executors add a
+# range of words each, in a second stage, which takes longer.
 MOST_ADDED = 256 * 2**20
 RANGE_BYTES = 16 * 2**20  # that an executor adds
 MOST_RANGES = 128  # a row each from every partition
 CELL_BYTES = 10  # a topic and a count
-ATTEMPTS = 4
 
 
 class Cluster:
-    """Documents in blocks, kept by executors, and the topics of their tokens.
-
-    Closing sweeps ask of it what they ask of a `HeldCollection`.
-    """
+    """Documents in blocks, kept by executors; swept as a `HeldCollection` is."""
 
     def __init__(self, column: DataFrame, counter: Counter, checkpoint_interval: int) -> None:
-        """Pack the documents of a table of one column; they are counted by then."""
+        """Pack and count the documents of a table of one column."""
         self._run = uuid4().hex
         self._interval = checkpoint_interval
         self._packed = column.mapInArrow(Pack(counter), SCHEMA).persist()
         self._base = self._swept = self._packed
-        self._tasks = Spilled()  # since the base
-        self._sizes: SizeHistogram | None = None
+        self._tasks = TemporaryDirectory(prefix="opelda-")  # a file per sweep since the base
         self._n_sweeps = 0
         try:
             summaries = collected(self._packed.where(col("kind") == SUMMARY))
-            self._summary = sum((Summary.of_row(row) for row in summaries), Summary())
+            summary = sum((Summary.of_row(row) for row in summaries), Summary())
         except BaseException:
             self.close()
             raise
+        self.n_docs, self.n_tokens, self.n_words = summary.n_docs, summary.n_tokens, summary.n_words
+        self.total, self._shift = summary.total, summary.shift
         self._n_parts = len(summaries)
         self.numbering = Numbering({})
 
     @property
-    def n_docs(self) -> int:
-        """Number of documents."""
-        return self._summary.n_docs
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens."""
-        return self._summary.n_tokens
-
-    @property
-    def n_words(self) -> int:
-        """Number of words."""
-        return self._summary.n_words
-
-    @property
-    def total(self) -> float:
-        """Their weight."""
-        return self._summary.total
-
-    @property
     def documents(self) -> DataFrame:
         """The blocks, before they were drawn."""
-        return self._documents(self._packed)
+        return self._packed.where(col("kind") == DOCUMENTS)
 
     def matrix(self) -> sparse.csr_array:
         """Return all documents, in any order."""
         return self._matrix(self.documents)
 
     def number_copies(self) -> None:
-        """Tell the documents of equal content in different partitions apart."""
+        """Number documents of equal content over all partitions."""
         keys = self._packed.where(col("kind") < 0).groupBy("kind")
         found: dict[int, list[Row]] = {}
         for row in collected(keys.applyInArrow(find_copies, SCHEMA)):
@@ -119,7 +96,7 @@ class Cluster:
         self.numbering = Numbering(copies)
 
     def sample(self, n_docs: int) -> sparse.csr_array:
-        """Return about so many documents, chosen by their content, in any order."""
+        """Return about so many documents, chosen by content, in any order."""
         share = n_docs / max(self.n_docs, 1)
         chosen = KeySample(self.numbering, share)
         return self._matrix(self.documents.mapInArrow(chosen, SCHEMA))
@@ -141,7 +118,7 @@ class Cluster:
             run=self._run,
             n_topics=shape[1],
             n_words=shape[0],
-            shift=self._summary.shift,
+            shift=self._shift,
             share=MOST_DOCUMENTS / max(self.n_docs, 1),
             n_ranges=n_ranges,
             alpha=alpha,
@@ -152,26 +129,22 @@ class Cluster:
             numbering=self.numbering if counts is None else None,
         )
         rows = self._drawn(task)
-        sizes = [sizes_of(row) for row in rows if row.kind == SIZES]
-        self._sizes = sizes[0]
-        for more in sizes[1:]:
-            self._sizes += more
+        self._sizes = reduce(add, (sizes_of(row) for row in rows if row.kind == SIZES))
         cells = (row for row in rows if row.kind == COUNTS)
-        return joined_counts(cells, n_ranges, shape, self._summary.shift)
+        return joined_counts(cells, n_ranges, shape, self._shift)
 
     def histogram(self, share: float) -> SizeHistogram:
-        """Return what the last sweep saw; the share is always the same."""
-        assert self._sizes is not None
+        """Return the histogram of the last sweep; the share is always the same."""
         return self._sizes
 
     def close(self) -> None:
         """Let executors forget the documents."""
         self._packed.unpersist()
         self._base = self._swept = self._packed
-        self._tasks.close()
+        self._tasks.cleanup()
 
     def _n_ranges(self, most_cells: int) -> int:
-        """Return how many executors add counts, of partitions with about so many; 1: the driver."""
+        """Return the number of executors that add counts; 1: the driver adds them."""
         # no partition has more of them than tokens
         n_bytes = CELL_BYTES * min(self._n_parts * most_cells, self.n_tokens)
         if n_bytes <= MOST_ADDED:
@@ -179,8 +152,9 @@ class Cluster:
         return min(-(-n_bytes // RANGE_BYTES), MOST_RANGES, self.n_words)
 
     def _drawn(self, task: Sweep) -> list[Row]:
-        """Draw; return the rows that are no documents, which are the next draw's."""
-        for _ in range(ATTEMPTS):
+        """Draw; return the rows other than documents, which the next draw takes."""
+        attempts = 4
+        for _ in range(attempts):
             try:
                 swept = self._made(self._swept, task)
                 rows = collected(self._found(swept, task))
@@ -189,32 +163,36 @@ class Cluster:
                 self._redraw()
         else:
             raise EngineError(
-                f"Executors that held documents were lost {ATTEMPTS} times in one sweep: give them "
+                f"Executors that held documents were lost {attempts} times in one sweep: give them "
                 "more memory, or the session a checkpoint folder."
             )
-        self._tasks.add(task)
+        Path(self._tasks.name, f"{self._n_sweeps:09}").write_bytes(pickle.dumps(task))
         self._swept = swept
         self._n_sweeps += 1
-        if self._interval > 0 and self._n_sweeps % self._interval == 0:
-            if has_checkpoints(swept):
+        if self._interval > 0 and self._n_sweeps % self._interval == 0 and not is_remote():
+            context = swept.sparkSession.sparkContext
+            if context.getCheckpointDir():
                 self._base = self._swept = swept.checkpoint()
-                self._tasks.clear()
-            forget(swept)
+                for file in Path(self._tasks.name).iterdir():
+                    file.unlink()
+            # executors drop former tables when the driver collects its garbage
+            context._jvm.System.gc()
         return rows
 
     def _made(self, table: DataFrame, task: Sweep) -> DataFrame:
-        """Return a table of drawn documents and their counts, in executors' keeping.
+        """Return a table of drawn documents and their counts, held by executors.
 
-        Spark plans anew what led to a table, sweep by sweep: this one has no past.
+        Cut from its past, which Spark would plan anew, sweep by sweep.
         """
         with explained():
-            return self._documents(table).mapInArrow(task, SCHEMA).localCheckpoint()
+            documents = table.where(col("kind") == DOCUMENTS)
+            return documents.mapInArrow(task, SCHEMA).localCheckpoint()
 
     def _redraw(self) -> None:
-        """Make again what a lost executor held: all draws since the documents were safe."""
+        """Repeat the draws since the last checkpoint, after the loss of an executor."""
         self._swept = self._base
-        for task in self._tasks:
-            self._swept = self._made(self._swept, task)
+        for file in sorted(Path(self._tasks.name).iterdir()):
+            self._swept = self._made(self._swept, pickle.loads(file.read_bytes()))
 
     def _found(self, swept: DataFrame, task: Sweep) -> DataFrame:
         """Return the counts and sizes of a table."""
@@ -224,9 +202,6 @@ class Cluster:
         added = parts.applyInArrow(adding_counts(task.n_topics), SCHEMA)
         return added.unionAll(swept.where(col("kind") == SIZES))
 
-    def _documents(self, table: DataFrame) -> DataFrame:
-        return table.where(col("kind") == DOCUMENTS)
-
     def _matrix(self, table: DataFrame) -> sparse.csr_array:
         blocks = [PackedDocuments.of(row).matrix(self.n_words) for row in collected(table)]
         if not blocks:
@@ -235,46 +210,5 @@ class Cluster:
 
 
 def collected(table: DataFrame) -> list[Row]:
-    """Return the rows of a table."""
     with explained():
         return list(rows_of(table.toArrow().to_batches()))
-
-
-def has_checkpoints(table: DataFrame) -> bool:
-    """Whether the session has a folder for checkpoints, as far as is known."""
-    return not is_remote() and bool(table.sparkSession.sparkContext.getCheckpointDir())
-
-
-def forget(table: DataFrame) -> None:
-    """Let the driver notice that former tables are not used: executors drop them only then."""
-    if not is_remote():
-        table.sparkSession.sparkContext._jvm.System.gc()
-
-
-class Spilled:
-    """Things in a file each, in the order they came."""
-
-    def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="opelda-")
-        self._n = 0
-
-    def add(self, thing: Any) -> None:
-        """Write one more."""
-        with open(Path(self._folder.name, str(self._n)), "wb") as file:
-            pickle.dump(thing, file)
-        self._n += 1
-
-    def __iter__(self) -> Iterator[Any]:
-        for number in range(self._n):
-            with open(Path(self._folder.name, str(number)), "rb") as file:
-                yield pickle.load(file)
-
-    def clear(self) -> None:
-        """Forget all."""
-        for number in range(self._n):
-            Path(self._folder.name, str(number)).unlink()
-        self._n = 0
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._folder.cleanup()

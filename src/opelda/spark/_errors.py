@@ -15,12 +15,12 @@ SHIP = (
 
 
 class LostError(EngineError):
-    """Documents went with the executor that held them."""
+    """The executor that held documents was lost."""
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Say in a sentence of ours what a job failed of, where that is known."""
+    """Raise known failures of a job as errors of one sentence."""
     try:
         yield
     except Exception as error:
@@ -31,7 +31,7 @@ def explained() -> Iterator[None]:
 
 
 def last_batch(position: Any, folder: Path) -> int:
-    """Return the number of the last micro-batch in a checkpoint's position; -1 for none."""
+    """Return the number of a checkpoint's last micro-batch; -1 for none."""
     match position:
         case None:
             return -1
@@ -52,8 +52,7 @@ def _sentence(text: str) -> Exception | None:
     missing = re.search(r"ModuleNotFoundError: No module named '(\w+)", text)
     if missing and missing[1] in ("opelda", "pyarrow", "numpy", "scipy", "polars", "pandas"):
         return EngineError(f"The executors have no {missing[1]}: {SHIP}.")
-    versions = re.search(r"PYTHON_VERSION_MISMATCH[^\n]*", text)
-    if versions:
+    if "PYTHON_VERSION_MISMATCH" in text:
         return EngineError(
             "The executors have another version of Python than the driver: set PYSPARK_PYTHON to "
             "one of the driver's version."

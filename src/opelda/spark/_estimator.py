@@ -23,11 +23,10 @@ from opelda.spark._worker import Counter
 class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]  # untyped
     """Topics from the documents of a Spark table, as `opelda.TopicModel` learns them.
 
-    The names are those of `pyspark.ml.clustering.LDA`. What is not set, the preset decides.
-
-    Topics are learned from a sample first, chosen by the contents of documents, by the driver; then
-    closing sweeps go over all partitions. The topics are the same bytes for any partitioning, order
-    of rows or retried tasks, and those of `TopicModel` where the sample is all documents.
+    The names are those of `pyspark.ml.clustering.LDA`; docs/spark.md compares them. The preset
+    decides what is not set. The driver learns topics from a sample of documents chosen by content;
+    then closing sweeps go over all partitions. The topics are the same bytes for any partitioning,
+    order of rows or repeated tasks, and those of `TopicModel` if the sample is all documents.
 
     Parameters
     ----------
@@ -36,13 +35,11 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
     maxIter : int
         Closing sweeps of the preset "best"; passes of the others; rounds of "sda", by default 20.
     seed : int
-        The same seed and documents, the same topics. Not set: another one every time.
+        The same seed and documents give the same topics. Not set: random.
     featuresCol : str
-        A column of vectors of word counts, as `CountVectorizer` makes them. Rows without one are
-        passed over.
-    textCol : str
-        A column of texts in its place, which executors make into words: those of `language`, in at
-        least `minDF` and at most `maxDF` texts, `maxVocabSize` of them, else as for `read`.
+        A column of vectors of word counts, as `CountVectorizer` makes them. Null rows are skipped.
+    textCol, language, minDF, maxDF, maxVocabSize
+        A column of texts in its place, and the choice of its words, as for `opelda.corpus.read`.
     vocabulary : list of str
         The words of vectors, for `describeTopics`; the words of texts that count.
     topicDistributionCol, certificateCol, scoreCol : str
@@ -50,33 +47,23 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
     preset : {"best", "fast", "paper"}
         "fast" ends before the sweeps.
     optimizer : {"online", "em", "sda"}
-        "online", and "em" for those who change an import line: the preset's. "sda": the paper's
-        streaming rule, spread over partitions: of `maxIter` rounds each takes other documents, and
-        partitions add what they find by the same topics.
-    inference : str
-        As of `TopicModel`; for "sda" mostly "ope" or "vb".
+        "online" and "em": the preset's. "sda": the paper's streaming rule over partitions, each of
+        `maxIter` rounds with other documents.
     docConcentration : list of float
-        alpha; one number stands for all topics. Not set: learned, but 1/k where
+        alpha; one number stands for all topics. Not set: learned, or 1/k if
         `optimizeDocConcentration` is False.
-    topicConcentration : float
-        eta.
-    learningOffset, learningDecay : float
-        tau and kappa of the steps.
+    topicConcentration, learningOffset, learningDecay : float
+        eta; tau and kappa of the steps.
     subsamplingRate : float
         The share of the sample in a mini-batch.
     sampleSize, localDocs : int
-        Documents of the sample; up to how many documents the driver learns alone, which is faster
-        than jobs are. Both are 400,000.
-    maxLoss, transformMethod : float, str
-        How `LDAModel.transform` infers; see `TopicModel`.
+        Documents of the sample; the most that the driver learns from alone. Both are 400,000.
+    inference, maxLoss, transformMethod, verbose
+        As for `TopicModel`.
     checkpointInterval : int
-        Sweeps after which the tokens' topics are written to the session's checkpoint folder, where
-        it has one, so that what a lost executor held is not drawn from the beginning; below 1:
-        never.
+        Sweeps between checkpoints in the session's checkpoint folder, if any; below 1: never.
     keepLastCheckpoint : bool
         Ignored.
-    verbose : int
-        1: a progress bar, or lines in the log. 2: a line per update.
     """
 
     @keyword_only

@@ -1,8 +1,8 @@
-"""A model on executors: loaded once by each worker, asked for many batches of documents."""
+"""Inference on executors by a model that each worker loads once."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,59 +27,49 @@ MIXTURE, CERTIFICATE, SCORE = "mixture", "certificate", "score"
 BOUNDS = "gap", "likelihood_gap", "likelihood_loss", "loss", "log_likelihood", "log_prior"
 SCORES = "log_probability", "n_tokens"
 # As MLlib's vectors are stored: Spark makes vectors of arrays a number at a time.
-VECTOR = pa.struct(
-    [
-        pa.field("type", pa.int8(), nullable=False),
-        pa.field("size", pa.int32()),
-        pa.field("indices", pa.list_(pa.field("element", pa.int32(), nullable=False))),
-        pa.field("values", pa.list_(pa.field("element", pa.float64(), nullable=False))),
-    ]
+INDICES, VALUES = (
+    pa.list_(pa.field("element", number, nullable=False)) for number in (pa.int32(), pa.float64())
 )
+KIND = pa.field("type", pa.int8(), nullable=False)
+VECTOR = pa.struct([KIND, ("size", pa.int32()), ("indices", INDICES), ("values", VALUES)])
 TYPES = {
     MIXTURE: VECTOR,
     CERTIFICATE: pa.struct([(name, pa.float64()) for name in BOUNDS]),
     SCORE: pa.struct([(name, pa.float64()) for name in SCORES]),
 }
-HELD_OUT = 0.3  # of a document's tokens, as everywhere
 SCORED_BY = 0  # the seed of splits, the same for every model: scores compare
-
-_loaded: OrderedDict[str, Any] = OrderedDict()  # models of this process, the last two
 
 
 @dataclass(frozen=True)
 class Shipped:
     """A model file's bytes, which every worker loads once."""
 
-    data: bytes
+    data: bytes = field(compare=False)
     digest: str
 
     @classmethod
     def of(cls, model: Any) -> "Shipped":
-        """Take a model."""
         with TemporaryDirectory() as folder:
             path = Path(folder, "model")
             save(model, path, documents=False)
             data = path.read_bytes()
         return cls(data, sha256(data).hexdigest())
 
+    @lru_cache(maxsize=2)  # noqa: B019  # by the digest
     def load(self) -> Any:
-        """Return the model, on one thread: a task has a core."""
-        if self.digest not in _loaded:
-            with TemporaryDirectory() as folder:
-                path = Path(folder, "model")
-                path.write_bytes(self.data)
-                model = load(path)
-            model.n_jobs = 1
-            _loaded[self.digest] = model
-            while len(_loaded) > 2:
-                _loaded.popitem(last=False)
-        return _loaded[self.digest]
+        """Return the model, with one thread: a task has one core."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "model")
+            path.write_bytes(self.data)
+            model = load(path)
+        model.n_jobs = 1
+        return model
 
 
 def inferring(
     shipped: Shipped, wanted: tuple[str, ...], *, texts: bool
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Return a function from documents to what is wanted of them, for `arrow_udf`."""
+    """Return a function from documents to the wanted parts, for `arrow_udf`."""
 
     def infer(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         model = shipped.load()
@@ -89,7 +79,7 @@ def inferring(
         for column in columns:
             yield _answered(model, counter, column, wanted)
 
-    # pyspark looks at these to know what kind of function it is
+    # pyspark derives the kind of function from these
     infer.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
     return infer
 
@@ -97,11 +87,11 @@ def inferring(
 def _answered(
     model: Any, counter: Counter, column: pa.Array, wanted: tuple[str, ...]
 ) -> pa.StructArray:
-    """Return what is wanted of the documents of a column; null where these are."""
+    """Return the wanted parts for the documents of a column; null for null."""
     missing = pc.is_null(column)
     matrix, known = counter(column).astype(np.float32), ~missing.to_numpy(zero_copy_only=False)
     n_docs, n_topics = len(column), model._state.weights.n_topics
-    if not known.any():  # which a model takes for a mistake
+    if not known.any():  # a model raises for no documents
         return pa.nulls(n_docs, pa.struct([(part, TYPES[part]) for part in wanted]))
     answers: dict[str, pa.Array] = {}
     found = model.infer(matrix) if CERTIFICATE in wanted else None
@@ -119,13 +109,13 @@ def _answered(
 
 
 def dense_vectors(rows: NDArray[np.float64]) -> pa.StructArray:
-    """Return rows as vectors of MLlib, unwrapped."""
+    """Return rows as unwrapped vectors of MLlib."""
     ends = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * rows.shape[1])
     parts = [
         pa.array(np.full(len(rows), DENSE_VECTOR, np.int8)),
-        pa.nulls(len(rows), VECTOR.field("size").type),
-        pa.nulls(len(rows), VECTOR.field("indices").type),
-        pa.ListArray.from_arrays(ends, pa.array(rows.ravel()), type=VECTOR.field("values").type),
+        pa.nulls(len(rows), pa.int32()),
+        pa.nulls(len(rows), INDICES),
+        pa.ListArray.from_arrays(ends, pa.array(rows.ravel()), type=VALUES),
     ]
     return pa.StructArray.from_arrays(parts, fields=list(VECTOR))
 
@@ -137,9 +127,9 @@ def _spread(values: NDArray[Any], known: NDArray[np.bool_]) -> pa.Array:
 
 
 def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log probability of each document's held-out tokens by its others, and how many."""
-    alike = np.zeros(matrix.shape[0], np.int64)  # for who else is in a batch must not matter
-    observed, held = split_numbered(matrix, HELD_OUT, SCORED_BY, alike)
+    """Return the log probability of each document's held-out tokens, and their number."""
+    alike = np.zeros(matrix.shape[0], np.int64)  # a batch's other documents must not matter
+    observed, held = split_numbered(matrix, 0.3, SCORED_BY, alike)
     engine, state = get_engine("cpu", 1), model._state
     topics = Topics(model._read(state))
     alpha = as_prior(model.doc_topic_prior, topics.n_topics)

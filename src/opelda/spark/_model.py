@@ -1,4 +1,4 @@
-"""`LDAModel`: learned topics and the mixtures of new documents; `LDAEvaluator` compares models."""
+"""`LDAModel`: topics and mixtures on Spark; `LDAEvaluator` compares models."""
 
 from copy import copy
 from os import PathLike
@@ -42,12 +42,11 @@ ANSWER = "opelda_answer"  # a column for a moment
 
 @with_setters(*OF_MODELS)
 class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc]  # untyped
-    """Topics on Spark: a `TopicModel`, with the methods of MLlib's `LDAModel`.
+    """Topics on Spark: a `TopicModel` with the methods of MLlib's `LDAModel`.
 
-    `transform` adds `topicDistributionCol`, the mixtures as vectors; where they are set also
-    `certificateCol`: how far from optimal each mixture can be, as `opelda.inference.Inference` has
-    it; and `scoreCol`: the log probability of a document's held-out tokens and how many these are,
-    by which `LDAEvaluator` compares models. A null document's are null.
+    `transform` adds `topicDistributionCol`, the mixtures as vectors; if set also `certificateCol`,
+    the bounds of `opelda.inference.Inference`, and `scoreCol`, the log probability of a document's
+    held-out tokens and their number, for `LDAEvaluator`. A null document has null values.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         self._model = opelda.load(model) if isinstance(model, str | PathLike) else model
 
     def toLocal(self) -> Any:  # noqa: N802
-        """Return the model as the `TopicModel` that it is."""
+        """Return the `TopicModel`."""
         if self._model is None:
             raise InputError("This LDAModel has no topics; fit an LDA, or load one.")
         names = {"maxLoss": "max_loss", "transformMethod": "transform_method"}
@@ -71,7 +70,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         return copy(self._model).set_params(**given)
 
     def setVocabulary(self, words: Any) -> "LDAModel":  # noqa: N802
-        """Say which words the entries of vectors stand for, as `CountVectorizerModel` has them."""
+        """Set the words of the vectors' entries, as `CountVectorizerModel` has them."""
         words, state = Vocabulary(words), self.toLocal()._learned()
         if len(words) != state.weights.n_words:
             raise InputError(
@@ -90,20 +89,17 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         return False
 
     def estimatedDocConcentration(self) -> DenseVector:  # noqa: N802
-        """Return the alpha that mixtures are inferred with."""
+        """Return the alpha of inference."""
         model = self.toLocal()
         return DenseVector(as_prior(model.doc_topic_prior, model._learned().weights.n_topics))
 
     def topicsMatrix(self) -> DenseMatrix:  # noqa: N802
-        """Return the topics, words x topics; the columns sum to 1, where MLlib's are counts."""
+        """Return the topics, words x topics; the columns sum to 1, unlike MLlib's counts."""
         topics = np.asarray(self.toLocal().components_, np.float64)
         return DenseMatrix(topics.shape[1], topics.shape[0], topics.ravel())
 
     def describeTopics(self, maxTermsPerTopic: int = 10) -> DataFrame:  # noqa: N802
-        """Return the heaviest words of each topic: a table with MLlib's columns, and their words.
-
-        Columns topic, termIndices and termWeights; where the model has a vocabulary, also terms.
-        """
+        """Return each topic's heaviest words: topic, termIndices, termWeights; if known, terms."""
         model = self.toLocal()
         topics, words = model.components_, model._learned().vocabulary
         n = min(maxTermsPerTopic, topics.shape[1])
@@ -120,10 +116,9 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         return SparkSession.active().createDataFrame(rows, schema)
 
     def logPerplexity(self, dataset: DataFrame) -> float:  # noqa: N802
-        """Return minus the log probability of a held-out token by its document's others.
+        """Return minus the log probability of a held-out token; lower is better.
 
-        The measure of `TopicModel.score`, over all tokens that are held out; lower is better. MLlib
-        gives a variational bound here: the two do not compare.
+        MLlib gives a variational bound: the two do not compare.
         """
         log_probability, n_tokens = self._scored(dataset)
         return -log_probability / n_tokens
@@ -151,7 +146,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         return answered.drop(ANSWER)
 
     def _answers(self, dataset: DataFrame, wanted: tuple[str, ...]) -> DataFrame:
-        """Return the table with a column of what is wanted of its documents."""
+        """Return the table with a column of the wanted parts."""
         texts = self._given("textCol")
         documents_of(dataset, self._given("featuresCol"), texts)
         model = self.toLocal()
@@ -191,7 +186,7 @@ class LDAEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritable):  # 
     Parameters
     ----------
     scoreCol : str
-        The column that models were told to add by their `scoreCol`; by default "score".
+        The models' `scoreCol`; by default "score".
     """
 
     scoreCol: Any = Param(  # noqa: N815
@@ -227,7 +222,6 @@ class ModelWriter(MLWriter):  # type: ignore[misc]  # untyped
         self._instance = model
 
     def saveImpl(self, path: str) -> None:  # noqa: N802
-        """Write to any file system that Spark knows."""
         spark = self.sparkSession
         DefaultParamsWriter.saveMetadata(self._instance, path, spark)
         data = Shipped.of(self._instance.toLocal()).data
@@ -240,7 +234,6 @@ class ModelReader(MLReader):  # type: ignore[misc]  # untyped
     """Reads what `ModelWriter` wrote."""
 
     def load(self, path: str) -> LDAModel:
-        """Read a model."""
         spark = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, spark)
         if not metadata["class"].startswith("opelda."):

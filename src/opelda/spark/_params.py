@@ -13,7 +13,6 @@ from opelda.corpus import Tokenizer
 from opelda.errors import InputError
 from opelda.learning import Online, Streaming
 
-SAMPLE_SIZE = LOCAL_DOCS = 400_000
 OPTIMIZERS = "online", "em", "sda"
 MINE = {
     "preset": ("best, fast or paper; see opelda.TopicModel", TypeConverters.toString),
@@ -49,7 +48,7 @@ NAMES = {
 
 
 class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
-    """MLlib's parameters, of which those that are not set are the preset's, and ours."""
+    """MLlib's parameters, without its defaults, and ours."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -64,28 +63,18 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
             optimizeDocConcentration=True,
             preset="best",
             language="auto",
-            sampleSize=SAMPLE_SIZE,
-            localDocs=LOCAL_DOCS,
+            sampleSize=400_000,
+            localDocs=400_000,
             verbose=0,
         )
 
     def _given(self, name: str) -> Any:
-        """Return a parameter, None where neither the user nor a default says."""
+        """Return a parameter; None if neither set nor a default."""
         param = self.getParam(name)
         return self.getOrDefault(param) if self.isDefined(param) else None
 
     def _checked_model(self) -> TopicModel:
-        """Return the local model; what is wrong with parameters is said of those given here."""
-        model = self._topic_model()
-        try:
-            model._plan(listen=False)
-        except InputError as error:
-            name = NAMES.get(error.parameter or "", error.parameter)
-            raise InputError(error.message, name, **error.advice) from None
-        return model
-
-    def _topic_model(self) -> TopicModel:
-        """Return the local model that the parameters describe, not fitted."""
+        """Return the local model; errors name the parameters of `LDA`."""
         optimizer, preset = self._given("optimizer"), self._given("preset")
         if optimizer not in OPTIMIZERS:
             names = ", ".join(OPTIMIZERS)
@@ -103,7 +92,7 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
         if optimizer != "sda" and set(steps.values()) != {None}:
             iterations["learning"] = Online(**steps)
         seed = self._given("seed")
-        return TopicModel(
+        model = TopicModel(
             n_topics,
             preset=preset,
             inference=self._given("inference"),
@@ -115,6 +104,12 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
             verbose=self._given("verbose"),
             **{name: value for name, value in iterations.items() if value is not None},
         )
+        try:
+            model._plan(listen=False)
+        except InputError as error:
+            name = NAMES.get(error.parameter or "", error.parameter)
+            raise InputError(error.message, name, **error.advice) from None
+        return model
 
     def _tokenizer(self) -> Tokenizer:
         language = self._given("language")
@@ -127,22 +122,18 @@ for _name, (_doc, _converter) in MINE.items():
 
 
 def documents_of(table: DataFrame, features: str, texts: str | None) -> DataFrame:
-    """Return the column of vectors, or of texts where one is named; refuse another type."""
+    """Return the column of vectors, or of texts if one is named; raise for another type."""
     name, parameter = (features, "featuresCol") if texts is None else (texts, "textCol")
     if name not in table.columns:
         raise InputError(
             f"is {name!r}, but the table has the columns {', '.join(table.columns)}.", parameter
         )
-    found = table.schema[name].dataType
-    if texts is None and not isinstance(found, VectorUDT):
+    found, wanted = table.schema[name].dataType, VectorUDT if texts is None else StringType
+    if not isinstance(found, wanted):
+        vectors = "vectors of word counts, as CountVectorizer makes them, or name a textCol"
         raise InputError(
-            f"is {name!r}, a column of {found.simpleString()}; give vectors of word counts, as "
-            "CountVectorizer makes them, or name a column of texts by textCol.",
-            parameter,
-        )
-    if texts is not None and not isinstance(found, StringType):
-        raise InputError(
-            f"is {name!r}, a column of {found.simpleString()}; give a column of strings.",
+            f"is {name!r}, a column of {found.simpleString()}; give "
+            f"{vectors if texts is None else 'a column of strings'}.",
             parameter,
         )
     return table.select(f"`{name}`")

@@ -1,12 +1,10 @@
-"""Streaming Bayes spread over partitions (Broderick et al. 2013).
+"""Streaming Bayes spread over partitions (Broderick et al. 2013), synchronously.
 
-lambda <- lambda + sum_p (what partition p adds), all of them by the same lambda, in the order of
-the partitions: synchronous, so that a run can be repeated. The sum depends on how documents are
-divided by rounding alone.
+lambda <- lambda + sum_p (statistics of partition p by lambda), in the order of the partitions.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -24,14 +22,12 @@ from opelda.learning._seeding import LOOKED_AT, seed_topics
 from opelda.learning._state import State
 from opelda.spark._blocks import COUNTS, SCHEMA, PackedDocuments, record, rows_of
 from opelda.spark._cluster import Cluster, collected
-from opelda.spark._worker import Batches, Counter, Numbering, settle
-
-ROUNDS = 20  # MLlib's number of iterations
+from opelda.spark._worker import Batches, Counter, Numbering, settle, stacked
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Some documents of packed blocks: those of a range of keys."""
+    """The documents of packed blocks in a range of keys."""
 
     numbering: Numbering
     n_words: int
@@ -39,75 +35,61 @@ class Slice:
     last: float
 
     def __call__(self, batches: Batches) -> Iterator[sparse.csr_array]:
-        """Yield counts."""
         for row in rows_of(batches):
             block, keys = self.numbering(PackedDocuments.of(row))
             place = keys.astype(np.float64) / 2.0**64
             chosen = np.flatnonzero((place >= self.first) & (place < self.last))
             if len(chosen):
-                yield PackedDocuments(0, block.rows.take(chosen), chosen.astype(np.int32)).matrix(
-                    self.n_words
-                )
-
-
-@dataclass(frozen=True)
-class Column:
-    """All documents of a column."""
-
-    counter: Counter
-
-    def __call__(self, batches: Batches) -> Iterator[sparse.csr_array]:
-        """Yield counts."""
-        for batch in batches:
-            yield self.counter(batch.column(0))
+                yield replace(block, rows=block.rows.take(chosen)).matrix(self.n_words)
 
 
 @dataclass(frozen=True)
 class Explain:
-    """Sums up what a partition's documents add to topics."""
+    """Sums up the statistics of a partition's documents."""
 
-    documents: Slice | Column
+    documents: Slice | Counter  # of a column
     weights: HostWeights
     task: Task
     divide: bool
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield one row."""
         from pyspark import TaskContext
 
         settle()
-        parts = [matrix for matrix in self.documents(batches) if matrix.shape[0]]
+        if isinstance(self.documents, Slice):
+            found = self.documents(batches)
+        else:
+            found = (self.documents(batch.column(0)) for batch in batches)
+        parts = [matrix for matrix in found if matrix.shape[0]]
         if not parts:
             return
         engine, context = CPUEngine(1), TaskContext.get()
-        documents = engine.documents(sparse.csr_array(sparse.vstack(parts, "csr")))
-        found = engine.statistics(
+        documents = engine.documents(stacked(parts))
+        statistics = engine.statistics(
             engine.weights(self.weights),
             documents,
             self.task,
             divide=self.divide,
             chosen=ranked(documents.keys),  # rows of a partition come in any order
         )
-        sizes = np.array([found.n_docs, documents.n_words], np.int64)
         part = 0 if context is None else context.partitionId()
-        yield record(COUNTS, part, found.words, found.values, found.mass, sizes)
+        n_docs = np.array([statistics.n_docs], np.int64)
+        yield record(COUNTS, part, statistics.words, statistics.values, statistics.mass, n_docs)
 
 
 def explain(table: DataFrame, task: Explain) -> Statistics | None:
-    """Return what all partitions of a table add; None where they hold no documents."""
-    rows = sorted(collected(table.mapInArrow(task, SCHEMA)), key=lambda row: row.part)
+    """Return the statistics of all partitions of a table; None without documents."""
     total: Statistics | None = None
-    for row in rows:
+    for row in sorted(collected(table.mapInArrow(task, SCHEMA)), key=lambda row: row.part):
         words, mass = row.array("lengths", np.int32), row.array("counts", np.float64)
         values = row.array("words", np.float64).reshape(len(words), -1)
-        n_docs = int(row.array("copies", np.int64)[0])
-        part = Statistics(words, values, mass, n_docs)
+        part = Statistics(words, values, mass, int(row.array("copies", np.int64)[0]))
         total = part if total is None else total + part
     return total
 
 
-def add(plan: Plan, state: State, table: DataFrame, documents: Slice | Column) -> int:
-    """Update topics with the documents of a table; return how many there were."""
+def add(plan: Plan, state: State, table: DataFrame, documents: Slice | Counter) -> int:
+    """Update topics with the documents of a table; return their number."""
     t, rule = state.n_updates + 1, plan.rule
     task = Task(plan.method, plan.alpha, state.seed | t << 32)
     divide = bool(getattr(rule, "divide", True))
@@ -127,7 +109,7 @@ def add(plan: Plan, state: State, table: DataFrame, documents: Slice | Column) -
 
 
 def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | None) -> None:
-    """Learn from a collection, a range of keys in each round."""
+    """Learn from a collection, a range of keys in each round; 20 rounds as in MLlib."""
     plan: Plan = model._plan()
     state = plan.start(cluster.n_words)
     if plan.schedule.init == "documents":
@@ -135,7 +117,7 @@ def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | 
         seed_topics(plan.engine, state.weights, sample, state.seed)
     state.vocabulary, model.n_features_in_, model._state = words, cluster.n_words, state
     reporter = Reporter(model, plan.listeners, n_docs_total=cluster.n_docs)
-    n_rounds = n_rounds or ROUNDS
+    n_rounds = n_rounds or 20
     with plan.listeners(model):
         for number in range(n_rounds):
             started = perf_counter()

@@ -11,18 +11,14 @@ from pyspark.sql import SparkSession
 
 from opelda.errors import EngineError
 
-OLDEST_JAVA = 17
-
 
 def session(master: str = "local[*]", **config: Any) -> SparkSession:
-    """Return a session on this machine, or the one there is.
-
-    Java is looked for first, and executors get the Python that runs this.
+    """Return the active session, or a new one on this machine, after a check of Java.
 
     Parameters
     ----------
     master : str
-        As "local[*]", every core, or "local-cluster[2,1,1024]": executors of their own.
+        "local[*]" for every core, or "local-cluster[2,1,1024]" for executors of their own.
     **config
         Settings, with ``_`` in the place of dots: ``spark_ui_enabled=False``.
     """
@@ -36,10 +32,10 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
 
 
 def check_java() -> None:
-    """Refuse a machine without a Java that Spark runs on."""
+    """Raise without a Java 17 or later."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
-    advice = f"install Java {OLDEST_JAVA} or later (Debian: openjdk-17-jre-headless)"
+    advice = "install Java 17 or later (Debian: openjdk-17-jre-headless)"
     if java is None:
         where = f"JAVA_HOME, {home}, has no bin/java" if home else "there is none"
         raise EngineError(f"Spark needs Java, and {where}: {advice}, or set JAVA_HOME.")
@@ -47,5 +43,5 @@ def check_java() -> None:
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     if found is None:
         raise EngineError(f"{java} does not say its version: {advice}, or set JAVA_HOME.")
-    if int(found[1]) < OLDEST_JAVA:
+    if int(found[1]) < 17:
         raise EngineError(f"{java} is Java {found[1]}, too old for Spark: {advice}.")

@@ -26,9 +26,6 @@ from opelda.spark._errors import explained, last_batch
 from opelda.spark._params import documents_of
 from opelda.spark._worker import Counter
 
-SPARK = "spark"  # the folder of Spark's own checkpoint
-QUERY = "query"  # the file with the query that learned
-
 
 def learn(
     stream: DataFrame,
@@ -45,32 +42,30 @@ def learn(
     queryName: str | None = None,
     **settings: Any,
 ) -> Any:
-    """Learn topics from a stream, and go on where a query that ended or was killed had been.
+    """Learn topics from a stream; a query that ended or was killed resumes.
 
-    A micro-batch is learned by the driver in one or more mini-batches, in an order that its
-    documents decide, and committed: the model and the number of the micro-batch go into one file in
-    one step. One that Spark gives again is passed over. So the topics are the same bytes however
-    often the query was killed, as long as micro-batches are the same.
+    The driver learns a micro-batch in mini-batches, in an order that its documents decide, and
+    commits the model and the micro-batch's number in one file in one step; a micro-batch that Spark
+    repeats is skipped. The topics are the same bytes however often the query is killed, if
+    micro-batches are the same.
 
     Parameters
     ----------
     stream : streaming DataFrame
     path : path
-        A folder on the driver's file system. It can be given to `opelda.load` and `opelda.follow`
-        at any moment.
+        A folder on the driver's file system, for `opelda.load` and `opelda.follow` at any moment.
     k : int
         Topics.
     featuresCol, textCol : str
-        The column of vectors, or that of texts, whose words are found as they come.
+        The column of vectors, or that of texts.
     vocabulary : Vocabulary, optional
         As for `TopicModel.fit_stream`: by default one that grows to 100,000 words of texts.
     seed : int, optional
     spread : bool
-        Let executors sum up what documents add to topics, in one update a micro-batch: the paper's
-        streaming rule over partitions. It takes vectors, or a vocabulary that does not grow, and
-        learns less from as many documents (docs/spark.md).
+        Let executors sum statistics, in one update a micro-batch: the paper's streaming rule over
+        partitions. It takes vectors, or a vocabulary that does not grow (docs/spark.md).
     checkpointLocation : str, optional
-        Where Spark keeps the positions of its sources; by default the folder ``spark`` in `path`.
+        Spark's positions of its sources; by default the folder ``spark`` in `path`.
     trigger : dict, optional
         As of `DataStreamWriter.trigger`: ``{"availableNow": True}``, ``{"processingTime": "10s"}``.
     queryName : str, optional
@@ -80,7 +75,7 @@ def learn(
     Returns
     -------
     StreamingQuery
-        Which runs; `awaitTermination` waits for its end and raises what it failed of.
+        Running; `awaitTermination` waits for its end and raises its failure.
     """
     if not stream.isStreaming:
         raise InputError("The table is not a stream; LDA learns from it as it is.")
@@ -94,16 +89,14 @@ def learn(
     document = unwrap_udt(column.columns[0]) if textCol is None else col(column.columns[0])
     column = column.select(document.alias("document"))
     folder = Path(os.fsdecode(path)).absolute()
-    spark_folder = checkpointLocation or (folder / SPARK).as_uri()
+    spark_folder = checkpointLocation or (folder / "spark").as_uri()
     learning = MicroBatchLearner(
         model, folder, spark_folder, vocabulary, textCol is not None, spread
     )
-    writer = column.writeStream.foreachBatch(learning).option("checkpointLocation", spark_folder)
+    writer = column.writeStream.foreachBatch(learning)
     if trigger is not None:
         writer = writer.trigger(**trigger)
-    if queryName is not None:
-        writer = writer.queryName(queryName)
-    return writer.start()
+    return writer.start(checkpointLocation=spark_folder, queryName=queryName)
 
 
 @dataclass
@@ -136,7 +129,7 @@ class MicroBatchLearner:
             self._stamp = _stamp(saved.path)
 
     def _learned(self, table: DataFrame) -> bool:
-        """Learn; whether there was anything to learn from."""
+        """Learn; return whether there were documents."""
         if self.spread:
             return self._spread(table)
         with explained():
@@ -172,20 +165,20 @@ class MicroBatchLearner:
             model._state = state
         started, reporter = perf_counter(), Reporter(model, plan.listeners)
         with plan.listeners(model):
-            n_docs = _sda.add(plan, model._state, table, _sda.Column(counter))
+            n_docs = _sda.add(plan, model._state, table, counter)
             if n_docs:
                 reporter.tell(Updated(1.0, perf_counter() - started, 0.0, np.nan), 1, n_docs)
         return n_docs > 0
 
     def _n_words(self) -> int | None:
-        """Return the number of words that vectors must have; None where any will do."""
+        """Return the number of words of vectors, if it is known."""
         if hasattr(self.model, "_state"):
             return int(self.model._state.weights.n_words)
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def _check_query(self, *, known: bool) -> None:
-        """Refuse a folder that another query learned in: its numbers are of other documents."""
-        query, file = _query_of(self.spark_folder), self.folder / QUERY
+        """Raise for a folder of another query, whose micro-batches are of other documents."""
+        query, file = _query_of(self.spark_folder), self.folder / "query"
         if known and query is not None and file.exists() and file.read_text().strip() != query:
             raise InputError(
                 f"{self.folder} was learned by another query, whose positions are not in "
@@ -204,7 +197,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def _query_of(folder: str) -> str | None:
-    """Return the name that Spark gave a query; None where its folder is not on this machine."""
+    """Return the name that Spark gave a query; None if its folder is not on this machine."""
     file = Path(folder.removeprefix("file://"), "metadata")
     try:
         return str(json.loads(file.read_text())["id"])

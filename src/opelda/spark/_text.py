@@ -18,17 +18,16 @@ from opelda.errors import InputError
 from opelda.spark._errors import explained
 from opelda.spark._worker import settle
 
-LOOKED_AT = 5_000  # texts, whose language is that of all
+COUNTED = pa.schema({"word": pa.string(), "df": pa.int64(), "total": pa.float64()})
 
 
 @dataclass(frozen=True)
 class CountWords:
-    """Counts in how many texts of a batch each word is, and how often."""
+    """Yields the words of each batch, with numbers of texts and of tokens."""
 
     tokenizer: Tokenizer
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the words of each batch."""
         settle()
         for batch in batches:
             texts = pl.Series(pl.from_arrow(batch.column(0)))
@@ -36,14 +35,8 @@ class CountWords:
             counts, n_words = counted.counts, len(counted.words)
             df = np.bincount(counts.indices, minlength=n_words)
             total = np.bincount(counts.indices, counts.data, minlength=n_words)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(counted.words, pa.string()),
-                    pa.array(df, pa.int64()),
-                    pa.array(total, pa.float64()),
-                ],
-                names=["word", "df", "total"],
-            )
+            columns = {"word": counted.words, "df": df, "total": total}
+            yield pa.RecordBatch.from_pydict(columns, schema=COUNTED)
 
 
 def find_vocabulary(
@@ -55,8 +48,8 @@ def find_vocabulary(
 ) -> Vocabulary:
     """Return the words of a table of one column of texts that `read` would keep.
 
-    In alphabetical order, so that neither partitions nor the order of texts matter; likewise the
-    texts that tell the language are chosen by content.
+    Alphabetical order and a choice of texts by content, for the language, make the result
+    independent of partitions.
     """
     name = texts.columns[0]
     known = texts.where(col(name).isNotNull())
@@ -64,7 +57,7 @@ def find_vocabulary(
     if not n_docs:
         raise InputError(f"The column {name} holds no texts: there is nothing to learn from.")
     if tokenizer != tokenizer.decided:
-        first = known.orderBy(xxhash64(name), name).limit(LOOKED_AT)
+        first = known.orderBy(xxhash64(name), name).limit(5_000)
         tokenizer = tokenizer.resolved(first.toArrow().column(0).to_pylist()).decided
     min_df = _as_bound(usual_min_df(n_docs) if min_df is None else min_df)
     counted = known.mapInArrow(CountWords(tokenizer), "word string, df long, total double")
@@ -82,5 +75,5 @@ def find_vocabulary(
 
 
 def _as_bound(value: float | None) -> Any:
-    """Return a number of texts, or below 1 a share of them, as MLlib has one type for both."""
+    """Return a number of texts, or below 1 a share of them; MLlib has one type for both."""
     return None if value is None else int(value) if value >= 1.0 else value

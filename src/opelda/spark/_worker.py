@@ -1,7 +1,7 @@
 """The parts of learning that run on executors, each a function from batches of rows to batches.
 
-Nothing here depends on where a partition ends, in which order its rows come or how often a task is
-run: documents are told apart by their content, and the number of the copy.
+No result depends on the partitions, the order of rows or repeated tasks: a document is identified
+by its content and the number of the copy.
 """
 
 import gc
@@ -40,19 +40,17 @@ from opelda.spark._blocks import (
     record,
     rows_of,
     size_record,
+    sizes_differ,
 )
 
 Batches = Iterable[pa.RecordBatch]
-# Keys that other parts also have, ascending, and the number of a part's first copy, for each part.
+# For each part: keys that other parts also have, ascending, and the number of its first copy.
 Copies = dict[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
 
 @cache
 def settle() -> None:
-    """Exempt all that a worker has loaded from garbage collection, once.
-
-    pyspark collects after every task, and looks at every object of all modules: 80 ms a task.
-    """
+    """Exempt a worker's modules from pyspark's garbage collection after each task: 80 ms."""
     from pyspark import TaskContext
 
     if TaskContext.get() is not None:
@@ -61,13 +59,12 @@ def settle() -> None:
 
 @dataclass(frozen=True)
 class Counter:
-    """Makes counts of a column of vectors, or of texts where it has a vocabulary."""
+    """Counts a column of vectors, or of texts if it has a vocabulary."""
 
     n_words: int | None = None
     vocabulary: Vocabulary | None = None
 
     def __call__(self, column: pa.Array) -> sparse.csr_array:
-        """Return the counts of the documents that are not null."""
         column = column.drop_null()
         if self.vocabulary is None:
             return counts_of_vectors(column, self.n_words)
@@ -76,12 +73,11 @@ class Counter:
 
 @dataclass(frozen=True)
 class Pack:
-    """Packs documents into blocks; then says what they are, and which keys they have."""
+    """Packs documents into blocks; then yields their keys and their summary."""
 
     counter: Counter
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield rows."""
         from pyspark import TaskContext
 
         settle()
@@ -115,26 +111,25 @@ class Pack:
             matrix = self.counter(batch.column(0))
             if not matrix.shape[0]:
                 continue
+            if pending and matrix.shape[1] != pending[0].shape[1]:
+                raise sizes_differ(matrix.shape[1], pending[0].shape[1])
             pending.append(matrix)
             n_docs = sum(some.shape[0] for some in pending)
             if n_docs >= MOST_DOCS or sum(some.nnz for some in pending) >= MOST_ENTRIES:
-                yield _stacked(pending)
+                yield stacked(pending)
                 pending = []
         if pending:
-            yield _stacked(pending)
+            yield stacked(pending)
 
 
-def _stacked(parts: list[sparse.csr_array]) -> sparse.csr_array:
-    total = Summary()
-    for part in parts:
-        total += replace(Summary(), n_docs=part.shape[0], n_words=part.shape[1])
+def stacked(parts: list[sparse.csr_array]) -> sparse.csr_array:
     return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, "csr"))
 
 
 def _looked_up(
     wanted: NDArray[np.uint64], keys: NDArray[np.uint64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the numbers of keys, which ascend; 0 for those that are not there."""
+    """Return the numbers of wanted keys among ascending ones; 0 for missing ones."""
     if not len(keys):
         return np.zeros(len(wanted), np.int64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -142,7 +137,7 @@ def _looked_up(
 
 
 def find_copies(table: pa.Table) -> pa.Table:
-    """Return which keys several parts have, and the number of each one's first copy there."""
+    """Return the keys of several parts, and the number of each part's first copy."""
     rows = list(rows_of(table.to_batches()))
     keys = np.concatenate([row.array("lengths", np.uint64) for row in rows])
     times = np.concatenate([row.array("words", np.int64) for row in rows])
@@ -165,12 +160,12 @@ def find_copies(table: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True)
 class Numbering:
-    """Numbers the documents of equal content in all parts, not in one alone."""
+    """Numbers the documents of equal content over all parts."""
 
     copies: Copies
 
     def __call__(self, block: PackedDocuments) -> tuple[PackedDocuments, NDArray[np.uint64]]:
-        """Return a block with these numbers, and its documents' keys."""
+        """Return the block with these numbers, and its documents' keys."""
         content = block.content_keys
         numbers = block.copies
         if block.part in self.copies:
@@ -181,13 +176,12 @@ class Numbering:
 
 @dataclass(frozen=True)
 class KeySample:
-    """Takes about a share of the documents, chosen by key."""
+    """Yields about a share of the documents, chosen by key."""
 
     numbering: Numbering
     share: float
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield rows."""
         for row in rows_of(batches):
             block, keys = self.numbering(PackedDocuments.of(row))
             chosen = looked_at(keys, self.share)
@@ -196,7 +190,7 @@ class KeySample:
                 yield PackedDocuments(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
 
 
-# Tokens as this process drew them last, by run and block: laying them out takes as long as drawing.
+# Tokens last drawn by this process, by run and block: laying them out takes as long as drawing.
 _drawn: dict[tuple[str, int, int], Any] = {}
 MOST_DRAWN = 16_000_000  # tokens, of some 11 bytes
 
@@ -209,14 +203,14 @@ class Sweep:
     n_topics: int
     n_words: int
     shift: int
-    share: float  # of the documents, that are looked at
+    share: float  # of the documents, for the histogram
     n_ranges: int  # of words
     alpha: NDArray[np.float64]
     seed: int
     weights: HostWeights | None = None
     counts: TokenCounts | None = None
     prior: Prior | None = None
-    numbering: Numbering | None = None  # where copies are not numbered so far
+    numbering: Numbering | None = None  # in the first sweep
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Yield the documents, then the counts by ranges of words, and the sizes."""
@@ -242,7 +236,7 @@ class Sweep:
             yield size_record(sizes)
 
     def _tokens(self, engine: CPUEngine, block: PackedDocuments) -> Any:
-        """Return a block's tokens: those drawn here, if their topics are still the block's."""
+        """Return a block's tokens: those last drawn here, if they have the block's topics."""
         name = self.run, block.part, block.number
         kept = _drawn.pop(name, None)
         drawn = self.counts is not None
@@ -255,23 +249,20 @@ class Sweep:
             kept = replace(kept, given=False)
         for other in [other for other in _drawn if other[0] != self.run]:
             del _drawn[other]
-        # (blocks come round: if the last one took the place of the first, none would ever be there)
+        # blocks come in a cycle: if the last one replaced the first, none would ever be found
         if sum(len(tokens.z) for tokens in (kept, *_drawn.values())) <= MOST_DRAWN:
             _drawn[name] = kept
         return kept
 
 
 def adding_counts(n_topics: int) -> Callable[[pa.Table], pa.Table]:
-    """Return a function that adds the counts of a range of words over all partitions.
+    """Return a plain function that adds a range's counts; Spark gives methods a key first."""
 
-    A plain function: Spark gives a key first to whatever has two arguments, `self` among them.
-    """
-
-    def add(table: pa.Table) -> pa.Table:
+    def add_range(table: pa.Table) -> pa.Table:
         rows: list[Row] = list(rows_of(table.to_batches()))
         counts = TokenCounts(added_counts(rows, n_topics), 0)
         made = next(iter(count_records(counts, 1)))
         part = pa.array([rows[0].part], pa.int64())
         return pa.Table.from_batches([made]).set_column(1, "part", part)
 
-    return add
+    return add_range
