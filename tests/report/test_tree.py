@@ -88,11 +88,11 @@ def test_a_tree_is_drawn_with_every_topic_once():
     lines = str(tree).splitlines()
     assert len(lines) == 13
     assert sorted(line.split("─ ")[1] for line in lines if "─ " in line and ", " in line) == sorted(
-        tree.name(topic) for topic in range(7)
+        f"{topic} {tree.labels[topic]}" for topic in range(7)
     )
     axes = plot_tree(tree)
     shown = [text.get_text() for text in axes.get_yticklabels()]
-    assert shown == [tree.name(topic) for topic in tree.leaves()]
+    assert shown == [f"{topic} {tree.labels[topic]}" for topic in tree.leaves()]
     assert plot_tree(topics, ax=axes) is axes
     assert str(topic_tree([[0.5, 0.5]])) == "0 x0, x1"
 

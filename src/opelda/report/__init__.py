@@ -1,17 +1,6 @@
-"""Looking at a model: weights, words and labels of topics, typical documents, figures.
+"""Tables, figures and pages of a model: topics, words, labels, documents, shares.
 
-Tables are of rows of `opelda.report.rows`; figures are drawn by `opelda.report.plots`.
-
-Examples
---------
->>> from opelda import StreamingOPE
->>> from opelda.corpus import Vocabulary
->>> from opelda.report import topic_table
->>> texts = ["cats chase dogs", "dogs chase cats", "bonds rise", "bonds fall"] * 20
->>> model = StreamingOPE(2, batch_size=20, random_state=0)
->>> table = topic_table(model.fit_stream(texts, vocabulary=Vocabulary(growing=True)), n_words=3)
->>> sorted(sorted(row.words) for row in table)
-[['bonds', 'fall', 'rise'], ['cats', 'chase', 'dogs']]
+Tables have rows of `opelda.report.rows`; `opelda.report.plots` draws figures.
 """
 
 from opelda.metrics._ranking import rank_words, topic_weights

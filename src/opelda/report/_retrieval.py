@@ -219,11 +219,9 @@ class TypicalDocuments:
 
 
 def _nearly_the_same(some: NDArray[Any], others: NDArray[Any]) -> bool:
-    """Whether the shorter of two documents has most of its distinct words in common."""
     shorter = min(len(some), len(others))
-    return shorter >= LEAST_WORDS and (
-        len(np.intersect1d(some, others, assume_unique=True)) >= NEARLY_THE_SAME * shorter
-    )
+    common = np.intersect1d(some, others, assume_unique=True)
+    return shorter >= LEAST_WORDS and len(common) >= NEARLY_THE_SAME * shorter
 
 
 def typicality(weights: Any, tokens: Any) -> Array:

@@ -49,7 +49,14 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
     known = [moment for moment in moments if moment is not None]
     if not known:
         raise InputError("There is no document with a time; look at the column.")
-    unit = unit or _fitting(known)
+    if unit is None:
+        sizes = {each: len({start_of(moment, each) for moment in known}) for each in UNITS}
+        n_bins = next(
+            (n for n in sizes.values() if n <= min(MOST_BINS, len(known) / FEW_DOCUMENTS)),
+            sizes["year"],
+        )
+        # times that are all at the beginning of longer ones have no finer meaning
+        unit = next(each for each in reversed(UNITS) if sizes[each] == n_bins)
     starts = sorted({start_of(moment, unit) for moment in known})
     number = {start: i for i, start in enumerate(starts)}
     index = [-1 if moment is None else number[start_of(moment, unit)] for moment in moments]
@@ -72,21 +79,11 @@ def _listed(values: Any) -> list[Any]:
     return values.to_list() if hasattr(values, "to_list") else list(values)
 
 
-def _fitting(moments: list[dt.datetime]) -> str:
-    sizes = {unit: len({start_of(moment, unit) for moment in moments}) for unit in UNITS}
-    for n_bins in sizes.values():
-        if n_bins <= MOST_BINS and len(moments) >= FEW_DOCUMENTS * n_bins:
-            # times that are all at the beginning of longer ones have no finer meaning
-            return next(other for other in reversed(UNITS) if sizes[other] == n_bins)
-    return "year"
-
-
 def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
     """Return the beginning of a time's bin."""
     if unit in ("hour", "minute"):
-        return moment.replace(
-            minute=0 if unit == "hour" else moment.minute, second=0, microsecond=0
-        )
+        minute = 0 if unit == "hour" else moment.minute
+        return moment.replace(minute=minute, second=0, microsecond=0)
     day = dt.datetime(moment.year, moment.month, moment.day)
     if unit == "week":
         return max(day, dt.datetime(1, 1, 8)) - dt.timedelta(days=day.weekday())
@@ -129,7 +126,7 @@ class TimeReader:
         return [None if is_missing(value) else read.get(value) for value in values]
 
     def warn(self) -> None:
-        """Warn that the order is a guess, if no date decided."""
+        """Warn if no date told the order of day and month."""
         if self._assumed is not None and self._day_first is None:
             warn(
                 f"Day and month cannot be told apart in {self._assumed!r} and all other dates; "

@@ -80,7 +80,7 @@ def topic_table(
 
 
 class TopicToLabel(NamedTuple):
-    """A topic without a name.
+    """A request for a topic's label.
 
     >>> print(TopicToLabel(3, ("court", "judge"), ("On juries",), ("police",)).prompt)
     Name the topic that these words and documents have in common, in two to four words.
@@ -98,7 +98,7 @@ class TopicToLabel(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """A request for a label, in English, for any language model."""
+        """The request in English, for any language model."""
         lines = [
             "Name the topic that these words and documents have in common, in two to four words.",
             "Answer with the name alone, and with none of the names that are taken.",
@@ -133,9 +133,9 @@ def label_topics(
     n_words : int
         Words per label.
     with_ : callable, optional
-        Names a topic instead: takes an object with the topic's number `topic`, `words`,
-        `documents`, the labels `taken` and a `prompt` for a language model, and returns a text. The
-        heaviest topics are named first; a name that is taken is asked for anew, twice.
+        Returns a label for an object with the topic's number `topic`, `words`, `documents`, the
+        labels `taken` and a `prompt` for a language model; asked for the heaviest topics first, and
+        up to three times for a label that is not taken.
     corpus : Corpus, counts or documents, optional
         As for `transform`: the source of typical documents for ``with_``.
 
@@ -169,7 +169,7 @@ def labels_by(
     rows: Iterable[TopicRow],
     documents: Iterable[DocumentRow] = (),
 ) -> dict[int, str]:
-    """Return labels by topic from a callable, which is asked for the heaviest topics first."""
+    """Return the labels of a callable by topic."""
     typical: dict[int, list[str]] = {}
     for found in documents:
         text = found.text or called(found.name, found.document, None)
@@ -198,13 +198,8 @@ def labels_by(
 def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     """Return the arguments of ``pyLDAvis.prepare``: ``prepare(**to_pyldavis(model, corpus))``.
 
-    Topics keep the model's numbers. Documents without a word of the model are left out. pyLDAvis
-    must be 3.4 or newer.
-
-    Parameters
-    ----------
-    model, corpus
-        As for `top_documents`.
+    Takes the model and the corpus of `top_documents`. Topics keep the model's numbers; documents
+    without a word of the model are left out. pyLDAvis must be 3.4 or newer.
 
     Examples
     --------
@@ -230,7 +225,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
         "doc_topic_dists": theta,
         "doc_lengths": tokens,
         "vocab": [str(word) for word in measured.words()],
-        # the tokens as the model explains them: no word has none, and lift stays finite
+        # the tokens expected by the model, so that no word has 0 and lift stays finite
         "term_frequency": (tokens @ theta) @ topics,
         "sort_topics": False,
         "start_index": 0,
@@ -238,7 +233,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
 
 
 def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
-    """Return the document of a point in a stream's history, and topics by change since."""
+    """Return a document in a stream's history, and the topics by their change since."""
     watch = model._state.watch
     if watch is None or not len(watch.points):
         raise InputError(

@@ -91,12 +91,14 @@ class TopicTree(NamedTuple):
             members[row.node] = members.pop(row.first) + members.pop(row.second)
         return sorted(sorted(group) for group in members.values())
 
-    def __str__(self) -> str:
-        return "\n".join(before + self.name(node) for node, before in self._walk())
-
     def leaves(self) -> list[int]:
         """Return the topics in the order of the tree, the heavier branches first."""
         return [node for node, _ in self._walk() if node < len(self.labels)]
+
+    def __str__(self) -> str:
+        labels = [f"{topic} {label}" for topic, label in enumerate(self.labels)]
+        labels += [" ".join(row.words) for row in self.merges]
+        return "\n".join(before + printable(labels[node]) for node, before in self._walk())
 
     def _walk(self) -> Iterator[tuple[int, str]]:
         """Yield every node and the branches drawn before its name; the heavier branches first."""
@@ -109,13 +111,6 @@ class TopicTree(NamedTuple):
                 row = self.merges[node - n_topics]
                 waiting.append((row.second, below + "└─ ", below + "   "))
                 waiting.append((row.first, below + "├─ ", below + "│  "))
-
-    def name(self, node: int) -> str:
-        """Return a topic's number and label, or a node's words."""
-        n_topics = len(self.labels)
-        if node < n_topics:
-            return printable(f"{node} {self.labels[node]}")
-        return printable(" ".join(self.merges[node - n_topics].words))
 
 
 def topic_tree(
@@ -133,13 +128,6 @@ def topic_tree(
         As for `topic_table`.
     n_words : int
         Words of each node.
-
-    Returns
-    -------
-    TopicTree
-        `merges`, a table of `MergeRow`; `labels` and `weights` of the topics; `heights` of all
-        nodes; `linkage` for `scipy.cluster.hierarchy`; ``groups(n)``, the tree cut into n groups of
-        topics; ``leaves()``, the topics in its order.
 
     Examples
     --------
@@ -162,7 +150,8 @@ def topic_tree(
     n, names = whole("n_words", n_words), measured.words(feature_names)
     if measured.are_ids or (measured.weights < 0).any() or not measured.weights.any(axis=1).all():
         raise InputError(
-            "must hold the words' weights as floats, none negative and in no topic all 0.", "topics"
+            "must hold non-negative weights of words as floats, with a sum above 0 for each topic.",
+            "topics",
         )
     masses = measured.weights.astype(np.float64)
     masses /= masses.sum(axis=1, keepdims=True)
@@ -187,11 +176,9 @@ def _terms(mass: Array) -> float:
 
 
 def _mergers(masses: Array) -> Iterator[tuple[int, int, int, float, Array]]:
-    """Yield number, parts, loss and mass of one node after another.
-
-    A pair's loss is computed only when its lower bound is the smallest: the entropy of the topic
-    given a word is at most 2 log 2 sqrt(p (1 - p)), which adds up to a scalar product.
-    """
+    """Yield number, parts, loss and mass of each node."""
+    # A pair's loss is computed only when its lower bound is the smallest: the entropy of the topic
+    # given a word is at most 2 log 2 sqrt(p (1 - p)), which adds up to a scalar product.
     n_topics = len(masses)
     mass = dict(enumerate(masses))
     terms = {node: _terms(part) for node, part in mass.items()}

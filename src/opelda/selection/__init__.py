@@ -1,13 +1,4 @@
-"""Fits of the same documents compared: how many topics, and which of them to trust.
-
-Examples
---------
->>> from opelda.corpus import generate
->>> from opelda.selection import choose_n_topics
->>> X = generate(600, n_words=200, n_topics=5, random_state=0).X
->>> choose_n_topics(X, [2, 5, 10], random_state=0).n_topics
-5
-"""
+"""The number of topics, and the stability of topics, from several fits of the same documents."""
 
 from opelda.selection._choice import Choice, choose_n_topics
 from opelda.selection._choice import ChoiceRow as ChoiceRow

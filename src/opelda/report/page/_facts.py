@@ -30,6 +30,7 @@ STABILITY = (
     "Share of common words in the topic's twenty best words and those of the topic it matches when "
     "topics are learned anew with {}."
 )
+LEARNED = "the documents that the model learned from"
 # Facts that a model alone does not have.
 NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
 
@@ -43,27 +44,25 @@ def facts(
     if weights is None:
         weights = found.mass / max(found.mass.sum(), 1e-300)
     kept, sample = ExportedTopics.of(topics), found.sample()
-    coherence, of = model.coherence_, "the documents that the model learned from"
+    n_sampled, coherence, of = f"{sample.shape[0]:,}", model.coherence_, LEARNED
     if coherence is None and sample.shape[0] and topics.shape[1] > 1:
-        coherence, of = npmi(model, sample), f"{sample.shape[0]:,} of the documents shown"
+        coherence, of = npmi(model, sample), f"{n_sampled} of the documents shown"
     again, runs = model.topic_stability_, "other seeds, a mean over the runs"
     if again is None and stability:
         again = _stability(model, topics, sample)
-        runs = f"another seed, from {sample.shape[0]:,} of the documents"
+        runs = f"another seed, from {n_sampled} of the documents"
     limit = found.shorten()
     score = _score(model, sample, 1_000) if held_out is None else _score(model, held_out)
     n = max(found.n_docs, 1)
-    meta = model_facts(model, name, topics, kept, weights, coherence, again) | {
+    meta = model_facts(model, name, topics, kept, weights, coherence, of, again) | {
         "score": score and score | {"held_out": held_out is not None},
-        "coherence": None if coherence is None else {"mean": float(np.mean(coherence)), "of": of},
         "guarantee": {
             "n_docs": found.n_docs,
             "within": [[nats, float(x)] for nats, x in zip(WITHIN, found.within / n, strict=True)],
             "mean": number(found.loss_sum / n),
             "max": number(found.loss_max),
         },
-        "time": _over_time(found),
-        "groups": _by_group(found),
+        **_shares(found),
         "stability": None if again is None else STABILITY.format(runs),
         "sampled": _left_out(found, limit, kept),
     }
@@ -78,6 +77,7 @@ def model_facts(
     kept: ExportedTopics,
     weights: NDArray[np.float64] | None = None,
     coherence: NDArray[np.float64] | None = None,
+    of: str = LEARNED,
     stability: NDArray[np.float64] | None = None,
     positions: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
@@ -112,13 +112,13 @@ def model_facts(
         "inference": _inferring(model),
         "sampled": [],
         **dict.fromkeys(NOT_KNOWN),
+        "coherence": None if coherence is None else {"mean": float(np.mean(coherence)), "of": of},
     }
 
 
 def stamp() -> dict[str, str]:
     """Return the time and the version of opelda."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    return {"created": now.isoformat().replace("+00:00", "Z"), "version": version("opelda")}
+    return {"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "version": version("opelda")}
 
 
 def number(value: Any) -> float | None:
@@ -256,31 +256,27 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
     return np.asarray(stability_over_runs([compared_words(model), compared_words(other)])[0])
 
 
-def _over_time(found: Gathered) -> dict[str, Any] | None:
-    """Return the topics' shares over time, if documents have times."""
-    if found.times is None or len(bins := found.times.finish()) < 2:
-        return None
-    return {
-        "column": found.time,
-        "unit": found.times.unit,
-        "bins": [label_of(key, found.times.unit) for key in bins],
-        **found.times.facts(bins, found.unmixing),
-    }
-
-
-def _by_group(found: Gathered) -> dict[str, Any] | None:
-    """Return the topics' shares by group, the largest groups first."""
-    if found.groups is None or len(found.groups.sums) < 2:
-        return None
-    n_docs = found.groups.n_docs
-    names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
-    shown = names[: min(500, max(20, 50_000 // found.n_topics))]
-    return {
-        "column": found.group,
-        "names": shown,
-        **found.groups.facts(shown, found.unmixing),
-        "n_others": len(names) - len(shown),
-    }
+def _shares(found: Gathered) -> dict[str, Any]:
+    """Return the topics' shares over time and by group, if there are two bins or groups."""
+    shares: dict[str, Any] = {"time": None, "groups": None}
+    if found.times is not None and len(bins := found.times.finish()) >= 2:
+        shares["time"] = {
+            "column": found.time,
+            "unit": found.times.unit,
+            "bins": [label_of(key, found.times.unit) for key in bins],
+            **found.times.facts(bins, found.unmixing),
+        }
+    if found.groups is not None and len(found.groups.sums) >= 2:
+        n_docs = found.groups.n_docs
+        names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
+        shown = names[: min(500, max(20, 50_000 // found.n_topics))]
+        shares["groups"] = {
+            "column": found.group,
+            "names": shown,
+            **found.groups.facts(shown, found.unmixing),
+            "n_others": len(names) - len(shown),
+        }
+    return shares
 
 
 def _left_out(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:

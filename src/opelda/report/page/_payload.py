@@ -42,7 +42,6 @@ def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str
 
 
 def joined(texts: Any, separator: str) -> NDArray[np.uint8]:
-    """Return texts as the bytes of one; characters that cannot be encoded are replaced."""
     return np.frombuffer(separator.join(texts).encode("utf-8", "replace"), np.uint8)
 
 
@@ -74,7 +73,13 @@ class ExportedTopics:
                 relative = words / np.maximum(words.max(axis=1, keepdims=True), SMALLEST)
                 n += [int((relative >= each).sum()) for each in ratios]
             ratio = float(ratios[n <= most].min(initial=1.0))
-        parts = [_listed(columns, ratio) for columns in _pieces(topics)]
+        parts = []
+        for words in _pieces(topics):
+            keep = words > 0 if not ratio else words >= ratio * words.max(axis=1, keepdims=True)
+            rest = np.where(keep, 0.0, words).sum(axis=1) / np.maximum((~keep).sum(axis=1), 1)
+            row, topic = np.nonzero(keep)
+            logs = np.log(np.maximum(words[row, topic], SMALLEST)).astype(np.float32)
+            parts.append((keep.sum(1), topic.astype(np.uint16), logs, rest.astype(np.float32)))
         counts, listed, values, rests = (np.concatenate(part) for part in zip(*parts, strict=True))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(offsets, listed, values, rests, ratio)
@@ -115,19 +120,9 @@ class ExportedTopics:
 
 
 def _pieces(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    """Yield the topics of some words at a time, word-major."""
     size = max(1, 2**22 // len(topics))
     for start in range(0, topics.shape[1], size):
         yield np.ascontiguousarray(topics[:, start : start + size].T, np.float64)
-
-
-def _listed(words: NDArray[np.float64], ratio: float) -> tuple[NDArray[Any], ...]:
-    """Return how many topics each word lists, which, their logarithms, and the rest's mean."""
-    keep = words > 0 if not ratio else words >= ratio * words.max(axis=1, keepdims=True)
-    rest = np.where(keep, 0.0, words).sum(axis=1) / np.maximum((~keep).sum(axis=1), 1)
-    row, topic = np.nonzero(keep)
-    values = np.log(np.maximum(words[row, topic], SMALLEST)).astype(np.float32)
-    return keep.sum(axis=1), topic.astype(np.uint16), values, rest.astype(np.float32)
 
 
 def documents(found: Gathered, meta: dict[str, Any]) -> str:
@@ -136,17 +131,15 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
     index = {number: i for i, number in enumerate(found.entries)}
     typical = [[index[n] for n in row if n in index] for row in found.typical]
     told = [i for i, entry in enumerate(entries) if entry.text is not None or entry.counts]
-    weights = _concatenated([entry.weights for entry in entries], np.float64)
+    weights = np.concatenate([[], *(entry.weights for entry in entries)])
     arrays: dict[str, NDArray[Any]] = {
         "names": joined((" ".join(str(entry.name).split())[:500] for entry in entries), "\n"),
         "number": np.array(list(index), np.uint32),
-        "offsets": _ends([entry.topics for entry in entries]),
-        "topic": _concatenated([entry.topics for entry in entries], np.uint16),
+        **_ragged("offsets", "topic", [entry.topics for entry in entries], np.uint16),
         "weight": np.rint(weights * LEVELS).astype(np.uint16),
         "tokens": np.array([entry.tokens for entry in entries], np.float32),
         "loss": np.array([entry.loss for entry in entries], np.float32),
-        "typical_offsets": _ends(typical),
-        "typical": _concatenated(typical, np.uint32),
+        **_ragged("typical_offsets", "typical", typical, np.uint32),
         "text_of": np.array(told, np.uint32),
     }
     if meta["time"] is not None and (times := found.times) is not None:
@@ -159,15 +152,12 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
         arrays["texts"] = joined(((entries[i].text or "").replace("\0", " ") for i in told), "\0")
     else:
         counts: list[Any] = [entries[i].counts or ([], []) for i in told]
-        arrays["count_offsets"] = _ends([words for words, _ in counts])
-        arrays["count_words"] = _concatenated([words for words, _ in counts], np.uint32)
-        arrays["counts"] = _concatenated([values for _, values in counts], np.float32)
+        arrays |= _ragged("count_offsets", "count_words", [ids for ids, _ in counts], np.uint32)
+        arrays["counts"] = np.concatenate([[], *(n for _, n in counts)]).astype(np.float32)
     return packed({"n_docs": len(entries)}, arrays)
 
 
-def _ends(parts: Any) -> NDArray[np.uint32]:
-    return np.cumsum([0, *map(len, parts)]).astype(np.uint32)
-
-
-def _concatenated(parts: Any, dtype: Any) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype)
+def _ragged(ends: str, name: str, parts: Any, dtype: Any) -> dict[str, NDArray[Any]]:
+    """Return the ends of parts of different lengths, and the parts in one array."""
+    offsets = np.cumsum([0, *map(len, parts)]).astype(np.uint32)
+    return {ends: offsets, name: np.concatenate([[], *parts]).astype(dtype)}

@@ -116,12 +116,9 @@ def write_report(
 
 def model_page(model: Any, title: str, name: str) -> str:
     """Return the page about a model alone, without documents."""
-    topics, coherence = np.asarray(model.components_), model.coherence_
+    topics = np.asarray(model.components_)
     kept = ExportedTopics.of(topics)
-    meta = model_facts(model, name, topics, kept, coherence=coherence)
-    if coherence is not None:
-        of = "the documents that the model learned from"
-        meta["coherence"] = {"mean": float(np.mean(coherence)), "of": of}
+    meta = model_facts(model, name, topics, kept, coherence=model.coherence_)
     meta |= {"title": title, "corpus": None}
     return page(meta, topics=kept.packed(model._words(), len(topics)))
 

@@ -1,7 +1,7 @@
-"""Figures of models and documents, drawn with matplotlib, which is imported when one is.
+"""Figures of models and documents, drawn with matplotlib.
 
-Every function draws on `ax`, by default axes of a new figure, and returns the axes. `STYLE` holds
-matplotlib's settings of all figures; `tidy(axes)` gives other axes the same grid and frame.
+Functions draw on `ax`, by default axes of a new figure, and return the axes. `STYLE` has the
+settings of matplotlib for all figures; `tidy(axes)` applies the same grid and frame to other axes.
 """
 
 from opelda.report.plots._frame import STYLE as STYLE

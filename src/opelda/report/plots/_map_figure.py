@@ -126,7 +126,6 @@ def _bounds(middle: Array, extent: Array) -> Array:
 
 
 def _is_free(bounds: Array, taken: list[Array], places: Array, radii: Array, box: Array) -> bool:
-    """Whether a rectangle is in the box, and overlaps no other one and no circle."""
     low, high = bounds
     lows, highs = np.moveaxis(np.array(taken), 1, 0)
     over = (low < highs).all(axis=1) & (high > lows).all(axis=1)

@@ -10,18 +10,17 @@ from matplotlib.ticker import FuncFormatter, Locator
 from opelda.report._times import label_of, start_of
 
 SIZE = 9.0  # of labels, in points
-# units from one label to the next; where these are too few, the last doubled until it is enough
-STEPS = {
-    "minute": (1, 5, 15, 30, 60, 180, 360, 720, 1440), "hour": (1, 3, 6, 12, 24, 48, 168),
-    "day": (1, 2, 7, 14, 28), "week": (1, 2, 4, 8, 13, 26, 52), "month": (1, 3, 6, 12, 24, 60, 120),
-    "quarter": (1, 2, 4, 8, 20, 40), "year": (1, 2, 5, 10, 20, 50, 100),
-}  # fmt: skip
+# length in days; bins from one label to the next, of which the last is doubled as often as needed
+BINS = {
+    "minute": (1 / 1440, (1, 5, 15, 30, 60, 180, 360, 720, 1440)),
+    "hour": (1 / 24, (1, 3, 6, 12, 24, 48, 168)),
+    "day": (1, (1, 2, 7, 14, 28)),
+    "week": (7, (1, 2, 4, 8, 13, 26, 52)),
+    "month": (28, (1, 3, 6, 12, 24, 60, 120)),
+    "quarter": (90, (1, 2, 4, 8, 20, 40)),
+    "year": (365, (1, 2, 5, 10, 20, 50, 100)),
+}
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
-DAY = dt.timedelta(days=1)
-SHORTEST = {
-    "minute": DAY / 1440, "hour": DAY / 24, "day": DAY, "week": 7 * DAY, "month": 28 * DAY,
-    "quarter": 90 * DAY, "year": 365 * DAY,
-}  # fmt: skip
 FIRST = dt.datetime(1, 1, 1)  # a Monday
 # untyped
 date2num: Any = dates.date2num
@@ -42,10 +41,10 @@ class BinLocator(Locator):
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         """Return the positions of ticks between two days."""
-        axes = self.axis.axes
+        axes, (days, steps) = self.axis.axes, BINS[self.unit]
         n_labels = axes.bbox.width / axes.figure.dpi * 72 / (0.66 * self.letters + 1.0) / SIZE
-        least = abs(vmax - vmin) / max(n_labels, 1e-3) / (SHORTEST[self.unit] / DAY)
-        step = next((step for step in STEPS[self.unit] if step >= least), STEPS[self.unit][-1])
+        least = abs(vmax - vmin) / max(n_labels, 1e-3) / days
+        step = next((step for step in steps if step >= least), steps[-1])
         while step < least:
             step *= 2
         ends = date2num([self.starts[0], self.starts[-1]])
@@ -89,7 +88,7 @@ def _number(start: dt.datetime, unit: str) -> int:
     """Return the number of bins before this one."""
     if unit in MONTHS:
         return (12 * start.year + start.month - 1) // MONTHS[unit]
-    return (start - FIRST) // SHORTEST[unit]
+    return (start - FIRST) // dt.timedelta(BINS[unit][0])
 
 
 def _start(number: int, unit: str) -> dt.datetime:
@@ -97,4 +96,4 @@ def _start(number: int, unit: str) -> dt.datetime:
     if unit in MONTHS:
         year, month = divmod(number * MONTHS[unit], 12)
         return dt.datetime(year, month + 1, 1)
-    return FIRST + number * SHORTEST[unit]
+    return FIRST + number * dt.timedelta(BINS[unit][0])

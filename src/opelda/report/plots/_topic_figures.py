@@ -100,7 +100,7 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
                 written(" ".join(words)), (parents[row.node], places[row.node]), (2, 1), ha="left",
                 va="bottom", textcoords="offset points", color=GREY, fontsize="x-small",
             )  # fmt: skip
-        axis.set_yticks(range(n_topics), [written(tree.name(topic), 40) for topic in leaves])
+        axis.set_yticks(range(n_topics), [written(f"{k} {tree.labels[k]}", 40) for k in leaves])
         axis.set_ylim(n_topics - 0.4, -0.6)
         axis.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
         axis.set_xlim(top * 1.15, 0.0)
