@@ -51,7 +51,7 @@ def test_words_that_the_model_lacks_are_found_in_the_texts(cli, folder):
     [
         ([], "give words, --topic or --like"),
         (["oven", "--like", "tea"], "leave words and --topic out"),
-        (["!"], "no word in what is searched for"),
+        (["!"], "The model knows no word of the query"),
         (["--topic", "9"], "--topic must be"),
         (["oven", "--limit", "0"], "--limit"),
     ],

@@ -287,7 +287,7 @@ def test_most_times_must_be_readable():
     assert time_bins(["2001", "2002", "soon"]).index.tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="'soon' is not known to be a time"):
         time_bins(["soon", "2001", "<b>"])
-    with pytest.raises(InputError, match="no document with a time"):
+    with pytest.raises(InputError, match="No document has a time"):
         time_bins([None, ""])
 
 
@@ -295,7 +295,7 @@ def test_most_times_must_be_readable():
 def test_the_largest_groups_come_first(labels, most):
     counts = {g: sum(x == g for x in labels) for g in ("a", "b", "c", "=d") if g in labels}
     if not counts:
-        with pytest.raises(InputError, match="no document with a group"):
+        with pytest.raises(InputError, match="No document has a group"):
             group_bins(labels, most)
         return
     names, index = group_bins(labels, most)

@@ -33,7 +33,7 @@ class DocumentBlock(NamedTuple):
 
 
 def document_blocks(model: Any, documents: Any) -> Iterator[DocumentBlock]:
-    """Count documents given as for `transform`, block by block."""
+    """Yield blocks of documents given as for `transform`."""
     check_model(model)
     words = getattr(model, "vocabulary_", None)
     if words is not None and are_documents(documents) and not isinstance(documents, Corpus):

@@ -32,9 +32,8 @@ def estimate_effect(
 ) -> Table[EffectRow]:
     """Regress the topics' shares of documents on columns.
 
-    Ordinary least squares of unbiased estimates of each document's shares, with standard errors
-    that are robust to heteroskedasticity (HC3), and so to documents' lengths (docs/covariates.md).
-    The topics are taken as known: intervals are too narrow if they were learned from the same
+    Ordinary least squares of unbiased shares, with heteroskedasticity-robust standard errors (HC3;
+    docs/covariates.md). Intervals are too narrow if the topics were learned from the same
     documents, and for groups of 10 documents or fewer. Documents with a missing value, or without a
     word of the model, are left out.
 
@@ -44,9 +43,8 @@ def estimate_effect(
         As for `topics_over_time`.
     columns : str, iterable of str, mapping or data frame
         Names of columns of the corpus's `metadata`, or values by name, one for each document.
-        Numbers, also as texts, are used as they are; times in years; all else is categorical, each
-        level compared with the most frequent one. The 20 most frequent levels of 10 documents or
-        more are kept; the others are one, ``(other)``.
+        Numbers are used as they are, times in years. Other values are categorical: at most 20
+        levels of 10 documents or more, compared with the most frequent, and ``(other)``.
     categorical : iterable of str
         Columns of numbers or times to use as categories.
 
@@ -108,7 +106,7 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
             "give more documents, or fewer columns."
         )
     Q, R = np.linalg.qr(A)
-    # of linearly dependent columns, the last has next to nothing of its own
+    # the last of linearly dependent columns has a residual of about 0
     for j in np.flatnonzero(np.abs(np.diag(R)) <= 1e-9 * np.linalg.norm(A, axis=0)):
         raise InputError(
             f"The term {names[j]!r} follows from the others, or is the same for all documents; "

@@ -44,8 +44,8 @@ def top_documents(
 ) -> Table[DocumentRow]:
     """Return each topic's most typical documents, the best first.
 
-    Documents are ranked by the topic's weight times tokens / (tokens + 30), equals by number. A
-    near copy of a better document, with 80% of the distinct words in common, comes last.
+    The score is the topic's weight times tokens / (tokens + 30). Near copies of better documents,
+    with 80% of the distinct words in common, come last.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def top_documents(
     corpus : Corpus, counts or documents
         As for `transform`.
     n : int
-        Documents per topic; fewer if fewer have words of the model.
+        Documents per topic.
     topics : iterable of int, optional
         The numbers of the topics, in the order wanted; None is all.
 
@@ -76,8 +76,7 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
     """Return the documents that are most like given texts, the best first.
 
     Two thirds of the score are the cosine of the words, weighted log(1 + count) x -log p(w), and a
-    third the similarity of the mixtures, sum_k sqrt(theta_k theta'_k). A text in the corpus finds
-    itself.
+    third the similarity of the mixtures, sum_k sqrt(theta_k theta'_k).
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
         As for `top_documents`.
     texts : str, or documents as for `transform`
     n : int
-        Documents per text; fewer if fewer have a word or a topic in common with it.
+        Documents per text.
 
     Examples
     --------
@@ -109,9 +108,8 @@ def search(
 ) -> Table[FoundRow]:
     """Return the documents that have given words, a topic, or both, the best first.
 
-    The score by words is that of `nearest` without mixtures; if the model lacks one of the words,
-    the texts are searched, all words having the same weight. The score by topic is that of
-    `top_documents`; by both, the product.
+    The score by words is that of `nearest` without mixtures, or over the texts and unweighted if
+    the model lacks a word. The score by topic is that of `top_documents`; by both, the product.
 
     Parameters
     ----------
@@ -119,10 +117,8 @@ def search(
         As for `top_documents`.
     words : str or iterable of str, optional
         Tokenized as the model's texts; a document needs one of them.
-    topic : int, optional
-        The number of a topic.
-    n : int
-        The largest number of documents.
+    topic, n : int
+        The number of a topic, and the number of documents.
 
     Examples
     --------
@@ -159,7 +155,7 @@ class BestDocuments:
             return
         heaps, tokens = self._heaps[first:last], block.tokens
         weights = scores if weights is None else weights
-        # no query takes more than n of them, nor worse ones than it has
+        # the n best of the block, if better than the worst of the query
         least = np.partition(scores, -n, axis=1)[:, [-n]]
         had = [heap[0].score if len(heap) == self._n else 0.0 for heap in heaps]
         better = (scores >= least) & (scores > np.array(had)[:, np.newaxis])
@@ -329,6 +325,6 @@ def _counted(model: Any, texts: Any) -> sparse.csr_array:
     found = sparse.csr_array(sparse.vstack(blocks) if blocks else (0, 0))
     empty = np.flatnonzero(row_sums(found) == 0)
     if len(empty) or not found.shape[0]:
-        which = f"text {empty[0]} of these" if found.shape[0] > 1 else "what is searched for"
-        raise InputError(f"There is no word in {which} that the model knows; give others.")
+        which = f"text {empty[0]}" if found.shape[0] > 1 else "the query"
+        raise InputError(f"The model knows no word of {which}; give other words.")
     return found

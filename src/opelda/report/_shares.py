@@ -47,9 +47,8 @@ def topics_over_time(
     """Return the topics' shares of documents over time, with intervals and words.
 
     A corrected share is a topic's part of the likeliest mixture of a bin's words; the mean share is
-    the mean of what `transform` returns, which is biased for short documents. The intervals are
-    those of corrected shares, wider for a bin whose words do not follow the model
-    (docs/covariates.md). The topics are taken as known.
+    the mean of `transform`, which is biased for short documents. The intervals are those of
+    corrected shares, for fixed topics (docs/covariates.md).
 
     Parameters
     ----------
@@ -57,9 +56,8 @@ def topics_over_time(
     corpus : Corpus, counts or documents
         As for `transform`.
     dates : str or sequence, optional
-        A column of the corpus's `metadata`, or a time for each document: dates, or texts and
-        numbers in the usual notations (years, ISO 8601, seconds since 1970); zones are ignored. By
-        default the column with a usual name.
+        A column of the corpus's `metadata`, or a time for each document: dates, years, ISO 8601,
+        seconds since 1970, ...; zones are ignored. By default the column with a usual name.
     unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
         The length of the bins; by default as fits the documents.
     topics : iterable of int, optional
@@ -104,8 +102,7 @@ def topics_by(
     model, corpus, topics, n_words, level
         As for `topics_over_time`.
     column : str or sequence, optional
-        A column of the corpus's `metadata`, or a group for each document, such as a section. By
-        default the column with a usual name.
+        A column of `metadata`, or a group for each document; by default as for times.
     n_groups : int
         The largest number of groups; smaller groups are left out.
 
@@ -131,7 +128,7 @@ def corpus_shares(
     level: float = 0.95,
     unmixing: Unmixing | None = None,
 ) -> SharesByBin:
-    """Return the shares of documents by the number of their bin; -1 is none."""
+    """Return the shares of the documents of each bin; an index of -1 is no bin."""
     level = number("level", level, 0.0, 0.9999, above=True)
     unmixing = unmixing or Unmixing(model)
     n_topics, n_words = unmixing.topics.shape
@@ -152,10 +149,10 @@ def corpus_shares(
     n = n_docs[bins, np.newaxis]
     linear, squares, means = sums[:, bins] / n
     corrected = unmixing.likeliest(sparse.csr_array(frequencies)[bins] / n)
-    # what is left of the squares may be rounding alone
+    # the variance may be negative by rounding
     deviations = np.sqrt(np.maximum(squares - linear**2, 0.0) / np.maximum(n - 1, 1))
     quantile = stdtrit(np.maximum(n - 1, 1), 0.5 + level / 2)  # Student's t
-    # Both estimates are consistent under the model: where they differ, documents do not follow it.
+    # Both estimates are consistent under the model; their difference measures its misfit.
     half = np.hypot(quantile * deviations, on_simplex(linear) - corrected)
     half = np.where(n > 1, half, np.nan)
     low, high = np.clip((corrected - half, corrected + half), 0.0, 1.0)

@@ -29,7 +29,7 @@ CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 
 @dataclass(frozen=True)
 class TimeBins:
-    """Documents in bins of time, none of which is empty."""
+    """Non-empty bins of time."""
 
     unit: str
     labels: list[str]
@@ -48,7 +48,7 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
     reader.warn()
     known = [moment for moment in moments if moment is not None]
     if not known:
-        raise InputError("There is no document with a time; look at the column.")
+        raise InputError("No document has a time; look at the column.")
     if unit is None:
         sizes = {each: len({start_of(moment, each) for moment in known}) for each in UNITS}
         n_bins = next(
@@ -69,7 +69,7 @@ def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.
     known = [None if is_missing(x) or x == "" else str(x) for x in _listed(labels)]
     counted = Counter(label for label in known if label is not None)
     if not counted:
-        raise InputError("There is no document with a group; look at the column.")
+        raise InputError("No document has a group; look at the column.")
     names = sorted(counted, key=lambda name: (-counted[name], name))[:most]
     number = {name: i for i, name in enumerate(names)}
     return names, np.array([-1 if x is None else number.get(x, -1) for x in known], np.intp)

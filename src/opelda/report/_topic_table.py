@@ -28,7 +28,7 @@ def topic_table(
     feature_names: Sequence[str] | None = None,
     X: Any = None,
 ) -> Table[TopicRow]:
-    """Return topics with their weights, labels and words, in their own order.
+    """Return topics with their weights, labels and words.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     theta, tokens = (np.concatenate(parts).astype(np.float64) for parts in zip(*found, strict=True))
     kept = tokens > 0
     if not kept.any():
-        raise InputError("There is no document with a word of the model; give others.")
+        raise InputError("No document has a word of the model; give other documents.")
     theta, tokens = theta[kept], tokens[kept]
     topics = measured.weights.astype(np.float64)
     theta /= theta.sum(axis=1, keepdims=True)

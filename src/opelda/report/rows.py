@@ -1,4 +1,4 @@
-"""What the functions of `opelda.report` return: rows, and tables of rows.
+"""Rows and tables, the results of `opelda.report`.
 
 Common fields: `topic`, the row in `components_`, and its `label`; `document`, the document's number
 from 0; `tokens`, its words known to the model; `name`, in the source; `text`, its beginning;
@@ -65,10 +65,9 @@ class FoundRow:
 class ShareRow:
     """A topic in the documents of one time or group, the `bin`.
 
-    `corrected_share` is its share of the likeliest mixture of the documents' words, all documents
-    having the same weight; the interval is None for a single document. `mean_share` is the mean of
-    the weights of `transform`, biased towards the prior for short documents. `n_docs` counts the
-    documents with a word of the model. `words` are the topic's best words in these documents.
+    `corrected_share` is its share of the likeliest mixture of their words, with an interval for two
+    documents or more; `mean_share` the mean of the weights of `transform`, biased for short
+    documents; `n_docs` the number of documents with a word of the model.
     """
 
     bin: str
@@ -86,10 +85,9 @@ class ShareRow:
 class EffectRow:
     """The effect of a term on a topic's share, the other terms being equal.
 
-    `term` is a column of numbers or times; a level of a categorical column, such as ``party=R``,
-    compared with the most frequent level; or the intercept, the share at the most frequent levels
-    and mean numbers. `estimate` is the change of the mean share for one unit, one year or the
-    level; `se` is its standard error, `p` its p-value. `n_docs` counts the documents used.
+    `term` is a column of numbers or times; a level, such as ``party=R``, compared with the most
+    frequent one; or the intercept. `estimate` is the change of the mean share for one unit, one
+    year or the level; `se` its standard error, `p` its p-value; `n_docs` the documents used.
     """
 
     topic: int

@@ -16,7 +16,7 @@ from opelda.report.plots._frame import BLUE, GREY, LIGHT, frame, tidy
 from opelda.report.rows import Table
 from opelda.selection._fits import HELD_OUT, Fits, HeldOutSplit, Progress, measured_fits
 
-# title, and upper limit where there is one
+# title, and upper limit or None
 PANELS = {
     "lpp": ("log probability of a held-out token", None),
     "quality": ("quality: coherence x stability", None),
@@ -31,22 +31,12 @@ PANELS = {
 class ChoiceRow:
     """The measures of one number of topics, means over the runs.
 
-    Attributes
-    ----------
-    lpp, lpp_error : float
-        Log predictive probability of a held-out token, and its standard error over documents.
-    coherence : float
-        NPMI of the topics' ten first words over the documents learned from.
-    stability : float
-        The share of common words in the twenty first ones of topics matched between runs.
-    quality : float
-        Mean over topics of stability times coherence; a negative coherence counts 0.
-    distinctness : float
-        1 less the cosine of each topic and its nearest one.
-    live_topics : float or None
-        Topics with at least a fifth of an even share of the tokens; None if unknown.
-    seconds : float
-        Of all runs.
+    `lpp` is the log predictive probability of a held-out token, `lpp_error` its standard error over
+    documents; `coherence` the NPMI of the topics' ten first words over the documents learned from;
+    `stability` the share of common words in the twenty first ones of matched topics; `quality` the
+    mean over topics of stability times coherence, where a negative one counts 0; `distinctness` 1
+    less the cosine of each topic and its nearest; `live_topics` the number of topics with at least
+    a fifth of an even share of the tokens, if known; `seconds` the time of all runs.
     """
 
     n_topics: int
@@ -62,17 +52,10 @@ class ChoiceRow:
 
 @dataclass(frozen=True, repr=False)
 class Choice:
-    """Numbers of topics compared.
+    """Numbers of topics compared: a `table` of rows, and a recommendation.
 
-    Attributes
-    ----------
-    table : Table of ChoiceRow
-        A row for each number of topics.
-    n_topics, advice : int, str
-        The number advised, and a sentence with the reasons.
-    n_predictive : int
-        The smallest number that predicts held-out words as well as the best, within a standard
-        error.
+    `n_topics` is the recommended number, `advice` a sentence with the reasons; `n_predictive` is
+    the smallest number that predicts held-out words as well as the best, within a standard error.
     """
 
     table: Table[ChoiceRow]
@@ -82,11 +65,10 @@ class Choice:
 
     @classmethod
     def of(cls, fits: Sequence[Fits]) -> "Choice":
-        """Advise one of the numbers, which are in ascending order.
+        """Recommend one of the numbers, which are in ascending order.
 
-        Prediction sets the limit: on generated documents the true number or somewhat more, on real
-        ones hardly ever. Up to the limit the best quality decides, as topics that are merged or
-        split at random are neither coherent nor stable.
+        Prediction sets a limit: the true number or somewhat more for generated documents. Below it
+        the best quality decides: topics merged or split at random are neither coherent nor stable.
         """
         means = [float(each.scores.mean()) for each in fits]
         top = means.index(max(means))
@@ -186,10 +168,10 @@ def choose_n_topics(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Choice:
-    """Compare numbers of topics on the same documents, and advise one.
+    """Compare numbers of topics on the same documents, and recommend one.
 
-    Prediction of held-out words nearly always prefers the largest number: it sets the limit, up to
-    which coherence and stability decide (docs/choosing.md).
+    Prediction of held-out words sets an upper limit; below it, coherence and stability decide
+    (docs/choosing.md).
 
     Parameters
     ----------
@@ -199,7 +181,7 @@ def choose_n_topics(
         The numbers to try; by default up to five of 2, 5, 10, 20, ..., 160, with at least 25
         documents a topic.
     model : learner of opelda, optional
-        The other parameters; by default ``TopicModel()``. It is not fitted itself.
+        A template for the other parameters; by default ``TopicModel()``.
     n_runs : int
         Runs with each number, 2 or more.
     held_out : float
@@ -208,11 +190,6 @@ def choose_n_topics(
         By default the model's own. Results do not depend on `n_jobs`.
     progress : callable, optional
         Called before each fit with its description, the number of fits done and of all fits.
-
-    Returns
-    -------
-    Choice
-        `n_topics`, `advice` in a sentence, `table` and `plot()`.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from opelda.metrics._token_split import as_share, can_be_split
 HELD_OUT = 0.1  # of the documents
 N_SPLITS = 2
 
-# called before each fit with what it is, the fits done and all of them
+# called before each fit: description, number of fits done, number of all fits
 Progress = Callable[[str, int, int], None]
 
 
@@ -59,7 +59,7 @@ class HeldOutSplit(NamedTuple):
         # the standard error of 1,000 documents is far below the differences between fits
         n_held = min(max(round(share * n_docs), 1), 1_000, n_docs - 1)
         held, train = matrix[np.sort(order[:n_held])], matrix[np.sort(order[n_held:])]
-        # a word that no topic could know says nothing of their number
+        # a word without training documents is unknown to all models
         known = np.flatnonzero(train.sum(axis=0) > 0)
         found = cls(train[:, known], held[:, known])
         if len(known) < 2 or not can_be_split(found.held_out):
@@ -77,9 +77,9 @@ def measured_fits(
     seed: int,
     progress: Progress | None = None,
 ) -> Iterator[Fits]:
-    """Learn n_runs times with each number of topics, and yield the measures of each number."""
+    """Yield the measures of n_runs runs with each number of topics."""
     n_done = 0
-    # (the documents decide on a number; their columns may be others than seed words are of)
+    # the split has other columns than the seed words
     free: dict[str, Any] = {"seeds": None} if hasattr(model, "seeds") else {}
     for n_topics in numbers:
         begun, runs = perf_counter(), []
@@ -105,7 +105,7 @@ def measured_fits(
 
 def _measured(model: Any, documents: HeldOutSplit, seed: int) -> tuple[Any, ...]:
     """Return a fit's scores of documents, coherence, words, distinctness and live topics."""
-    # by VB, whatever `transform` uses, and the same splits for every fit: topics are compared
+    # by VB and with the same splits for every fit, so that scores compare topics alone
     predicted = log_predictive_probability(
         model, documents.held_out, n_splits=N_SPLITS, random_state=seed, n_jobs=model.n_jobs,
         engine=model.engine,
@@ -120,14 +120,9 @@ def _measured(model: Any, documents: HeldOutSplit, seed: int) -> tuple[Any, ...]
 class Stability(NamedTuple):
     """The stability of a model's topics over other runs; as a float, their mean.
 
-    Attributes
-    ----------
-    topics : float64 array (K,)
-        The share of common words in the twenty first ones of a topic and of the matched topic, a
-        mean over the other runs.
-    runs : float64 array (n_runs,)
-        The mean over topics of each run compared with all others, the model first: an outlier is
-        far below the rest.
+    `topics` are the shares of common words in the twenty first ones of each topic and the matched
+    topic, means over the other runs; `runs` the means over topics of each run compared with all
+    others, the model first.
     """
 
     topics: NDArray[np.float64]
@@ -145,11 +140,10 @@ def stability(
     random_state: Any = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Learn topics anew with other seeds, and measure which of the model's topics are stable.
+    """Measure the stability of a model's topics across random seeds.
 
-    The model keeps the result as its `topic_stability_`, for tables, pages and its file, until it
-    learns on. ``TopicModel(n_runs=...)`` does the same while it fits, and keeps the run that is
-    most like the others.
+    The model keeps the result as its `topic_stability_` until it learns again.
+    ``TopicModel(n_runs=...)`` does the same while it fits, and keeps the most typical run.
 
     Parameters
     ----------

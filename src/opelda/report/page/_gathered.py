@@ -303,16 +303,15 @@ class Lot:
     def __init__(self) -> None:
         self.limit = np.uint64(2**64 - 1)
 
-    def drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def drawn(self, numbers: Any) -> NDArray[np.bool_]:
         """Return which numbers are in the sample."""
         with np.errstate(over="ignore"):
-            keys = mix(numbers.astype(np.uint64) * np.uint64(GOLDEN))
+            keys = mix(np.array(numbers, np.uint64) * np.uint64(GOLDEN))
         return np.asarray(keys <= self.limit)
 
     def of(self, numbers: list[int]) -> list[int]:
         """Return the numbers that are in the sample."""
-        found: list[int] = np.array(numbers)[self.drawn(np.array(numbers, np.int64))].tolist()
-        return found
+        return [number for number, drawn in zip(numbers, self.drawn(numbers), strict=True) if drawn]
 
     def halve(self) -> None:
         """Keep about half."""

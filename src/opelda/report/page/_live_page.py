@@ -60,11 +60,9 @@ class LivePage:
             self._events.extendleft(map(_event, report.events))
 
     def json(self) -> str:
-        """Return the newest facts."""
         return as_json(self._meta())
 
     def html(self) -> str:
-        """Return the page."""
         return page(self._meta())
 
     def _meta(self) -> dict[str, Any]:
@@ -121,12 +119,7 @@ def nothing_yet(name: str) -> dict[str, Any]:
 def turned(
     positions: NDArray[np.float64], former: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Rotate and mirror positions to former ones (Procrustes).
-
-    >>> corner = np.array([[1.0, 0.0], [0.0, 0.5], [-1.0, 0.2]])
-    >>> bool(np.allclose(turned(corner @ [[0.0, -1.0], [1.0, 0.0]], corner), corner))
-    True
-    """
+    """Rotate and mirror positions to former ones (Procrustes)."""
     if former is None or former.shape != positions.shape:
         return positions
     left, _, right = np.linalg.svd(positions.T @ former)

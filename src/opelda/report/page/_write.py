@@ -46,14 +46,12 @@ def write_report(
     Parameters
     ----------
     model : fitted learner of opelda
-    corpus : documents
-        A `Corpus`, or anything that `opelda.corpus.stream` reads once, in bounded memory.
+    corpus : Corpus, or documents for `opelda.corpus.stream`
+        Read once, in bounded memory.
     path : path
         The file, written in one step, and returned.
-    title : str, optional
-        By default the name of the corpus's file or folder.
-    name : str
-        The model's name.
+    title, name : str, optional
+        Of the page, by default that of the corpus's file or folder, and of the model.
     time, by : str, optional
         Columns of times and groups; by default columns with usual names, such as "date" and
         "section".
@@ -62,8 +60,7 @@ def write_report(
     held_out : counts, Corpus or texts, optional
         Documents not learned from, for the score; by default 1,000 of `corpus`.
     stability : bool
-        Whether to learn topics anew from up to 10,000 of the documents with another seed, for the
-        stability of the topics.
+        Whether to learn topics anew with another seed, from at most 10,000 documents.
     progress : callable, optional
         Called with the current step and the number of documents done.
     **reading
