@@ -1,4 +1,4 @@
-"""The learning curve: scores on the way, in bounded memory, a function of the documents alone."""
+"""The learning curve: scores during learning, in bounded memory, a function of the documents."""
 
 from dataclasses import dataclass
 
@@ -16,37 +16,36 @@ KINDS = VALIDATION, LEARNED_FROM, BEFORE = (
     "documents before they were learned from",
 )
 MOST_POINTS = 64
-# A score takes as long as some 250 views of documents, and 7 for each that is scored: of this many
-# views (documents times passes and sweeps) one score, and one scored document of 5,000 views, take
-# 2% at most.
+# A score costs about 250 views of documents, plus 7 per scored document. With a score per 20,000
+# views (documents times passes and sweeps) and a scored document per 5,000, scoring takes up to 2%.
 VIEWS_PER_SCORE = 20_000
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Scores after numbers of documents: the last one, and of those before it some, evenly."""
+    """Evenly spaced scores after numbers of documents, and the last score."""
 
-    of: str  # whose score
-    n: int = 0  # scores that there were
+    of: str  # the kind of scored documents
+    n: int = 0  # number of scores in total
     points: tuple[tuple[int, float], ...] = ()
 
     @property
     def _spacing(self) -> int:
-        """Every how many scores one is kept for good."""
+        """The distance between permanent scores."""
         spacing = 1
         while (self.n - 1) // spacing >= MOST_POINTS:
             spacing *= 2
         return spacing
 
     def added(self, n_docs: int, score: float) -> "Curve":
-        """Return it with one more score."""
+        """Return the curve with another score."""
         before = self._spacing
         kept = self.points[:-1] if self.n and (self.n - 1) % before else self.points
-        made = Curve(self.of, self.n + 1, (*kept, (n_docs, score)))
-        if made._spacing == before:
-            return made
-        # one more than twice as many as are left: the last is among them
-        return Curve(made.of, made.n, made.points[::2])
+        longer = Curve(self.of, self.n + 1, (*kept, (n_docs, score)))
+        if longer._spacing == before:
+            return longer
+        # the number of points is odd here: the last point stays
+        return Curve(longer.of, longer.n, longer.points[::2])
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return what `from_arrays` takes."""
@@ -56,24 +55,25 @@ class Curve:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, said: Header, _: tuple[int, int]) -> "Curve":
-        """Return the curve that a file holds, checked."""
-        made = cls(choice("of", said.get("of"), KINDS), whole("n", said.get("n"), 1))
-        n_points = (made.n - 1) // made._spacing + 1 + ((made.n - 1) % made._spacing > 0)
+        """Return the validated curve of a file."""
+        empty = cls(choice("of", said.get("of"), KINDS), whole("n", said.get("n"), 1))
+        n_points = (empty.n - 1) // empty._spacing + 1 + ((empty.n - 1) % empty._spacing > 0)
         wanted = {"documents": (np.int64, (n_points,)), "scores": (np.float64, (n_points,))}
         check_arrays(arrays, wanted, "learning curve")
         documents, scores = arrays["documents"], arrays["scores"]
         if documents[0] < 0 or (np.diff(documents) < 0).any():
             raise ValueError("its learning curve is out of order")
-        return cls(made.of, made.n, tuple(zip(documents.tolist(), scores.tolist(), strict=True)))
+        points = zip(documents.tolist(), scores.tolist(), strict=True)
+        return cls(empty.of, empty.n, tuple(points))
 
 
 CURVE = Part(Curve.to_arrays, Curve.from_arrays)
 
 
 class Sample:
-    """Some documents of a collection, to be scored at a few points of learning from all of them.
+    """Documents of a collection that `fit` scores at a few updates and sweeps, the last included.
 
-    Both are so few that scoring takes some 2% of the time, and the last point is the end.
+    Scoring takes about 2% of the time.
     """
 
     def __init__(self, documents: Documents, batch_size: int, n_passes: int, n_sweeps: int) -> None:
@@ -81,10 +81,9 @@ class Sample:
         n_updates = n_passes * -(-n_docs // batch_size)
         views = n_docs * (n_passes + n_sweeps)
         n_scores = min(views // VIEWS_PER_SCORE, 11)
-        n = min(max(views // 5_000, 20), 200)
         self._step, self._due = 0, frozenset[int]()
         if n_scores:
-            self.documents = drawn(documents, n)
+            self.documents = drawn(documents, min(max(views // 5_000, 20), 200))
             if can_be_split(self.documents):
                 for_sweeps = (n_scores + 1) // 2 if n_sweeps else 0
                 passes = _halved(n_updates, n_scores - for_sweeps)
@@ -92,20 +91,16 @@ class Sample:
                 self._due = frozenset((*passes, *sweeps))
 
     def is_due(self) -> bool:
-        """Take note of an update or a sweep; whether to score now."""
+        """Count an update or a sweep; return whether to score now."""
         self._step += 1
         return self._step in self._due
 
 
 def drawn(documents: Documents, n: int) -> sparse.csr_array:
-    """Return the n documents of the smallest keys, by key; all, if there are no more."""
+    """Return at most n documents, by ascending key."""
     return documents.matrix[ranked(documents.keys, n)]
 
 
 def _halved(n: int, times: int) -> list[int]:
-    """Return n, n / 2, n / 4, ..., rounded up.
-
-    >>> _halved(80, 4), _halved(3, 2), _halved(9, 0)
-    ([80, 40, 20, 10], [3, 2], [])
-    """
+    """Return n, n / 2, n / 4, ..., rounded up."""
     return [-(-n // 2**time) for time in range(times)]

@@ -1,4 +1,4 @@
-"""Counts of documents as a learner is given them: a corpus, or what `read` makes one of."""
+"""Counts of the documents that a learner takes: a corpus, or any input of `opelda.corpus.read`."""
 
 from collections.abc import Iterator
 from os import PathLike
@@ -15,24 +15,20 @@ from opelda.errors import InputError
 
 
 def as_corpus(X: Any, vocabulary: Vocabulary | None = None, n_jobs: int | None = None) -> Any:
-    """Return documents as `opelda.corpus.read` reads them; a corpus and counts as they are.
-
-    With a vocabulary its words are counted, and no others.
-    """
+    """Return documents as a corpus over the vocabulary, if given; return counts unchanged."""
     vocabulary = None if vocabulary is None else as_vocabulary(vocabulary)
     documents = _documents(X)
     if documents is None:
         return X if isinstance(X, Corpus) else additive(X)
-    from opelda.corpus import read  # and polars, only now
+    from opelda.corpus import read  # imports polars
 
     return read(documents, vocabulary=vocabulary, name_column=False, n_jobs=n_jobs)
 
 
 def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
-    """Return a corpus and documents as counts over the model's words; counts as they are.
+    """Return documents as counts over the model's words; return counts unchanged.
 
-    Texts are made into words as those were that the model learned from. Word lists, and mappings
-    from word to count, are taken as they are.
+    The model's tokenizer cuts texts into words. Word lists and word counts need no tokenizer.
     """
     if isinstance(X, Corpus):
         own = X.vocabulary
@@ -53,14 +49,14 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
 
 
 def _documents(X: Any) -> Any:
-    """Return documents, those of an iterator or a vector of texts as a list; None for counts."""
+    """Return documents, an iterator or a vector of texts as a list; return None for counts."""
     if on_device(X):
         return None
     if isinstance(X, str | bytes | PathLike) or is_mapping(X):
         kind, what = ("mapping", "document") if is_mapping(X) else ("text", "text")
         raise InputError(
-            f"X is one {kind}, not a collection of documents; give [{what}], or for those of a "
-            "file opelda.corpus.read(path)."
+            f"X is one {kind}, not a collection of documents; give [{what}], or for a file "
+            "opelda.corpus.read(path)."
         )
     if isinstance(X, Corpus) or not are_documents(X):
         return None
@@ -70,14 +66,14 @@ def _documents(X: Any) -> Any:
         raise InputError("X holds no documents; give at least one.")
     if isinstance(X, list) and is_bag(first_of(X)):
         raise InputError(
-            "X holds lists of (id, count), which do not say how many words there are; make counts "
-            "of them with opelda.corpus.read(X, column_words=...)."
+            "X holds lists of (id, count), which do not say how many words there are; count "
+            "them with opelda.corpus.read(X, column_words=...)."
         )
     return X
 
 
 def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
-    """Return a copy of the vocabulary of the columns: the one given, or that of a corpus."""
+    """Return a copy of the given vocabulary, or of a corpus's own, checked against the columns."""
     if given is None and isinstance(X, Corpus):
         given = X.vocabulary
     if given is None:
@@ -96,10 +92,7 @@ def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
 
 
 def as_vocabulary(vocabulary: Any) -> Vocabulary:
-    """Return a vocabulary, or raise `InputError` for anything else."""
+    """Return a vocabulary; raise `InputError` for other types."""
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
-    kind = type(vocabulary).__name__
-    raise InputError(
-        f"must be a Vocabulary, got {kind}; see opelda.corpus.Vocabulary.", "vocabulary"
-    )
+    raise InputError(f"must be a Vocabulary, got {type(vocabulary).__name__}.", "vocabulary")

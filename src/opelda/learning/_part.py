@@ -21,24 +21,24 @@ def _dropped(value: Any, *_: Any) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """What becomes of an optional part of `State`; each function takes its value first.
+    """The behaviour of an optional part of `State`; each function takes the part's value first.
 
-    `load` takes the arrays, the header and the shape (V, K); a `ValueError` says what cannot be
-    right. The others return the new value, or None to drop the part.
+    `load` takes the arrays, the header and the shape (V, K), and raises `ValueError` for damaged
+    values. The last four functions return the new value, or None to drop the part.
     """
 
     save: Callable[[Any], tuple[Arrays, Header]]
     load: Callable[[Arrays, Header, tuple[int, int]], Any]
     edited: Callable[..., Any] = _unchanged  # (value, edit): topics were merged, removed or split
-    learned: Callable[..., Any] = _unchanged  # (value): topics learn from more documents
-    reused: Callable[..., Any] = _unchanged  # (value, columns, n_docs): these are of new words now
-    replaced: Callable[..., Any] = _unchanged  # (value, topics): these are other themes now
-    has_header: bool = True  # beside its arrays
-    has_documents: bool = False  # which a file can leave out
+    learned: Callable[..., Any] = _unchanged  # (value): topics learned from more documents
+    reused: Callable[..., Any] = _unchanged  # (value, columns, n_docs): columns got new words
+    replaced: Callable[..., Any] = _unchanged  # (value, topics): topics got new themes
+    has_header: bool = True  # in addition to arrays
+    has_documents: bool = False  # which a file can omit
 
 
 def per_topic(least: float) -> Part:
-    """Declare one number for each topic, from `least` to 1, that learning and edits invalidate."""
+    """Declare a number per topic, from `least` to 1, that learning and edits invalidate."""
 
     def load(arrays: Arrays, _: Header, shape: tuple[int, int]) -> NDArray[np.float64]:
         check_arrays(arrays, {"": (np.float64, shape[1:])}, "numbers of topics")
@@ -54,7 +54,7 @@ def per_topic(least: float) -> Part:
 def check_arrays(
     arrays: Arrays, wanted: Mapping[str, tuple[type, tuple[int | None, ...]]], what: str
 ) -> None:
-    """Reject arrays of other types or shapes, None being any length; and numbers not finite."""
+    """Raise `ValueError` for another type or shape (None: any length) or non-finite values."""
     for name, (dtype, shape) in wanted.items():
         array = arrays.get(name)
         if (

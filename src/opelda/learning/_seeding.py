@@ -1,4 +1,4 @@
-"""A start from documents far apart from each other: every topic begins with the words of one."""
+"""Start topics from documents: documents that hold seed words, and distant documents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from opelda.learning._plan import Plan
 from opelda.learning._seeds import Pull
 from opelda.learning._state import State
 
-LOOKED_AT = 20  # documents per topic
+LOOKED_AT = 20  # candidate documents per topic
 
 
 def begin(plan: Plan, state: State, documents: Documents) -> None:
-    """Let topics begin with documents, as the schedule and seed words say."""
+    """Start topics from documents if the schedule or seed words ask for it."""
     rest = plan.schedule.init == "documents"
     if rest or plan.seeds is not None:
         pull = plan.pull(state)
@@ -33,11 +33,11 @@ def seed_topics(
     *,
     rest: bool = True,
 ) -> None:
-    """Add to each topic of a random start the words of a document, weighing as much as the start.
+    """Add the words of a document to each topic of a random start, with the weight of the start.
 
-    Topics of seed words begin with those of documents that hold these, and the `rest`, if it is
-    wanted, with documents far from them too. The start stays as it is for more than 1,000 topics,
-    where looking would take longer than learning, and where no such documents are found.
+    Seeded topics start from documents that hold their words; with `rest`, other topics start from
+    documents far from these and from each other. More than 1,000 topics keep the random start: the
+    search would take longer than learning.
     """
     begun: dict[int, sparse.csr_array] = {}
     if pull is not None:
@@ -46,7 +46,7 @@ def seed_topics(
     found = dict(begun)
     if rest and others and weights.n_topics <= 1000:
         looked_at = documents.order(seed, 0, LOOKED_AT * weights.n_topics)
-        if pull is not None:  # documents with a seed word have a topic, unless too few are left
+        if pull is not None:  # leave out documents with seed words, if enough others remain
             has = sparse.csr_array(documents.matrix[looked_at][:, pull.columns])
             free = looked_at[np.diff(has.indptr) == 0]
             looked_at = free if len(free) >= 2 * len(others) else looked_at
@@ -60,12 +60,12 @@ def seed_topics(
     try:
         for topic, row in found.items():
             weights.add(topic, row.indices, weights.n_words * row.data / row.data.sum())
-    finally:  # also of a start that is interrupted
+    finally:  # also after an interruption
         weights.recount()
 
 
 def _rows(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
-    """Return some documents in double precision, without zeros that are stored."""
+    """Return documents in double precision, without stored zeros."""
     rows = Documents(documents.matrix[chosen]).part()
     parts = rows.counts.astype(np.float64), rows.words, rows.indptr
     return sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
@@ -74,9 +74,9 @@ def _rows(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
 def _holding(
     pull: Pull, documents: Documents, order: NDArray[np.int64]
 ) -> dict[int, sparse.csr_array]:
-    """Return by topic the mean of the up to 50 documents that hold most of its seed words.
+    """Return by topic the mean of at most 50 documents with the largest share of seed words.
 
-    Words count by how rare they are, in a document by how many others it has; ties go by order.
+    Rare seed words count more; `order` resolves ties.
     """
     X = documents.matrix
     has: Any = (X[:, pull.columns] > 0).astype(np.float64)[order]
@@ -102,10 +102,9 @@ def far_apart(
     rng: np.random.Generator,
     begun: Sequence[sparse.csr_array] = (),
 ) -> NDArray[np.int64] | None:
-    """Choose a document for each topic, far from each other and those that topics have begun with.
+    """Choose a document per topic, far from `begun` and from each other (`Engine.far_apart`).
 
-    They are far by `Engine.far_apart`, words weighed by how rare they are; None where too few
-    differ.
+    Return None if too few documents differ.
     """
     if n_topics > X.shape[0]:
         return None

@@ -1,8 +1,4 @@
-"""Everything a model has learned, and what threads that share the model may do at once.
-
-One thread learns; the others may read meanwhile and find the topics as they are between two
-updates.
-"""
+"""The learned state of a model, and the lock that one learning thread shares with readers."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -29,21 +25,20 @@ R = TypeVar("R")
 
 
 class ReadWriteLock:
-    """Lets many threads read (``with lock:``) or one write (``with lock.writing():``).
+    """Let many threads read (``with lock:``) or a single thread write (``with lock.writing():``).
 
-    A writer that waits goes before new readers, and the readers that wait when it is done before
-    the next writer: neither side can starve the other. A thread takes the lock once at a time, so
-    that one which finds itself registered was interrupted while it gave it back. A copy is a new
-    lock.
+    A waiting writer precedes new readers, and readers that wait during a write precede the next
+    writer, so neither side starves. A thread never takes the lock twice: a thread that finds itself
+    registered was interrupted while it released the lock. A copy is a new lock.
     """
 
     def __init__(self) -> None:
         self._pid = os.getpid()
         self._changed = Condition(Lock())
         self._readers: set[int] = set()
-        self._waiting: set[int] = set()  # to read
-        self._next: set[int] = set()  # those of them whose turn is before any writer's
-        self._writers: set[int] = set()  # one writes, the others wait
+        self._waiting: set[int] = set()  # readers that wait
+        self._next: set[int] = set()  # waiting readers that precede any writer
+        self._writers: set[int] = set()  # the active writer and waiting writers
         self._writing: int | None = None
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -59,7 +54,7 @@ class ReadWriteLock:
                 ):
                     self._changed.wait()
                 self._readers.add(me)
-            finally:  # also of an interrupted wait, for which no writer is to wait
+            finally:  # an interrupted reader must not block writers
                 self._waiting.discard(me)
                 self._next.discard(me)
                 self._changed.notify_all()
@@ -71,7 +66,7 @@ class ReadWriteLock:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Wait until all others are done."""
+        """Wait for all readers and writers, then exclude them."""
         me = self._me()
         try:
             with self._changed:
@@ -89,42 +84,39 @@ class ReadWriteLock:
                 self._changed.notify_all()
 
     def _me(self) -> int:
-        if self._pid != os.getpid():  # a fork: the threads that held it stayed behind
+        if self._pid != os.getpid():  # after a fork, the threads of the parent do not exist
             self.__init__()  # type: ignore[misc]
         return get_ident()
 
 
 @dataclass
 class State:
-    """All that changes while a model learns."""
+    """Everything that changes while a model learns."""
 
-    weights: Weights  # the topics, owned by the engine that learned them last
-    seed: int  # drawn once; everything random follows from it
-    n_updates: int = 0  # t, from the first `fit` or `partial_fit` on
-    n_docs_seen: int = 0  # each document as often as it was seen
-    population: float = 0.0  # D of the Online rule: each document once
+    weights: Weights  # the topics, on the engine that updated them last
+    seed: int  # the source of all randomness, drawn once
+    n_updates: int = 0  # t, counted from the first `fit` or `partial_fit`
+    n_docs_seen: int = 0  # every visit of a document counts
+    population: float = 0.0  # D of the Online rule: every document counts once
     vocabulary: Vocabulary | None = None
-    n_unknown_tokens: float = 0.0  # of streams, whose words have no column
-    # Parts, in the order of model files. Each declares how it is saved, loaded, edited and
-    # invalidated: no other module has to know of a new one.
-    # (the last documents, and the past and events, of a stream that is learned by sweeps)
-    window: Annotated[Window | None, WINDOW] = None
-    watch: Annotated[Watch | None, WATCH] = None
-    # (of each topic: over the documents that `fit` learned from, over the runs that it made)
+    n_unknown_tokens: float = 0.0  # tokens of streams whose words have no column
+    # Optional parts, in the order of model files. Each declares how to save, load, edit and
+    # invalidate it; other modules need no code for a new part.
+    window: Annotated[Window | None, WINDOW] = None  # last documents of a stream
+    watch: Annotated[Watch | None, WATCH] = None  # history and events of a stream
     coherence: Annotated[NDArray[np.float64] | None, COHERENCE] = None
     stability: Annotated[NDArray[np.float64] | None, STABILITY] = None
     curve: Annotated[Curve | None, CURVE] = None
-    # (that people gave; replaced, not changed)
-    labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)
-    # by name, what was computed from the weights: these, their version, and the value
+    labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)  # given by users
+    # values computed from the weights, by name, with these weights and their version
     computed: dict[str, tuple[Weights, int, Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    # held to write during an update alone, so that callbacks can ask the model
+    # held for writing during an update only: callbacks may query the model
     lock: ReadWriteLock = field(default_factory=ReadWriteLock, repr=False, compare=False)
 
     def changed(self, how: str, *args: Any) -> dict[str, Any]:
-        """Return what the parts become when they are "edited", "learned", "reused", "replaced"."""
+        """Return the new parts after "edited", "learned", "reused" or "replaced"."""
         return {
             name: getattr(part, how)(getattr(self, name), *args)
             for name, part in PARTS.items()
@@ -144,18 +136,18 @@ PARTS: dict[str, Part] = {
 }
 
 
-# The thread that learns on each model, by id: attributes would be copied and pickled with it.
+# The learning thread of each model, by id: an attribute would be copied and pickled.
 _learning: dict[int, Thread] = {}
 
 
 def learns_elsewhere(model: Any) -> bool:
-    """Whether another thread is learning on the model; after a fork there is none."""
+    """Return whether another thread, which survived forks, learns on the model."""
     thread = _learning.get(id(model))
     return thread is not None and thread is not current_thread() and thread.is_alive()
 
 
 def check_words_rest(model: Any) -> None:
-    """Reject a look at a vocabulary that another thread gives words to."""
+    """Raise `InputError` while another thread grows the model's vocabulary."""
     words: Vocabulary | None = model._state.vocabulary
     if words is not None and words.growing and learns_elsewhere(model):
         raise InputError(
@@ -165,7 +157,7 @@ def check_words_rest(model: Any) -> None:
 
 
 def learns_alone(method: Callable[P, R], *, in_callbacks: bool = True) -> Callable[P, R]:
-    """Let a method run in one thread at a time per model, and be called again in its callbacks."""
+    """Run a method in one thread at a time per model; callbacks may call the method again."""
 
     @wraps(method)
     def alone(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -177,7 +169,7 @@ def learns_alone(method: Callable[P, R], *, in_callbacks: bool = True) -> Callab
                 f"This {type(model).__name__} is in the middle of learning; change its topics when "
                 "that is done, not in a callback."
             )
-        if _learning.setdefault(key, me) is not me:  # one step, which no other thread can divide
+        if _learning.setdefault(key, me) is not me:  # an atomic step
             if learns_elsewhere(model):
                 raise InputError(
                     f"This {type(model).__name__} is being learned from by another thread; wait "
