@@ -1,10 +1,9 @@
-"""Closing sweeps: collapsed Gibbs sampling of a whole collection, beginning with learned topics.
+"""Closing sweeps: collapsed Gibbs sampling of a collection, from the learned topics.
 
-Mini-batches find good topics fast, but then noise keeps them from settling. A sweep draws the topic
-of every token anew, given all the others (Griffiths & Steyvers 2004), with the topics' counts
-standing still meanwhile (as in Newman et al. 2009, with every document a processor of its own), and
-counts again. Tokens keep their topics from sweep to sweep. The topics are an average over the last
-sweeps.
+Mini-batches find good topics fast, but their noise keeps topics from converging. A sweep draws the
+topic of every token given all other tokens (Griffiths & Steyvers 2004), by the counts of the sweep
+before (as in Newman et al. 2009, with a processor per document). Tokens keep their topics between
+sweeps. The topics are a running average over the last sweeps.
 """
 
 from collections.abc import Iterator
@@ -23,20 +22,16 @@ from opelda.learning._plan import Plan
 from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
 
-# eta while tokens are drawn, where it is learned; half of it where there are fewer tokens than
-# cells, else topics starve
+# eta while tokens are drawn, if learned; half of it for fewer tokens than cells: topics starve
 DRAWN_WORD_PRIOR = 0.1
-MOST_DOCUMENTS = 20_000  # that alpha is learned from: plenty for K numbers
+MOST_DOCUMENTS = 20_000  # for learning alpha: enough for K numbers
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class HeldCollection:
-    """Documents whose tokens are swept by an engine of this process.
-
-    Sweeps ask for no more than these methods: a collection may as well lie in a cluster.
-    """
+    """Documents whose tokens an engine of this process sweeps; a cluster has the same methods."""
 
     engine: Engine
     tokens: Any
@@ -48,33 +43,33 @@ class HeldCollection:
 
     @property
     def n_tokens(self) -> int:
-        """Number of tokens that are drawn."""
+        """Number of drawn tokens."""
         return int(self.tokens.first[-1])
 
     @property
     def total(self) -> float:
-        """Their weight."""
+        """Total weight of the tokens."""
         return float(self.tokens.total)
 
     def sweep(self, weights: Weights, alpha: Array, **how: Any) -> TokenCounts:
-        """Draw every token's topic and count them; see `Engine.sweep`."""
+        """Draw and count the topics of all tokens; see `Engine.sweep`."""
         return self.engine.sweep(weights, self.tokens, alpha, **how)
 
     def histogram(self, share: float) -> SizeHistogram:
-        """Count documents as last drawn by their tokens per topic; see `Engine.histogram`."""
+        """Count documents by their tokens per topic; see `Engine.histogram`."""
         return self.engine.histogram(self.tokens, share)
 
 
 @dataclass
 class Sweeps:
-    """Sweeps over tokens, one after another; the weights are the topics' average over the last.
+    """Successive sweeps over tokens; the weights are the running average of the topics.
 
-    `outside` counts tokens that are not drawn any more, `counts` these and those as last drawn.
+    `outside` counts tokens that are no longer drawn; `counts` includes `outside`.
     """
 
     plan: Plan
     state: State
-    collection: Any  # a `HeldCollection`, or one of the same form
+    collection: Any  # a `HeldCollection` or a cluster
     alpha: Array
     outside: TokenCounts | None = None
     counts: TokenCounts | None = None
@@ -84,9 +79,9 @@ class Sweeps:
         plan, n_docs, n_tokens = self.plan, self.collection.n_docs, self.collection.n_tokens
         if n_tokens and not self.collection.total:
             raise too_small()
-        self.weight = min(self.collection.total / max(n_tokens, 1), 1.0)  # a token's
-        # A document of ten tokens says half as much of which topics are frequent: by alpha of short
-        # texts alone a topic that is large by chance grows.
+        self.weight = min(self.collection.total / max(n_tokens, 1), 1.0)  # of a token
+        # A document of ten tokens carries half the information about frequent topics: alpha of
+        # short texts alone enlarges topics that are large by accident.
         self.trust = n_tokens / max(n_tokens + 10.0 * n_docs, 1.0)
         self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
         self.drawn_prior = None
@@ -102,10 +97,10 @@ class Sweeps:
                 self.counts = self.anchors.limit(self.counts - self.outside) + self.outside
 
     def sweep(self, seed: int, *, find_word_prior: bool) -> Updated:
-        """Draw all tokens and average the topics; the weights' prior may be found anew."""
+        """Draw all tokens and average the topics; update eta if it is learned and due."""
         engine, state, started = self.plan.engine, self.state, perf_counter()
         counts, pull = self.counts, self.pull
-        if counts is not None and pull is not None:  # (weights have it already)
+        if counts is not None and pull is not None:  # (weights include the pull)
             counts = pull.on_counts(counts)
         drawn = self.collection.sweep(
             state.weights, self.alpha, counts=counts, prior=self.drawn_prior, seed=seed
@@ -115,7 +110,7 @@ class Sweeps:
         self.counts = counts = drawn if self.outside is None else drawn + self.outside
         swept = perf_counter()
         self.n_made += 1
-        # in the running average: in the end its variance is a mean of 39 sweeps'
+        # the running average converges to a variance of 39 averaged sweeps
         share, prior = max(0.05, 2.0 / (self.n_made + 1)), state.weights.prior
         if find_word_prior and self.plan.learns_word_prior:
             prior = by_frequency(likelier_word_prior(counts, self.weight), counts)
@@ -127,24 +122,24 @@ class Sweeps:
         return Updated(share, swept - started, perf_counter() - swept, np.nan)
 
     def find_prior(self) -> None:
-        """Adapt alpha to the documents, where it is learned."""
+        """Adapt alpha to the documents, if it is learned."""
         if self.plan.learns_prior:
             seen = self.collection.histogram(self.looked_at)
             alpha = likelier_prior(seen, self.alpha)
             self.alpha = self.trust * alpha + (1.0 - self.trust) * alpha.mean()
 
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
-        """Sweep so often, beginning with the weights' topics and an alpha that falls.
+        """Sweep from the weights' topics, with an alpha that decreases.
 
-        Where alpha is learned its sum begins with a document's length, at most 50, and may fall to
-        1 only as the first half of the sweeps goes on: tokens change their topics easily at first,
-        and topics come to differ. Meanwhile the smallest topic has a share of alpha, and takes the
-        words that documents of all kinds have, which would be spread over many.
+        The sum of a learned alpha starts at the mean document length, at most 50, and may fall to 1
+        only during the first half of the sweeps: tokens change topics easily at first, and topics
+        diverge. Meanwhile the smallest topic has a fixed share of alpha and attracts the words that
+        documents of all themes share.
         """
         plan, state = self.plan, self.state
         first = min(max(self.collection.total / max(self.collection.n_docs, 1), 1.0), 50.0)
         n_seeded = 0 if plan.seeds is None else len(plan.seeds)
-        # (topics that were given words keep to them)
+        # (no such topic among topics with words of their own)
         own_words = np.ndim(state.weights.prior) == 2 or n_seeded == plan.n_topics
         share, common = 0.0 if own_words else 0.15 * self.trust, plan.n_topics - 1
         if plan.learns_prior:
@@ -167,9 +162,9 @@ class Sweeps:
 
 
 def run_closing_sweeps(plan: Plan, state: State, collection: Any) -> Iterator[Updated]:
-    """Sweep through a collection, beginning with the topics learned so far; yield after each.
+    """Sweep a collection from the learned topics; yield after each sweep.
 
-    The weights are the average so far at any time, so that an interruption loses one sweep.
+    The weights always hold the current average: an interruption loses a single sweep.
     """
     for done in Sweeps(plan, state, collection, plan.alpha).anneal(plan.schedule.n_sweeps):
         state.n_updates += 1
@@ -178,7 +173,7 @@ def run_closing_sweeps(plan: Plan, state: State, collection: Any) -> Iterator[Up
 
 
 def too_small() -> InputError:
-    """Return the error for counts that are rounded to 0."""
+    """Return the error for counts that round to 0."""
     return InputError(
         "holds counts that are mostly below 2**-17, which are rounded to 0; multiply all counts by "
         "one number, so that most are 1 or more.",
@@ -187,10 +182,10 @@ def too_small() -> InputError:
 
 
 def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
-    """Return the eta that predicts each token best from all others (Minka 2000).
+    """Return the eta that predicts each token best from all other tokens (Minka 2000).
 
-    It maximises sum_kj n_kj log((n_kj - w + eta) / (n_k - w + V eta)), w being what a token weighs:
-    drawing by more makes topics differ more, but the topics that were found need less.
+    It maximises sum_kj n_kj log((n_kj - w + eta) / (n_k - w + V eta)), where w is the weight of a
+    token. A larger eta while drawing separates topics better, but the final topics need less.
     """
     cells, times = counts.sizes()
     n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.n_words
@@ -206,14 +201,14 @@ def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
 
 
 def by_frequency(eta: float, counts: TokenCounts) -> NDArray[np.float32]:
-    """Return an eta per word of the same mean: half of it alike for all, half as words occur."""
+    """Return an eta per word with the same mean: half uniform, half by word frequency."""
     seen = counts.word_sums + 1e-9
     spread: NDArray[np.float32] = (0.5 * eta * (1.0 + seen / seen.mean())).astype(np.float32)
     return spread
 
 
 def with_share(alpha: Array, topic: int, share: float) -> Array:
-    """Return an alpha of the same sum in which a topic has at least that share."""
+    """Return an alpha of the same sum in which a topic has at least a share."""
     total, own = alpha.sum(), alpha[topic]
     if own >= share * total or own == total:
         return alpha
@@ -223,7 +218,7 @@ def with_share(alpha: Array, topic: int, share: float) -> Array:
 
 
 def likelier_prior(seen: SizeHistogram, alpha: Array) -> Array:
-    """Improve alpha by a few steps of Minka's fixed point (2000).
+    """Improve alpha by five steps of Minka's fixed point (2000).
 
     alpha_k <- alpha_k * sum_d [psi(N_dk + alpha_k) - psi(alpha_k)]
                        / sum_d [psi(N_d + sum alpha) - psi(sum alpha)]

@@ -1,8 +1,8 @@
-"""The ways to update topics from a mini-batch (Than & Doan, section 4), and two that it names.
+"""Update rules: how the statistics of a mini-batch change the topics (Than & Doan, section 4).
 
 S is the number of documents of the mini-batch, rho_t = (t + tau)^-kappa the step of update t, D the
-number of documents that the topics are to stand for, phi_djk, proportional to theta_dk beta_kj, the
-probability that a token of word j in document d is of topic k.
+number of documents that the topics represent, and phi_djk, proportional to theta_dk beta_kj, the
+probability of topic k for a token of word j in document d.
 """
 
 from collections.abc import Callable
@@ -32,13 +32,12 @@ from opelda.inference import Method
 Mass: TypeAlias = Callable[[], NDArray[np.float64]]
 Start: TypeAlias = Literal["random", "documents"]
 
-# Of a batch's tokens; a topic that has less of them was not used, and stays as it is.
-LEAST_SHARE = 1e-15
+LEAST_SHARE = 1e-15  # of a batch's tokens; topics with less stay unchanged
 
 
 @runtime_checkable
 class Sampler(Protocol):
-    """A rule that needs no mixtures, and makes updates itself of what it asks of an engine."""
+    """A rule that needs no mixtures and updates the weights itself."""
 
     decays: bool
     update: Callable[..., Updated | None]  # of the weights; see `Engine.update`
@@ -56,9 +55,8 @@ class ML:
     decay, offset : float or None
         kappa and tau: update t moves the topics by rho_t = (t + tau)^-kappa. None: the preset's.
     init : {"random", "documents"} or None
-        The start of `fit`: random topics that are almost alike, or each topic with the words of
-        one document, the documents far apart from each other (at most 1,000 topics; more have the
-        random start). None: the preset's.
+        The start of `fit`: nearly equal random topics, or the words of a document per topic, far
+        from each other (at most 1,000 topics). None: the preset's.
 
     Examples
     --------
@@ -74,12 +72,12 @@ class ML:
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
         """Keep the sum of every topic's weights: beta is weights over that sum."""
-        if weights.prior_weight:  # sweeps gave one; a topic without tokens is nothing else
+        if weights.prior_weight:  # from sweeps; topics without tokens consist of it
             weights.remake(lambda words, before: before)
         weights.normalise()
         totals = weights.totals
-        # At rho = 1 the equation keeps nothing; this is too little to count as a probability, and
-        # enough to divide by where no document of the batch uses the topic.
+        # At rho = 1 the equation keeps 0; 1e-16 is negligible as a probability, but a valid divisor
+        # for topics that no document of the batch uses.
         weights.shrink(max(1.0 - step.rho, 1e-16))
         tokens = mass()
         used = tokens > LEAST_SHARE * tokens.sum()
@@ -87,7 +85,7 @@ class ML:
         return gain / np.where(used, tokens, np.inf)
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """A word begins with the mean probability of the words known so far."""
+        """Return the mean probability of the known words."""
         return weights.totals / max(weights.n_words, 1)
 
 
@@ -102,13 +100,12 @@ class Online:
     decay, offset, init
         See `ML`.
     population : float or None
-        D, the number of documents that the topics are to stand for (population VB, McInerney et
-        al. 2015). None: the collection's size in `fit`, the documents seen so far in streams.
+        D, the number of documents that the topics represent (population VB, McInerney et al. 2015).
+        None: the collection's size in `fit`, the number of seen documents in streams.
     bound_start : bool or None
-        After the first batch, let the random start count for no more tokens than the D documents
-        have: at the beginning of a stream D is small, and a start that weighs more would hide the
-        documents for many updates, in which topics die. None: True, but not with methods that take
-        expected logarithms of topics (VB and CGS).
+        After the first batch, limit the weight of the random start to the tokens of D documents.
+        D is small early in a stream: a heavier start would hide the documents for many updates, and
+        topics would die. None: True, but False for methods with expected logarithms (VB, CGS).
 
     Examples
     --------
@@ -125,7 +122,7 @@ class Online:
     decays = True
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
-        """Shrink rows and prior alike; the prior has its share of lambda^."""
+        """Shrink rows and prior; the prior has its share of lambda^."""
         if step.number == 1 and self.bound_start in (None, True):
             start = float((weights.scale * weights.sums).sum())
             weights.shrink(min(1.0, step.population / n_docs * float(mass().sum()) / start))
@@ -135,7 +132,7 @@ class Online:
         return np.full(weights.n_topics, gain)
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """A word begins with what the prior gives it."""
+        """Return 0: the prior adds eta."""
         return np.zeros(weights.n_topics)
 
 
@@ -149,7 +146,7 @@ class Streaming:
     Parameters
     ----------
     keep_start : bool
-        Keep the random start in lambda for ever, as the paper writes it. For comparison only.
+        Keep the random start in lambda, as the paper writes it. For comparison only.
     init
         See `ML`.
 
@@ -165,14 +162,14 @@ class Streaming:
     decays = False
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
-        """Replace the random start by the prior once it has served."""
+        """Replace the random start by the prior after the first batch."""
         if step.number == 1 and not self.keep_start:
             weights.clear()
             weights.prior_weight = 1.0
         return np.full(weights.n_topics, 1.0 / weights.scale)
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """A word begins with eta, where lambda does not hold that already."""
+        """Return 0, or the mean eta with `keep_start`: lambda includes eta otherwise."""
         if not self.keep_start:
             return np.zeros(weights.n_topics)
         return np.full(weights.n_topics, float(np.mean(weights.host().prior)))
@@ -184,7 +181,7 @@ class SCVB0(Online):
 
     N_kj <- (1 - rho) N_kj + rho (D / S) sum_d d_j phi_djk;  beta_kj proportional to N_kj + eta_kj.
 
-    Counts fade, the prior never does. A mini-batch is inferred with counts that it is not in yet.
+    Counts fade; the prior does not. Inference of a mini-batch uses the counts before it.
 
     Parameters
     ----------
@@ -198,7 +195,7 @@ class SCVB0(Online):
     """
 
     def prepare(self, weights: Weights, step: Step, n_docs: int, mass: Mass) -> NDArray[np.float64]:
-        """Shrink the rows, which are N, and leave the prior whole."""
+        """Shrink the rows, which are N, but not the prior."""
         gain = super().prepare(weights, step, n_docs, mass)
         weights.prior_weight = 1.0
         return gain
@@ -215,9 +212,9 @@ class SGRLD:
     counts the tokens of word j in document d whose topic is k, and n_dk all tokens of topic k,
     drawn by Gibbs sampling given beta. The rule needs no inference method.
 
-    The documents tell nothing of sum_j theta_kj, which is about that of eta: the start is made as
-    large. The step eps_k = 2 rho / (1 + (D / S) n_k / min(sum_j eta_kj, sum_j theta_kj)) keeps at
-    least 1 - rho of a topic.
+    The documents do not determine sum_j theta_kj, which is about sum_j eta_kj; so is the start. The
+    step eps_k = 2 rho / (1 + (D / S) n_k / min(sum_j eta_kj, sum_j theta_kj)) keeps at least
+    1 - rho of a topic.
 
     Parameters
     ----------
@@ -263,7 +260,7 @@ class SGRLD:
         return Updated(step.rho, drawn - started, perf_counter() - drawn, np.nan)
 
     def move(self, weights: Weights, counts: TokenCounts, step: Step, n_docs: int) -> None:
-        """Draw theta anew, given the topics of a mini-batch's tokens."""
+        """Draw theta given the topics of a mini-batch's tokens."""
         times = step.population / n_docs
         found = times * counts.sums
         prior = prior_sums(weights.prior, weights.n_words, weights.n_topics)
@@ -283,7 +280,7 @@ class SGRLD:
         weights.remake(make)
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """A word begins with eta, the mean of theta where no document says anything."""
+        """Return the mean eta, the mean of theta without documents."""
         return np.full(weights.n_topics, float(np.mean(weights.host().prior)))
 
 
@@ -301,7 +298,7 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
 
 
 def rule_of(given: Any) -> Rule | Sampler:
-    """Return the rule of a name, or a rule object, with its parameters checked."""
+    """Return the rule of a name, or a rule object, and validate its parameters."""
     is_rule = hasattr(given, "prepare") or isinstance(given, Sampler)
     rule: Rule | Sampler = given
     if isinstance(given, type) or not is_rule:
@@ -315,7 +312,7 @@ def rule_of(given: Any) -> Rule | Sampler:
 
 
 def bounded(rule: Rule | Sampler, method: Method) -> Rule | Sampler:
-    """Return the rule as it learns with a method."""
+    """Return the rule with its defaults for an inference method."""
     if isinstance(rule, Online) and rule.bound_start is None:
         return replace(rule, bound_start=not method.expects_logs)
     return rule
