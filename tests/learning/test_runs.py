@@ -91,7 +91,9 @@ def test_stability_of_a_file_is_checked(tmp_path, bad):
 def test_what_comes_bit_by_bit_is_learned_from_in_one_run():
     for learn in (lambda model: model.partial_fit(X), lambda model: model.fit_stream([X])):
         model = made()
-        with pytest.raises(InputError, match="n_runs is 3, but documents that come bit by bit"):
+        with pytest.raises(
+            InputError, match="n_runs is 3, but partial_fit and fit_stream learn in one run"
+        ):
             learn(model)
         assert not hasattr(model, "_state")
         learn(made().fit(X))  # goes on with the run that was kept

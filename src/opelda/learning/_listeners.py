@@ -1,4 +1,4 @@
-"""Reports of learning to those who listen: callbacks, a progress bar, lines in the log."""
+"""Reports of updates to listeners: callbacks, a progress bar, lines in the log."""
 
 import logging
 import math
@@ -31,30 +31,30 @@ LARGEST_SHARE = 0.03  # of the time, that scoring mini-batches may take
 
 
 class Listeners:
-    """The user's callbacks and, if wanted, a display of progress; all are always told."""
+    """The user's callbacks, and a display of progress if `verbose` asks for it."""
 
     def __init__(self, callbacks: Any = None, verbose: int = 0) -> None:
         self._listeners = _as_list(callbacks)
         display = progress(verbose)
         if display is not None:
-            self._listeners.insert(0, display)  # up to date even where a callback fails
+            self._listeners.insert(0, display)  # before callbacks, which may fail
 
     def __bool__(self) -> bool:
         return bool(self._listeners)
 
     @property
     def needs_gap(self) -> bool:
-        """Whether anybody wants the gap: certificates take time."""
+        """Whether a listener wants the gap: certificates take time."""
         return any(getattr(listener, "needs_gap", True) for listener in self._listeners)
 
     @property
     def needs_score(self) -> bool:
-        """Whether anybody wants a stream's batches scored before they are learned from."""
+        """Whether a listener wants scores of a stream's batches before their update."""
         return any(getattr(listener, "needs_score", False) for listener in self._listeners)
 
     @contextmanager
     def __call__(self, model: Any) -> Iterator[None]:
-        """Call `begin` of every listener, and on the way out `end` of those that have begun."""
+        """Call `begin` of every listener, and finally `end` of every listener that began."""
         with ExitStack() as stack:
             for listener in self._listeners:
                 if hasattr(listener, "begin"):
@@ -64,9 +64,9 @@ class Listeners:
             yield
 
     def report(self, report: BatchReport) -> bool:
-        """Tell all; return whether one of them wants to stop."""
+        """Call all listeners; return whether any listener returned True."""
         answers = [listener(report) for listener in self._listeners]
-        # a callback that is a lambda returns all kinds of things; only True means stop
+        # lambdas return arbitrary values: only True stops
         return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
 
 
@@ -78,14 +78,14 @@ def _as_list(callbacks: Any) -> list[Any]:
     for index, listener in enumerate(listeners):
         if isinstance(listener, type):
             name = listener.__name__
-            raise InputError(f"callbacks[{index}] is the class {name}; give one of it: {name}().")
+            raise InputError(f"callbacks[{index}] is the class {name}; give an instance: {name}().")
         if not callable(listener):
             raise InputError(f"callbacks[{index}] cannot be called: {listener!r}.")
     return listeners
 
 
 class Run(NamedTuple):
-    """One of several runs; of a single one, the seed is the model's."""
+    """One of several runs; without a seed, a single run with the model's."""
 
     number: int = 1
     n_runs: int = 1
@@ -94,18 +94,18 @@ class Run(NamedTuple):
 
 @dataclass
 class Reporter:
-    """Tells the listeners of one call of `fit` or the like about its updates."""
+    """Report the updates of a call of `fit`, `partial_fit` or `fit_stream`."""
 
     model: Any
     listeners: Listeners
-    n_docs_total: int | None = None  # of all passes, where they are known
-    n_passes: int | None = None  # closing sweeps among them
+    n_docs_total: int | None = None  # over all passes; None if unknown
+    n_passes: int | None = None  # including closing sweeps
     n_sweeps: int = 0
     validation: Callable[[], sparse.csr_array] | None = None
     validate_every: int = 10
-    sample: Sample | None = None  # of what is learned from, where there is no validation
+    sample: Sample | None = None  # of the training documents, without validation
     run: Run = field(default_factory=Run)
-    n_docs: int = 0  # done
+    n_docs: int = 0  # finished
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -113,16 +113,13 @@ class Reporter:
         self._batch_score: float | None = None
 
     def look_at(self, batch: MiniBatch) -> None:
-        """Score a mini-batch of a stream that is to be learned from now, if anybody wants it."""
+        """Score a mini-batch of a stream before its update, if a listener wants the score."""
         if self.listeners.needs_score:
             wanted = self.listeners.needs_gap and bool(self.model._schedule().n_sweeps)
             self._batch_score = self._next_score(batch, gap=wanted)
 
     def tell(self, done: Updated | None, n_pass: int, n_docs: int) -> bool:
-        """Report an update by so many documents; return whether somebody wants to stop.
-
-        Documents without words, which make no update, are only counted.
-        """
+        """Count documents and report their update, if any; return whether to stop."""
         self.n_docs += n_docs
         samples = self.sample is not None and self.sample.is_due()
         if done is None:
@@ -166,13 +163,13 @@ class Reporter:
         )
 
     def _note_scores(self, state: Any, *, samples: bool) -> float | None:
-        """Add to the learning curve what is known now; return the score of held-out documents."""
+        """Extend the learning curve; return the score of held-out documents."""
         found = held_out = None
         if self.validation is not None:
             of = VALIDATION
             if state.n_updates % self.validate_every == 0:
                 documents = self.validation()
-                if can_be_split(documents):  # a stream may not have met its words so far
+                if can_be_split(documents):  # not before a stream contains their words
                     found = held_out = self.model._score(documents, n_splits=1)
         elif self.sample is not None:
             of = LEARNED_FROM
@@ -187,7 +184,7 @@ class Reporter:
 
 
 class Pace:
-    """Documents a second in the last seconds, or since the last update where that is longer ago."""
+    """Documents per second in the last five seconds, or since the last update if longer ago."""
 
     seconds = 5.0
 
@@ -196,7 +193,7 @@ class Pace:
         self._marks = deque([(clock(), 0)])
 
     def __call__(self, n_docs: int) -> float:
-        """Return the pace when so many documents are done in all."""
+        """Return the pace after `n_docs` documents in total."""
         now, marks = self._clock(), self._marks
         while len(marks) > 1 and marks[1][0] <= now - self.seconds:
             marks.popleft()
@@ -206,9 +203,9 @@ class Pace:
 
 
 class NextScore:
-    """Scores mini-batches before they are learned from, in a small part of the time.
+    """Score mini-batches before their update, in a small part of the time.
 
-    If wanted, `gap` is the mean Frank-Wolfe gap of the same documents' mixtures, else NaN.
+    `gap` is the mean Frank-Wolfe gap of the scored documents' mixtures on request, else NaN.
     """
 
     def __init__(self, model: Any, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -216,10 +213,7 @@ class NextScore:
         self._started, self._spent = clock(), 0.0
 
     def __call__(self, batch: MiniBatch, *, gap: bool = False) -> float | None:
-        """Return the score of up to 200 documents; None where there is no time.
-
-        Words that are new with the mini-batch are left out: no topic knows them.
-        """
+        """Return the score of up to 200 documents without new words; None if time is short."""
         self.gap = np.nan
         state, began = getattr(self._model, "_state", None), self._clock()
         busy = self._spent > LARGEST_SHARE * (began - self._started)
@@ -240,7 +234,7 @@ class NextScore:
 
 
 def resident_bytes() -> int | None:
-    """Return the memory that this process has; where that is not known, the most it has had."""
+    """Return the resident memory of the process, or its maximum on macOS."""
     if resource is None:
         return None
     try:
@@ -251,7 +245,7 @@ def resident_bytes() -> int | None:
 
 
 def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
-    """Return the display for a learner's `verbose`: none, bar or line now and then, every line."""
+    """Return the display for `verbose`: none, a bar or occasional lines, a line per update."""
     if not isinstance(verbose, int | np.integer | np.bool_) or verbose < 0:
         raise InputError(f"must be a whole number, at least 0, got {verbose!r}.", "verbose")
     if verbose == 0:
@@ -263,7 +257,7 @@ def progress(verbose: int) -> "ProgressBar | ProgressLines | None":
 
 
 class Display:
-    """Shows updates as lines, each with the last scores."""
+    """A display of updates as lines with the last scores."""
 
     needs_score = True
 
@@ -271,7 +265,7 @@ class Display:
     _batch_score: float | None = None
 
     def begin(self, model: Any) -> None:
-        """Begin without scores."""
+        """Reset the scores."""
         self._score = self._batch_score = None
 
     def line(self, report: BatchReport) -> str:
@@ -311,24 +305,24 @@ class ProgressBar(Display):
         self._bar.update(self._task, completed=done, total=total, description=self.line(report))
 
     def end(self, model: Any) -> None:
-        """Leave the bar as it is and give the terminal back."""
+        """Stop the bar and release the terminal."""
         self._bar.stop()
 
 
 class ProgressLines(Display):
-    """A line in the log every so many seconds; the first and the last update always get one."""
+    """A line in the log every ten seconds, and for the first and the last update."""
 
     def __init__(self, interval: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval, self._clock = interval, clock
 
     def begin(self, model: Any) -> None:
-        """Wait for the first update."""
+        """Reset the timer."""
         super().begin(model)
         self._waiting: str | None = None
         self._last = -math.inf
 
     def __call__(self, report: BatchReport, /) -> None:
-        """Log a line if the last one is long ago."""
+        """Log a line if the interval has passed."""
         self._waiting = self.line(report)
         now = self._clock()
         if now - self._last >= self._interval:
@@ -336,23 +330,23 @@ class ProgressLines(Display):
             self.end()
 
     def end(self, model: Any = None) -> None:
-        """Log what has not been logged yet."""
+        """Log the last update, if it was not logged."""
         if self._waiting is not None:
             _log(self._waiting)
         self._waiting = None
 
 
 def _log(line: str) -> None:
-    """Log a line at INFO, or write it to stderr where no handler of the program would.
+    """Log a line at INFO, or write it to stderr if the program has no handler for it.
 
-    The handler is never attached: the program's logging stays as it was, and models that learn in
-    several threads do not double each other's lines.
+    The handler for stderr is never attached: the program's logging is unchanged, and models that
+    learn in several threads do not repeat lines.
     """
-    others = LOGGER.handlers[1:]  # beside the package's own, which does nothing
+    others = LOGGER.handlers[1:]  # after the package's NullHandler
     parent = LOGGER.parent if LOGGER.propagate else None
     if LOGGER.isEnabledFor(logging.INFO) and (others or (parent and parent.hasHandlers())):
         LOGGER.info(line)
-    elif sys.stderr is not None:  # as it is in a program without a console
+    elif sys.stderr is not None:  # None in a program without a console
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("opelda: %(message)s"))
         handler.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, line, (), None))
@@ -361,11 +355,11 @@ def _log(line: str) -> None:
 def describe(
     report: BatchReport, score: float | None = None, batch_score: float | None = None
 ) -> str:
-    """Put what is known of an update, and the last scores, into one line."""
+    """Return an update and the last scores as a line."""
     parts = [f"run {report.n_run}/{report.n_runs}"] if report.n_runs > 1 else []
     unit = "docs"
     if max(report.n_pass, report.n_passes or 1) > 1:
-        unit = "visits"  # of documents, which each pass sees again
+        unit = "visits"  # a document has one per pass
         parts.append(f"pass {report.n_pass}" + (f"/{report.n_passes}" if report.n_passes else ""))
     total, speed = report.n_docs_total, report.docs_per_second
     parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + f" {unit}")
@@ -377,7 +371,7 @@ def describe(
     parts.extend(_left(report))
     if batch_score is not None:
         parts.append(f"batch {batch_score:.3f}")
-    if score is not None:  # a narrow terminal cuts off what comes last
+    if score is not None:  # a narrow terminal cuts the end
         parts.append(f"score {score:.4f}")
     if not math.isnan(report.mean_gap):
         parts.append(f"gap {report.mean_gap:.3g}")
@@ -394,15 +388,15 @@ def _rate(speed: float) -> str:
 
 
 def _left(report: BatchReport) -> Iterator[str]:
-    """Yield the time that is left: of the passes by their speed, of the sweeps by the last one's.
+    """Yield the remaining time: of passes by their speed, of sweeps by the last sweep's.
 
-    Documents take another time in sweeps than in updates, so that neither says it of the other.
+    The speeds of passes and sweeps differ and do not predict each other.
     """
     total, speed, n_sweeps = report.n_docs_total, report.docs_per_second, report.n_sweeps
     if total is None or total <= report.n_docs:
         return
     n_swept = n_sweeps * (total // report.n_passes) if report.n_passes else 0
-    n_docs = total - n_swept - report.n_docs  # of updates still to come
+    n_docs = total - n_swept - report.n_docs  # remaining in passes
     if n_docs >= 0:
         seconds = n_docs / speed if 0 < speed < math.inf else 0.0
     else:

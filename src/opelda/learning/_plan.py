@@ -1,4 +1,4 @@
-"""The parameters of learners, and the plan that a call of `fit` or the like makes of them."""
+"""The parameters of learners, and the validated plan of a call of `fit` and other methods."""
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
@@ -29,13 +29,13 @@ from opelda.learning._rules import CHECKS, Sampler
 from opelda.learning._seeds import Pull, SeedTopics
 from opelda.learning._state import State
 
-FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that choose it
-MOST_SWEPT_TOPICS = 2**16 - 1  # closing sweeps keep a token's topic in two bytes
+FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that learn it
+MOST_SWEPT_TOPICS = 2**16 - 1  # sweeps store a token's topic in two bytes
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The steps of learning: how large, how often, how it begins and ends."""
+    """Sizes and numbers of the steps of learning, and its start."""
 
     batch_size: int
     decay: float  # kappa of rho_t = (t + tau)^-kappa
@@ -47,7 +47,7 @@ class Schedule:
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "Schedule":
-        """Check the settings of a learner; a rule's own replace the preset's."""
+        """Validate the settings of a learner; a rule's parameters override the preset's."""
         of_rule: dict[str, Any] = {}
         for name in ("decay", "offset", "population", "init"):
             own = getattr(settings["learning"], name, None)
@@ -63,13 +63,13 @@ class Schedule:
 
 @dataclass(frozen=True)
 class UpdateBatch:
-    """Some documents of a collection, to be learned from in one update."""
+    """The documents of an update."""
 
     documents: Documents
-    chosen: Chosen = None  # their numbers; None for all
+    chosen: Chosen = None  # their numbers; None for all documents
     n_pass: int = 1
-    is_new: bool = False  # they add to the documents that the topics stand for
-    n_unknown_tokens: float = 0.0  # left out of them
+    is_new: bool = False  # they add to the population
+    n_unknown_tokens: float = 0.0
 
     @property
     def n_docs(self) -> int:
@@ -79,26 +79,23 @@ class UpdateBatch:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a call of `fit` or the like resolved and checked at its top."""
+    """The validated parameters of a call of `fit`, `partial_fit` or `fit_stream`."""
 
     n_topics: int
     method: Method
     rule: Rule | Sampler
     alpha: NDArray[np.float64]  # (K,)
-    learns_prior: bool  # closing sweeps adapt alpha to the documents
-    word_prior: Any  # eta as given: its shape is checked where the number of words is known
-    learns_word_prior: bool  # closing sweeps choose eta
+    learns_prior: bool  # closing sweeps adapt alpha
+    word_prior: Any  # the given eta, whose shape depends on the number of words
+    learns_word_prior: bool  # closing sweeps learn eta
     schedule: Schedule
     engine: Engine
     seed: int
     listeners: Listeners
-    seeds: SeedTopics | None = None  # words of the first topics
+    seeds: SeedTopics | None = None
 
     def start(self, n_words: int, n_given: int = 0) -> State:
-        """Draw the topics that learning begins with.
-
-        A prior of one number per word is for the first `n_given` words of those.
-        """
+        """Draw random topics; an eta per word covers the first `n_given` words, if given."""
         prior = as_word_prior(self.word_prior, self.n_topics, n_given or n_words)
         prior = extended(prior, n_words)
         weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
@@ -108,17 +105,16 @@ class Plan:
         return state
 
     def pull(self, state: State) -> Pull | None:
-        """Return what seed words do, if there are columns of any."""
-        seeds, n_words = self.seeds, state.weights.n_words
-        if seeds is None:
+        """Return the weights of seed words, if any of them has a column."""
+        if self.seeds is None:
             return None
-        # (sweeps, where there are some, limit documents without seed words themselves)
+        # (sweeps limit documents without seed words by `Anchors`)
         limits = not self.schedule.n_sweeps
-        pull = replace(seeds.pull(state.vocabulary, n_words), limits=limits)
-        return pull if len(pull.columns) else None
+        pull = self.seeds.pull(state.vocabulary, state.weights.n_words)
+        return replace(pull, limits=limits) if len(pull.columns) else None
 
     def passes(self, documents: Documents) -> Iterator[UpdateBatch]:
-        """Yield a collection's batches as often as the schedule says, shuffled anew each time."""
+        """Yield the batches of all passes; every pass has its own order."""
         size = self.schedule.batch_size
         for n_pass in range(1, self.schedule.n_passes + 1):
             order = documents.order(self.seed, n_pass)
@@ -126,13 +122,13 @@ class Plan:
                 yield UpdateBatch(documents, order[first : first + size], n_pass)
 
     def once(self, documents: Documents) -> Iterator[UpdateBatch]:
-        """Yield new documents in their order."""
+        """Yield the batches of new documents, in order."""
         numbers, size = np.arange(documents.n_docs), self.schedule.batch_size
         for first in range(0, documents.n_docs, size):
             yield UpdateBatch(documents, numbers[first : first + size], is_new=True)
 
     def update(self, state: State, batch: UpdateBatch) -> Updated | None:
-        """Infer the documents' mixtures and update the topics; None where they hold no words."""
+        """Infer the mixtures of a batch and update the topics; return None for no words."""
         t, schedule, rule = state.n_updates + 1, self.schedule, self.rule
         population = schedule.population
         if population is None:
@@ -142,7 +138,7 @@ class Plan:
         documents, chosen = batch.documents, batch.chosen
         task = Task(self.method, self.alpha, state.seed | t << 32)
         step = Step(t, rho, population, state.seed)
-        made = weights.n_updates
+        before = weights.n_updates
         with state.lock.writing():
             pull = self.pull(state)
             try:
@@ -156,9 +152,9 @@ class Plan:
                         weights, documents, task, rule, step, chosen=chosen, certify=certify
                     )
             except BaseException:
-                # Counters follow the weights: an update that was interrupted has changed neither
-                # and can be made again; one interrupted when it was done has changed both.
-                if weights.n_updates > made:
+                # Counters and weights agree: an interrupted update changed neither of the two and
+                # can be repeated; an update interrupted after its end changed both.
+                if weights.n_updates > before:
                     self.count(state, batch, 1)
                 raise
             self.count(state, batch, done is not None)
@@ -166,7 +162,7 @@ class Plan:
 
     @staticmethod
     def count(state: State, batch: UpdateBatch, n_updates: int) -> None:
-        """Count the documents of a batch, and the updates that were made of it."""
+        """Count the documents and the updates of a batch."""
         state.update(state.changed("learned"))
         state.n_docs_seen += batch.n_docs
         state.population += batch.n_docs * batch.is_new
@@ -176,7 +172,7 @@ class Plan:
 
 @dataclass(eq=False, repr=False)
 class Parameters:
-    """The parameters that all learners have, and the objects that they stand for."""
+    """The parameters of all learners, and the objects that they specify."""
 
     n_components: int = 100
     _: KW_ONLY
@@ -190,26 +186,26 @@ class Parameters:
     random_state: Any = None
     verbose: int = 0
     callbacks: Any = None
-    n_runs = 1  # a parameter of `TopicModel` alone
+    n_runs = 1  # a parameter of `TopicModel` only
 
     def _settings(self, n_docs: int | None = None) -> dict[str, Any]:
-        """Return every parameter's value for so many documents, or for a stream.
+        """Return every parameter's value for a number of documents; None is a stream.
 
-        "inference" and "learning" are objects; "default_rule" has what the rule leaves out.
+        "inference" and "learning" are objects; "default_rule" has the defaults of the rule.
         """
         raise NotImplementedError
 
     def _inference(self) -> Method:
-        """Return the method that mixtures are inferred with while learning."""
+        """Return the inference method of learning."""
         method: Method = self._settings()["inference"]
         return method
 
     def _schedule(self, n_docs: int | None = None) -> Schedule:
-        """Return the settings, checked, for a collection of so many documents or a stream."""
+        """Return the validated schedule for a number of documents; None is a stream."""
         return Schedule.of(self._settings(n_docs))
 
     def _transform_method(self) -> Method:
-        """Return the method that mixtures are inferred with once the topics are learned."""
+        """Return the inference method of `transform`."""
         given = self.transform_method
         if given is not None and not (isinstance(given, str) and given == "same"):
             return as_method(given, "transform_method")
@@ -218,19 +214,19 @@ class Parameters:
         return EM() if given is None and by_ope else self._inference()
 
     def _accuracy(self) -> Accuracy | None:
-        """Return what mixtures may lose at the most once the topics are learned."""
+        """Return the required accuracy of `transform`."""
         return accuracy_of(self.max_loss)
 
     def _seed_topics(self, n_topics: int) -> SeedTopics | None:
-        """Return the words that topics begin with, checked."""
+        """Return the validated seed words."""
         return SeedTopics.of(getattr(self, "seeds", None), n_topics)
 
     def _engine(
         self, n_entries: int = 0, n_sweeps: float = AN_INFERENCE, *, anew: bool = False
     ) -> Engine:
-        """Return the engine of the parameters for so much work; the topics move to it.
+        """Return the engine for an amount of work, and move the topics to it.
 
-        Where work decides, those on a device stay there, unless others are learned `anew`.
+        Where the amount decides, topics on a device stay there unless `fit` starts `anew`.
         """
         state: State | None = getattr(self, "_state", None)
         weights = None if anew or state is None else state.weights
@@ -240,7 +236,7 @@ class Parameters:
         return engine
 
     def _plan(self, state: State | None = None, *, listen: bool = True) -> Plan:
-        """Resolve and check the parameters, to learn topics anew or to go on with a state."""
+        """Validate the parameters, for new topics or for the topics of a state."""
         settings = self._settings()
         schedule, method = Schedule.of(settings), settings["inference"]
         n_topics = whole("n_components", self.n_components)
@@ -261,7 +257,7 @@ class Parameters:
         learns_word_prior = word_prior is None and schedule.n_sweeps > 0
         if np.ndim(word_prior) == 0:
             as_word_prior(word_prior, n_topics, 1)
-        # A generator is drawn from only where topics begin; a number is checked every time.
+        # A generator is used only for new topics; a number is validated every time.
         if isinstance(self.random_state, np.random.RandomState | np.random.Generator) and state:
             drawn = state.seed
         else:
@@ -282,30 +278,27 @@ class Parameters:
         )
 
     def _check_one_run(self) -> None:
-        """Reject several runs of documents that come once."""
+        """Raise `InputError` for several runs over a stream."""
         if self.n_runs != 1:
             raise InputError(
-                f"is {self.n_runs}, but documents that come bit by bit are learned from in one "
-                "run; leave it out, or give all of them to fit.",
+                f"is {self.n_runs}, but partial_fit and fit_stream learn in one run; leave it "
+                "out, or give all documents to fit.",
                 "n_runs",
             )
 
     def _check_topics(self, state: State) -> None:
-        """Reject a number of topics that was changed after they were learned."""
+        """Raise `InputError` if `n_components` is not the number of learned topics."""
         n_topics = state.weights.n_topics
         if self.n_components != n_topics:
             raise InputError(
                 f"is {self.n_components}, but the model has learned {n_topics} topics; set it back "
-                "or learn anew with fit.",
+                "or fit again.",
                 "n_components",
             )
 
 
 def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
-    """Return eta as weights hold it; None is 1/K.
-
-    One number; one per word (V,); or one per topic and word (K, V), transposed.
-    """
+    """Return eta in the form of weights: a number, (V,) or transposed (V, K); None is 1/K."""
     if value is None:
         return 1.0 / n_topics
     prior = real_array("topic_word_prior", value)

@@ -1,4 +1,4 @@
-"""A learned model as people see it: names of topics and documents, a table in notebooks."""
+"""Names of topics and documents, and the table of a model in notebooks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -27,18 +27,18 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """The part of a learner that names what it shows."""
+    """The methods of a learner that name topics, words and documents."""
 
     def set_topic_labels(self, labels: Mapping[int, str | None]) -> Self:
-        """Name topics; tables, columns and pages show these names, and model files keep them.
+        """Name topics in tables, columns, pages and model files.
 
-        `fit` forgets them. In a stream a topic that becomes another theme's loses its label.
+        `fit` forgets labels. In a stream, a topic that changes its theme loses its label.
 
         Parameters
         ----------
         labels : mapping from int to str or None
-            Labels by the numbers of topics, each a line of at most 200 characters. None or "" takes
-            a label back; topics not named here keep theirs.
+            Labels by the numbers of topics, each a line of at most 200 characters. None or ""
+            removes a label; other topics keep their labels.
 
         Examples
         --------
@@ -53,7 +53,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         return self
 
     def set_feature_names(self, names: Iterable[str]) -> Self:
-        """Name the words of a model that was fitted on a matrix without names; they are saved.
+        """Name the words of a model that was fitted on a matrix without names.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
 
     @property
     def topic_labels_(self) -> list[str]:
-        """The name of each topic: the label it was given, else `opelda.report.label_topics`."""
+        """The label of each topic: the given label, else `opelda.report.label_topics`."""
         self._learned()
         check_words_rest(self)
         own, given = self._computed("labels", lambda: label_topics(self)), self._given_labels()
@@ -89,9 +89,9 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
 
     @property
     def seed_coverage_(self) -> dict[str, tuple[int, int]]:
-        """How many seed words of each seeded topic are among its 20 top words, and of how many.
+        """The number of seed words among the 20 top words of each seeded topic, and in total.
 
-        Below half, the topic is about something else: its label is shown with a question mark.
+        Below half, the topic has another theme: a question mark follows its label.
         """
         state = self._learned()
         seeds = self._seed_topics(state.weights.n_topics)
@@ -107,7 +107,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         return found
 
     def _given_labels(self) -> dict[int, str]:
-        """Return the labels that people gave; those that seeded topics are not about, in doubt."""
+        """Return the given labels, with a question mark for names of uncovered seeds."""
         labels = dict(self._learned().labels)
         for topic, (name, found) in enumerate(self.seed_coverage_.items()):
             if labels.get(topic) == name and is_uncovered(*found):
@@ -115,20 +115,19 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         return labels
 
     def _computed(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return what is computed from the topics, once for each version of them."""
+        """Compute a value once per version of the topics."""
         state, weights = self._state, self._state.weights
         kept = state.computed.get(name)
         if kept is None or kept[0] is not weights or kept[1] != weights.version:
-            # the version before: a value computed while the topics change is not used again
+            # the version of before: a value computed during an update is not reused
             kept = state.computed[name] = (weights, weights.version, compute())
         return kept[2]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform` for `set_output`: the topics' labels.
 
-        Labels that several topics have get the topic's number: "tea (3)". Topics whose words are
-        not known and that were given no label are called by class and number: "topicmodel3".
-        `input_features` are compared with the names seen in `fit`.
+        Repeated labels include the topic's number: "tea (3)". Without words and labels, names are
+        class and number: "topicmodel3". `input_features` must equal the names of `fit`.
         """
         of_texts = self._learned().vocabulary is not None
         names: NDArray[Any] = super().get_feature_names_out(None if of_texts else input_features)
@@ -144,18 +143,18 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
     transform.__doc__ = ReadsTopics.transform.__doc__
 
     def _shares(self) -> NDArray[np.float64] | None:
-        """Return each topic's share of the tokens learned from, where the rule keeps that."""
+        """Return each topic's share of the tokens; None for the ML rule, which normalises."""
         state = self._learned()
         if isinstance(self._settings()["learning"], ML):
             return None
-        # the rows' sums alone: what the prior adds is kept apart from them
+        # the rows' sums exclude the prior
         mass = np.maximum(state.weights.sums, 0.0)
-        if not state.n_updates or not mass.any():  # nothing was learned so far
+        if not state.n_updates or not mass.any():  # before the first update
             mass = np.ones(len(mass))
         shares: NDArray[np.float64] = mass / mass.sum()
         return shares
 
-    # scikit-learn's diagram, and below it the topics
+    # the topics below scikit-learn's diagram
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._topics_html()
 
@@ -198,7 +197,7 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
 
 
 def with_names(found: Any, X: Any) -> Any:
-    """Give mixtures in a pandas frame the index of the documents: a frame's, or their names."""
+    """Set the index of a pandas frame of mixtures: a frame's index, or a corpus's names."""
     if not hasattr(found, "set_axis"):
         return found
     names = X.names if isinstance(X, Corpus) else X.index if hasattr(X, "iloc") else None

@@ -1,12 +1,11 @@
-"""Topics of the user's own: their names, their seed words, and what these weigh in learning.
+"""Topics that users name: their seed words, and the weights of these words in learning.
 
-Wherever tokens are counted, in the statistics of a mini-batch and in the counts that tokens are
-drawn by, a topic's seed words together count as `strength` times an average topic more, divided
-among them as they are frequent. The topics that sweeps leave are counts of tokens alone.
+In the statistics of a mini-batch, and in the counts that sweeps draw by, the seed words of a topic
+have an additional weight of `strength` average topics, shared in proportion to their frequency. The
+final counts of sweeps exclude this weight.
 
-The topic of a rare theme is small. Another theme without a topic of its own settles there and soon
-outnumbers the seed words. Documents without a seed word therefore have a limited weight in a seeded
-topic.
+The topic of a rare theme is small. Another theme without a topic would settle there and outnumber
+the seed words. Documents without a seed word therefore have a limited weight in a seeded topic.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,7 +38,7 @@ from opelda.errors import DataWarning, InputError, warn
 from opelda.learning.editing._topic_labels import changed_labels
 
 SEED_STRENGTH = 0.1
-N_TOP = 20  # words of a topic among which its seed words are looked for
+N_TOP = 20  # top words of a topic that must include its seed words
 
 Array = NDArray[np.float64]
 
@@ -58,8 +57,7 @@ class Seeds:
         Names of topics and their seed words; see `TopicModel`.
     strength : float
         Total weight of a topic's seed words while topics are learned, relative to an average topic;
-        0 uses the words for the start alone. More than about .3 keeps words out that documents
-        bring along.
+        0 uses the words for the start only. More than about .3 excludes related words.
 
     Examples
     --------
@@ -75,15 +73,15 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Pull:
-    """Columns that seed words have, each with its topic, and how strongly they hold it."""
+    """The columns of seed words, their topics, and the strength of their weight."""
 
     columns: NDArray[np.int32]
     topics: NDArray[np.int32]
     strength: float
-    # Words that have nearly disappeared hold a topic with the weight of an average topic: a stream
-    # may bring them back, and an empty topic would attract the next new theme.
+    # Words that nearly disappeared get the weight of an average topic: a stream may contain them
+    # later, and an empty topic would attract the next new theme.
     firm: bool = False
-    limits: bool = False  # updates give documents without seed words a limited weight
+    limits: bool = False  # updates limit the weight of documents without seed words
 
     @property
     def n_seeded(self) -> int:
@@ -91,7 +89,7 @@ class Pull:
         return int(self.topics.max()) + 1
 
     def holds(self, X: sparse.csr_array) -> sparse.csr_array:
-        """Return (D, seeded topics): how often a document holds seed words of a topic."""
+        """Return the occurrences of each topic's seed words per document (D, seeded topics)."""
         cells = np.ones(len(self.columns)), (self.columns, self.topics)
         seeds = sparse.coo_array(cells, shape=(X.shape[1], self.n_seeded))
         return sparse.csr_array(X @ seeds.tocsr())
@@ -106,7 +104,7 @@ class Pull:
         step: Step,
         chosen: Chosen,
     ) -> Updated | None:
-        """Update topics by what documents, and the words in them, add; see `Engine.update`."""
+        """Update topics by documents and their seed words; see `Engine.update`."""
         started = perf_counter()
 
         def sums(chosen: Chosen) -> Statistics:
@@ -129,7 +127,7 @@ class Pull:
         rows: NDArray[np.intp],
         sums: Callable[[NDArray[np.intp]], Statistics],
     ) -> Statistics:
-        """Sum up documents; those without a seed word of a topic have a limited weight in it."""
+        """Sum up documents, and limit documents without a seed word of a topic in that topic."""
         holds = self.holds(sparse.csr_array(documents.matrix[rows])).toarray() > 0
         # a document with seed words of several topics counts for the rarest theme
         rarest = np.argsort(holds.sum(axis=0), kind="stable")
@@ -155,7 +153,7 @@ class Pull:
         return self._added(counts, self._of_counts(counts))
 
     def at_least(self, counts: TokenCounts) -> TokenCounts:
-        """Return counts in which the words have no less than they weigh."""
+        """Return counts in which the seed words have at least their weight."""
         has = counts.cells[self.columns].toarray()[np.arange(len(self.topics)), self.topics]
         return self._added(counts, np.maximum(self._of_counts(counts) - has, 0.0))
 
@@ -169,7 +167,7 @@ class Pull:
         return counts + TokenCounts(cells, counts.shift)
 
     def on_statistics(self, found: Statistics) -> Statistics:
-        """Return statistics with the weight of the seed words, of the same number of documents."""
+        """Return statistics with the weight of the seed words."""
         words, n_topics = np.unique(self.columns), len(found.mass)
         found += Statistics(words, np.zeros((len(words), n_topics)), np.zeros(n_topics), 0)
         at = np.searchsorted(found.words, self.columns)
@@ -179,7 +177,7 @@ class Pull:
         return found
 
     def _weights(self, seen: Array, mean: float) -> Array:
-        """Divide what a topic's words weigh by how often they were seen, or alike if never."""
+        """Divide a topic's weight between its words by frequency; equally for unseen words."""
         tokens, n_words = (np.bincount(self.topics, each) for each in (seen, np.ones_like(seen)))
         tokens, n_words = tokens[self.topics], n_words[self.topics]
         shares: Array = np.where(tokens > 0, seen / np.where(tokens > 0, tokens, 1), 1 / n_words)
@@ -192,9 +190,9 @@ class Pull:
 
 @dataclass(frozen=True)
 class Anchors:
-    """Tokens of the documents that hold a seed word of a topic, each with that topic."""
+    """Tokens of documents with a seed word, each with the topic of the word."""
 
-    collection: Any  # an engine's tokens
+    collection: Any  # the engine's tokens
     numbers: NDArray[np.int64]  # of the tokens in the collection
     topics: NDArray[np.int64]
     words: NDArray[np.int32]
@@ -203,7 +201,7 @@ class Anchors:
 
     @classmethod
     def of(cls, pull: Pull, tokens: Any) -> "Anchors":
-        """Find the documents that hold seed words."""
+        """Find the tokens of documents with seed words."""
         rows = tokens.rows
         parts = rows.counts, rows.words, rows.indptr
         docs, topics = pull.holds(
@@ -217,7 +215,7 @@ class Anchors:
         return cls(tokens, numbers, np.repeat(topics, lengths), words, units, pull.n_seeded)
 
     def limit(self, counts: TokenCounts) -> TokenCounts:
-        """Return counts in which other documents have a limited weight in seeded topics."""
+        """Limit the weight of other documents in seeded topics."""
         topics: NDArray[np.uint16] = self.collection.topics
         own = topics[self.numbers] == self.topics
         found = self.units[own], (self.words[own], self.topics[own])
@@ -231,24 +229,24 @@ class Anchors:
 
 
 def _allowed(anchored: Any, others: Any) -> Any:
-    """Return the share of the weight of other documents that counts in a seeded topic."""
-    # Half of those with a seed word, at most: chosen on tweets and 20 Newsgroups with rare themes
-    # by benchmarks/seeds.
+    """Return the share of other documents' weight that counts in a seeded topic."""
+    # at most half the weight of documents with a seed word: chosen on tweets and 20 Newsgroups with
+    # rare themes by benchmarks/seeds
     return np.minimum(0.5 * anchored / np.maximum(others, 1e-300), 1.0)
 
 
 @dataclass(frozen=True)
 class SeedTopics:
-    """Names of the first topics and their words; the words may be numbers of columns."""
+    """Names and seed words of the first topics; words may be numbers of columns."""
 
     names: tuple[str, ...]
     words: tuple[tuple[str | int, ...], ...]
     strength: float
-    columns: NDArray[Any] | None = None  # their names, where no vocabulary has them
+    columns: NDArray[Any] | None = None  # names of columns without a vocabulary
 
     @classmethod
     def of(cls, given: Any, n_topics: int) -> "SeedTopics | None":
-        """Validate the seed words of a model; None if it has none."""
+        """Validate the seed words of a model; return None for no seeds."""
         if given is None:
             return None
         seeds = checked_seeds(given)
@@ -266,14 +264,14 @@ class SeedTopics:
         return len(self.names)
 
     def pull(self, vocabulary: Vocabulary | None, n_words: int) -> Pull:
-        """Return the columns of all words that have one by now."""
+        """Look up the columns of the seed words."""
         of_topics = enumerate(self._found(vocabulary, n_words))
         found = [(j, topic) for topic, words in of_topics for j in sorted(set(words)) if j >= 0]
         cells = np.array(found, np.int32).reshape(-1, 2)
         return Pull(cells[:, 0].copy(), cells[:, 1].copy(), self.strength)
 
     def check(self, vocabulary: Vocabulary | None, X: sparse.csr_array) -> None:
-        """Warn of words that documents do not hold; reject a topic that has no other."""
+        """Warn of words that do not occur; reject topics without a word that occurs."""
         occurs = np.bincount(X.indices, minlength=X.shape[1]) > 0
         missing: list[str | int] = []
         found = self._found(vocabulary, X.shape[1])
@@ -289,7 +287,7 @@ class SeedTopics:
         _warn_of_missing(missing)
 
     def warn_of_missing(self, vocabulary: Vocabulary | None, n_words: int) -> None:
-        """Warn of words that a stream has not had so far."""
+        """Warn of words that did not occur in a stream."""
         found = zip(self.words, self._found(vocabulary, n_words), strict=True)
         pairs = (pair for words, columns in found for pair in zip(words, columns, strict=True))
         _warn_of_missing([word for word, column in pairs if column < 0], " so far")
@@ -297,12 +295,12 @@ class SeedTopics:
     def coverage(
         self, vocabulary: Vocabulary | None, top: NDArray[np.intp], n_words: int
     ) -> dict[str, tuple[int, int]]:
-        """Count the seed words that are among the top words of their topic, and all seed words."""
+        """Count the seed words among the top words of their topic, and all seed words."""
         found = zip(self.names, self.words, self._found(vocabulary, n_words), top, strict=False)
         return {name: (len({*has} & {*top.tolist()}), len(all_)) for name, all_, has, top in found}
 
     def _found(self, vocabulary: Vocabulary | None, n_words: int) -> list[list[int]]:
-        """Return the column of each word of each topic; -1 for a word without a column."""
+        """Return the column of each word of each topic, -1 for none."""
         return [[self._column(word, vocabulary, n_words) for word in words] for words in self.words]
 
     def _column(self, word: str | int, vocabulary: Vocabulary | None, n_words: int) -> int:
@@ -324,7 +322,7 @@ class SeedTopics:
 
 
 def checked_words(given: Any) -> dict[str, list[str | int]]:
-    """Validate a mapping from names of topics to lists of seed words."""
+    """Validate a mapping from names to seed words."""
     if not isinstance(given, Mapping) or not given:
         raise InputError(
             'must map names of topics to words, as {"health care": ["health", "insurance"]}, got '
@@ -342,7 +340,7 @@ def checked_words(given: Any) -> dict[str, list[str | int]]:
         if not found[label]:
             raise InputError(f"has no words for {name!r}; give some.", "seeds")
     if len(found) < len(given):
-        raise InputError("has a name twice; give each topic one of its own.", "seeds")
+        raise InputError("has a name twice; give each topic its own name.", "seeds")
     return found
 
 
@@ -361,7 +359,7 @@ def checked_seeds(given: Any) -> Seeds:
 
 
 def renumbered(given: Any, numbers: Mapping[int, int]) -> Any:
-    """Return the seeds of topics that have these numbers now; merged ones have all words."""
+    """Return the seeds of renumbered topics; merged topics have the words of all."""
     found: dict[int, tuple[str, list[str | int]]] = {}
     for topic, (name, words) in enumerate(checked_seeds(given).words.items()):
         if topic in numbers:
@@ -373,7 +371,7 @@ def renumbered(given: Any, numbers: Mapping[int, int]) -> Any:
 
 @lru_cache(maxsize=10_000)
 def _as_text(word: str, tokenizer: Tokenizer) -> str:
-    """Return the single word or word pair that a tokenizer finds in a text, or an empty string."""
+    """Return the single word or word pair that a tokenizer finds in a text, or ""."""
     words = tokenizer.count([word], n_jobs=1).words
     if len(words) == 3 and words[2] == f"{words[0]} {words[1]}":
         return words[2]
@@ -381,12 +379,12 @@ def _as_text(word: str, tokenizer: Tokenizer) -> str:
 
 
 def is_uncovered(n_found: int, n_words: int) -> bool:
-    """Whether fewer than half of a topic's seed words are among its top words."""
+    """Return whether fewer than half of the seed words are among the top words."""
     return 2 * n_found < min(n_words, N_TOP)
 
 
 def warn_of_uncovered(coverage: Mapping[str, tuple[int, int]]) -> None:
-    """Name the topics that are not about their seed words."""
+    """Warn of topics whose seed words are not among their top words."""
     found = [(name, *each) for name, each in coverage.items() if is_uncovered(*each)]
     if found:
         named = ", ".join(f"{name!r} ({n_found} of {n_words})" for name, n_found, n_words in found)

@@ -1,4 +1,4 @@
-"""Questions to a learned model: topics, mixtures, certificates, scores."""
+"""Reading a learned model: topics, mixtures, certificates, scores."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ Ids = NDArray[np.intp]
 
 
 class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which is untyped
-    """The part of a learner that only reads what was learned."""
+    """The methods of a learner that read the learned topics."""
 
     _state: State
 
@@ -58,63 +58,62 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
 
     @property
     def n_docs_(self) -> int:
-        """Documents given to learn from so far: those of `fit` once, whatever its passes."""
+        """Documents learned from; the passes of `fit` count once."""
         return int(self._learned().population)
 
     @property
     def n_docs_seen_(self) -> int:
-        """Documents seen while learning: each as often as passes and sweeps saw it."""
+        """Documents learned from; every pass and sweep counts."""
         return self._learned().n_docs_seen
 
     @property
     def coherence_(self) -> NDArray[np.float64] | None:
-        """NPMI of each topic's ten first words (K,), over the documents that `fit` learned from.
+        """NPMI of each topic's ten top words (K,), over the documents of `fit`.
 
-        Where `fit` went through them less than four times (as with ``preset="fast"``), over a part
-        of at least 50,000, chosen by content. None for streams, and after `partial_fit`.
+        With fewer than four passes and sweeps (as with ``preset="fast"``), over a sample of at
+        least 50,000 documents. None for streams, and after `partial_fit`.
         """
         return self._learned().coherence
 
     @property
     def topic_stability_(self) -> NDArray[np.float64] | None:
-        """How far each topic comes again in the other runs of `fit` (K,), where it made several.
+        """Stability of each topic (K,) over several runs of `fit`, from 0 to 1.
 
-        The share of common words in its twenty first words and those of the topic it matches, a
-        mean over the other runs: 1 where all have the same. None with ``n_runs=1``, for streams and
-        after `partial_fit`.
+        The mean Jaccard similarity of its twenty top words and those of the matching topic in each
+        other run. None with ``n_runs=1``, for streams and after `partial_fit`.
         """
         return self._learned().stability
 
     @property
     def learning_curve_(self) -> list[tuple[int, float]]:
-        """Up to 65 pairs of documents seen and a score, as of `score` (docs/learning.md)."""
+        """At most 65 pairs of documents seen and a score, as of `score` (docs/learning.md)."""
         curve = self._learned().curve
         return [] if curve is None else list(curve.points)
 
     @property
     def learning_curve_of_(self) -> str:
-        """Whose score the learning curve has; empty where there is none.
+        """The documents that the learning curve scores; empty without a curve.
 
-        "validation documents", "documents it learned from", or "documents before they were learned
-        from"; no two of these compare.
+        "validation documents", "documents it learned from" or "documents before they were learned
+        from". Scores of different kinds are not comparable.
         """
         curve = self._learned().curve
         return "" if curve is None else curve.of
 
     @property
     def events_(self) -> list[Event]:
-        """The last events (256 at most) of a stream that was learned by sweeps, without times."""
+        """The last 256 events of a stream learned by sweeps, without times."""
         watch = self._learned().watch
         return [] if watch is None else list(watch.events)
 
     @property
     def n_unknown_tokens_(self) -> float:
-        """Tokens met in streams whose words the model has no column for."""
+        """Tokens of streams whose words have no column."""
         return self._learned().n_unknown_tokens
 
     @property
     def vocabulary_(self) -> Vocabulary:
-        """The vocabulary that a stream was counted with."""
+        """The vocabulary of the columns."""
         words = self._learned().vocabulary
         if words is None:
             raise AttributeError("This model learned from matrices: it has no vocabulary.")
@@ -122,32 +121,31 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
 
     @property
     def n_words_added_(self) -> int:
-        """Words that got a column while learning, those since evicted among them."""
+        """Words that got a column while learning, including evicted words."""
         return self.vocabulary_.n_added
 
     @property
     def n_words_dropped_(self) -> int:
-        """Words of mini-batches left without a column; one left without again counts again."""
+        """Words of mini-batches without a column, once per mini-batch."""
         return self.vocabulary_.n_dropped
 
     def transform(self, X: Any) -> Any:
         """Infer the topic mixtures of documents.
 
-        A document's mixture depends on the document, the topics and the seed, on nothing else. See
-        the parameters `transform_method` and `max_loss`.
+        A mixture depends only on the document, the topics and the seed. See the parameters
+        `transform_method` and `max_loss`.
 
         Parameters
         ----------
         X : array or sparse matrix (D, V), Corpus, or documents
-            As for `fit`. Texts need a model with a vocabulary, as one that learned from documents
-            has, and are tokenised as those it learned from.
+            As for `fit`. Texts need a model with a vocabulary, whose tokenizer cuts them.
 
         Returns
         -------
         array (D, K), or CSR array with `sparse_output`
             Rows sum to 1; float64 for float64 counts, else float32; on the device of X. With
-            ``set_output(transform="pandas")`` a frame: columns are called by the topics' labels,
-            rows by the corpus's names or as those of the frame that was given.
+            ``set_output(transform="pandas")`` a frame: topic labels name its columns, and the
+            corpus's names or the index of X its rows.
         """
         documents, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
         missed(found, task.accuracy)
@@ -166,7 +164,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(self, X: Any, wanted: Wanted, of_few: Wanted) -> tuple[Documents, Solution, Task]:
-        """Infer; `of_few` is wanted where mixtures are to be sparse, and are."""
+        """Infer; request `of_few` instead for mixtures that are sparse."""
         state = self._learned()
         with state.lock:
             self._check_topics(state)
@@ -182,12 +180,12 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             return documents, engine.infer(state.weights, documents, task, wanted), task
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
-        """Return the topics (K, V), or those of some words, as they are between two updates."""
+        """Return the topics (K, V), or their columns of some words, between two updates."""
         with state.lock:
             return self._engine().read(state.weights, words)
 
     def _learned(self) -> State:
-        """Return the state; scikit-learn's own check takes longer than a document."""
+        """Return the state; scikit-learn's check would take longer than a document."""
         if not hasattr(self, "_state"):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
@@ -198,18 +196,17 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     def score(
         self, X: Any, y: Any = None, *, method: str | Method | None = None, n_splits: int = 5
     ) -> float:
-        """Return the log predictive probability of held-out tokens, the mean over documents.
+        """Return the mean log predictive probability of held-out tokens over documents.
 
-        Of each document 70% of the tokens are observed and the rest predicted, over `n_splits`
-        random splits.
+        Random splits observe 70% of each document's tokens and predict the rest.
 
         Parameters
         ----------
         X : array or sparse matrix (D, V)
         y : ignored
         method : str, Method or None
-            What infers the mixtures. None: what `transform` infers with, `max_loss` included. To
-            compare the topics of models that transform by different methods, name one method.
+            The inference method. None: that of `transform`, including `max_loss`. Name a method to
+            compare models that transform by different methods.
         n_splits : int
         """
         self._check_topics(self._learned())
@@ -230,7 +227,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             used, accuracy = as_method(method), None
         if used.needs_every_word or matrix.nnz >= matrix.shape[1]:
             topics, counted = Topics(self._read(state)), matrix
-        else:  # the topics of the documents' words will do
+        else:  # read only the columns of the documents' words
             words, slots = np.unique(matrix.indices, return_inverse=True)
             words = words.astype(np.int32)
             topics = Topics.of_words(self._read(state, words), words)
@@ -255,10 +252,10 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         Parameters
         ----------
         n_words : int
-            Words per topic; all, if there are fewer.
+            Words per topic, at most V.
         feature_names : sequence of str, optional
-            The words of the columns. By default those of the model's vocabulary, else those of the
-            data frame it was fitted on, else x0, x1, ...; see `set_feature_names`.
+            The words of the columns. By default the words of the vocabulary, the names of the data
+            frame's columns, or x0, x1, ...; see `set_feature_names`.
         by : {"relevance", "probability", "tfidf", "frex"}
             How words are ranked; see `opelda.report.rank_words`.
         """
@@ -281,7 +278,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
 
 
 def heaviest_words(model: Any, n: int, by: Rank = "probability", at_once: int = 2**24) -> Ids:
-    """Return the ids of each topic's n best words, a part of the words at a time."""
+    """Return the ids of each topic's n best words, and read `at_once` weights at a time."""
     state = model._state
     n_words, n_topics = state.weights.n_words, state.weights.n_topics
     shares = shares_or_even(model, n_topics)
