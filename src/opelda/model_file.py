@@ -1,4 +1,4 @@
-"""Model files: safetensors, written in one step, read without running anything."""
+"""Model files: safetensors, written atomically, read without running code."""
 
 import os
 import time
@@ -24,18 +24,17 @@ __all__ = ["follow", "load", "save"]
 
 
 def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> None:
-    """Write a model, without its callbacks, with all that it needs to go on learning.
+    """Write a model with its learning state, but without its callbacks.
 
-    The file is written under a temporary name, synced and renamed: there is the old file or the new
-    one, never half of one.
+    The file is written under a temporary name, synced and renamed: it is always complete.
 
     Parameters
     ----------
     model : a fitted learner
     path : path
     documents : bool
-        With the word counts of the last documents of a stream learned by sweeps. Without, the file
-        is smaller and tells nothing of any document; the model resumes with new documents only.
+        Include the word counts of the last documents of a stream learned by sweeps. Without them
+        the file is smaller and private, and the model resumes from new documents only.
 
     Examples
     --------
@@ -59,15 +58,15 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
 def load(path: str | PathLike[str], *, split: Any = None) -> Any:
     """Read a model that `save` or a checkpoint wrote, of this version or an earlier one.
 
-    Nothing in the file is run, and everything is checked: `ModelFileError` says what is wrong.
+    Loading runs no code of the file and validates all values; `ModelFileError` names errors.
 
     Parameters
     ----------
     path : path
         A model file, or the checkpoint folder of a stream.
     split : callable, optional
-        The function of your own that cut texts into words (``Tokenizer(split=...)``), which no file
-        holds. Without it the model takes counts, but no texts.
+        The model's own function that cuts texts (``Tokenizer(split=...)``), which files cannot
+        store. Without it the model takes counts, but not texts.
 
     Examples
     --------
@@ -84,9 +83,9 @@ def load(path: str | PathLike[str], *, split: Any = None) -> Any:
 
 
 def change(path: str | PathLike[str], edit: Callable[[Any], None]) -> None:
-    """Change the model of a file and write it back; a stream's while no stream learns on there."""
+    """Edit the model of a file or checkpoint, which no stream may use meanwhile."""
     target = model_path(path)
-    # a stream would replace the file by what it has in memory
+    # a running stream would overwrite the file
     is_checkpoint = target.name == CHECKPOINT_FILE
     with Checkpoint(target.parent, (), Every("every", 1)) if is_checkpoint else nullcontext():
         stored = StoredModel.read(target)
@@ -98,20 +97,20 @@ def change(path: str | PathLike[str], edit: Callable[[Any], None]) -> None:
 def follow(
     path: str | PathLike[str], *, poll: float = 1.0, timeout: float | None = None
 ) -> Iterator[Any]:
-    """Yield the newest model of a file or checkpoint folder, now and whenever it was replaced.
+    """Yield the newest model of a file or checkpoint folder, now and after every replacement.
 
-    A model that was replaced before it was asked for is passed over. The path need not exist yet. A
-    file that cannot be read is read again after `poll` seconds; if it has not changed by then,
-    `ModelFileError` is raised.
+    Models that are replaced between two requests are skipped. The path need not exist. A file that
+    cannot be read is read again after `poll` seconds; if it is unchanged, `ModelFileError` is
+    raised.
 
     Parameters
     ----------
     path : path
         As for `load`.
     poll : float
-        Seconds between two looks.
+        Seconds between two checks.
     timeout : float, optional
-        End when there was no new model for so many seconds; by default never.
+        Seconds without a new model after which to end; by default never.
 
     Examples
     --------
@@ -137,14 +136,13 @@ def followed(
 ) -> Iterator[tuple[Any, int]]:
     """Yield models as `follow` does, each with its checksum.
 
-    `since` is the stamp and the checksum of a known model. `wait` replaces `time.sleep`, and
-    returns True to end. A file that cannot be read is given to `complain`, if there is one, and
-    passed over until it changes.
+    `since` is the stamp and the checksum of a known model. `wait` replaces `time.sleep` and returns
+    True to end. With `complain`, unreadable files are reported and skipped until they change.
     """
     (seen, former), failed = since, None
     began = time.monotonic()
     while True:
-        # The stamp is older than the model read after it: at worst that is read once more.
+        # The stamp precedes the reading: at worst the same model is read twice.
         stamp = stamp_of(path)
         if stamp is not None and stamp != seen:
             try:
@@ -172,7 +170,7 @@ def followed(
 
 
 def stamp_of(path: Path) -> tuple[int, ...] | None:
-    """Return numbers that change when the file is replaced; None where there is none."""
+    """Return numbers that change with the file; None without a file."""
     try:
         found = os.stat(model_path(path))
     except (OSError, ModelFileError):
@@ -181,6 +179,6 @@ def stamp_of(path: Path) -> tuple[int, ...] | None:
 
 
 def read(path: str | PathLike[str]) -> tuple[Any, int]:
-    """Return a model, and a number that tells it from others."""
+    """Return a model and its checksum."""
     stored = StoredModel.read(path)
     return loaded(stored), stored.header["checksum"]

@@ -273,7 +273,7 @@ def test_events_are_in_reports_and_stop_learning(rng, seed):
 
 
 def test_learners_that_do_not_sweep_have_no_events():
-    with pytest.raises(InputError, match="noticed by sweeps"):
+    with pytest.raises(InputError, match="Events need sweeps"):
         OnlineOPE(2, callbacks=[OnEvent(print)]).fit_stream(["tea cup"] * 9)
     assert OnlineOPE(2).fit_stream(["tea cup"] * 9).events_ == []
 

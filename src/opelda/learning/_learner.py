@@ -1,4 +1,4 @@
-"""The estimator that every learner is: an inference method and an update rule."""
+"""The estimator behind all learners: an inference method and an update rule."""
 
 import re
 from collections.abc import Iterator
@@ -37,15 +37,15 @@ from opelda.metrics import coherence
 from opelda.metrics._matching import stability_over_runs
 from opelda.metrics._token_split import can_be_split
 
-# Coherence takes a percent or two of the time, also where documents are seen once; where they are
-# seen four times or more all are counted. Of fewer, words that should would not meet.
+# Coherence takes up to 2% of the time: with fewer than four passes and sweeps it counts a sample. A
+# smaller sample would miss pairs of words.
 LEAST_COUNTED = 50_000
 
 Class = TypeVar("Class", bound=type)
 
 
 def listed(cls: Class) -> Class:
-    """List the parameters in the order in which the docstring does."""
+    """Order the signature as the docstring."""
     text = (cls.__doc__ or "").split("    Attributes\n")[0]
     names = ", ".join(re.findall(r"^    (\w[\w, ]*) : ", text, re.MULTILINE)).split(", ")
     known = signature(cls)
@@ -55,12 +55,12 @@ def listed(cls: Class) -> Class:
 
 
 def run_seeds(seed: int, n_runs: int) -> list[int]:
-    """Return a seed for each run: the one given, and others that follow from it."""
+    """Return a seed per run: the given seed, then seeds derived from it."""
     return [seed, *np.random.SeedSequence(seed).generate_state(n_runs - 1).tolist()]
 
 
 def another(model: Any, seed: int, **changes: Any) -> Any:
-    """Return a model with the same parameters that learns once, with this seed and silently."""
+    """Return a silent model with the same parameters, a seed and a single run."""
     given = model.get_params(deep=False) | {"random_state": seed, "callbacks": None, "verbose": 0}
     if "n_runs" in given:
         given["n_runs"] = 1
@@ -68,14 +68,14 @@ def another(model: Any, seed: int, **changes: Any) -> Any:
 
 
 def compared_words(model: Any) -> Any:
-    """Return the ids of the words by which topics are matched (K, n)."""
-    # On generated documents with two to four times as many topics as they were drawn from, 20 words
-    # tell true topics best: 10 have an AUC of .982 instead of .994, the cosine .990.
+    """Return the ids (K, n) of the words that match topics."""
+    # On generated documents, with two to four times their number of topics, 20 words identify true
+    # topics best: an AUC of .994, against .982 for 10 words and .990 for the cosine.
     return heaviest_words(model, min(20, model._state.weights.n_words))
 
 
 class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
-    """An inference method and an update rule, which a subclass names."""
+    """The estimator; subclasses name an inference method and an update rule."""
 
     @learns_alone
     def fit(
@@ -87,19 +87,18 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         validation: Any = None,
         validate_every: int = 10,
     ) -> Self:
-        """Learn topics from a collection, forgetting what was learned before.
+        """Learn topics from a collection; discard topics of earlier calls.
 
         Parameters
         ----------
         X : array or sparse matrix (D, V), Corpus, or documents
-            Word counts, or what `opelda.corpus.read` makes a corpus of: texts, word lists or
-            mappings from word to count, in a list, an iterator, a column or a data frame.
+            Word counts, or documents for `opelda.corpus.read`: texts, word lists or mappings from
+            word to count, in a list, an iterator, a column or a data frame.
         y : ignored
         vocabulary : Vocabulary, optional
-            The words of the columns, kept and saved with the model; documents bring their own.
-            With one, `transform` and the like take texts.
+            The words of the columns, for counts. The model keeps it to count texts.
         validation : as X, optional
-            Documents to score the topics on while learning; see `callbacks`.
+            Documents to score while learning, for callbacks.
         validate_every : int
             Updates between two scores.
 
@@ -115,10 +114,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         return self
 
     def _fit_runs(self, X: Any, vocabulary: Any, validation: Any, validate_every: int) -> None:
-        """Learn several times, and keep the run that is most like the others.
-
-        Where something stops that, it is one of the runs that were finished.
-        """
+        """Learn several times, and keep the most typical of the finished runs."""
         seeds = run_seeds(self._plan(listen=False).seed, self.n_runs)
         X = as_corpus(X, vocabulary, self.n_jobs)
         if isinstance(validation, Iterator):
@@ -144,10 +140,10 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         vocabulary: Vocabulary | None = None,
         validation: Any = None,
         validate_every: int = 10,
-        collection: Any = None,  # a `HeldCollection`, or one of the same form
+        collection: Any = None,  # a `HeldCollection` or a cluster
         run: Run = Run(),  # noqa: B008  # immutable
     ) -> None:
-        """Learn topics; sweep all of a collection, of which X are then some documents."""
+        """Learn topics; sweep the collection, if given, of which X is a sample."""
         whole("validate_every", validate_every)
         with self._all_or_nothing():
             plan = self._plan()
@@ -159,7 +155,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
                 held_out = self._validated(counts_of(validation, words), reset=False)
                 if not can_be_split(held_out):
                     raise InputError("validation has no document of at least two tokens to score.")
-            # what depends on the documents
+            # settings that depend on the documents
             schedule = self._schedule(matrix.shape[0])
             n_passes, n_sweeps = schedule.n_passes, schedule.n_sweeps
             engine = self._engine(matrix.nnz, n_sweeps + A_PASS * n_passes, anew=True)
@@ -199,14 +195,14 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
     def _go_through(
         self, plan: Plan, documents: Documents, collection: Any, reporter: Reporter
     ) -> None:
-        """Go through the passes, then the closing sweeps."""
+        """Make the passes, then the closing sweeps."""
         state, schedule = self._state, plan.schedule
         for batch in plan.passes(documents):
             try:
                 done = plan.update(state, batch)
             except BaseException:
-                # An engine goes back to a random start when the first update is interrupted;
-                # it does not know of the documents that this one was made of.
+                # After an interrupted first update, engines restore a random start, without the
+                # documents of this start.
                 if not state.n_updates:
                     state.weights = self._begun(plan, documents, state.vocabulary).weights
                 raise
@@ -225,28 +221,27 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         self, matrix: sparse.csr_array, documents: Documents, n_views: int
     ) -> None:
         n_docs, n_words = matrix.shape
-        if n_words > 1:  # else there are no pairs
+        if n_words > 1:
             n_counted = max(LEAST_COUNTED, n_docs * n_views // 4)
             counted = matrix if n_docs <= n_counted else drawn(documents, n_counted)
             self._state.coherence = coherence(heaviest_words(self, min(10, n_words)), counted)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
-        """Learn topics as `fit` does and return the mixtures of the same documents."""
+        """Learn topics and return the mixtures of the same documents."""
         counted = as_corpus(X, options.get("vocabulary"), self.n_jobs)
         return with_names(super().fit_transform(counted, y, **options), X)
 
     @learns_alone
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go on learning from more documents, in their order, `batch_size` at a time.
+        """Continue learning from more documents, in order, in batches of `batch_size`.
 
-        By sweeps of the last documents where `n_sweeps` is not 0 (docs/streams.md), else by an
-        update each. For the Online rule the topics come to stand for all documents seen so far; no
-        total is ever guessed.
+        Learn by sweeps of the last documents if `n_sweeps` is not 0 (docs/streams.md), else by
+        updates. For the Online rule, D is the number of documents seen so far.
 
         Parameters
         ----------
         X : as for `fit`
-            The words of the first call stay the model's.
+            The words of the first call remain the model's words.
         y : ignored
         """
         state: State | None = getattr(self, "_state", None)
@@ -274,7 +269,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the model as it was when something it was given turns out to be wrong."""
+        """Restore the model after an error in parameters or documents."""
         before = dict(self.__dict__)
         try:
             yield
@@ -285,21 +280,21 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             raise
 
     def _checked(self, X: Any) -> sparse.csr_array:
-        """Return documents as counts over the words of the fitted model, checked."""
+        """Return documents as validated counts over the words of the model."""
         if learns_elsewhere(self) and (isinstance(X, Corpus) or are_documents(X)):
             check_words_rest(self)
         return self._validated(counts_of(X, self._state.vocabulary), reset=False)
 
     def _validated(self, X: Any, *, reset: bool) -> sparse.csr_array:
-        """Check counts as scikit-learn does, then as kernels need them."""
+        """Validate counts for scikit-learn, then for kernels."""
         if reset or not self._is_like_before(X):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return counts(X)
 
     def _is_like_before(self, X: Any) -> bool:
-        """Whether scikit-learn's checks, which take longer than one document, would find nothing.
+        """Return whether X certainly passes scikit-learn's checks, which are slow.
 
-        A sparse matrix has no names of columns, and `counts` looks at its values.
+        A sparse matrix has no names of columns, and `counts` validates its values.
         """
         return (
             isinstance(X, sparse.csr_array)

@@ -1,11 +1,10 @@
-"""Watching a learner and stopping it.
+"""Callbacks: functions that get a `BatchReport` after every update, and may stop learning.
 
-A callback is anything that can be called with a `BatchReport`. It is called after every update, and
-learning stops after that update if it returns True; all callbacks are called, whatever the others
-return. Methods `begin(model)` and `end(model)`, if there are any, are called before the first
-update and after the last, `end` also when learning fails or is interrupted. Attributes:
-``needs_gap = False`` does without the mean gap, which costs about a sixth of inference;
-``needs_score = True`` asks for the score of a stream's batches before they are learned from.
+Learning stops after an update if any callback returns True; all callbacks are called. The optional
+methods `begin(model)` and `end(model)` are called before the first update and after the last, `end`
+also after an error. Without callbacks that need the mean gap (``needs_gap = False``), inference is
+about a sixth faster. ``needs_score = True`` requests the scores of a stream's batches before their
+update.
 """
 
 import math
@@ -22,51 +21,49 @@ from opelda.learning.streaming._events import Event
 
 @dataclass(frozen=True)
 class BatchReport:
-    """One update of the topics, as callbacks see it.
+    """One update of the topics.
 
     Attributes
     ----------
     model : Any
-        The model itself, already updated. Look, do not change.
+        The updated model. Callbacks must not change it.
     n_updates : int
-        Updates over the model's life, this one included.
+        Updates over the model's life, including this update.
     n_docs, n_docs_total : int
-        Documents done in this call, over all its passes, and those to be done; None if unknown.
+        Documents finished in this call, over all passes, and their total; None if unknown.
     n_pass, n_passes : int
-        Which pass over the documents this is, from 1, and of how many (None if unknown); closing
-        sweeps are passes, too.
+        The number of this pass, from 1, and the number of passes (None if unknown), including
+        closing sweeps.
     docs_per_second : float
-        Documents a second in this call so far.
+        Documents per second in this call.
     e_seconds, m_seconds : float
-        Time that the batch's inference took, and the update of the topics.
+        Time of the batch's inference, and of the update of the topics.
     step_size : float
-        rho_t of the Online and ML rules; of a stream that is learned by sweeps, the mini-batch's
-        share of all that counts.
+        rho_t of the Online and ML rules; in streams learned by sweeps, the mini-batch's share of
+        the total weight.
     mean_gap : float
-        Mean Frank-Wolfe gap of this batch's documents, the certificate of their mixtures; NaN where
-        nobody asks. In streams learned by sweeps, that of up to 200 documents before they are
-        learned from, for displays.
+        Mean Frank-Wolfe gap of the batch's mixtures, their certificate; NaN if not requested. In
+        streams learned by sweeps, of up to 200 documents before their update, for displays.
     held_out_score : float or None
-        Log predictive probability per word of the validation documents, where they were scored
-        after this update; larger is better.
+        Log predictive probability per word of the validation documents, if this update scored
+        them; larger is better.
     n_words, n_words_added, n_words_dropped : int
-        Words in the vocabulary now; words added and dropped while learning.
+        Words in the vocabulary; words added and dropped while learning.
     n_unknown_tokens : float
-        Tokens that were left out because their word is not in the vocabulary.
+        Tokens whose words are not in the vocabulary.
     n_sweeps : int
-        How many of the passes, the last ones, are closing sweeps.
+        Number of closing sweeps among the passes.
     recent_docs_per_second : float
-        Documents a second in the last five seconds, or since the update before.
+        Documents per second in the last five seconds, or since the last update.
     batch_score : float or None
-        As `held_out_score`, of up to 200 of a stream's documents before they were learned from.
-        Where a callback has ``needs_score = True``, and for as many batches as can be scored in 3%
-        of the time.
+        As `held_out_score`, of up to 200 of a stream's documents before their update, for callbacks
+        with ``needs_score = True``. Scoring takes at most 3% of the time: other batches have None.
     memory : int or None
-        Bytes of memory that the process has (on macOS the most it has had).
+        Resident memory of the process in bytes (on macOS the maximum).
     events : tuple of Event
-        Noticed with this update, in streams that are learned by sweeps.
+        Events of this update, in streams learned by sweeps.
     n_run, n_runs : int
-        Which run of how many this is, from 1; each begins anew, with another seed.
+        The number of this run, from 1, and the number of runs.
 
     Examples
     --------
@@ -104,7 +101,7 @@ class BatchReport:
 
 
 class Callback(Protocol):
-    """Anything that takes a `BatchReport` and returns True to stop learning.
+    """A function that takes a `BatchReport` and returns True to stop learning.
 
     Examples
     --------
@@ -112,7 +109,7 @@ class Callback(Protocol):
     """
 
     def __call__(self, report: BatchReport, /) -> bool | None:
-        """Look at an update; True stops learning after it."""
+        """Handle an update; return True to stop."""
 
 
 @dataclass(eq=False)
@@ -122,14 +119,14 @@ class EarlyStopping:
     Parameters
     ----------
     patience : int
-        Stop after so many scores in a row without an improvement.
+        Number of successive scores without an improvement that stop learning.
     min_delta : float
-        A score is an improvement if it is larger by more than this than the last that was one.
+        Smallest difference to the last improvement that counts as an improvement.
 
     Attributes
     ----------
     best_score, best_update : float or None, int or None
-        The largest score seen in this call of `fit`, and the model's `n_updates` at that score.
+        The largest score in this call of `fit`, and the model's `n_updates` at that score.
 
     Examples
     --------
@@ -153,13 +150,13 @@ class EarlyStopping:
         self.begin(None)
 
     def begin(self, model: Any) -> None:
-        """Forget what was seen before."""
+        """Reset the scores."""
         self.best_score = self.best_update = None
         self._reference = -math.inf
         self._n_scores = self._n_without = 0
 
     def __call__(self, report: BatchReport, /) -> bool:
-        """Look at the score, if there is one; return True when patience is at its end."""
+        """Compare the score, if any; return True when patience is exhausted."""
         score = report.held_out_score
         if score is None:
             return False
@@ -173,25 +170,25 @@ class EarlyStopping:
         return self._n_without >= self.patience
 
     def end(self, model: Any) -> None:
-        """Warn if there was nothing to watch."""
+        """Warn if no update had a score."""
         if not self._n_scores:
             warnings.warn(
-                "EarlyStopping saw no score and had nothing to go by; pass validation=, and a "
-                "validate_every that is no more than the number of updates.",
+                "EarlyStopping saw no score; pass validation=, and a validate_every of at most the "
+                "number of updates.",
                 UserWarning,
                 stacklevel=2,
             )
 
 
 class History:
-    """Keep the reports of one or several calls, without their `model`, for a table or a plot.
+    """Keep the reports of all calls, without their `model`, for a table or a plot.
 
     Parameters
     ----------
     max_length : int or None
-        Keep only so many, the newest; None keeps all.
+        Number of newest reports to keep; None keeps all.
     gap : bool
-        Whether the mean gap is wanted; without, learning is a little faster and it is NaN.
+        Whether to compute the mean gap; learning is faster without it.
 
     Examples
     --------
@@ -211,7 +208,7 @@ class History:
 
     @property
     def reports(self) -> list[BatchReport]:
-        """The reports that were kept, oldest first."""
+        """The reports, oldest first."""
         return list(self._reports)
 
     def __call__(self, report: BatchReport, /) -> None:
@@ -236,7 +233,7 @@ class OnEvent:
     Parameters
     ----------
     function : callable
-        Takes an `Event`; learning stops if it returns True.
+        A function of an `Event` that returns True to stop learning.
 
     Examples
     --------
@@ -255,13 +252,13 @@ class OnEvent:
         self.function = function
 
     def begin(self, model: Any) -> None:
-        """Reject a learner that notices no events."""
+        """Raise `InputError` for a learner without events."""
         if not model._schedule().n_sweeps:
             raise InputError(
-                "Events are noticed by sweeps, and this learner makes none; choose {preset}.",
+                "Events need sweeps, which this learner does not make; choose {preset}.",
                 preset="best",
             )
 
     def __call__(self, report: BatchReport, /) -> bool:
-        """Pass the events on; return True when the function wants to stop."""
+        """Call the function with each event; return whether it returned True."""
         return any([self.function(event) is True for event in report.events])

@@ -1,6 +1,6 @@
 """The paper's seven learners (Than & Doan, "Guaranteed inference in topic models", sections 4, 5).
 
-Each is an inference method and an update rule; `TopicModel` combines any two.
+Each combines an inference method and an update rule; `TopicModel` combines any of both.
 """
 
 import re
@@ -15,7 +15,7 @@ from opelda.learning.topic_model import TopicModel
 
 Class = TypeVar("Class", bound="type[PaperLearner]")
 
-# Parameters that mean something else than those of `TopicModel`, and those that it does not have.
+# Parameters that differ from parameters of `TopicModel`, or that it lacks.
 PARAMETERS = """
     doc_topic_prior : number, vector (K,) or None
         alpha, the Dirichlet prior of a document's mixture; None is 1/K.
@@ -28,12 +28,12 @@ PARAMETERS = """
     n_iter : int
         Iterations of inference per document; OPE's T.
     n_passes : int
-        How often `fit` goes through the collection, shuffled anew each time.
+        Passes of `fit` over the collection, each in its own order.
     population : float or None
-        D, the number of documents that the topics are to stand for (population VB, McInerney et
-        al. 2015). None: the collection's size in `fit`, the documents seen so far in streams.
+        D, the number of documents that the topics represent (population VB, McInerney et al. 2015).
+        None: the collection's size in `fit`, the number of seen documents in streams.
     keep_start : bool
-        Keep the random start in lambda for ever, as the paper writes it. For comparison only.
+        Keep the random start in lambda, as the paper writes it. For comparison only.
 """
 EXAMPLES = """    Examples
     --------
@@ -46,7 +46,7 @@ EXAMPLES = """    Examples
 
 
 def documented(cls: Class) -> Class:
-    """Append the parameters and attributes to a docstring, as `TopicModel` has them, and more."""
+    """Append the parameters and attributes of `TopicModel`, and more, to a docstring."""
     head, attributes, _ = re.split(r"(?=    Attributes\n|    Examples\n)", TopicModel.__doc__ or "")
     entry, known = r"^    (\w+)(?:, \w+)* : .*\n(?:        .*\n)*", cls().get_params()
     entries = {found[1]: found[0] for found in re.finditer(entry, head + PARAMETERS, re.MULTILINE)}
@@ -60,7 +60,7 @@ def documented(cls: Class) -> Class:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PaperLearner(Learner):
-    """An inference method and an update rule of the paper, by class."""
+    """A learner of the paper; subclasses name the method and the rule."""
 
     batch_size: int = 5000
     learning_decay: float = 0.9
@@ -148,7 +148,7 @@ class OnlineVB(OnlineLearner):
 
 @documented
 class StreamingVB(StreamingLearner):
-    """Streaming-VB: variational Bayes, one mini-batch's posterior the next one's prior.
+    """Streaming-VB: variational Bayes; the posterior is the next mini-batch's prior.
 
     Broderick et al., "Streaming variational Bayes" (NIPS 2013), its sequential form.
     """

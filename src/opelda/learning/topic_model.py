@@ -1,4 +1,4 @@
-"""Any inference method with any update rule, and presets for what users leave out."""
+"""`TopicModel`: any inference method with any update rule, and presets for defaults."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,11 +17,10 @@ from opelda.learning._seeds import Seeds
 
 
 def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -> dict[str, Any]:
-    """Return the parameters that a preset decides, for so many documents or for a stream.
+    """Return the parameters of a preset, for a number of documents; None is a stream.
 
-    As measured: docs/learning.md has the curves. Small collections are gone through more often, in
-    smaller steps; those with more than 500 topics, whose passes take longer than their sweeps, less
-    often.
+    docs/learning.md has the measurements. Small collections have more passes and smaller batches.
+    Models with more than 500 topics, whose passes take longer than their sweeps, have fewer passes.
 
     >>> fast = preset_settings("fast", 10_000)
     >>> fast["inference"].n_iter, fast["batch_size"], fast["n_passes"]
@@ -37,10 +36,10 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
             "n_sweeps": 0,
         }
     best = preset == "best"
-    n_docs = 10**9 if n_docs is None else max(n_docs, 1)  # a stream is the largest collection
+    n_docs = 10**9 if n_docs is None else max(n_docs, 1)  # a stream: the largest collection
     n_docs_to_see = 400_000 * min(1.0, 500 / n_topics) if best else 100_000
-    batch_size = max(50, n_docs // 20)  # 20 updates a pass, or more
-    if best:  # 200, but with as many documents each as there are topics
+    batch_size = max(50, n_docs // 20)  # at least 20 updates per pass
+    if best:  # at most 200, each with K documents or more
         batch_size = min(batch_size, max(250, n_docs // 200, n_topics))
     return {
         "inference": OPE(n_iter=20),
@@ -57,89 +56,86 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
 class TopicModel(Learner):
     """Topics learned by any inference method and any update rule.
 
-    With nothing but a number of topics, the best that were measured (docs/learning.md). `preset`
-    decides what is left at None; each parameter that is given replaces that one setting.
+    The defaults are the best measured settings (docs/learning.md). `preset` determines all
+    parameters that are None.
 
     Parameters
     ----------
     n_components : int
         K, the number of topics.
     preset : {"best", "fast", "paper"}
-        "best": Online-OPE, then closing sweeps of Gibbs sampling, and streams by sweeps of their
-        last documents; "fast": Online-OPE alone, with steps that learn faster than the paper's;
-        "paper": the settings of `OnlineOPE`.
+        "best": Online-OPE and closing sweeps of Gibbs sampling, streams by sweeps of their last
+        documents; "fast": Online-OPE with larger steps than the paper's; "paper": the settings of
+        `OnlineOPE`.
     inference : str, Method or None
-        A method of `opelda.inference`, or its name, for its own defaults. None: the preset's,
-        ``OPE(n_iter=20)``; "paper": ``OPE(n_iter=50)``; with the rule "scvb0"
-        ``CVB0(burn_in=1, n_samples=1)``. "sgrld" draws tokens' topics itself: give none.
+        A method of `opelda.inference`, or its name. None: ``OPE(n_iter=20)``; preset "paper":
+        ``OPE(n_iter=50)``; rule "scvb0": ``CVB0(burn_in=1, n_samples=1)``. The rule "sgrld" takes
+        no method.
     learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
         The update rule: regularised maximum likelihood, stochastic variational inference,
         streaming Bayes, stochastic CVB0 or stochastic gradient Riemannian Langevin dynamics
-        (docs/learning.md). A rule object of `opelda.learning` has parameters of its own, such as
-        step sizes and the start: ``Online(decay=0.7, offset=64)``. Or a rule of your own
-        (docs/contributing-a-method.md), which a model file cannot hold. None: "online", with decay
-        .6, offset 10, start from documents; "paper": .9, 1, random.
+        (docs/learning.md). Rule objects of `opelda.learning` have step sizes and a start:
+        ``Online(decay=0.7, offset=64)``. Model files cannot store a rule of your own
+        (docs/contributing-a-method.md). None: "online", with decay .6, offset 10 and a start from
+        documents; preset "paper": .9, 1, random.
     doc_topic_prior : number, vector (K,) or None
         alpha, the Dirichlet prior of a document's mixture; None is 1/K, and closing sweeps adapt it
         to the documents.
     topic_word_prior : number, vector (V,), matrix (K, V) or None
         eta, the Dirichlet prior of a topic's words. None: 1/K; with closing sweeps .05 before them,
-        and in the end one per word, of the mean that predicts tokens best from each other.
+        then a learned value per word.
     batch_size : int or None
-        S, documents per update. None: 1000, fewer for a collection of less than 200,000 ("fast":
+        S, documents per update. None: 1000, fewer for collections below 200,000 documents ("fast":
         20,000); "paper": 5000.
     n_passes : int or None
-        How often `fit` goes through the collection, shuffled anew each time. None: so often that
-        400,000 documents are seen ("fast": 100,000), at most 20 times; "paper": once.
+        Passes of `fit` over the collection, each in its own order. None: at most 20, for 400,000
+        views of documents ("fast": 100,000); "paper": 1.
     n_sweeps : int or None
-        Sweeps of collapsed Gibbs sampling by which `fit` ends (docs/learning.md). None: 80 for
-        "best", else 0. With sweeps, `partial_fit` and `fit_stream` keep a window of the last
-        documents (400,000, or 4 million tokens) and sweep the window (docs/streams.md).
+        Closing sweeps of collapsed Gibbs sampling in `fit` (docs/learning.md). None: 80 for "best",
+        else 0. With sweeps, `partial_fit` and `fit_stream` sweep a window of the last 400,000
+        documents or 4 million tokens (docs/streams.md).
     n_runs : int
-        How often `fit` learns, each time with another seed, the first with that of `random_state`.
-        It keeps the run that is most like all others (Rieger et al. 2020), and what each of its
-        topics has in common with the others', `topic_stability_`; docs/choosing.md.
+        Runs of `fit`, each with its own seed, the first with `random_state`. `fit` keeps the most
+        typical run (Rieger et al. 2020) and its `topic_stability_` (docs/choosing.md).
     seeds : mapping from str to lists of words, Seeds or None
-        Topics of your own, by name (docs/seeds.md): the first topics, in this order, begin with
-        documents that hold these words, and keep name, number and theme (in streams without sweeps
-        not always the theme). Words are found as they stand, or as the vocabulary's tokenizer makes
-        them; of a data frame they are names of columns, else they may be numbers of columns.
-        ``Seeds(words, strength=...)`` says how strongly the words hold their topic.
+        Seed words by topic name (docs/seeds.md): the first topics, in this order, start from
+        documents with these words, and keep name, number and theme (in streams without sweeps, not
+        always the theme). Words are looked up unchanged, then as the vocabulary's tokenizer changes
+        them; they may be names or numbers of columns. ``Seeds(words, strength=...)`` sets the
+        weight of the words.
     transform_method : str, Method or None
-        How `transform` infers mixtures: the name of a method, a method object, or "same" as while
-        learning. None: the same, but EM in the place of OPE and of what is left out, for its
-        mixtures predict unseen words better and cost less.
+        The inference method of `transform`: a name, a method object, or "same" for `inference`.
+        None: `inference`, but EM instead of OPE or None: its mixtures predict unseen words better
+        and cost less.
     max_loss : float, PerToken or None
-        The most that the likelihood of a document's words may be below the optimum in `transform`,
-        `infer` and `score`: nats per document, or ``PerToken(0.01)`` nats per token. Other mixtures
-        are replaced by the most likely one (`opelda.inference.Exact`), which may predict new words
-        of short texts worse: compare `score`. None: whatever the method finds.
+        Largest loss of likelihood in `transform`, `infer` and `score`: nats per document, or
+        ``PerToken(0.01)`` nats per token. `opelda.inference.Exact` replaces other mixtures by the
+        optimum, which may predict new words of short texts worse: compare `score`. None: no limit.
     sparse_output : bool
-        `transform` and `infer` give mixtures as CSR arrays: small where most topics have no share
-        at all, as with ``transform_method="exact"``.
+        Return mixtures of `transform` and `infer` as CSR arrays, which are small if most topics
+        have no share, as with ``transform_method="exact"``.
     engine : str or Engine
-        Where it runs: "cpu", "cuda" (a GPU, docs/gpu.md), "auto" (the GPU where it is faster),
-        "reference" (slow, plain NumPy), or an engine made with its resources.
+        "cpu", "cuda" (a GPU, docs/gpu.md), "auto" (the GPU where it is faster), "reference" (slow,
+        plain NumPy), or an engine object.
     n_jobs : int or None
-        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
-        depend on it.
+        Threads; None is every core, but 1 inside a worker of joblib and similar libraries. Results
+        do not depend on it.
     random_state : int, RandomState, Generator or None
     verbose : int
-        0: silent. 1: a progress bar, or lines in the log where there is no terminal. 2: a line per
-        update.
+        0: silent. 1: a progress bar, or lines in the log without a terminal. 2: a line per update.
     callbacks : callable, list of callables or None
-        Called with a `BatchReport` after every update; learning stops when one returns True.
+        Called with a `BatchReport` after every update; learning stops if a callback returns True.
 
     Attributes
     ----------
     components_ : float32 array (K, V)
         The topics; rows sum to 1.
     n_batch_iter_, n_docs_, n_docs_seen_ : int
-        Updates made; documents given; documents seen, once for each pass and sweep.
+        Updates; documents; documents times passes and sweeps.
     n_features_in_ : int
         V.
     n_unknown_tokens_ : float
-        Tokens met in streams whose words have no column.
+        Tokens of streams whose words have no column.
 
     Examples
     --------
