@@ -29,19 +29,7 @@ class Stream(DocumentStream):
     Iterating yields `MiniBatch` after `MiniBatch`, counted with `vocabulary`, from `position` on.
     ``learner.fit_stream(stream)`` counts with the learner's own copy of the vocabulary.
 
-    Attributes
-    ----------
-    vocabulary : Vocabulary or None
-        None where the source has numbered columns without names.
-    batch_size : int
-    position : fit for JSON
-        The position after the last mini-batch that was taken; None at the beginning.
-    problems : Problems
-        What could not be read so far: ``n_skipped`` and the ``first`` few.
-
-    Notes
-    -----
-    After `seek` the log ``opelda.corpus`` (INFO) reports the recognised documents.
+    Its attributes are ``batch_size`` and those of `DocumentStream`.
 
     Examples
     --------
@@ -81,12 +69,9 @@ class Stream(DocumentStream):
         return not self._source.reopens
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
-        """End a pipe after the documents read so far as soon as a condition is met.
+        """End a pipe after the documents read so far as soon as `is_ended()` is true.
 
-        Parameters
-        ----------
-        is_ended : callable
-            Called before every read, and ten times a second while the pipe is empty.
+        It is called before every read, and ten times a second while the pipe is empty.
         """
         self._source.end_when(is_ended)
 
@@ -106,7 +91,10 @@ class Stream(DocumentStream):
         self._source.wait_at_most(Patience(seconds, meanwhile))
 
     def seek(self, position: Any) -> None:
-        """Continue from the position of a mini-batch of the same source."""
+        """Continue from the position of a mini-batch of the same source.
+
+        The log ``opelda.corpus`` (INFO) then reports the recognised documents.
+        """
         self.position = position
 
     def __iter__(self) -> Iterator[MiniBatch]:
@@ -133,10 +121,6 @@ class Stream(DocumentStream):
         learn : bool
             Whether the vocabulary learns from each mini-batch just before it is yielded. False:
             columns stay, and columns without words must be as many.
-
-        Yields
-        ------
-        MiniBatch
         """
         if vocabulary is None and n_words is None:
             vocabulary = self.vocabulary

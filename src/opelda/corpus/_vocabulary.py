@@ -148,12 +148,7 @@ class Vocabulary:
         return np.fromiter(map(self.index, words), np.int32, len(words))
 
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
-        """Count words without changing the vocabulary; words it does not have are left out.
-
-        Returns
-        -------
-        CSR array (documents, words), float32
-        """
+        """Return counts (documents, words) of the vocabulary's words, and learn nothing."""
         documents, tokenizer = as_list(documents), self.tokenizer.decided
         few = self._few_texts.count(documents, self._words, self._version, tokenizer)
         if few is not None:
@@ -314,13 +309,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], header: Mapping[str, Any]) -> Self:
-        """Make the vocabulary again that `to_arrays` described.
-
-        Raises
-        ------
-        InputError
-            When anything is missing, of the wrong type, or contradicts the rest.
-        """
+        """Make the vocabulary again that `to_arrays` described; refuse damaged arrays."""
         header = {"min_df": 1, "n_docs": 0} | dict(header)  # the first model files lack these
         for name in (*PARAMETERS, *COUNTERS, "n_unknown_tokens"):
             if name not in header:

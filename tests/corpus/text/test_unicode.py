@@ -25,14 +25,14 @@ def test_words_of_unicode():
 
 
 def test_words_of_python():
-    classes = _splitters._python_words()
+    classes = _splitters.python_words(r"\w+")
     expected = [character.isalnum() or character == "_" for character in CHARACTERS]
     assert members(classes, WORD) == expected
     assert expected == [re.fullmatch(r"\w", character) is not None for character in CHARACTERS]
 
 
 def test_white_space_of_python():
-    classes = _splitters._python_black()
+    classes = _splitters.python_words(r"\s+", False)
     assert members(classes, WORD) == [bool(character.split()) for character in CHARACTERS]
 
 

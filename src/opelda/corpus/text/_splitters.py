@@ -34,7 +34,7 @@ Split = Callable[[str], Sequence[str]]
 
 
 def is_count_vectorizers(pattern: str | None) -> bool:
-    """Whether the pattern is that of CountVectorizer, with or without its flag."""
+    """Whether the pattern is CountVectorizer's, with or without its flag."""
     return pattern in (COUNT_VECTORIZER, COUNT_VECTORIZER.removeprefix("(?u)"))
 
 
@@ -43,9 +43,9 @@ def scanned_runs(pattern: str | None, *, pairs: bool = False) -> dict[str, Any] 
     if pattern is None:
         return {"classes": unicode_words(), "least": 2, "need_letter": True, "pairs": pairs}
     if is_count_vectorizers(pattern):
-        return {"classes": _python_words(), "least": 2, "need_letter": False}
-    if pattern == WHITESPACE:
-        return {"classes": _python_black(), "least": 1, "need_letter": False}
+        return {"classes": python_words(r"\w+"), "least": 2, "need_letter": False}
+    if pattern == WHITESPACE:  # everything that str.split() does not split at
+        return {"classes": python_words(r"\s+", False), "least": 1, "need_letter": False}
     return None
 
 
@@ -57,14 +57,12 @@ def coded(
     *,
     pairs: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the codes of all texts' words, and how many there are up to each text's end."""
+    """Return the codes of all texts' words, and the number of words up to each text's end."""
     if split is not None:
-        ends, words = [0], list[str]()
         with ONE_AT_A_TIME:
-            for text in texts:
-                words += _split_words(text, split)
-                ends.append(len(words))
-        return table.add(words), np.array(ends, np.int64)
+            cut = [_split_words(text, split) for text in texts]
+        ends = np.cumsum([0, *map(len, cut)], dtype=np.int64)
+        return table.add([word for words in cut for word in words]), ends
     runs = scanned_runs(pattern, pairs=pairs)
     if runs is not None:
         return table.scan(texts.__arrow_c_stream__(None), **runs)
@@ -120,7 +118,7 @@ def _characters(points: range) -> str:
 
 @cache
 def unicode_words() -> NDArray[np.uint8]:
-    r"""Return what Rust says: \w is a letter, a mark, a digit, a connector or a joiner."""
+    r"""Return the word characters of Rust: letters, marks, digits, connectors, joiners."""
     import polars as pl
 
     classes = np.zeros(0x110000, np.uint8)
@@ -135,23 +133,14 @@ def unicode_words() -> NDArray[np.uint8]:
 
 
 @cache
-def _python_words() -> NDArray[np.uint8]:
-    r"""Return what Python says \w is, as CountVectorizer goes by it."""
-    return _python_class(r"\w+") * np.uint8(_text.WORD)
-
-
-@cache
-def _python_black() -> NDArray[np.uint8]:
-    """Return everything that str.split() does not split at."""
-    return ~_python_class(r"\s+") * np.uint8(_text.WORD)
-
-
-def _python_class(pattern: str) -> NDArray[np.bool_]:
-    member = np.zeros(0x110000, np.bool_)
+def python_words(pattern: str, found: bool = True) -> NDArray[np.uint8]:
+    """Return the characters that Python finds by a pattern as word characters, or all others."""
+    classes = np.full(0x110000, 0 if found else _text.WORD, np.uint8)
     for points in ASSIGNED:
         for run in re.finditer(pattern, _characters(points)):
-            member[points.start + run.start() : points.start + run.end()] = True
-    return member
+            span = slice(points.start + run.start(), points.start + run.end())
+            classes[span] = _text.WORD if found else 0
+    return classes
 
 
 def found_unspaced(sample: "pl.Series") -> str:
