@@ -12,7 +12,8 @@ import opelda
 from opelda import OnlineVB, TopicModel
 from opelda._names import PRESETS
 from opelda.cli._callbacks import learning_display
-from opelda.cli._options import LEARNERS, Show
+from opelda.cli._options import LEARNERS
+from opelda.cli._terminal import VERBOSITY
 from opelda.cli.commands._fit_report import Scored, to_score
 from opelda.corpus import read
 from opelda.inference import OPE
@@ -219,6 +220,8 @@ def test_documents_to_score_are_long_enough_and_few():
 
 
 def test_nobody_watches(monkeypatch):
-    assert learning_display(Show(quiet=True), lines=True) is None
-    assert learning_display(Show()) is None
-    assert learning_display(Show(), lines=True) is not None
+    monkeypatch.setattr(VERBOSITY, "quiet", True)
+    assert learning_display(lines=True) is None
+    monkeypatch.setattr(VERBOSITY, "quiet", False)
+    assert learning_display() is None
+    assert learning_display(lines=True) is not None

@@ -10,7 +10,7 @@ import pytest
 import opelda
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import CertifiedInference
-from opelda.cli._options import NamelessReading, Reading, Show, Text
+from opelda.cli._options import NamelessReading, Reading, Text
 
 HOSTILE = ["=1+1\n\x1b[2J\u202e", "x" * 5_000, "<script>", "plain"]
 
@@ -83,6 +83,6 @@ def test_a_long_name_is_cut_in_a_sentence(model_file, capsys):
 
 def test_names_are_not_read_where_nobody_wants_them(tmp_path):
     write_records(tmp_path / "a.jsonl", HOSTILE)
-    show, source = Show(quiet=True), [str(tmp_path / "a.jsonl")]
-    assert read_corpus(source, Reading(), Text(), show).names == HOSTILE
-    assert read_corpus(source, NamelessReading(), Text(), show).names is None
+    source = [str(tmp_path / "a.jsonl")]
+    assert read_corpus(source, Reading(), Text()).names == HOSTILE
+    assert read_corpus(source, NamelessReading(), Text()).names is None

@@ -3,22 +3,24 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, dataclass_transform, get_type_hints
 
 import typer
 
 import opelda
 from opelda.cli._exit import OPTIONS, Code, ending_like_ctrl_c, is_usage_error, reported
-from opelda.cli._terminal import escaping_odd_characters, tell, warnings_noted
+from opelda.cli._terminal import VERBOSITY, escaping_odd_characters, tell, warnings_noted
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
     "demo", "fit", "choose", "stream", "topics", "search", "edit", "plot", "report", "transform",
     "serve", "evaluate", "convert", "info",
 )  # fmt: skip
+
+RUNNING = "Advanced: running"  # a panel of the help
 
 app = typer.Typer(
     name="opelda",
@@ -70,11 +72,32 @@ def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
     )
 
 
-def command(*examples: str) -> Callable[[Any], Any]:
-    """Register a function as the command of its name, with examples in its help.
+# how much each command says
+SHARED = {
+    "quiet": option("--quiet -q", "Print results and errors only.", False),
+    "verbose": option(
+        "--verbose -v", "Print a line per update, and what is skipped.", False, panel=RUNNING
+    ),
+    "debug": option("--debug", "Show tracebacks (or set OPELDA_DEBUG=1).", False, panel=RUNNING),
+}
 
-    A parameter whose type is a dataclass is a group of options, listed in the class's `PANEL`.
+
+@dataclass_transform(frozen_default=True)
+class Group:
+    """Options that several commands share, listed in a panel of the help.
+
+    A command with a parameter of a subclass has its options, and receives an instance.
     """
+
+    PANEL: ClassVar[str] = ""
+
+    def __init_subclass__(cls, panel: str | None = None) -> None:
+        cls.PANEL = cls.PANEL if panel is None else panel
+        dataclass(frozen=True)(cls)
+
+
+def command(*examples: str) -> Callable[[Any], Any]:
+    """Register a function as the command of its name, with examples in its help."""
     shown = "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in examples)))
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,12 +114,15 @@ def command(*examples: str) -> Callable[[Any], Any]:
                 _parameter(part.name, types[part.name], part, kind.PANEL) for part in fields(kind)
             ]
 
+        parameters += [_parameter(name, bool, said) for name, said in SHARED.items()]
+
         def run(**values: Any) -> None:
-            with reported(debug=values["debug"]):
+            VERBOSITY.quiet, VERBOSITY.verbose = values.pop("quiet"), values.pop("verbose")
+            with reported(debug=values.pop("debug")):
                 for group, kind in groups.items():
                     own = {part.name: values.pop(part.name) for part in fields(kind)}
                     values[group] = kind(**own)
-                with warnings_noted(values["show"]):
+                with warnings_noted():
                     function(**values)
 
         # all that typer looks at

@@ -10,9 +10,8 @@ from queue import Empty, Full, Queue
 from threading import Thread
 from typing import Any, ClassVar
 
-from opelda.cli._options import Show
 from opelda.cli._outputs import check_output
-from opelda.cli._terminal import count, heaviest, note, print_topics, safe_json, tell
+from opelda.cli._terminal import VERBOSITY, count, heaviest, note, print_topics, safe_json, tell
 from opelda.errors import InputError
 
 MARKUP = """
@@ -24,28 +23,28 @@ rdquo rowspan rsquo rt span src svg tbody td tr twimg u2019 utm valign wikitable
 AMBIGUOUS = {"amp", "br", "div", "gif", "gt", "lt", "php", "px", "rt", "span", "src", "td", "tr"}
 
 
-def learning_display(show: Show, *, lines: bool = False) -> Any:
+def learning_display(*, lines: bool = False) -> Any:
     """Return a callback that shows progress: a bar on a terminal, `lines` elsewhere, or None."""
-    if show.quiet or not (show.verbose or lines or sys.stderr.isatty()):
+    if VERBOSITY.quiet or not (VERBOSITY.verbose or lines or sys.stderr.isatty()):
         return None
     from opelda.learning._listeners import ProgressBar, ProgressLines
 
-    if show.verbose:
+    if VERBOSITY.verbose:
         display: Any = ProgressLines(interval=0.0)
     else:
         display = ProgressBar() if sys.stderr.isatty() else ProgressLines()
-    display.needs_gap = show.verbose  # certificates take time, and a bar has no room for them
+    display.needs_gap = VERBOSITY.verbose  # certificates take time, and a bar has no room for them
     return display
 
 
-def name_markup(words: Any, document_frequency: Any, n_docs: int, show: Show) -> None:
+def name_markup(words: Any, document_frequency: Any, n_docs: int) -> None:
     """Name frequent words that look like mark-up; an ambiguous one only beside others."""
     markup, enough = MARKUP.split(), max(3, 0.01 * n_docs)
     pairs = zip(words, document_frequency, strict=True)
     found = {word: n for word, n in pairs if word in markup and n >= enough}
     if len(found) > 1 or found.keys() - AMBIGUOUS:
         named = ", ".join(sorted(found, key=lambda word: (-found[word], word)))
-        note(show, f"these look like mark-up: {named}; leave them out with --stop-words +FILE.")
+        note(f"these look like mark-up: {named}; leave them out with --stop-words +FILE.")
 
 
 class StreamNotes:
@@ -53,19 +52,19 @@ class StreamNotes:
 
     needs_gap: ClassVar[bool] = False
 
-    def __init__(self, show: Show, summary_every: str) -> None:
+    def __init__(self, summary_every: str) -> None:
         from opelda._validation import Every  # imports NumPy
 
-        self._show, self._knows_markup = show, False
+        self._knows_markup = False
         self._every = Every("summary_every", summary_every) if summary_every != "0" else None
 
     def __call__(self, report: Any) -> None:
-        if self._show.quiet:
+        if VERBOSITY.quiet:
             return
         words = report.model._state.vocabulary
         if not self._knows_markup and words is not None and words.n_docs >= 1_000:
             self._knows_markup = True
-            name_markup(words, words.document_frequency, words.n_docs, self._show)
+            name_markup(words, words.document_frequency, words.n_docs)
         if self._every is not None and self._every.is_due(report.n_docs):
             n_docs, n_words = count(report.model.n_docs_seen_, "document"), report.n_words
             tell(f"{n_docs}, {count(n_words, 'word')}, {report.docs_per_second:,.0f} docs/s")
@@ -225,9 +224,9 @@ class LiveSite:
         }
         self._server = part("_server").PageServer(host, port, pages)
 
-    def tell(self, show: Show) -> None:
+    def tell(self) -> None:
         """Say where the page is, and whether others can see it."""
-        note(show, f"a page about this stream is at {self._server.site.url}")
+        note(f"a page about this stream is at {self._server.site.url}")
         if not self._server.site.is_local:
             tell("everybody who reaches this machine can read it: it is not only for this machine.")
 

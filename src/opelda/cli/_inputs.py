@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opelda.cli._exit import as_option
-from opelda.cli._options import NamelessReading, Show, StreamText, Text
+from opelda.cli._options import NamelessReading, StreamText, Text
 from opelda.cli._terminal import reading_bar, skipped_documents
 from opelda.errors import InputError
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from opelda.corpus import MiniBatch
 
 BLOCK = 4096  # documents
-# A vocabulary, or None where columns have no names, and their number.
-Columns = tuple[Any, int]
+# A vocabulary, or None where columns have no names; their number; the threads that read.
+Columns = tuple[Any, int, int | None]
 
 
 def read_corpus(
-    sources: list[str], reading: NamelessReading, text: Text, show: Show, jobs: int | None = None
+    sources: list[str], reading: NamelessReading, text: Text, jobs: int | None = None
 ) -> Any:
     """Read a collection, with a bar where somebody watches."""
     from opelda.corpus import read
 
-    with reading_bar(show) as progress:
+    with reading_bar() as progress:
         found = read(
             source_of(sources),
             **reading_options(reading),
@@ -39,7 +39,7 @@ def read_corpus(
             n_jobs=jobs,
             progress=progress,
         )
-    skipped_documents(found.n_skipped, found.problems, show)
+    skipped_documents(found.n_skipped, found.problems)
     return found
 
 
@@ -51,17 +51,16 @@ class Blocks:
         columns: Columns,
         sources: list[str],
         reading: NamelessReading,
-        show: Show,
-        jobs: int | None,
         doing: str = "inferring",
         **more: Any,
     ) -> None:
         from opelda.corpus import stream
 
-        options = {**reading_options(reading), "vocabulary": columns[0], "n_jobs": jobs, **more}
+        vocabulary, _, n_jobs = columns
+        options = {**reading_options(reading), "vocabulary": vocabulary, "n_jobs": n_jobs, **more}
         self.opened = stream(source_of(sources), batch_size=BLOCK, **options)
-        self._columns, self._show, self._doing = columns, show, doing
-        if columns[0] is None and self.opened.vocabulary is not None:
+        self._columns, self._doing = columns, doing
+        if vocabulary is None and self.opened.vocabulary is not None:
             raise InputError(
                 "The model learned from numbered columns and has no words, so it cannot read "
                 "texts; give documents in the format it learned from."
@@ -69,8 +68,8 @@ class Blocks:
 
     def __iter__(self) -> "Iterator[MiniBatch]":
         n_docs, opened = 0, self.opened
-        with reading_bar(self._show, self._doing) as progress:
-            for batch in opened.batches(*self._columns, learn=False):
+        with reading_bar(self._doing) as progress:
+            for batch in opened.batches(*self._columns[:2], learn=False):
                 yield batch
                 # shown once it was worked on, not when it was read
                 n_docs += batch.X.shape[0]
@@ -78,17 +77,10 @@ class Blocks:
                     progress(n_docs, *(opened.progress() or (None, None)))
         if not n_docs:
             raise InputError(f"{opened.label} holds no documents; look at what is in there.")
-        skipped_documents(opened.problems.n_skipped, opened.problems.first, self._show)
+        skipped_documents(opened.problems.n_skipped, opened.problems.first)
 
 
-def read_over(
-    columns: Columns,
-    sources: list[str],
-    reading: NamelessReading,
-    show: Show,
-    jobs: int | None,
-    **more: Any,
-) -> Any:
+def read_over(columns: Columns, sources: list[str], reading: NamelessReading, **more: Any) -> Any:
     """Read a collection whose columns are known beforehand into memory."""
     from polars import concat
 
@@ -96,7 +88,7 @@ def read_over(
     from opelda.corpus._matrix import stacked
 
     # not by `read`, which cuts numbered columns to the number that is known
-    blocks = Blocks(columns, sources, reading, show, jobs, "reading", **more)
+    blocks = Blocks(columns, sources, reading, "reading", **more)
     found = list(blocks)
     names = [name for block in found for name in block.names or ()]
     kept = [block.metadata for block in found if block.metadata is not None]

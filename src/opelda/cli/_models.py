@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from opelda.cli._inputs import Columns
 from opelda.cli._options import LEARNERS, Accuracy, Learning, dashed, given_options
 from opelda.cli._terminal import count, tell
 from opelda.errors import InputError
@@ -51,9 +52,9 @@ def on_machine(model: Any, jobs: int | None, engine: str | None = None) -> Any:
     return model.set_params(n_jobs=jobs, engine=engine or "cpu")
 
 
-def columns_of(model: Any) -> tuple[Any, int]:
-    """Return a model's vocabulary, None if its columns have no words, and how many it has."""
-    return model._state.vocabulary, int(model.n_features_in_)
+def columns_of(model: Any) -> Columns:
+    """Return a model's vocabulary, None if its columns have no words, their number, and threads."""
+    return model._state.vocabulary, int(model.n_features_in_), model.n_jobs
 
 
 def topic_facts(coherence: Any, stability: Any, seeds: dict[str, str]) -> dict[str, Any]:

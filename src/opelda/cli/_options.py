@@ -4,17 +4,17 @@ import glob
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import fields
+from typing import Any
 
 from opelda import _names
-from opelda.cli._app import argument, option
+from opelda.cli._app import RUNNING, Group, argument, option
 from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
 
 # the panels of the help below the common options
 READING, WORDS, LEARNING = "Advanced: reading", "Advanced: words", "Advanced: learning"
-RUNNING, RESULTS, INFERENCE = "Advanced: running", "Advanced: results", "Advanced: inference"
+RESULTS, INFERENCE = "Advanced: results", "Advanced: inference"
 COMMON = ""
 
 
@@ -54,11 +54,8 @@ TRANSFORM_METHOD = option(
 )
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(Group, panel=INFERENCE):
     """How good documents' mixtures must be."""
-
-    PANEL: ClassVar[str] = INFERENCE
 
     max_loss: str | None = option(
         "--max-loss NATS",
@@ -85,32 +82,17 @@ class Accuracy:
         return given
 
 
-@dataclass(frozen=True)
 class Inference(Accuracy):
     """How documents' mixtures are inferred."""
 
     transform_method: str | None = TRANSFORM_METHOD
 
 
-@dataclass(frozen=True)
-class Show:
-    """How much is said, and how."""
-
-    PANEL: ClassVar[str] = RUNNING
-
-    quiet: bool = option("--quiet -q", "Print results and errors only.", False, panel=COMMON)
-    verbose: bool = option("--verbose -v", "Print a line per update, and what is skipped.", False)
-    debug: bool = option("--debug", "Show tracebacks (or set OPELDA_DEBUG=1).", False)
-
-
 SUMMARIES = {name: format.summary for name, format in FORMATS.items()}
 
 
-@dataclass(frozen=True)
-class NamelessReading:
+class NamelessReading(Group, panel=READING):
     """How documents are read by commands that do not show their names."""
-
-    PANEL: ClassVar[str] = READING
 
     format: str = option("--format -f FORMAT", "Found out if not given.", "auto", choices=SUMMARIES)
     text_column: list[str] | None = option(
@@ -130,7 +112,6 @@ class NamelessReading:
     limit: int | None = option("--limit N", "Read at most N documents.", min=1)
 
 
-@dataclass(frozen=True)
 class Reading(NamelessReading):
     """How documents and their names are read."""
 
@@ -139,11 +120,8 @@ class Reading(NamelessReading):
     )
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(Group, panel=COMMON):
     """Columns of the documents that topics are looked at by."""
-
-    PANEL: ClassVar[str] = COMMON
 
     time: str | None = option("--time COLUMN", "Key or column of the documents' times.")
     unit: str | None = option(
@@ -172,11 +150,8 @@ class Columns:
         return [name for name in (self.time, self.by, *(self.effect or ())) if name is not None]
 
 
-@dataclass(frozen=True)
-class StreamText:
+class StreamText(Group, panel=WORDS):
     """How texts are made into words, as they come."""
-
-    PANEL: ClassVar[str] = WORDS
 
     stop_words: str | None = option(
         "--stop-words en|auto|none|FILE|+FILE",
@@ -196,7 +171,6 @@ class StreamText:
     min_df: str | None = option("--min-df N|SHARE", "Leave out words of fewer documents.")
 
 
-@dataclass(frozen=True)
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
@@ -204,11 +178,8 @@ class Text(StreamText):
     dedupe: bool = option("--dedupe", "Leave out near copies of earlier documents.", False)
 
 
-@dataclass(frozen=True)
-class Learning:
+class Learning(Group, panel=LEARNING):
     """How topics are learned: each field a parameter of the learner; None is the preset's."""
-
-    PANEL: ClassVar[str] = LEARNING
 
     preset: str | None = option(
         "--preset best|fast|paper", "The settings; best.", choices=_names.PRESETS, panel=COMMON
@@ -229,7 +200,6 @@ class Learning:
     random_state: int | None = option("--seed N", "Of the random numbers; 0.", min=0)
 
 
-@dataclass(frozen=True)
 class CollectionLearning(Learning):
     """How topics of a whole collection are learned."""
 

@@ -9,14 +9,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 from opelda._names import printable
 from opelda.errors import DataWarning
 
-if TYPE_CHECKING:
-    from opelda.cli._options import Show
-
+# how much is told, as the options of the command that runs say
+VERBOSITY = SimpleNamespace(quiet=False, verbose=False)
 # called with the documents read, and the bytes read and to be read if known
 Progress = Callable[[int, int | None, int | None], None]
 
@@ -51,9 +51,9 @@ def tell(message: str) -> None:
     print(f"opelda: {printable(message)}", file=sys.stderr, flush=True)
 
 
-def note(show: "Show", message: str) -> None:
+def note(message: str) -> None:
     """Tell the user something, unless `--quiet` is given."""
-    if not show.quiet:
+    if not VERBOSITY.quiet:
         tell(message)
 
 
@@ -84,13 +84,13 @@ def safe_json(text: str, encoding: str | None = None) -> str:
 
 
 @contextmanager
-def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
+def noted(part: str = "opelda.corpus") -> Iterator[None]:
     """Tell what a part of the package logs; only its errors with `--quiet`."""
     logger, handler = logging.getLogger(part), logging.Handler()
     handler.emit = lambda record: tell(record.getMessage())  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
-    logger.setLevel(logging.ERROR if show.quiet else logging.INFO)
+    logger.setLevel(logging.ERROR if VERBOSITY.quiet else logging.INFO)
     try:
         yield
     finally:
@@ -99,14 +99,14 @@ def noted(show: "Show", part: str = "opelda.corpus") -> Iterator[None]:
 
 
 @contextmanager
-def warnings_noted(show: "Show") -> Iterator[None]:
+def warnings_noted() -> Iterator[None]:
     """Print each `DataWarning` as one line."""
     with warnings.catch_warnings():
         former = warnings.showwarning
 
         def told(message: Any, category: type[Warning], *where: Any) -> None:
             if issubclass(category, DataWarning):
-                note(show, str(message))
+                note(str(message))
             else:
                 former(message, category, *where)
 
@@ -207,18 +207,18 @@ def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
     print_table(names, cells, right=names[:-2], error=error)
 
 
-def skipped_documents(number: int, problems: Sequence[str], show: "Show") -> None:
+def skipped_documents(number: int, problems: Sequence[str]) -> None:
     """Say how many documents could not be read, also with `--quiet`; name all with `-v`."""
     if number:
         tell(f"{count(number, 'document')} could not be read and skipped.")
-        for problem in problems[: None if show.verbose else 3]:
-            note(show, f"  {problem}")
+        for problem in problems[: None if VERBOSITY.verbose else 3]:
+            note(f"  {problem}")
 
 
 @contextmanager
-def bar(show: "Show", what: str, time_column: str = "TimeRemainingColumn") -> Iterator[Any]:
+def bar(what: str, time_column: str = "TimeRemainingColumn") -> Iterator[Any]:
     """Give the update function of a bar on the terminal, or None where there is no terminal."""
-    if show.quiet or not sys.stderr.isatty():
+    if VERBOSITY.quiet or not sys.stderr.isatty():
         yield None
         return
     from rich import progress
@@ -235,10 +235,10 @@ def bar(show: "Show", what: str, time_column: str = "TimeRemainingColumn") -> It
 
 
 @contextmanager
-def reading_bar(show: "Show", what: str = "reading") -> Iterator[Progress | None]:
+def reading_bar(what: str = "reading") -> Iterator[Progress | None]:
     """Give what `opelda.corpus.read` calls while it reads, or None where there is no terminal."""
     begun = perf_counter()
-    with bar(show, what) as update:
+    with bar(what) as update:
 
         def progress(n_docs: int, done: int | None, total: int | None) -> None:
             rate = n_docs / max(perf_counter() - begun, 1e-9)

@@ -8,21 +8,28 @@ from typing import Any
 
 from opelda.cli._inputs import Blocks
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import Reading, Show
-from opelda.cli._terminal import count, note, print_json, print_line, print_table, share, width
+from opelda.cli._options import Reading
+from opelda.cli._terminal import (
+    VERBOSITY,
+    count,
+    note,
+    print_json,
+    print_line,
+    print_table,
+    share,
+    width,
+)
 from opelda.errors import InputError
 
 
-def typical_documents(
-    model: Any, n: int, sources: list[str], reading: Reading, show: Show, jobs: int | None
-) -> Any:
+def typical_documents(model: Any, n: int, sources: list[str], reading: Reading) -> Any:
     """Return the most typical documents of each topic as rows."""
     from opelda.metrics._top_words import labels_of
     from opelda.report._document_blocks import mixtures, numbered
     from opelda.report._retrieval import TypicalDocuments
 
     found = TypicalDocuments(n)
-    for block in numbered(Blocks(columns_of(model), sources, reading, show, jobs)):
+    for block in numbered(Blocks(columns_of(model), sources, reading)):
         found.add(block, mixtures(model, block.X))
     return found.table(labels_of(model))
 
@@ -118,9 +125,9 @@ def show_tree(model: Any, path: str, n_words: int, *, as_json: bool) -> None:
         print_line(line)
 
 
-def note_similar(topics: Any, path: str, show: Show) -> None:
+def note_similar(topics: Any, path: str) -> None:
     """Say which topics are nearly the same, and how to merge them."""
-    if show.quiet or topics.size > 2**25:  # comparing all pairs would take seconds
+    if VERBOSITY.quiet or topics.size > 2**25:  # comparing all pairs would take seconds
         return
     from opelda._word_ranking import similar_groups
 
@@ -130,9 +137,8 @@ def note_similar(topics: Any, path: str, show: Show) -> None:
         more = "" if len(groups) <= 10 else f" (and {len(groups) - 10} more)"
         which = " and ".join(groups[0].split(",")[:2])
         note(
-            show,
             f"topics {which}{'' if len(groups) == 1 else ', and others,'} are nearly the same; "
-            f"make one of them with: opelda edit {path} {named} -o NEW{more}",
+            f"make one of them with: opelda edit {path} {named} -o NEW{more}"
         )
 
 
@@ -154,7 +160,7 @@ def labels_from(given: list[str]) -> dict[int, str]:
 
 
 def labels_by_command(
-    command: str, model: Any, documents: Iterable[Any], only: list[int] | None, show: Show
+    command: str, model: Any, documents: Iterable[Any], only: list[int] | None
 ) -> dict[int, str]:
     """Return the labels that a shell command prints, asked for each topic on standard input."""
     from opelda.report import topic_table
@@ -170,7 +176,7 @@ def labels_by_command(
             raise InputError(
                 f"--label-with {command!r} {said} for topic {topic.topic}; no label was saved."
             )
-        note(show, f"topic {topic.topic}: {label.splitlines()[0]}")
+        note(f"topic {topic.topic}: {label.splitlines()[0]}")
         return label
 
     return labels_by(ask, topic_table(model, N_WORDS, only=only), documents)

@@ -7,14 +7,13 @@ from typing import Any
 
 from opelda.cli import _terminal as terminal
 from opelda.cli._models import learner_name, seeds_found, seeds_text, topic_facts
-from opelda.cli._options import Show
 from opelda.cli._terminal import count, note
 from opelda.cli._topic_tables import note_similar
 
 
-def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None:
+def announce(documents: Any, model: Any, topics: int | None) -> None:
     """Say how topics are learned, and what to know about the documents before."""
-    if show.quiet:
+    if terminal.VERBOSITY.quiet:
         return
     model._plan(listen=False)  # rejects unusable settings before it says them
     n_docs, n_words = documents.X.shape
@@ -33,14 +32,14 @@ def announce(documents: Any, model: Any, topics: int | None, show: Show) -> None
     if getattr(model, "preset", None) == "best":
         chosen.append("--preset fast is faster")
     counted = f"{count(n_docs, 'document')} of {count(n_words, 'word')}{_language(documents)}"
-    note(show, f"{counted}: {', '.join(chosen)}.")
+    note(f"{counted}: {', '.join(chosen)}.")
     if topics is None and n_docs < 50 * model.n_components:
         fewer = max(2, n_docs // 50)
-        note(show, f"these are many topics for so few documents; -k {fewer} may say more.")
+        note(f"these are many topics for so few documents; -k {fewer} may say more.")
     # of 100,000 abstracts, copies are found in 0.6 s of one core, and sweeps take 60 s
     copies = _near_copies(documents, n_docs if schedule.n_sweeps else 20_000)
     if copies:
-        note(show, copies)
+        note(copies)
 
 
 def _language(documents: Any) -> str:
@@ -113,10 +112,10 @@ def to_score(X: Any) -> Any:
 
 
 def print_fitted(
-    model: Any, corpus: Any, facts: dict[str, Any], held_out: Any, *, as_json: bool, show: Show
+    model: Any, corpus: Any, facts: dict[str, Any], held_out: Any, *, as_json: bool
 ) -> None:
     """Sum up a fit; `facts` are those of the JSON that neither model nor corpus knows."""
-    if show.quiet and not as_json:
+    if terminal.VERBOSITY.quiet and not as_json:
         return  # without scoring, which takes time
     scored = to_score(corpus.X) if held_out is None else held_out
     score = None if scored is None else float(model.score(scored))
@@ -161,10 +160,7 @@ def print_fitted(
         ("words", f"{n_words:,} ({count(float(corpus.X.sum()), 'token')})"),
         ("topics", f"{model.n_components:,} by {how_learned(model)}"),
         ("reading", time("", facts["reading_seconds"])),
-        (
-            "learning",
-            time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"]),
-        ),
+        ("learning", time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"])),
     ]
     if score is not None:
         name, of = (
@@ -182,4 +178,4 @@ def print_fitted(
     terminal.print_facts([*lines, ("model", facts["model"])])
     terminal.print_line()
     terminal.print_topics(topics)
-    note_similar(model.components_, facts["model"], show)
+    note_similar(model.components_, facts["model"])

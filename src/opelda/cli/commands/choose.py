@@ -7,16 +7,7 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import new_learner, on_machine
-from opelda.cli._options import (
-    AS_JSON,
-    ENGINE,
-    JOBS,
-    SOURCES,
-    Learning,
-    NamelessReading,
-    Show,
-    Text,
-)
+from opelda.cli._options import AS_JSON, ENGINE, JOBS, SOURCES, Learning, NamelessReading, Text
 from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure
 from opelda.cli._terminal import (
     bar,
@@ -50,7 +41,6 @@ def choose(
     reading: NamelessReading,
     text: Text,
     engine: str | None = ENGINE,
-    show: Show,
 ) -> None:
     """Try numbers of topics and advise one.
 
@@ -65,7 +55,7 @@ def choose(
         matplotlib()  # a missing matplotlib is named before the work
     numbers = None if n_topics is None else _numbers(n_topics)
     model = on_machine(new_learner(learning), n_jobs, engine)
-    documents = read_corpus(corpus, reading, text, show, n_jobs)
+    documents = read_corpus(corpus, reading, text, n_jobs)
     from opelda.selection._choice import Choice, default_numbers, resolved
     from opelda.selection._fits import HELD_OUT, HeldOutSplit, measured_fits
 
@@ -74,14 +64,13 @@ def choose(
     numbers = numbers or default_numbers(split.train.shape[0])
     tried = ", ".join(f"{number:,}" for number in numbers)
     note(
-        show,
         f"{count(split.train.shape[0], 'document')} to learn from and "
         f"{count(split.held_out.shape[0], 'document')} to predict; {tried} topics, {n_runs} runs "
-        "each.",
+        "each."
     )
     done: list[Any] = []
     with Stop() as stop:
-        with bar(show, "", "TimeElapsedColumn") as update:
+        with bar("", "TimeElapsedColumn") as update:
 
             def progress(doing: str, n_done: int, n_all: int) -> None:
                 said = f"{doing} ({n_done + 1} of {n_all})"
@@ -92,7 +81,7 @@ def choose(
             while (found := stop.attempt(lambda: next(fits, None))) is not None:
                 done.append(found)
                 if update is None:
-                    note(show, f"{found.n_topics:,} topics: {duration(found.seconds)}.")
+                    note(f"{found.n_topics:,} topics: {duration(found.seconds)}.")
         if not done:
             raise StoppedError("stopped before a number of topics was finished; nothing to show.")
         choice = Choice.of(done)

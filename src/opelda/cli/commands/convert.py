@@ -7,7 +7,7 @@ from typing import Any
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_corpus, stop_word_files
-from opelda.cli._options import AS_JSON, JOBS, NamelessReading, Show, Text, given_options
+from opelda.cli._options import AS_JSON, JOBS, NamelessReading, Text, given_options
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note, print_json
 from opelda.corpus.formats import FORMATS
@@ -35,7 +35,6 @@ def convert(
     as_json: bool = AS_JSON,
     reading: NamelessReading,
     text: Text,
-    show: Show,
 ) -> None:
     """Write a corpus as counts, and its words beside it; compressed by its suffix.
 
@@ -44,7 +43,7 @@ def convert(
     kind = _written_format(target, to)
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
-    documents = read_corpus([source], reading, kept, show, n_jobs)
+    documents = read_corpus([source], reading, kept, n_jobs)
     _check_sidecar(documents, target, kind)
     if documents.words is None and sidecar is not None and os.path.exists(sidecar):
         raise InputError(
@@ -66,7 +65,7 @@ def convert(
                 "skipped_documents": documents.n_skipped,
             }
         )
-    note(show, f"{count(n_docs, 'document')} of {count(n_words, 'word')} in {target} ({kind}).")
+    note(f"{count(n_docs, 'document')} of {count(n_words, 'word')} in {target} ({kind}).")
 
 
 def _check_outputs(

@@ -13,7 +13,7 @@ from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display
 from opelda.cli._exit import StoppedError
 from opelda.cli._models import PRESET, on_machine
-from opelda.cli._options import ENGINE, JOBS, Show
+from opelda.cli._options import ENGINE, JOBS
 from opelda.cli._outputs import check_model_output, check_output
 from opelda.cli._terminal import count
 from opelda.cli.commands._docstrings import STOP_WORDS, docstrings
@@ -47,7 +47,6 @@ def demo(
     random_state: int = option("--seed N", "Of the random numbers.", 0, min=0),
     n_jobs: int | None = JOBS,
     engine: str | None = ENGINE,
-    show: Show,
 ) -> None:
     """Show topics of text that is on every machine: the docstrings of the packages installed here.
 
@@ -63,14 +62,14 @@ def demo(
     model._schedule()  # rejects an unknown preset before anything is gathered
     times = [perf_counter()]
     try:
-        with terminal.reading_bar(show, "gathering docstrings") as bar:
+        with terminal.reading_bar("gathering docstrings") as bar:
             texts = docstrings(limit, progress=None if bar is None else lambda n: bar(n, n, limit))
         if not texts:
             raise InputError("There are no docstrings in this Python's library or packages.")
         times.append(perf_counter())
         corpus = count_words(texts, n_jobs)
         times.append(perf_counter())
-        model.set_params(callbacks=learning_display(show)).fit(corpus)
+        model.set_params(callbacks=learning_display()).fit(corpus)
         times.append(perf_counter())
     except KeyboardInterrupt:
         raise StoppedError("stopped; nothing was written.") from None

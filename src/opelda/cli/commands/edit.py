@@ -6,7 +6,7 @@ from typing import Any
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model, on_machine
-from opelda.cli._options import AS_JSON, JOBS, MODEL, NamelessReading, Show, refuse
+from opelda.cli._options import AS_JSON, JOBS, MODEL, NamelessReading, refuse
 from opelda.cli._outputs import check_model_output, save_model
 from opelda.cli._terminal import count, note, print_json, print_topics, topic_as_plain
 from opelda.errors import InputError
@@ -35,7 +35,6 @@ def edit(
     n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     reading: NamelessReading,
-    show: Show,
 ) -> None:
     """Merge, remove or split topics of a model; learning goes on from what is left.
 
@@ -60,7 +59,7 @@ def edit(
     path = None if output is None else check_model_output(output, corpus or ())
     learned, documents = load_model(model, n_jobs), None
     if corpus:
-        documents = read_over(columns_of(learned), corpus, reading, show, n_jobs)
+        documents = read_over(columns_of(learned), corpus, reading)
 
     def change(learned: Any) -> tuple[Any, dict[int, list[int]]]:
         """Edit a model; return it and the numbers of what became of each topic."""
@@ -88,7 +87,7 @@ def edit(
     else:
         learned, numbers = change(learned)
         save_model(learned, path)
-    _print(learned, numbers, str(path or model), as_json=as_json, show=show)
+    _print(learned, numbers, str(path or model), as_json=as_json)
 
 
 def _moved(found: dict[int, list[int]], numbers: dict[int, int]) -> dict[int, list[int]]:
@@ -98,9 +97,7 @@ def _moved(found: dict[int, list[int]], numbers: dict[int, int]) -> dict[int, li
     }
 
 
-def _print(
-    model: Any, numbers: dict[int, list[int]], path: str, *, as_json: bool, show: Show
-) -> None:
+def _print(model: Any, numbers: dict[int, list[int]], path: str, *, as_json: bool) -> None:
     """Show what was edited, and the topics that are others now."""
     from opelda.report import topic_table
 
@@ -119,8 +116,8 @@ def _print(
     if rows:
         print_topics(rows)
     moved = _changes(numbers)
-    note(show, f"numbers that changed: {'; '.join(moved)}." if moved else "all numbers stayed.")
-    note(show, f"{count(model.n_components, 'topic')} saved in {path}.")
+    note(f"numbers that changed: {'; '.join(moved)}." if moved else "all numbers stayed.")
+    note(f"{count(model.n_components, 'topic')} saved in {path}.")
 
 
 def _changes(numbers: dict[int, list[int]]) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import CertifiedInference, columns_of, load_model
-from opelda.cli._options import AS_JSON, ENGINE, JOBS, MODEL, Inference, NamelessReading, Show
+from opelda.cli._options import AS_JSON, ENGINE, JOBS, MODEL, Inference, NamelessReading
 from opelda.cli._terminal import count, plain, print_facts, print_json
 
 
@@ -24,7 +24,6 @@ def evaluate(
     inference: Inference,
     reading: NamelessReading,
     engine: str | None = ENGINE,
-    show: Show,
 ) -> None:
     """Score a model on documents.
 
@@ -34,7 +33,7 @@ def evaluate(
     optimum.
     """
     learned = load_model(model, n_jobs, engine, inference)
-    documents = read_over(columns_of(learned), corpus, reading, show, n_jobs)
+    documents = read_over(columns_of(learned), corpus, reading)
     certified = CertifiedInference(learned)
     found = _measured(documents, n_splits, n_words, certified)
     certified.complain()

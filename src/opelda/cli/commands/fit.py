@@ -47,7 +47,6 @@ def fit(
     text: options.Text,
     engine: str | None = options.ENGINE,
     as_json: bool = options.AS_JSON,
-    show: options.Show,
 ) -> None:
     """Learn the topics of a collection and save them as a model.
 
@@ -65,15 +64,15 @@ def fit(
     begun = perf_counter()
     try:
         if resume is None:
-            documents = read_corpus(corpus, reading, text, show, n_jobs)
+            documents = read_corpus(corpus, reading, text, n_jobs)
         else:
-            documents = read_over(columns_of(model), corpus, reading, show, n_jobs)
+            documents = read_over(columns_of(model), corpus, reading)
         if not documents.X.nnz:
             raise InputError(
                 f"There are no words in these {len(documents):,} documents; look at them with "
                 "`opelda info`, and at --text-column, --format, --stop-words and --pattern."
             )
-        held_out = None if valid is None else _held_out(valid, documents, reading, show, n_jobs)
+        held_out = None if valid is None else _held_out(valid, documents, reading, n_jobs)
     except KeyboardInterrupt:
         raise StoppedError(
             "stopped while reading; nothing was learned and nothing written."
@@ -82,16 +81,16 @@ def fit(
     if resume is None:
         schedule = model._schedule(len(documents))
         n_passes, n_sweeps = schedule.n_passes, schedule.n_sweeps
-        announce(documents, model, n_components, show)
+        announce(documents, model, n_components)
         if documents.vocabulary is not None:
             known = documents.vocabulary
-            name_markup(known, known.document_frequency, len(documents), show)
+            name_markup(known, known.document_frequency, len(documents))
         learn = partial(model.fit, documents)
     else:
         n_passes, n_sweeps = learning.n_passes or 1, 0
-        note(show, f"going on with {resume} on {count(len(documents), 'document')}.")
+        note(f"going on with {resume} on {count(len(documents), 'document')}.")
         learn = partial(_more, model, documents, n_passes)
-    display = learning_display(show, lines=True)
+    display = learning_display(lines=True)
     scored = to_score(documents.X if held_out is None else held_out)
     if display is not None and scored is not None:
         display = Scored(display, scored)
@@ -116,7 +115,7 @@ def fit(
             "interrupted": interrupted,
         }
         valid_X = None if interrupted else held_out
-        report = partial(print_fitted, model, documents, facts, valid_X, as_json=as_json, show=show)
+        report = partial(print_fitted, model, documents, facts, valid_X, as_json=as_json)
         # scoring takes a while, so that another Ctrl-C ends it
         report() if interrupted else stop.attempt(report)
     again, named = as_given(corpus, reading), shlex.quote(str(path))
@@ -128,9 +127,8 @@ def fit(
     if stop.stopped:
         raise StoppedError(f"stopped; the model is in {path}.")
     note(
-        show,
         f"saved as {path}. Next: `opelda topics {named}`, `opelda report {named} {again} -o "
-        f"report.html`, or `opelda transform {named} {again} -o theta.parquet`.",
+        f"report.html`, or `opelda transform {named} {again} -o theta.parquet`."
     )
 
 
@@ -146,17 +144,13 @@ def _more(model: Any, documents: Any, n_passes: int) -> None:
 
 
 def _held_out(
-    valid: str,
-    documents: Any,
-    reading: options.NamelessReading,
-    show: options.Show,
-    jobs: int | None,
+    valid: str, documents: Any, reading: options.NamelessReading, jobs: int | None
 ) -> Any:
     """Read the documents to score on, which are counted with the collection's own words."""
     from opelda.metrics._token_split import can_be_split
 
-    columns = documents.vocabulary, documents.X.shape[1]
-    found = read_over(columns, [valid], replace(reading, limit=None), show, jobs).X
+    columns = documents.vocabulary, documents.X.shape[1], jobs
+    found = read_over(columns, [valid], replace(reading, limit=None)).X
     if not can_be_split(found):
         raise InputError(
             f"There is no document to score in {valid}: none has two tokens that the collection "

@@ -13,16 +13,7 @@ from opelda.cli._app import argument, command
 from opelda.cli._callbacks import name_markup
 from opelda.cli._inputs import read_corpus, reading_options, source_of
 from opelda.cli._models import checkpoint_file, load_model, seeds_found, topic_facts
-from opelda.cli._options import (
-    AS_JSON,
-    LEARNERS,
-    Reading,
-    Show,
-    Text,
-    complete_model,
-    dashed,
-    refuse,
-)
+from opelda.cli._options import AS_JSON, LEARNERS, Reading, Text, complete_model, dashed, refuse
 from opelda.cli._outputs import is_model
 from opelda.cli._terminal import count, print_facts, print_json, print_line
 from opelda.corpus.formats import FORMATS
@@ -35,11 +26,7 @@ DEPENDENCIES = (
 )  # fmt: skip
 
 
-@command(
-    "opelda info",
-    "opelda info model.opelda",
-    "opelda info articles.jsonl --text-column body",
-)
+@command("opelda info", "opelda info model.opelda", "opelda info articles.jsonl --text-column body")
 def info(
     *,
     thing: str | None = argument(
@@ -50,7 +37,6 @@ def info(
     ),
     as_json: bool = AS_JSON,
     reading: Reading,
-    show: Show,
 ) -> None:
     """Tell about this installation, a model, or the first documents of a corpus."""
     if thing is None:
@@ -60,7 +46,7 @@ def info(
         refuse(reading, f"{thing} is a model")
         facts = _about_model(thing)
     else:
-        facts = _about_corpus(thing, reading, show)
+        facts = _about_corpus(thing, reading)
     if as_json:
         print_json(facts)
         return
@@ -150,7 +136,7 @@ def _vocabulary(stored: Any) -> dict[str, Any] | None:
     return {name: found.get(name) for name in ("growing", "max_features")} | tokenizer
 
 
-def _about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
+def _about_corpus(thing: str, reading: Reading) -> dict[str, Any]:
     """Return facts about the first documents of a corpus, 1,000 if no limit is given."""
     from numpy import bincount
 
@@ -167,13 +153,13 @@ def _about_corpus(thing: str, reading: Reading, show: Show) -> dict[str, Any]:
         taken = opened.options.taken  # type: ignore[attr-defined]
     limited = replace(reading, limit=reading.limit or 1_000)
     kept = Text(stop_words="none", min_df="1", max_df="1.0")
-    found = read_corpus([thing], limited, kept, show)
+    found = read_corpus([thing], limited, kept)
     n_docs, n_words = found.X.shape
     tokens = float(found.X.sum())
     frequent = found.X.sum(axis=0).argsort()[::-1][:10]
     names = found.words
     if names is not None:
-        name_markup(names, bincount(found.X.indices, minlength=n_words), n_docs, show)
+        name_markup(names, bincount(found.X.indices, minlength=n_words), n_docs)
     return {
         "corpus": thing,
         "size": Path(thing).stat().st_size if Path(thing).is_file() else None,

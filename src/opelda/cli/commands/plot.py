@@ -5,16 +5,7 @@ from typing import Any
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import (
-    JOBS,
-    MODEL,
-    ONLY,
-    Columns,
-    NamelessReading,
-    Show,
-    given_options,
-    refuse,
-)
+from opelda.cli._options import JOBS, MODEL, ONLY, Columns, NamelessReading, given_options, refuse
 from opelda.cli._outputs import FIGURES, check_output, save_figure
 from opelda.cli._terminal import note
 from opelda.errors import InputError
@@ -67,7 +58,6 @@ def plot(
     columns: Columns,
     n_jobs: int | None = JOBS,
     reading: NamelessReading,
-    show: Show,
 ) -> None:
     """Draw a model: its words, a map, topics over time or by group, how it learned.
 
@@ -98,10 +88,10 @@ def plot(
     if corpus:
         named = columns.names()
         kept = named or "auto"
-        documents = read_over(columns_of(learned), corpus, reading, show, n_jobs, metadata=kept)
+        documents = read_over(columns_of(learned), corpus, reading, metadata=kept)
         kind = kind if named else _drawable(kind, documents)
     save_figure(path, lambda: _draw(learned, kind, documents, given), title)
-    note(show, f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
+    note(f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
 
 
 def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:

@@ -6,7 +6,7 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import read_over, reading_options, source_of
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import ENGINE, JOBS, MODEL, SOURCES, Accuracy, Reading, Show
+from opelda.cli._options import ENGINE, JOBS, MODEL, SOURCES, Accuracy, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import note, reading_bar
 
@@ -35,7 +35,6 @@ def report(
     accuracy: Accuracy,
     reading: Reading,
     engine: str | None = ENGINE,
-    show: Show,
 ) -> None:
     """Write a page about a model: one HTML file, which works offline.
 
@@ -50,10 +49,10 @@ def report(
     other = None if compare is None else load_model(compare, n_jobs, engine)
     scored = None
     if held_out:
-        scored = read_over(columns_of(learned), held_out, reading, show, n_jobs)
+        scored = read_over(columns_of(learned), held_out, reading)
     source = source_of(corpus)
     try:
-        with reading_bar(show, "inferring") as bar:
+        with reading_bar("inferring") as bar:
             write_report(
                 learned,
                 source,
@@ -73,4 +72,4 @@ def report(
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; nothing was written to {output}.") from None
     size = f"{path.stat().st_size / 1e6:,.1f} MB"
-    note(show, f"{output} ({size}): open it in a browser; it works offline.")
+    note(f"{output} ({size}): open it in a browser; it works offline.")

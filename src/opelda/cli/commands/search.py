@@ -6,7 +6,7 @@ from pathlib import Path
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import Blocks
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import AS_JSON, JOBS, MODEL, Reading, Show
+from opelda.cli._options import AS_JSON, JOBS, MODEL, Reading
 from opelda.cli._terminal import note, print_json, print_line
 from opelda.errors import InputError
 
@@ -28,7 +28,6 @@ def search(
     n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     reading: Reading,
-    show: Show,
 ) -> None:
     """Find documents by words, by topic or both, or those most like a text; the best first."""
     if like is not None and (words or topic is not None):
@@ -48,7 +47,7 @@ def search(
         score = with_words(learned, words or None, topic)
     else:
         score = like_texts(learned, [_text(like, reading.encoding)])
-    blocks = Blocks(columns, [corpus], reading, show, n_jobs, "searching")
+    blocks = Blocks(columns, [corpus], reading, "searching")
     found = found_among(numbered(blocks), score, n)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})
@@ -56,7 +55,7 @@ def search(
     for row in found:
         print_line(f"{row.score:.2f}  {called(row.name, row.document, row.text)}", cut=True)
     if not found:
-        note(show, "no document fits.")
+        note("no document fits.")
 
 
 def _text(like: str, encoding: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError, handled
 from opelda.cli._inputs import source_of
-from opelda.cli._options import JOBS, MODEL, Accuracy, Show
+from opelda.cli._options import JOBS, MODEL, Accuracy
 from opelda.cli._terminal import count, note, noted, tell
 from opelda.errors import InputError
 
@@ -27,7 +27,6 @@ def serve(
     corpus: list[str] | None = option("--corpus FILE", "Documents for the page at / (repeatable)."),
     accuracy: Accuracy,
     n_jobs: int | None = JOBS,
-    show: Show,
 ) -> None:
     """Answer requests for the topics of texts over HTTP, until Ctrl-C.
 
@@ -56,10 +55,10 @@ def serve(
         server = serving.Server(service, listener, patience=seconds)
         answering = service.newest.served
         topics = count(len(answering.topics), "topic")
-        note(show, f"{model}, {topics}, version {answering.version}, answers at {site.url}")
+        note(f"{model}, {topics}, version {answering.version}, answers at {site.url}")
         if not site.is_local:
             tell("everybody who reaches this machine can ask it: there is no authentication.")
-        with handled(lambda number, frame: server.stop()), noted(show, "opelda.serve"):
+        with handled(lambda number, frame: server.stop()), noted("opelda.serve"):
             server.run()
     raise StoppedError(f"stopped; {count(service.n_answered, 'request')} answered.")
 

@@ -7,7 +7,7 @@ from opelda.cli import _callbacks as callbacks
 from opelda.cli import _models as models
 from opelda.cli import _options as options
 from opelda.cli import _terminal as terminal
-from opelda.cli._app import argument, command, option
+from opelda.cli._app import RUNNING, argument, command, option
 from opelda.cli._exit import Stop, Stoppable, StoppedError
 from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
 from opelda.cli._outputs import check_model_output, check_output
@@ -47,16 +47,10 @@ def stream(
     text: options.StreamText,
     engine: str | None = options.ENGINE,
     summary_every: str = option(
-        "--summary-every TIME|N",
-        "Between summaries of topics; 0 is never.",
-        "1m",
-        panel=options.RUNNING,
+        "--summary-every TIME|N", "Between summaries of topics; 0 is never.", "1m", panel=RUNNING
     ),
-    on_event: str | None = option(
-        "--on-event COMMAND", "Run this for each event.", panel=options.RUNNING
-    ),
+    on_event: str | None = option("--on-event COMMAND", "Run this for each event.", panel=RUNNING),
     as_json: bool = options.AS_JSON,
-    show: options.Show,
 ) -> None:
     """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
 
@@ -80,7 +74,7 @@ def stream(
     from opelda.corpus._stream import MAX_FEATURES
     from opelda.learning.callbacks import OnEvent
 
-    notes = callbacks.StreamNotes(show, summary_every)
+    notes = callbacks.StreamNotes(summary_every)
     former_file = models.checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
@@ -105,22 +99,22 @@ def stream(
     if former is not None:
         _check_same_words(opened.vocabulary, former, checkpoint, text)
         seen = count(former.n_docs_seen_, "document")
-        note(show, f"going on from {checkpoint} after {seen}.")
+        note(f"going on from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
     if lines or commands:
         OnEvent(print).begin(model)  # rejects a learner that notices no events
-    listeners = callbacks.learning_display(show, lines=True), notes, lines, commands, site
+    listeners = callbacks.learning_display(lines=True), notes, lines, commands, site
     model.callbacks = [listener for listener in listeners if listener is not None]
     if site is not None:
-        site.tell(show)
-    with Stop() as stop, terminal.noted(show):
+        site.tell()
+    with Stop() as stop, terminal.noted():
         try:
             documents = Stoppable(opened, stop)
             model.fit_stream(documents, checkpoint=checkpoint, every=every)
         except InputError:
             if hasattr(model, "_state"):
                 seen = count(model.n_docs_seen_, "document")
-                note(show, f"{checkpoint} holds what was learned from {seen}.")
+                note(f"{checkpoint} holds what was learned from {seen}.")
             elif stop.stopped:
                 needed = count(model._schedule().batch_size, "document")
                 raise StoppedError(
@@ -130,7 +124,7 @@ def stream(
         if path is not None:
             opelda.save(model, path)
         n_docs, n_words, problems = model.n_docs_seen_, model.n_features_in_, opened.problems
-        terminal.skipped_documents(problems.n_skipped, problems.first, show)
+        terminal.skipped_documents(problems.n_skipped, problems.first)
         seeds = models.seeds_found(model)
         if as_json:
             terminal.print_json(
@@ -146,15 +140,14 @@ def stream(
                     **({"seed_words_in_top_20": seeds} if seeds else {}),
                 }
             )
-        elif not show.quiet and events != "-":
+        elif not terminal.VERBOSITY.quiet and events != "-":
             terminal.print_topics(terminal.heaviest(model))
             if seeds:
                 terminal.print_facts([("seed words", models.seeds_text(seeds))])
         saved = "" if path is None else f"; the model is in {path}"
         note(
-            show,
             f"{count(n_docs, 'document')} learned from, {count(n_words, 'word')}; checkpoint in "
-            f"{checkpoint}{saved}. Next: `opelda topics {path or checkpoint}`.",
+            f"{checkpoint}{saved}. Next: `opelda topics {path or checkpoint}`."
         )
     if stop.stopped:
         raise StoppedError(f"stopped; the same command goes on from {checkpoint}.")

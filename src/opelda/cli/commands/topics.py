@@ -73,7 +73,6 @@ def topics(
     n_jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
     reading: options.Reading,
-    show: options.Show,
 ) -> None:
     """Show a model's topics: their share of the tokens, a label, and their words.
 
@@ -122,7 +121,7 @@ def topics(
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
     if label:
-        _save_labels(model, tables.labels_from(label), show)
+        _save_labels(model, tables.labels_from(label))
     how: dict[str, Any] = {"by": rank, "only": only or None}
     if lambda_ is not None:
         how["lambda_"] = lambda_
@@ -134,8 +133,8 @@ def topics(
             _print(stored.topics(n_words, **how), rank, sort, model, as_json=as_json)
             if not as_json:
                 if stored.words is None:
-                    note(show, NAMELESS)
-                tables.note_similar(stored.components, model, show)
+                    note(NAMELESS)
+                tables.note_similar(stored.components, model)
             return
     from opelda.report import topic_table
 
@@ -146,7 +145,7 @@ def topics(
         kept = columns.names() or "auto"
         files = [reading.column_words]
         path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
-        documents = read_over(columns_of(learned), corpus, reading, show, n_jobs, metadata=kept)
+        documents = read_over(columns_of(learned), corpus, reading, metadata=kept)
         rows = _rows_by(columns, learned, documents, numbers, n_words)
         if path is not None:
             import polars as pl
@@ -155,31 +154,27 @@ def topics(
 
             words = pl.col(pl.List(pl.String)).list.join(" ")  # in one cell
             write_table(rows.to_polars().with_columns(words), path)
-            note(show, f"{len(rows):,} rows: {output}")
+            note(f"{len(rows):,} rows: {output}")
         elif as_json:
             print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})
         else:
             (tables.print_effects if columns.effect else tables.print_shares)(rows)
-        note(show, rows.note)
+        note(rows.note)
         return
     if label_with is not None:
-        found = (
-            tables.typical_documents(learned, 4, corpus, reading, show, n_jobs) if corpus else ()
-        )
-        _save_labels(
-            model, tables.labels_by_command(label_with, learned, found, only or None, show), show
-        )
+        found = tables.typical_documents(learned, 4, corpus, reading) if corpus else ()
+        _save_labels(model, tables.labels_by_command(label_with, learned, found, only or None))
         learned = load_model(model, n_jobs)
     if rank == "coherence":
-        how["X"] = read_over(columns_of(learned), corpus or [], reading, show, n_jobs).X
+        how["X"] = read_over(columns_of(learned), corpus or [], reading).X
     table, found = topic_table(learned, n_words, **how), None
     if docs is not None:
-        found = tables.typical_documents(learned, docs, corpus or [], reading, show, n_jobs)
+        found = tables.typical_documents(learned, docs, corpus or [], reading)
     _print(table, rank, sort, model, found, as_json=as_json)
     if not as_json:
         if not learned._knows_words():
-            note(show, NAMELESS)
-        tables.note_similar(learned.components_, model, show)
+            note(NAMELESS)
+        tables.note_similar(learned.components_, model)
 
 
 def _rows_by(
@@ -216,9 +211,9 @@ def _print(
         tables.print_with_documents(rows, documents)
 
 
-def _save_labels(given: str, labels: dict[int, str], show: options.Show) -> None:
+def _save_labels(given: str, labels: dict[int, str]) -> None:
     """Give topics labels, in the model's own file."""
     from opelda.model_file import change
 
     change(given, lambda model: model.set_topic_labels(labels))
-    note(show, f"{count(len(labels), 'label')} saved in {given}.")
+    note(f"{count(len(labels), 'label')} saved in {given}.")

@@ -4,7 +4,7 @@ from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import Blocks
 from opelda.cli._models import CertifiedInference, columns_of, load_model
-from opelda.cli._options import ENGINE, JOBS, MODEL, RESULTS, SOURCES, Inference, Reading, Show
+from opelda.cli._options import ENGINE, JOBS, MODEL, RESULTS, SOURCES, Inference, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note
 from opelda.errors import InputError
@@ -41,7 +41,6 @@ def transform(
     inference: Inference,
     reading: Reading,
     engine: str | None = ENGINE,
-    show: Show,
 ) -> None:
     """Infer documents' topics, each with a certificate of how good the inference is.
 
@@ -69,7 +68,7 @@ def transform(
         check_output(output, corpus, [model, reading.column_words])
     learned = load_model(model, n_jobs, engine, inference)
     certified = CertifiedInference(learned)
-    blocks = Blocks(columns_of(learned), corpus, reading, show, n_jobs)
+    blocks = Blocks(columns_of(learned), corpus, reading)
     if min_weight is None and (sparse or for_people):
         # with exact methods most topics have no share at all
         is_exact = sparse and learned._transform_method().knows_loss
@@ -94,4 +93,4 @@ def transform(
     if output != "-":
         known = n_tokens / max(n_tokens + n_unknown, 1.0)
         what = f"the model knows {known:.1%} of their tokens"
-        note(show, f"{count(n_docs, 'document')} in {output}; {what}.")
+        note(f"{count(n_docs, 'document')} in {output}; {what}.")
