@@ -90,6 +90,7 @@ def _installation() -> dict[str, Any]:
 
 def _about_model(thing: str) -> dict[str, Any]:
     """Return facts about a model file, without the learners, which take long to import."""
+    from opelda.learning._part import COHERENCE, STABILITY
     from opelda.learning.persistence._stored_model import StoredModel, blaming
 
     stored = StoredModel.read(thing)
@@ -101,15 +102,15 @@ def _about_model(thing: str) -> dict[str, Any]:
             shown = model.get_params(deep=False)
             parameters = {name: shown.get(name) for name in parameters}
         else:
-            coherence = stored.of_topics("coherence", -1.0)
-            facts = topic_facts(coherence, stored.of_topics("stability", 0.0), {})
+            coherence = stored.value("coherence", COHERENCE)
+            facts = topic_facts(coherence, stored.value("stability", STABILITY), {})
         return {
             "model": str(stored.path),
             "size": stored.path.stat().st_size,
             "format_version": stored.version,
             "learner": dashed(str(stored.header.get("class"))),
             "topics": stored.n_topics,
-            "words": len(stored.rows),
+            "words": len(stored.weights.rows),
             "vocabulary": _vocabulary(stored),
             "documents": int(stored.number("population")),
             "documents_seen": stored.count("n_docs_seen"),

@@ -206,9 +206,7 @@ def loaded(stored: StoredModel) -> Any:
 def restore(model: Any, stored: StoredModel) -> None:
     """Give a model the learned state of a file, checked."""
     with blaming(stored.path):
-        host = HostWeights(
-            stored.rows, stored.prior, stored.scale, stored.prior_weight, stored.sums
-        )
+        host = HostWeights(*stored.weights[:5])
         weights, names = model._engine().weights(host), stored.names
         state = State(
             weights,

@@ -21,7 +21,7 @@ from opelda._validation import number, whole
 from opelda._word_ranking import LAMBDA, Rank, ranked, word_labels
 from opelda.corpus._word_columns import unpack_words
 from opelda.errors import ModelFileError
-from opelda.learning._part import Arrays, Header, Part, per_topic
+from opelda.learning._part import STABILITY, Arrays, Header, Part
 from opelda.learning.editing._topic_labels import LABELS
 
 KIND = "opelda model"
@@ -82,6 +82,17 @@ def checksum(arrays: Arrays, header: Header) -> int:
     return crc
 
 
+class StoredWeights(NamedTuple):
+    """The weights of a file, as `HostWeights` has them, and the topics' totals."""
+
+    rows: NDArray[np.float32]
+    prior: Any
+    scale: float
+    prior_weight: float
+    sums: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class StoredModel:
     """The arrays and the header of a model file; its methods raise `ValueError` for damage."""
@@ -135,64 +146,41 @@ class StoredModel:
         return whole("n_topics", self.header.get("n_topics"))
 
     @cached_property
-    def rows(self) -> NDArray[np.float32]:
-        """Weights of the words in the topics (V, K); the prior's share is apart."""
-        rows, padding = self._by_topic(self.array("rows", np.float32, 2))
+    def weights(self) -> StoredWeights:
+        n_topics, words = self.n_topics, self.count("n_features_in", 2**31)
+        width = -(-n_topics // 16) * 16 if self.version == 1 else n_topics  # with padding
+
+        def table(name: str) -> NDArray[np.float32]:
+            array = self.array(name, np.float32, 2)
+            if array.shape != (words, width) or array[:, n_topics:].any():
+                raise ValueError(f"its {name} have the wrong shape")
+            return array[:, :n_topics]
+
+        rows = table("rows")
         # NaN fails both comparisons; comparing every entry would need an array of this shape
-        good = not rows.size or (rows.min() >= 0 and rows.max() < np.inf)
-        if not good or padding.any():
+        if rows.size and not (rows.min() >= 0 and rows.max() < np.inf):
             raise ValueError("its topics hold values that cannot be weights")
-        if len(rows) != self.count("n_features_in", 2**31):
-            raise ValueError("its numbers of words do not agree with its topics")
-        return rows
-
-    @cached_property
-    def prior(self) -> float | NDArray[np.float32]:
-        """The prior eta: a number, one per word (V,), or one per word and topic (V, K)."""
+        prior: Any
         if "prior" not in self.arrays:
-            return number("prior", self.header.get("prior"), 0.0, 1e6, above=True)
-        prior = self.array("prior", np.float32)
-        if prior.shape not in (self.rows.shape[:1], self.arrays["rows"].shape):
-            raise ValueError("its prior has the wrong shape")
-        prior, padding = self._by_topic(prior) if prior.ndim == 2 else (prior, prior[:0])
-        if not ((prior > 0) & (prior <= 1e6)).all() or padding.any():
-            raise ValueError("its prior holds values out of range")
-        return prior
-
-    def _by_topic(self, table: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the columns of the topics, and the padding of version 1."""
-        n_topics = self.n_topics
-        if table.shape[1] != (-(-n_topics // 16) * 16 if self.version == 1 else n_topics):
-            raise ValueError("its topics have the wrong shape")
-        return table[:, :n_topics], table[:, n_topics:]
-
-    @property
-    def scale(self) -> float:
-        return self.number("scale", 1.0, 1e-6)
-
-    @property
-    def prior_weight(self) -> float:
-        return self.number("prior_weight", 1.0)
-
-    @cached_property
-    def sums(self) -> NDArray[np.float64]:
-        """The sums of the rows per topic."""
-        sums, rows = self.array("sums", np.float64, 1), self.rows
-        if len(sums) != self.n_topics:
-            raise ValueError("its topics have the wrong shape")
-        totals = self._totals(sums)
-        if not np.isfinite(sums).all() or (len(rows) and not are_divisible(totals)):
+            prior = number("prior", self.header.get("prior"), 0.0, 1e6, above=True)
+            of_prior = words * prior
+        else:
+            is_table = self.arrays["prior"].ndim == 2
+            prior = table("prior") if is_table else self.array("prior", np.float32, 1)
+            if len(prior) != words or not ((prior > 0) & (prior <= 1e6)).all():
+                raise ValueError("its prior holds values out of range")
+            of_prior = prior.sum(axis=0, dtype=float)
+        scale, prior_weight = self.number("scale", 1.0, 1e-6), self.number("prior_weight", 1.0)
+        sums = self.array("sums", np.float64, 1)
+        if len(sums) != n_topics:
+            raise ValueError("its sums have the wrong shape")
+        totals = scale * sums + prior_weight * of_prior
+        if not np.isfinite(sums).all() or (words and not are_divisible(totals)):
             raise ValueError("it has a topic without any words")
         off = rows.sum(axis=0, dtype=np.float64) - sums
-        if len(rows) and (np.abs(self.scale * off) > 1e-3 * totals).any():
+        if words and (np.abs(scale * off) > 1e-3 * totals).any():
             raise ValueError("its topics do not add up to their sums")
-        return sums
-
-    def _totals(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        prior: Any = self.prior
-        of_prior = len(self.rows) * prior if np.ndim(prior) == 0 else prior.sum(axis=0, dtype=float)
-        totals: NDArray[np.float64] = self.scale * sums + self.prior_weight * of_prior
-        return totals
+        return StoredWeights(rows, prior, scale, prior_weight, sums, totals)
 
     @cached_property
     def names(self) -> list[str] | None:
@@ -207,7 +195,7 @@ class StoredModel:
     def _words(self, name: str) -> list[str] | None:
         part = self.part(name)
         words = unpack_words(part) if part else None
-        if words is not None and len(words) != len(self.rows):
+        if words is not None and len(words) != len(self.weights.rows):
             raise ValueError("its numbers of words do not agree with its topics")
         return words
 
@@ -217,19 +205,14 @@ class StoredModel:
         if name not in self.header if part.has_header else not arrays:
             return None
         said = self.json(name) if part.has_header else {}
-        return part.load(arrays, said, (len(self.rows), self.n_topics))
-
-    def of_topics(self, name: str, least: float) -> NDArray[np.float64] | None:
-        """Return a number from `least` to 1 for each topic, or None."""
-        found: NDArray[np.float64] | None = self.value(name, per_topic(least))
-        return found
+        return part.load(arrays, said, (len(self.weights.rows), self.n_topics))
 
     @property
     def shares(self) -> NDArray[np.float64] | None:
         """The topics' shares of the tokens, which the ML rule does not keep."""
         if self.header.get("class") == "MLOPE" or self.json("parameters").get("learning") == "ml":
             return None
-        mass = np.maximum(self.sums, 0.0)
+        mass = np.maximum(self.weights.sums, 0.0)
         if not self.count("n_updates") or not mass.any():
             mass = np.ones(self.n_topics)
         shares: NDArray[np.float64] = mass / mass.sum()
@@ -238,10 +221,10 @@ class StoredModel:
     @cached_property
     def components(self) -> NDArray[np.float32]:
         """The topics (K, V), as `components_` of the model has them but for rounding."""
-        rows, prior = self.rows, np.asarray(self.prior, np.float32)
-        found = np.empty(rows.shape, np.float32)
-        inverse = (1.0 / self._totals(self.sums)).astype(np.float32)
-        scale, prior_weight = np.float32(self.scale), np.float32(self.prior_weight)
+        rows, prior, *numbers, _, totals = self.weights
+        found, prior = np.empty(rows.shape, np.float32), np.asarray(prior, np.float32)
+        inverse = (1.0 / totals).astype(np.float32)
+        scale, prior_weight = map(np.float32, numbers)
         for first in range(0, len(rows), 4096):
             words = slice(first, first + 4096)
             of_prior = prior_weight * (prior[words] if prior.ndim else prior)
@@ -271,7 +254,7 @@ class StoredModel:
         """Return the rows of `opelda.report.topic_table`, by any rank but coherence."""
         with blaming(self.path):
             table, shares, words = self.components, self.shares, self.words
-            given, stability = self.value("labels", LABELS), self.of_topics("stability", 0.0)
+            given, stability = self.value("labels", LABELS), self.value("stability", STABILITY)
         n_topics, n_columns = table.shape
         wanted = [whole("only", k, 0, n_topics - 1) for k in (only or range(n_topics))]
         words = [f"x{j}" for j in range(n_columns)] if words is None else words

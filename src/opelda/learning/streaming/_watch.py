@@ -307,17 +307,23 @@ class Watch:
             n_blocks=self.n_blocks + 1,
             block_score=float(total / n_scored) if n_scored else None,
         )
-        tops, events = self._tops(drawn), []
-        for kind, which in (("topic rising", moved.up), ("topic fading", moved.down)):
-            for topic in np.flatnonzero(which).tolist():
-                before, now = float(moved.before[topic]), float(moved.now[topic])
-                numbers = {"share_before": before, "share": now}
-                words = names_of(tops[topic], drawn.vocabulary)
-                events.append(Event(kind, document, topic, numbers, words))
-        for topic in np.flatnonzero(changed.down).tolist():
-            rho = {"rho": float(np.exp(changed.now[topic] - changed.before[topic]))}
-            words = names_of(drawn.unexpected(topic), drawn.vocabulary)
-            events.append(Event("topic changed", document, topic, rho, words))
+        none = np.full((self.n_topics, TOP_WORDS), -1, np.int32)
+        tops = drawn.tops(self.points.words[-1] if len(self.points) else none)
+
+        def of_topic(kind: str, topic: int, columns: Any, **numbers: Any) -> Event:
+            numbers = {name: float(of_topics[topic]) for name, of_topics in numbers.items()}
+            return Event(kind, document, topic, numbers, names_of(columns, drawn.vocabulary))
+
+        events = [
+            of_topic(kind, topic, tops[topic], share_before=moved.before, share=moved.now)
+            for kind, which in (("topic rising", moved.up), ("topic fading", moved.down))
+            for topic in np.flatnonzero(which).tolist()
+        ]
+        rho = np.exp(changed.now - changed.before)
+        events += [
+            of_topic("topic changed", topic, drawn.unexpected(topic), rho=rho)
+            for topic in np.flatnonzero(changed.down).tolist()
+        ]
         if dropped.down.any():
             scores = {"score_before": float(dropped.before[0]), "score": float(dropped.now[0])}
             events.append(Event("prediction dropped", document, None, scores))
@@ -353,10 +359,6 @@ class Watch:
         numbers = {"documents": float(had[first]), "share": float(had[first] / since[first])}
         words, topic = names_of(ids[order], drawn.vocabulary), drawn.topic_of(int(ids[first]))
         return made, [Event("new words", document, topic, numbers, words)]
-
-    def _tops(self, drawn: Drawn) -> NDArray[np.int32]:
-        none = np.full((self.n_topics, TOP_WORDS), -1, np.int32)
-        return drawn.tops(self.points.words[-1] if len(self.points) else none)
 
     def _noting(self, events: Sequence[Event]) -> "Watch":
         return replace(self, events=(*self.events, *events)[-MOST_EVENTS:])
