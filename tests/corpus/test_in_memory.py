@@ -108,7 +108,7 @@ def test_streams_of_memory_have_positions():
     ("source", "message"),
     [
         ([{"a": "tea", "b": "cup"}], "'a', 'b'"),
-        ([{"text": "tea"}, "cup"], "Item 1"),
+        ([{"text": "tea"}, 3], "Item 1"),
         ([{"text": {"deep": 1}}], "text"),
         (pd.DataFrame({"a": ["x"], "b": ["y"]}), "'a', 'b'"),
         ([1, 2], "Item 0"),
@@ -263,7 +263,7 @@ def test_a_mapping_is_no_source():
 def test_none_is_no_document(make):
     with pytest.raises(InputError, match="Item 0 is not a document"):
         read(make([None, "tea"]))
-    with pytest.raises(InputError, match="Item 1 is of type NoneType"):
+    with pytest.raises(InputError, match="Item 1 is not a document"):
         read(make(["tea", None]))
 
 

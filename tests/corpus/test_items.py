@@ -72,20 +72,31 @@ def test_streams_of_bags_that_begin_empty():
         [["tea"], [(0, 1)]],
         [[(0, 1)], ["tea"]],
         [[(0, 1)], {"tea": 1}],
+        [{"tea": 1}, {"text": "cup"}],
+    ],
+)
+def test_bags_and_other_documents_do_not_mix(items):
+    for n_before in (1, 5001):  # in one block, and in another
+        documents = items[:1] * n_before + items[1:]
+        with pytest.raises(InputError, match=rf"^Item {n_before} [^\n]*\.$"):
+            read(documents)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
         ["tea", ["cup"]],
         ["tea", {"text": "cup"}],
         [["tea"], "cup"],
         [{"tea": 1}, "cup"],
         [{"text": "tea"}, ["cup"]],
-        [{"text": "tea"}, {}],
-        [{"tea": 1}, {"text": "cup"}],
     ],
 )
-def test_documents_are_of_one_kind(items):
+def test_texts_words_and_records_mix(items):
     for n_before in (1, 5001):  # in one block, and in another
-        documents = items[:1] * n_before + items[1:]
-        with pytest.raises(InputError, match=rf"^Item {n_before} [^\n]*\.$"):
-            read(documents)
+        corpus = read(items[:1] * n_before + items[1:], min_df=1, max_df=1.0)
+        assert corpus.words == ("cup", "tea")
+        assert corpus.X.sum(axis=0).tolist() == [1, n_before]
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), pd.NA, 5, ["tea"]])
@@ -120,8 +131,8 @@ def test_messages_number_the_items():
     for make in (list, iter):
         with pytest.raises(InputError, match="Item 2 is not a document"):
             read(make([[], {}, None]))
-        with pytest.raises(InputError, match=r"Item 1 is a list of \(id, count\), but"):
-            read(make([["tea"], [(0, 1)]]))
+        with pytest.raises(InputError, match="Item 1 is of type list, but the documents before"):
+            read(make([[(0, 1)], ["tea"]]))
 
 
 def test_numbers_are_counts_unless_a_text_is_missing():

@@ -82,13 +82,13 @@ def test_uci_header_with_another_number_of_counts(n):
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (b"", "line 1 is not the number of documents"),
-        (b"2\n", "line 2 is not the number of words"),
-        (b"2\n3\nx\n", "line 3 is not the number of counts"),
-        (b"2\n3 4\n5\n", "line 2 is not the number of words"),
-        (b"-2\n3\n5\n", "line 1 is not the number of documents"),
+        (b"", "does not begin with the numbers of documents, words and counts"),
+        (b"2\n", "does not begin with the numbers of documents, words and counts"),
+        (b"2\n3\nx\n", "does not begin with the numbers of documents, words and counts"),
+        (b"2\n3 4\n5\n", "does not begin with the numbers of documents, words and counts"),
+        (b"-2\n3\n5\n", "does not begin with the numbers of documents, words and counts"),
         (b"2\n3000000000\n5\n", "line 2 announces 3000000000 words; at most 2147483647"),
-        (b"9" * 19 + b"\n3\n5\n", "line 1 is not the number of documents"),
+        (b"9" * 19 + b"\n3\n5\n", "does not begin with the numbers of documents, words and counts"),
         (b"9" * 18 + b"\n3\n0\n", f"announces {'9' * 18} documents in 23 bytes"),
     ],
 )

@@ -149,7 +149,10 @@ class LineReader:
             if b"\n" in data:
                 break
             if size > LONGEST_LINE:
-                raise self._too_long(1)
+                raise InputError(
+                    f"{self.label}, line {self.line + 1} is longer than {LONGEST_LINE >> 20} MB; "
+                    "check the format of the file."
+                )
         if not data and self._patience.paused:
             self._rest = b"".join(pieces)
             return False
@@ -158,10 +161,6 @@ class LineReader:
         if data and not self._chunk.endswith(b"\n"):
             self._ends = self._ends[:-1]
         self._rest = self._chunk[self._ends[-1] :]
-        if size > LONGEST_LINE:
-            long = np.flatnonzero(np.diff(self._ends, append=size) > LONGEST_LINE)
-            if len(long):
-                raise self._too_long(int(long[0]) + 1)
         if not self.offset and self._chunk.startswith(codecs.BOM_UTF8):
             self.offset, self._tail = len(codecs.BOM_UTF8), codecs.BOM_UTF8
             self._keep(self._chunk[self.offset : self._ends[-1]])
@@ -173,12 +172,6 @@ class LineReader:
         self._chunk, self._ends, self._next = lines, np.concatenate(([0], ends)), 0
         if lines and not lines.endswith(b"\n"):
             self._ends = np.append(self._ends, len(lines))
-
-    def _too_long(self, number: int) -> InputError:
-        return InputError(
-            f"{self.label}, line {self.line + number} is longer than {LONGEST_LINE >> 20} MB; "
-            "check the format of the file."
-        )
 
     def __enter__(self) -> "LineReader":
         return self
@@ -197,54 +190,47 @@ def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> 
 
     Lines that are not of the encoding are reported and left out before.
     """
-    with LineReader(input, options, position) as reader:
-        yield from blocks_of_lines(reader, options, parse)
-
-
-def blocks_of_lines(reader: LineReader, options: Options, parse: Parse) -> Iterator[Block]:
-    """Yield the blocks of a reader's lines, see `text_blocks`."""
 
     def parse_bytes(data: bytes, first: int) -> tuple[list[str], Values | None, bool]:
-        return *parse(*decoded(data, first, reader.label, options)), False
+        return *parse(*_decoded(data, first, input.label, options)), False
 
-    while (block := one_block(reader, options, parse_bytes)) is not None:
-        yield block
+    with LineReader(input, options, position) as reader:
+        yield from blocks_of(reader, options, parse_bytes)
 
 
-def one_block(reader: LineReader, options: Options, parse: ParseBytes) -> Block | None:
-    """Return the next block, an empty one where lines waited for too long; None at the end.
+def blocks_of(reader: LineReader, options: Options, parse: ParseBytes) -> Iterator[Block]:
+    """Yield blocks of what `parse` makes of lines; an empty one where they waited for too long.
 
     A bad line of a pipe ends a block before it, for what was read will not come again.
     """
-    texts: list[str] = []
-    beside: Values = {}
-    start, most = reader.offset, options.block_size
-    while (missing := options.block_size - len(texts)) > 0:
-        left = LARGEST_BLOCK - (reader.offset - start)
-        if texts and left <= 0:
-            break
-        first = reader.line + 1
-        data = reader.take(min(missing, most), max(left, 1))
-        if not data:
-            break
-        try:
-            some, columns, is_cut = parse(data, first)
-        except InputError:
-            if reader.is_file or (most == 1 and not texts):
-                raise
-            reader.put_back(data)
-            if most == 1:
+    while True:
+        texts: list[str] = []
+        beside: Values = {}
+        start, most = reader.offset, options.block_size
+        while (missing := options.block_size - len(texts)) > 0:
+            left = LARGEST_BLOCK - (reader.offset - start)
+            first = reader.line + 1
+            data = reader.take(min(missing, most), max(left, 1)) if left > 0 or not texts else b""
+            if not data:
                 break
-            most = 1
-            continue
-        most = 64 if is_cut else 2 * most  # lines that were put back are parsed again
-        for name, values in (columns or {}).items():
-            padded(beside.setdefault(name, []), len(texts)).extend(values)
-        texts.extend(some)
-    if not texts and not reader.is_paused:
-        return None
-    kept = {name: cells(padded(values, len(texts))) for name, values in beside.items()}
-    return Block(as_series(texts), reader.position, kept)
+            try:
+                some, columns, is_cut = parse(data, first)
+            except InputError:
+                if reader.is_file or (most == 1 and not texts):
+                    raise
+                reader.put_back(data)
+                if most == 1:
+                    break
+                most = 1
+                continue
+            most = 64 if is_cut else 2 * most  # lines that were put back are parsed again
+            for name, values in (columns or {}).items():
+                padded(beside.setdefault(name, []), len(texts)).extend(values)
+            texts.extend(some)
+        if not texts and not reader.is_paused:
+            return
+        kept = {name: cells(padded(values, len(texts))) for name, values in beside.items()}
+        yield Block(as_series(texts), reader.position, kept)
 
 
 def padded(values: list[Any], n: int) -> list[Any]:
@@ -253,7 +239,7 @@ def padded(values: list[Any], n: int) -> list[Any]:
     return values
 
 
-def decoded(
+def _decoded(
     data: bytes, first: int, label: str, options: Options
 ) -> tuple[list[str], Sequence[int]]:
     """Return lines without their ends, and their numbers; bad ones are reported and left out."""
@@ -274,20 +260,16 @@ def decoded(
 
 def report_encoding(where: str, data: bytes, options: Options) -> None:
     """Report that some bytes are not of the encoding that was promised."""
-    if codec(options.encoding) != "utf-8":
-        what, remedy = f"is not valid {options.encoding}", "give the encoding it is written in"
-        options.problems.add(where, what, remedy)
-        return
-    start = 0
+    what = f"is not valid {options.encoding}"
     try:
-        data.decode()
+        data.decode("utf-8" if codec(options.encoding) == "utf-8" else "latin-1")
     except UnicodeDecodeError as error:
-        start = error.start
-    column = len(data[:start].decode())
+        column = len(data[: error.start].decode()) + 1
+        what += f" (byte 0x{data[error.start]:02x} at column {column})"
     wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     options.problems.add(
         where,
-        f"is not valid utf-8 (byte 0x{data[start]:02x} at column {column + 1})",
+        what,
         "give {encoding} or what it is written in",
         encoding="utf-16" if wide else "latin-1",
     )

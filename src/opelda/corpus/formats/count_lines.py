@@ -10,6 +10,7 @@ Memory is constant, and reading goes on from any position that a block had.
 """
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
@@ -185,11 +186,10 @@ def cut(
         while True:
             stop = int(np.searchsorted(rows[:, 0], block.first + block_size))
             block.add(run, done, stop)
-            done = stop
-            # bad lines are reported before the block that comes after them
-            n_bad = len(bad)
+            done, n_bad = stop, len(bad)
             if done < len(rows):
                 n_bad = int(np.searchsorted(bad[:, 1], rows[done, 2]))
+            # bad lines are reported before the block that comes after them
             for kind, _, line, value in bad[reported:n_bad].tolist():
                 what, remedy, advice = reader.problem(kind, value)
                 where = f"{reader.input.label}, line {line}"
@@ -246,24 +246,21 @@ def uci_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]
 
 
 def _header(input: Input) -> _Header:
-    values: list[int] = []
-    head = input.peek()  # which takes nothing: a pipe is opened once, at the first count
-    lines = (head.split(b"\n") + [b""] * 3)[:3]
-    for what, line in zip(("documents", "words", "counts"), lines, strict=True):
-        digits = line.strip()
-        if not digits.isdigit() or len(digits) > 18:
-            raise InputError(
-                f"{input.label}, line {len(values) + 1} is not the number of {what}; "
-                "UCI's files begin with three such lines."
-            )
-        values.append(int(digits))
-    if values[1] > MOST_WORDS:
+    # `peek` takes nothing: a pipe is opened once, at the first count
+    number = rb"[ \t\r]*(\d{1,18})[ \t\r]*"
+    found = re.match(rb"%b\n%b\n%b(?:\n|\Z)" % (number, number, number), input.peek())
+    if found is None:
         raise InputError(
-            f"{input.label}, line 2 announces {values[1]} words; "
-            f"at most {MOST_WORDS} can be numbered."
+            f"{input.label} does not begin with the numbers of documents, words and counts, a line "
+            "each; check that it is of UCI's format."
         )
-    n_bytes = min(sum(len(line) + 1 for line in lines), len(head))
-    return _Header(values[0], values[1], values[2], n_bytes)
+    n_documents, n_words, n_entries = map(int, found.groups())
+    if n_words > MOST_WORDS:
+        raise InputError(
+            f"{input.label}, line 2 announces {n_words} words; at most {MOST_WORDS} can be "
+            "numbered; check the file."
+        )
+    return _Header(n_documents, n_words, n_entries, found.end())
 
 
 def write_uci(corpus: Corpus, path: str) -> None:

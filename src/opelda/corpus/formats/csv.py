@@ -14,7 +14,7 @@ from opelda.corpus.formats._line_reader import (
     LONGEST_LINE,
     LineReader,
     Values,
-    one_block,
+    blocks_of,
     report_encoding,
 )
 from opelda.corpus.formats._text_columns import LONE, choose, columns_beside, wanted_columns
@@ -42,14 +42,14 @@ def _blocks(
 ) -> Iterator[Block]:
     """Yield the documents of a table; the first delimiter that its first line has separates."""
     with LineReader(input, options, position) as reader:
-        if position is None:
-            layout = _read_layout(reader, options, delimiters, quoted)
-        else:
+        if position is not None:
             layout = _stored_layout(position, input.label)
-        if layout is None:
+        elif data := reader.take_all(1):
+            layout = _read_layout(reader, data, options, delimiters, quoted)
+        else:
             return
         table = _Table(reader, options, layout)
-        while (block := one_block(reader, options, table.parse)) is not None:
+        for block in blocks_of(reader, options, table.parse):
             yield replace(block, position={**block.position, "table": asdict(layout)})
 
 
@@ -65,12 +65,9 @@ class Layout:
 
 
 def _read_layout(
-    reader: LineReader, options: Options, delimiters: str, quoted: bool
-) -> Layout | None:
-    """Learn from the first row, which is taken unless columns are given by number."""
-    data = reader.take_all(1)
-    if not data:
-        return None
+    reader: LineReader, data: bytes, options: Options, delimiters: str, quoted: bool
+) -> Layout:
+    """Learn from the first row, which is put back if columns are given by number."""
     where = f"{reader.label}, line 1"
     delimiter = next((d for d in delimiters if d.encode() in data), delimiters[0])
     rows = _whole_rows(reader, data, delimiter, quoted)
@@ -109,18 +106,10 @@ def _numbered(column: str, names: list[str], where: str) -> int:
 def _stored_layout(position: Any, label: str) -> Layout:
     """Return the layout that was known when the position was reached."""
     try:
-        layout = Layout(**position["table"])
-        good = (
-            bool(layout.text)
-            and layout.delimiter in (",", ";", "\t")
-            and all(isinstance(n, int) and 0 <= n < layout.width for n in layout.text)
-            and len(layout.names) == layout.width
-            and all(isinstance(name, str) for name in layout.names)
-        )
-    except (TypeError, ValueError, KeyError):
-        good = False
-    check_position(good, position, label)
-    return layout
+        return Layout(**position["table"])
+    except (KeyError, TypeError):
+        check_position(False, position, label)
+        raise
 
 
 class _Rows(NamedTuple):

@@ -9,7 +9,7 @@ from opelda.corpus._block import Block
 from opelda.corpus._column_names import usual_columns
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._input import Input
-from opelda.corpus.formats._line_reader import LineReader, Values, blocks_of_lines, padded
+from opelda.corpus.formats._line_reader import Values, padded, text_blocks
 from opelda.corpus.formats._text_columns import (
     choose_keys,
     columns_beside,
@@ -31,10 +31,9 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     string or a list of strings.
     """
     records = _Records(input.label, options, position)
-    with LineReader(input, options, position) as reader:
-        for block in blocks_of_lines(reader, options, records.parse):
-            position = {**block.position, "text": records.keys, "usual": records.usual}
-            yield replace(block, position=position)
+    for block in text_blocks(input, options, position, records.parse):
+        position = {**block.position, "text": records.keys, "usual": records.usual}
+        yield replace(block, position=position)
 
 
 class _Records:

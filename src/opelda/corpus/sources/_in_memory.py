@@ -35,7 +35,7 @@ from opelda.corpus.formats._text_columns import (
     require,
     wanted_columns,
 )
-from opelda.corpus.sources._items import ItemsOfOneKind
+from opelda.corpus.sources._items import Items
 from opelda.errors import InputError
 
 
@@ -102,6 +102,7 @@ def in_memory(
     if isinstance(source, Corpus):
         beside = _beside_corpus(source, options)
         return InMemory(source.X, options, source.words if words is None else words, beside)
+    items = partial(Items, by_content=by_content, in_batches=False)
     pandas_counts = is_table(source) and package_of(source) == "pandas" and holds_numbers(source)
     frame = None if pandas_counts and not options.text_columns else as_frame(source)
     if frame is not None and (options.text_columns or any(t in TEXTUAL for t in frame.dtypes)):
@@ -110,14 +111,14 @@ def in_memory(
         if isinstance(documents, pl.Series):
             require((), wanted_columns(options), "The column of texts")
             return InMemory(documents, options, words)
-        return ItemsOfOneKind(documents, options, words, by_content=by_content)
+        return items(documents, options, words)
     if frame is not None or is_matrix(source):
         require((), wanted_columns(options), "The matrix")
         X = source if frame is None else frame
         called = getattr(X, "columns", None) if words is None else words
         return InMemory(as_counts(X, None, "The matrix")[0], options, called)
     if isinstance(source, Iterable):
-        return ItemsOfOneKind(source, options, words, by_content=by_content)
+        return items(source, options, words)
     raise InputError(
         f"must be a path, a collection of documents, a column or a matrix of counts, got "
         f"{type(source).__name__}.",
@@ -134,13 +135,7 @@ def _texts_of(frame: pl.DataFrame, options: Options, words: list[str] | None) ->
     chosen = choose_from_frame(names, frame.dtypes, options.text_columns, label)
     kept = columns_beside(names, chosen, options, label, "column", plain, others)
     beside = {name: cells(frame[column]) for name, column in kept.items()}
-    try:
-        texts = [evaluate(frame[c], partial(column_text, frame[c].dtype)) for c in chosen]
-    except pl.exceptions.PolarsError as error:
-        raise InputError(
-            f"{label} has a column that is no text ({error}); name another with {{text_column}}.",
-            text_column=...,
-        ) from None
+    texts = [evaluate(frame[c], partial(column_text, frame[c].dtype)) for c in chosen]
     joined = reduce(lambda before, after: before + " " + after, texts)
     return InMemory(joined, options, words, beside)
 

@@ -28,42 +28,76 @@ from opelda.corpus.formats._text_columns import (
 from opelda.corpus.text import Tokenizer
 from opelda.errors import InputError
 
-# The name of each kind of documents, and the test of an item; whatever is no document at all passes
-# as words, and is refused where these are counted.
-KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "texts": ("texts", lambda item: isinstance(item, str)),
-    "records": ("dictionaries with a text", lambda item: isinstance(item, Mapping)),
-    "bags": ("lists of (id, count)", is_bag),
-    "words": (
-        "lists of words or mappings from word to count",
-        lambda item: not isinstance(item, str) and not is_bag(item),
-    ),
-}
-
 
 class Items(Source):
-    """Documents from an iterable, and mini-batches.
+    """Documents from an iterable; of a stream (`in_batches`) also mini-batches.
 
     A position identifies the items before it by their content, or is their number. A stream may
-    get `NOTHING` from an iterable that has no document at the moment.
+    get `NOTHING` from an iterable that has no document at the moment. Else the first document that
+    is not empty decides whether all are gensim's bags, and which keys are kept beside records.
     """
 
     label = "The iterable"
-    kind: str | None = None  # of all documents, where they are of one
 
-    def __init__(self, items: Iterable[Any], options: Options, *, by_content: bool) -> None:
-        self.items, self.options = items, options
+    def __init__(
+        self,
+        items: Iterable[Any],
+        options: Options,
+        words: list[str] | None = None,
+        *,
+        by_content: bool,
+        in_batches: bool = True,
+    ) -> None:
+        self.items, self.options, self.words = items, options, words
         self.problems = options.problems
         self.reopens = iter(items) is not items  # what can be gone through again
         self.waits = not isinstance(items, Sized)
         self.keys: list[str] | None = None  # that records have their text under
         self.kept: dict[str | None, str] = {}  # keys beside them
-        self._by_content = by_content
+        self._by_content, self._in_batches = by_content, in_batches
+        self._are_bags = False
+        if not in_batches:
+            number, first = self._peek()
+            self._decide(first, f"Item {number}")
+        self.has_words = words is not None or not self._are_bags
+
+    def _peek(self) -> tuple[int, Any]:
+        """Return the number of the first item that is not empty, and that one, or []."""
+        iterator = iter(self.items)
+        taken: list[Any] = []
+        for item in iterator:
+            if item is not NOTHING:
+                taken.append(item)
+                if not is_empty(item):
+                    break
+        if not self.reopens:  # a generator: what was taken must be put back
+            self.items = chain(taken, iterator)
+        if not taken or is_empty(taken[-1]):
+            return len(taken), []
+        return len(taken) - 1, taken[-1]
+
+    def _decide(self, first: Any, where: str) -> None:
+        wanted = list(self.options.text_columns)
+        is_text = isinstance(first, str) or is_empty(first)
+        if is_text or not (wanted or is_record(first)):
+            require((), wanted_columns(self.options), self.label, "key")
+            self._are_bags = not is_text and is_bag(first)
+            return
+        if not isinstance(first, Mapping):
+            raise InputError(
+                f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
+                "or leave {text_column} out.",
+                text_column=...,
+            )
+        self.keys = wanted or choose_keys(first, where)
+        names = [key for key in first if isinstance(key, str)]
+        plain = [key for key in names if not isinstance(first[key], Mapping)]
+        self.kept = columns_beside(names, self.keys, self.options, where, "key", plain)
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
         """Yield the documents from a position on."""
         new: SoughtItems | NewItems
-        if self.kind is None and isinstance(self.items, Seekable):
+        if self._in_batches and isinstance(self.items, Seekable):
             new = SoughtItems(self.items, position)
         else:
             if not isinstance(position, dict):
@@ -121,13 +155,15 @@ class Items(Source):
 
     def _is_batch(self, item: Any) -> bool:
         """Whether an item is a mini-batch, or no document at all."""
-        if self.kind is not None or is_document(item):
+        if not self._in_batches or is_document(item):
             return False
         # bytes, and other iterables that are no documents, are refused where they are counted
         return is_matrix(item) or isinstance(item, list | tuple) or not isinstance(item, Iterable)
 
     def _documents(self, run: list[Any], first: int) -> Documents:
         """Return what is counted: of documents of any kinds, or of one mini-batch."""
+        if self._are_bags:
+            return self._bags(run, first)
         item = run[0]
         if len(run) > 1 or not self._is_batch(item):
             return self._counted(run, lambda i: f"Item {first + i}")
@@ -148,11 +184,13 @@ class Items(Source):
     def _counted(self, documents: list[Any], where: Callable[[int], str]) -> Documents:
         documents = [self._text_of(one, where(i)) for i, one in enumerate(documents)]
         texts = [isinstance(one, str) for one in documents]
-        if any(texts) and not all(texts):  # left to the tokenizer, but for mistakes
+        if any(texts) and all(isinstance(one, str) or is_empty(one) for one in documents):
+            return as_series([one if isinstance(one, str) else "" for one in documents])
+        if any(texts):  # left to the tokenizer, but for mistakes
             others = [[] if isinstance(one, str) else one for one in documents]
             count_words(others, where, Tokenizer())
             return documents
-        return as_series(documents) if any(texts) else count_words(documents, where, Tokenizer())
+        return count_words(documents, where, Tokenizer())
 
     def _text_of(self, item: Any, where: str) -> Any:
         """Return the text of a record; any other document as it is."""
@@ -160,87 +198,31 @@ class Items(Source):
             return item
         if self.keys is None:  # the first one decides for all
             self.keys = choose_keys(item, where) if is_record(item) else []
-        return record_text(item, self.keys, where) if self.keys else item
+        if not self.keys:
+            return item
+        try:
+            text = text_under(item, self.keys)
+            keys, there = " or ".join(map(repr, self.keys)), listed([*map(str, item)])
+            what = f"has no key {keys}; {there}: give"
+        except TypeError as error:
+            text, what = None, f"holds {error} where the text should be; name another with"
+        if text is None:
+            raise InputError(f"{where} {what} {{text_column}}.", text_column=...)
+        return text
 
     def _beside(self, items: list[Any]) -> Beside:
         records = [item if isinstance(item, Mapping) else {} for item in items]
         kept = self.kept.items()
         return {name: cells([record.get(key) for record in records]) for name, key in kept}
 
-
-class ItemsOfOneKind(Items):
-    """Documents from an iterable, all of the kind of the first one that is not empty."""
-
-    def __init__(
-        self,
-        items: Iterable[Any],
-        options: Options,
-        words: list[str] | None = None,
-        *,
-        by_content: bool,
-    ) -> None:
-        super().__init__(items, options, by_content=by_content)
-        self.words = words
-        number, first = self._peek()
-        where, wanted = f"Item {number}", list(options.text_columns)
-        self.kind = "words"
-        if isinstance(first, str):
-            self.kind = "texts"
-        elif not is_empty(first) and (wanted or is_record(first)):
-            self.kind = "records"
-            if not isinstance(first, Mapping):
-                raise InputError(
-                    f"{where} is not a dictionary but {type(first).__name__}; give dictionaries "
-                    "only, or leave {text_column} out.",
-                    text_column=...,
-                )
-            self.keys = wanted or choose_keys(first, where)
-            names = [key for key in first if isinstance(key, str)]
-            plain = [key for key in names if not isinstance(first[key], Mapping)]
-            self.kept = columns_beside(names, self.keys, options, where, "key", plain)
-        elif not is_empty(first) and is_bag(first):
-            self.kind = "bags"
-        else:  # so that what is no document is not taken for one of a kind
-            count_words([first], lambda _: where, Tokenizer())
-        if self.kind != "records":
-            require((), wanted_columns(options), self.label, "key")
-        self.has_words = words is not None or self.kind != "bags"
-
-    def _peek(self) -> tuple[int, Any]:
-        """Return the number of the first item that is not empty, and that one, or []."""
-        iterator = iter(self.items)
-        taken: list[Any] = []
-        for item in iterator:
-            if item is not NOTHING:
-                taken.append(item)
-                if not is_empty(item):
-                    break
-        if not self.reopens:  # a generator: what was taken must be put back
-            self.items = chain(taken, iterator)
-        if not taken or is_empty(taken[-1]):
-            return len(taken), []
-        return len(taken) - 1, taken[-1]
-
-    def _documents(self, run: list[Any], first: int) -> Documents:
-        name, is_usual = KINDS[self.kind or "words"]
-        for i, item in enumerate(run, first):
-            if not is_usual(item) and not is_empty(item):  # empty documents are of any kind
-                kind = "a list of (id, count)" if is_bag(item) else f"of type {type(item).__name__}"
-                raise InputError(
-                    f"Item {i} is {kind}, but the documents before it are {name}; give documents "
-                    "of one kind."
-                )
-        if self.kind == "bags":
-            return self._bags(run, first)
-        if self.kind == "words":
-            return count_words(run, lambda i: f"Item {first + i}", Tokenizer())
-        if self.kind == "texts":
-            return as_series([item if isinstance(item, str) else "" for item in run])
-        keys, numbered = self.keys or [], enumerate(run, first)
-        return as_series([record_text(one, keys, f"Item {i}") for i, one in numbered])
-
     def _bags(self, bags: list[Any], first: int) -> sparse.csr_array:
         """Count what gensim calls a corpus: lists of (id, count)."""
+        for i, item in enumerate(bags, first):
+            if not is_bag(item) and not is_empty(item):
+                raise InputError(
+                    f"Item {i} is of type {type(item).__name__}, but the documents before it are "
+                    "lists of (id, count); give documents of one kind."
+                )
         ends = np.cumsum([0, *map(len, bags)])
         try:
             pairs = np.array([pair for bag in bags for pair in bag], np.float64).reshape(-1, 2)
@@ -284,17 +266,3 @@ class SoughtItems:
     def position(self, n_items: int) -> Any:
         """Return the position after so many items."""
         return self._positions[n_items]
-
-
-def record_text(item: Any, keys: list[str], where: str) -> str:
-    """Return the text under the keys, joined by a space; a key that is missing has none."""
-    if not isinstance(item, Mapping):  # an empty list
-        return ""
-    try:
-        text = text_under(item, keys)
-        what = f"has no key {' or '.join(map(repr, keys))}; " + listed([*map(str, item)]) + ": give"
-    except TypeError as error:
-        text, what = None, f"holds {error} where the text should be; name another with"
-    if text is None:
-        raise InputError(f"{where} {what} {{text_column}}.", text_column=...)
-    return text
