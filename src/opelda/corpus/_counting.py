@@ -15,10 +15,11 @@ from opelda import _text
 from opelda._validation import whole
 from opelda.corpus._block import Block, Source
 from opelda.corpus._document_counts import count_words
-from opelda.corpus._matrix import Counted, keep_columns, remap_columns, stacked, with_columns
+from opelda.corpus._matrix import Counted, keep_columns, remap_columns, stacked
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus._word_columns import FEW, encodable, usual_min_df
 from opelda.corpus.text import Tokenizer
+from opelda.corpus.text._word_counting import count_run
 from opelda.errors import InputError
 
 Counts = Counted | sparse.csr_array
@@ -37,7 +38,7 @@ def count_blocks(
     def count(block: Block, tokenizer: Tokenizer) -> tuple[Block, Counts, Tokenizer]:
         counts = block.documents
         if isinstance(counts, pl.Series):
-            counts = tokenizer.count(counts, n_jobs=1)  # blocks are counted side by side
+            counts = count_run(counts, tokenizer)
         elif isinstance(counts, list):
             counts = count_words(counts, "Document {}".format, tokenizer)
         return block, counts, tokenizer
@@ -128,39 +129,34 @@ class Merger:
 
     def add(self, counts: Counts) -> None:
         """Add the counts of the next block."""
-        if self._columns is None:
-            part = self._merged(counts) if isinstance(counts, Counted) else counts
-        else:
-            n_columns = len(self._columns)
-            if isinstance(counts, Counted):
-                columns = self._columns.columns(counts.words)
-                part, n_unknown = remap_columns(counts.counts, columns, n_columns)
+        words = counts.words if isinstance(counts, Counted) else None
+        part = counts.counts if isinstance(counts, Counted) else counts
+        if self._columns is not None:
+            columns = np.arange(part.shape[1], dtype=np.int32)
+            columns[len(self._columns) :] = -1
+            if words is not None:
+                columns = self._columns.columns(words)
             elif self._remap is not None:
-                columns = self._remap[: counts.shape[1]]
-                part, n_unknown = remap_columns(counts, columns, n_columns)
-            else:
-                part, n_unknown = with_columns(counts, n_columns)
+                columns = self._remap[: part.shape[1]]
+            part, n_unknown = remap_columns(part, columns, len(self._columns))
             self.n_unknown += n_unknown
+        elif words is not None:  # over the words found so far, in the order of first appearance
+            self.words_found = True
+            try:
+                columns = self._table.add(words)
+            except UnicodeEncodeError:  # no vocabulary can hold such words
+                keep = np.array([encodable(word) for word in words])
+                part = keep_columns(part, keep)
+                columns = self._table.add(list(compress(words, keep)))
+            n_words, n_held = len(self._table), len(self._df)
+            if n_words > n_held:
+                more = max(n_words, 2 * n_held) - n_held
+                self._df = np.append(self._df, np.zeros(more, np.int64))
+                self._total = np.append(self._total, np.zeros(more))
+            moved = _text.merge(part.indices, part.data, columns, self._df, self._total)
+            part = sparse.csr_array((part.data, moved, part.indptr), (part.shape[0], n_words))
         self._parts.append(part)
         self.n_docs += part.shape[0]
-
-    def _merged(self, counted: Counted) -> sparse.csr_array:
-        """Return counts over the words found so far, in the order of their first appearance."""
-        self.words_found = True
-        words, counts = counted.words, counted.counts
-        try:
-            columns = self._table.add(words)
-        except UnicodeEncodeError:  # no vocabulary can hold such words
-            keep = np.array([encodable(word) for word in words])
-            counts = keep_columns(counts, keep)
-            columns = self._table.add(list(compress(words, keep)))
-        n_words = len(self._table)
-        if n_words > len(self._df):
-            more = max(n_words, 2 * len(self._df)) - len(self._df)
-            self._df = np.append(self._df, np.zeros(more, np.int64))
-            self._total = np.append(self._total, np.zeros(more))
-        moved = _text.merge(counts.indices, counts.data, columns, self._df, self._total)
-        return sparse.csr_array((counts.data, moved, counts.indptr), (counts.shape[0], n_words))
 
     def found(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
         """Return the words found so far, how many documents hold each, and how often it occurs."""

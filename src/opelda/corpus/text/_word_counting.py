@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -93,11 +93,10 @@ def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
         cuts = np.searchsorted(total, total[-1] * np.arange(1, n_runs) // n_runs)
         edges = [0, *cuts.tolist(), len(texts)]
         runs = [texts.slice(begin, end - begin) for begin, end in pairwise(edges)]
-    removed = tokenizer._removed
     if len(runs) == 1:
-        return _count_run(texts, tokenizer, removed)
+        return count_run(texts, tokenizer)
     with ThreadPoolExecutor(len(runs)) as pool:
-        parts = list(pool.map(lambda run: _count_run(run, tokenizer, removed), runs))
+        parts = list(pool.map(lambda run: count_run(run, tokenizer), runs))
     # words stay in the order of first appearance
     table = _text.WordTable()
     columns = [table.add(part.words) for part in parts]
@@ -108,7 +107,8 @@ def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
     return Counted(table.words(), stacked(moved, len(table)))
 
 
-def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -> Counted:
+def count_run(texts: "pl.Series", tokenizer: "Tokenizer") -> Counted:
+    """Count the words of texts in this thread, by a tokenizer without undecided settings."""
     import polars as pl
 
     texts = texts if tokenizer.keep_markup else without_markup(texts)
@@ -118,7 +118,7 @@ def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -
         few = lowered(texts.to_list()) if len(texts) <= FEW else None
         texts = texts.str.to_lowercase() if few is None else pl.Series(few, dtype=pl.String)
     table = _text.WordTable()
-    first = len(table.add(removed))  # the words that are left out have the first codes
+    first = len(table.add(tokenizer._removed))  # the words that are left out have the first codes
     pairs = tokenizer.unspaced == PAIRS
     codes, ends = coded(texts, table, tokenizer.pattern, tokenizer.split, pairs=pairs)
     # the new number of each code; -1 for words left out
@@ -128,7 +128,7 @@ def _count_run(texts: "pl.Series", tokenizer: "Tokenizer", removed: list[str]) -
         stemmed = _text.WordTable()
         renamed[first:] = stemmed.add(stems(table.words(first), tokenizer.stem))
         table, first = stemmed, 0
-    least, most = checked_ngrams(tokenizer.ngrams)
+    least, most = cast(tuple[int, int], tokenizer.ngrams)
     if most > 1:
         renamed[renamed >= 0] += first  # numbers in the table of the single words
         paired = _text.WordTable()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -146,8 +146,8 @@ class Tokenizer:
         >>> Tokenizer(pattern=WHITESPACE, lower=False, stop_words=None).count(["C++ and C#"]).words
         ['C++', 'and', 'C#']
         """
-        column = as_texts(texts)
-        return count(column, self.resolved(column), threads(n_jobs))
+        texts = as_texts(texts)
+        return count(texts, self.resolved(texts), threads(n_jobs))
 
     def resolved(self, sample: "pl.Series | Iterable[str]") -> "Tokenizer":
         """Return the tokenizer with "auto" settings decided by a sample.
@@ -228,7 +228,7 @@ class Tokenizer:
         }
         return cls(**{**settings, **own})
 
-    @property
+    @cached_property
     def _left_open(self) -> dict[str, Any]:
         """The settings that texts still decide, with their values without texts."""
         left_open: dict[str, Any] = {}
@@ -240,7 +240,7 @@ class Tokenizer:
             left_open["phrases"] = ()
         return left_open
 
-    @property
+    @cached_property
     def _removed(self) -> list[str]:
         """The words left out, after the empty word; no list of an undecided language."""
         known: Any = self.decided
